@@ -1,0 +1,131 @@
+# Everything starts here. A fresh machine needs python3 (3.10 or newer) and make; the rest is installed into .venv.
+# Stamp files inside the virtual environments make a second run quick. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+FAST := .venv-fast
+BIN := $(VENV)/bin
+FAST_BIN := $(FAST)/bin
+PIP := -m pip --disable-pip-version-check
+SOURCES := $(shell find src -name '*.py' 2>/dev/null)
+REFERENCE := docs/operations
+# Extra arguments for pytest, as in: make test ARGS='-k printer -x'
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-long lint fast test-fast docs docs-check bench bench-fast clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# A virtual environment, made only where none works yet. $(1) is its folder.
+define make_venv
+@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "tileir needs Python 3.10 or newer; this is %s. Try: make PYTHON=python3.11 ..." % sys.version.split()[0])'
+@$(1)/bin/python $(PIP) --version >/dev/null 2>&1 || { echo "making $(1)"; $(PYTHON) -m venv $(1); }
+@touch $@
+endef
+
+$(VENV)/.made:
+	$(call make_venv,$(VENV))
+
+$(FAST)/.made:
+	$(call make_venv,$(FAST))
+
+# The project, installed so that edits of src/ take effect at once.
+$(VENV)/.installed: pyproject.toml | $(VENV)/.made
+	@echo "installing tileir into $(VENV)"
+	@$(BIN)/python $(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(VENV)/.made
+	@echo "installing tileir and what its tests need into $(VENV)"
+	@$(BIN)/python $(PIP) install --quiet --editable '.[test]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-bench: pyproject.toml | $(VENV)/.made
+	@echo "installing tileir and its benchmark peers into $(VENV)"
+	@$(BIN)/python $(PIP) install --quiet --editable '.[bench]'
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed ## install, then show the main job on the examples
+	@echo
+	@echo "=== 1. A correct program: tileir check says nothing and succeeds"
+	@echo "    \$$ tileir check examples/vector_add.mlir"
+	@$(BIN)/tileir check examples/vector_add.mlir
+	@echo
+	@echo "=== 2. A program with three mistakes: each is reported with its position"
+	@echo "    \$$ tileir check examples/broken.mlir"
+	@$(BIN)/tileir check examples/broken.mlir; status=$$?; test $$status -eq 1 || { echo "expected exit status 1, got $$status"; exit 1; }
+	@echo
+	@echo "=== 3. Read, verify and print again, exactly as NVIDIA's own tools print"
+	@echo "    \$$ tileir opt examples/matmul.mlir"
+	@$(BIN)/tileir opt examples/matmul.mlir
+	@echo
+	@echo "=== 4. The same for softmax, in a pipe"
+	@echo "    \$$ tileir opt examples/softmax.mlir | tileir check -"
+	@$(BIN)/tileir opt examples/softmax.mlir > $(VENV)/demo.mlir && $(BIN)/tileir check - < $(VENV)/demo.mlir
+	@echo
+	@echo "=== 5. What does an operation mean? The matrix product of the example:"
+	@echo "    \$$ tileir explain mmaf"
+	@$(BIN)/tileir explain mmaf
+	@echo
+	@echo "Done. The tool is $(BIN)/tileir; the programs are in examples/; docs/ tells the rest."
+
+lint: $(VENV)/.installed-test ## ruff and mypy --strict
+	$(BIN)/ruff check src tests benchmarks .ci
+	$(BIN)/mypy --strict
+
+test: lint docs-check ## ruff, mypy, the reference up to date, and all tests but the long ones
+	$(BIN)/python -m pytest -n auto $(ARGS)
+
+test-long: lint docs-check ## the same with the long tests
+	$(BIN)/python -m pytest -n auto -m "long or not long" $(ARGS)
+
+docs: $(VENV)/.installed ## write docs/operations/*.md from the declarations
+	$(BIN)/python -m tileir.tools.reference $(REFERENCE)
+
+docs-check: $(VENV)/.installed-test
+	@rm -rf build/docs && mkdir -p build/docs
+	@$(BIN)/python -m tileir.tools.reference build/$(REFERENCE) >/dev/null
+	@diff -r $(REFERENCE) build/$(REFERENCE) || { echo "$(REFERENCE) does not match the declarations: run make docs"; exit 1; }
+
+# The fast wheel is built from a copy, because mypyc leaves its libraries beside the sources, where the editable
+# installation would find them. It needs a C compiler and Python's headers.
+$(FAST)/.installed: pyproject.toml $(SOURCES) | $(FAST)/.made
+	@echo "compiling tileir with mypyc (a few minutes)"
+	@rm -rf build/fast && mkdir -p build/fast/dist
+	@cp -R src pyproject.toml README.md LICENSE build/fast/
+	@find build/fast/src \( -name '*.so' -o -name '*.pyc' \) -delete
+	@HATCH_BUILD_HOOK_ENABLE_MYPYC=true $(FAST_BIN)/python $(PIP) wheel --quiet --no-deps --wheel-dir build/fast/dist ./build/fast
+	@$(FAST_BIN)/python $(PIP) install --quiet --no-deps --force-reinstall build/fast/dist/*.whl
+	@$(FAST_BIN)/python .ci/compiled_build.py
+	@touch $@
+
+$(FAST)/.installed-test: $(FAST)/.installed
+	@echo "installing what the tests need into $(FAST)"
+	@$(FAST_BIN)/python $(PIP) install --quiet "$$(ls build/fast/dist/*.whl)[test,bench]"
+	@touch $@
+
+fast: $(FAST)/.installed ## build the wheel compiled with mypyc into .venv-fast
+
+test-fast: $(FAST)/.installed-test ## the same tests against the compiled build
+	PYTHONPATH=.ci $(FAST_BIN)/python -m pytest -p compiled_build -n auto $(ARGS)
+
+bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
+	$(BIN)/python benchmarks/text_speed.py
+	@echo
+	$(BIN)/python benchmarks/scaling.py
+	@echo
+	$(BIN)/python benchmarks/startup.py
+
+bench-fast: $(FAST)/.installed-test ## the same with the compiled build
+	$(FAST_BIN)/python benchmarks/text_speed.py
+	@echo
+	$(FAST_BIN)/python benchmarks/scaling.py
+	@echo
+	$(FAST_BIN)/python benchmarks/startup.py
+
+clean: ## remove what the targets made, the virtual environments included
+	rm -rf build dist $(VENV) $(FAST) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests benchmarks .ci -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

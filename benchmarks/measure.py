@@ -1,0 +1,73 @@
+"""What the benchmarks share: timing with the collector under control, memory, tables, and which build is tested."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from importlib import metadata
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+def timed(action: Callable[[], Result], *, collector: bool = False) -> tuple[float, Result]:
+    """Seconds that `action` takes, and what it returns. Garbage made before is collected first, outside the time."""
+    gc.collect()
+    was_enabled = gc.isenabled()
+    if collector:
+        gc.enable()
+    else:
+        gc.disable()
+    try:
+        start = time.perf_counter()
+        result = action()
+        return time.perf_counter() - start, result
+    finally:
+        if was_enabled:
+            gc.enable()
+        else:
+            gc.disable()
+
+
+def bytes_held(action: Callable[[], Result]) -> tuple[int, Result]:
+    """Bytes still allocated by `action` while its result is alive."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        result = action()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0], result
+    finally:
+        tracemalloc.stop()
+
+
+def is_compiled() -> bool:
+    """Whether the imported tileir is the mypyc build."""
+    import tileir.ir.core
+
+    return str(tileir.ir.core.__file__).endswith((".so", ".pyd"))
+
+
+def tileir_build() -> str:
+    """The tileir under test in words: version and build."""
+    return f"tileir {metadata.version('tileir')} ({'compiled with mypyc' if is_compiled() else 'pure Python'})"
+
+
+def machine() -> str:
+    return f"Python {platform.python_version()}, {sys.platform} {platform.machine()}, {os.cpu_count()} cores"
+
+
+def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Columns as wide as their longest cell; the first flush left, the others flush right."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+
+    def line(cells: tuple[str, ...]) -> str:
+        rest = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
+        return "  ".join([cells[0].ljust(widths[0]), *rest])
+
+    return "\n".join([line(header), line(tuple("-" * width for width in widths)), *(line(row) for row in rows)])

@@ -1,0 +1,1 @@
+"""What cuda_tile says: types, attributes, enumerations, versions, and one declaration per operation."""

@@ -1,0 +1,277 @@
+"""The type and attribute constraints that declarations are made of, with the words NVIDIA's diagnostics use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE, OVERFLOW, ROUNDING, SIGNEDNESS
+from tileir.dialect.types import (
+    FLOATS,
+    INTEGERS,
+    PointerType,
+    StringType,
+    TensorViewType,
+    TileType,
+    TileViewType,
+    TokenType,
+)
+from tileir.ir.attributes import (
+    ArrayAttribute,
+    Attribute,
+    DenseArrayAttribute,
+    DenseAttribute,
+    DictionaryAttribute,
+    EnumAttribute,
+    EnumKind,
+    IntegerAttribute,
+    StringAttribute,
+    SymbolAttribute,
+    TypeAttribute,
+    UnitAttribute,
+)
+from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import ONE, AttributeConstraint, OperationDeclaration, TypeConstraint, TypeRule
+from tileir.ir.types import (
+    BF16,
+    F4E2M1FN,
+    F8E4M3FN,
+    F8E5M2,
+    F8E8M0FNU,
+    F16,
+    F32,
+    F64,
+    FNV8E5M3FNU,
+    I1,
+    I4,
+    I8,
+    I32,
+    I64,
+    TF32,
+    FunctionType,
+    Type,
+)
+
+# --- types ---
+
+
+def _names(elements: tuple[Type, ...]) -> str:
+    return " or ".join([e.spelling for e in elements])
+
+
+def _tile_predicate(elements: tuple[Type, ...], rank: int | None) -> Callable[[Type], bool]:
+    return lambda t: isinstance(t, TileType) and t.element in elements and (rank is None or len(t.shape) == rank)
+
+
+def tile_of(elements: tuple[Type, ...], newer: tuple[Type, ...] = (), phrase: str = "tile of") -> TypeConstraint:
+    """A tile of any shape; `newer` are the element types that 13.4 adds to the list."""
+    return TypeConstraint(
+        f"{phrase} {_names(elements)} values",
+        _tile_predicate(elements + newer, None),
+        f"{phrase} {_names(elements + newer)} values" if newer else None,
+    )
+
+
+def scalar_of(elements: tuple[Type, ...]) -> TypeConstraint:
+    """A 0-D tile."""
+    return TypeConstraint(f"0D tile of {_names(elements)} values", _tile_predicate(elements, 0))
+
+
+_ANY_FLOATS: Final[tuple[Type, ...]] = (*FLOATS, TF32, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN)
+_NUMBERS: Final[tuple[Type, ...]] = (*INTEGERS, *_ANY_FLOATS)
+_NEWER: Final[tuple[Type, ...]] = (FNV8E5M3FNU,)
+
+INT: Final = tile_of(INTEGERS)
+INT_OR_I4: Final = tile_of((*INTEGERS, I4))
+INT_NOT_I1: Final = tile_of(INTEGERS[1:])
+FLOAT: Final = tile_of(FLOATS)
+ANY_FLOAT: Final = tile_of(_ANY_FLOATS, _NEWER)
+NUMBER: Final = tile_of(_NUMBERS, _NEWER)
+I1_TILE: Final = tile_of((I1,))
+I8_TILE: Final = tile_of((I8,))
+I64_TILE: Final = tile_of((I64,))
+ANY_TILE: Final = TypeConstraint("tile", lambda t: isinstance(t, TileType))
+POINTER_TILE: Final = TypeConstraint(
+    "tile of Pointer type values", lambda t: isinstance(t, TileType) and isinstance(t.element, PointerType)
+)
+SCALAR_POINTER: Final = TypeConstraint(
+    "0D tile of Pointer type values",
+    lambda t: isinstance(t, TileType) and not t.shape and isinstance(t.element, PointerType),
+)
+SCALAR_INT: Final = scalar_of(INTEGERS)
+SCALAR_I1: Final = scalar_of((I1,))
+SCALAR_I32: Final = scalar_of((I32,))
+TENSOR_VIEW: Final = TypeConstraint("tensor view type", lambda t: isinstance(t, TensorViewType))
+TILE_VIEW: Final = TypeConstraint("TileView instance", lambda t: isinstance(t, TileViewType))
+TOKEN_TYPE: Final = TypeConstraint("cuda tile token type", lambda t: isinstance(t, TokenType))
+STRING_TYPE: Final = TypeConstraint("cuda tile string type", lambda t: isinstance(t, StringType))
+ANY_TYPE: Final = TypeConstraint("any type", lambda t: True)
+MMAF_INPUT: Final = tile_of(
+    (F16, BF16, F32, F64, TF32, F8E4M3FN, F8E5M2), phrase="mmaf operand tile type of"
+)
+MMAI_INPUT: Final = tile_of((I8,), phrase="mmai operand tile type of")
+
+# --- attributes ---
+
+
+def enum_attribute(kind: EnumKind, description: str) -> AttributeConstraint:
+    return AttributeConstraint(description, lambda a: isinstance(a, EnumAttribute) and a.kind is kind, "enum")
+
+
+def _integer_of(type: Type, minimum: int | None = None) -> Callable[[Attribute], bool]:
+    return lambda a: isinstance(a, IntegerAttribute) and a.type is type and (minimum is None or a.value >= minimum)
+
+
+UNIT_ATTRIBUTE: Final = AttributeConstraint("unit attribute", lambda a: isinstance(a, UnitAttribute), "unit")
+BOOL: Final = AttributeConstraint("bool attribute", _integer_of(I1), "bool")
+INTEGER_I64: Final = AttributeConstraint("64-bit signless integer attribute", _integer_of(I64), "i64")
+INTEGER_I64_NOT_NEGATIVE: Final = AttributeConstraint(
+    "64-bit signless integer attribute whose minimum value is 0", _integer_of(I64, 0), "i64"
+)
+INTEGER_I32: Final = AttributeConstraint("32-bit signless integer attribute", _integer_of(I32), "i32")
+INTEGER_I32_NOT_NEGATIVE: Final = AttributeConstraint(
+    "32-bit signless integer attribute whose value is non-negative", _integer_of(I32, 0), "i32"
+)
+STRING: Final = AttributeConstraint("string attribute", lambda a: isinstance(a, StringAttribute), "string")
+SYMBOL_NAME: Final = AttributeConstraint("string attribute", lambda a: isinstance(a, StringAttribute), "symbol_name")
+FLAT_SYMBOL: Final = AttributeConstraint(
+    "flat symbol reference attribute", lambda a: isinstance(a, SymbolAttribute) and len(a.path) == 1, "symbol"
+)
+I32_ARRAY: Final = AttributeConstraint(
+    "i32 dense array attribute", lambda a: isinstance(a, DenseArrayAttribute) and a.element_type is I32, "i32_array"
+)
+BOOL_ARRAY: Final = AttributeConstraint(
+    "i1 dense array attribute", lambda a: isinstance(a, DenseArrayAttribute) and a.element_type is I1, "bool_array"
+)
+ARRAY: Final = AttributeConstraint("array attribute", lambda a: isinstance(a, ArrayAttribute), "array")
+DICTIONARY: Final = AttributeConstraint(
+    "dictionary of named attribute values", lambda a: isinstance(a, DictionaryAttribute), "dictionary"
+)
+DICTIONARY_ARRAY: Final = AttributeConstraint(
+    "Array of dictionary attributes",
+    lambda a: isinstance(a, ArrayAttribute) and all(isinstance(e, DictionaryAttribute) for e in a.elements),
+    "array",
+)
+DENSE: Final = AttributeConstraint("dense elements attribute", lambda a: isinstance(a, DenseAttribute), "dense")
+FUNCTION_TYPE: Final = AttributeConstraint(
+    "type attribute of function type", lambda a: isinstance(a, TypeAttribute) and isinstance(a.type, FunctionType), "type"
+)
+SIGNEDNESS_ATTRIBUTE: Final = enum_attribute(SIGNEDNESS, "Signedness attribute")
+OVERFLOW_ATTRIBUTE: Final = enum_attribute(OVERFLOW, "Integer overflow attribute")
+ROUNDING_ATTRIBUTE: Final = enum_attribute(ROUNDING, "Rounding mode")
+ORDERING_ATTRIBUTE: Final = enum_attribute(MEMORY_ORDERING, "memory ordering semantics")
+SCOPE_ATTRIBUTE: Final = enum_attribute(MEMORY_SCOPE, "memory scope")
+MODE_ATTRIBUTE: Final = enum_attribute(ATOMIC_MODE, "atomic_rmw_mode")
+
+# --- rules between types ---
+
+
+def named_types(operation: Operation, name: str) -> list[Type]:
+    """The types of the operands or results declared under a name."""
+    declaration: OperationDeclaration = operation.declaration
+    for declared in declaration.operands:
+        if declared.name == name:
+            return [value.type for value in operation.operand_group(name)]
+    index = 0
+    for declared in declaration.results:
+        if declared.name == name:
+            if declared.count == ONE:
+                return [operation.results[index].type]
+            return [value.type for value in operation.results[index:]]
+        index += 1
+    raise KeyError(name)
+
+
+def _all_types(operation: Operation, names: tuple[str, ...]) -> list[Type]:
+    return [t for name in names for t in named_types(operation, name)]
+
+
+def _all_equal(operation: Operation, names: tuple[str, ...]) -> bool:
+    lists = [named_types(operation, name) for name in names]
+    return all(other == lists[0] for other in lists)
+
+
+def shape_of(type: Type) -> tuple[int, ...] | None:
+    return type.shape if isinstance(type, TileType) else None
+
+
+def element_of(type: Type) -> Type | None:
+    return type.element if isinstance(type, TileType) else None
+
+
+def _same(values: list[object]) -> bool:
+    return all(v == values[0] for v in values)
+
+
+def same_type(*names: str) -> TypeRule:
+    text = ", ".join(names)
+    return TypeRule(
+        lambda op: _all_equal(op, names), f"failed to verify that all of {{{text}}} have same type"
+    )
+
+
+def same_shape(*names: str) -> TypeRule:
+    text = ", ".join(names)
+    return TypeRule(
+        lambda op: _same([shape_of(t) for t in _all_types(op, names)]),
+        f"failed to verify that all of {{{text}}} have same shape",
+    )
+
+
+def same_rank(*names: str) -> TypeRule:
+    text = ", ".join(names)
+    return TypeRule(
+        lambda op: _same([len(shape_of(t) or ()) for t in _all_types(op, names)]),
+        f"failed to verify that all of {{{text}}} have same rank",
+    )
+
+
+def same_element(*names: str) -> TypeRule:
+    text = ", ".join(names)
+    return TypeRule(
+        lambda op: _same([element_of(t) for t in _all_types(op, names)]),
+        f"failed to verify that all of {{{text}}} have the same element type",
+    )
+
+
+def _values(operation: Operation) -> list[Value]:
+    return [*operation.operands, *operation.results]
+
+
+SAME_SHAPE_EVERYWHERE: Final = TypeRule(
+    lambda op: _same([shape_of(v.type) for v in _values(op)]), "requires the same shape for all operands and results"
+)
+SAME_ELEMENT_EVERYWHERE: Final = TypeRule(
+    lambda op: _same([element_of(v.type) for v in _values(op)]),
+    "requires the same element type for all operands and results",
+)
+SAME_OPERAND_SHAPE: Final = TypeRule(
+    lambda op: _same([shape_of(v.type) for v in op.operands]), "requires the same shape for all operands"
+)
+
+
+def is_i1_of_same_shape(operation: Operation, operand: str, result: str) -> bool:
+    (source,) = named_types(operation, operand)
+    (target,) = named_types(operation, result)
+    return isinstance(target, TileType) and target.element is I1 and target.shape == shape_of(source)
+
+
+def boolean_result(operand: str, result: str) -> TypeRule:
+    return TypeRule(
+        lambda op: is_i1_of_same_shape(op, operand, result),
+        "failed to verify that Result type has i1 element type and same shape as operands",
+    )
+
+
+def element_width(type: Type) -> int:
+    """Bits of the element of a tile of numbers, MLIR's count (tf32 has 19)."""
+    element = element_of(type)
+    return getattr(element, "width", 64) if element is not None else 0
+
+
+def tile_type_of(value: Value) -> TileType:
+    """The type of a value that its constraint already required to be a tile."""
+    type = value.type
+    if not isinstance(type, TileType):
+        raise TypeError(f"'{type.text}' is not a tile")
+    return type

@@ -1,0 +1,65 @@
+"""What functions (`entry`, and the test suite's `testing$func`) have in common."""
+
+from __future__ import annotations
+
+from tileir.ir.attributes import ArrayAttribute, DictionaryAttribute, TypeAttribute
+from tileir.ir.core import Operation
+from tileir.ir.declaration import TERMINATOR
+from tileir.ir.diagnostics import Invalid, note
+from tileir.ir.symbols import verify_symbol
+from tileir.ir.types import FunctionType, function_type
+
+
+def signature(function: Operation) -> FunctionType:
+    """The function type of a function."""
+    found = function.attributes.get("function_type")
+    if isinstance(found, TypeAttribute) and isinstance(found.type, FunctionType):
+        return found.type
+    return function_type((), ())
+
+
+def verify_function(function: Operation) -> None:
+    """What MLIR asks of every function: a symbol whose entry block has the arguments its type says."""
+    verify_symbol(function)
+    inputs = signature(function).inputs
+    _verify_dictionaries(function, "arg_attrs", "argument", len(inputs))
+    _verify_dictionaries(function, "res_attrs", "result", len(signature(function).results))
+    if not function.regions or not function.regions[0].blocks:
+        return
+    arguments = function.regions[0].blocks[0].arguments
+    if len(arguments) != len(inputs):
+        raise Invalid(f"entry block must have {len(inputs)} arguments to match function signature")
+    for index, argument in enumerate(arguments):
+        if argument.type is not inputs[index]:
+            raise Invalid(
+                f"type of entry block argument #{index}('{argument.type.text}') must match the type of the "
+                f"corresponding argument in function signature('{inputs[index].text}')"
+            )
+
+
+def _verify_dictionaries(function: Operation, name: str, noun: str, count: int) -> None:
+    found = function.attributes.get(name)
+    if not isinstance(found, ArrayAttribute):
+        return
+    if len(found.elements) != count:
+        raise Invalid(
+            f"expects {noun} attribute array to have the same number of elements as the number of function {noun}s, "
+            f"got {len(found.elements)}, but expected {count}"
+        )
+    for element in found.elements:
+        if isinstance(element, DictionaryAttribute) and any("." not in key for key, _ in element.entries):
+            raise Invalid(f"{noun}s may only have dialect attributes")
+
+
+def verify_terminator(operation: Operation, name: str) -> None:
+    """The region of an operation with an implicit terminator ends in that one and no other."""
+    for region in operation.regions:
+        last = region.blocks[0].last if region.blocks else None
+        # An operation that is no terminator at all was reported with its block.
+        if last is not None and last.name != name and last.declaration.traits & TERMINATOR:
+            raise Invalid(
+                f"expects regions to end with '{name}', found '{last.name}'",
+                notes=[
+                    note(f"in custom textual format, the absence of terminator implies '{name}'", operation.location)
+                ],
+            )

@@ -1,0 +1,125 @@
+"""Bitwise operations on integer tiles (seed 000, section 8.9).
+
+The public dialect has the first three only; the others are legalized into them, shifts and arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.dialect.constraints import INT, INT_NOT_I1
+from tileir.dialect.ops.elementwise import binary, unary
+
+_CHAPTER: Final = "Bitwise"
+
+binary(
+    "andi",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.9.1",
+    opcode=0x04,
+    summary="Element-wise bitwise AND",
+    description="A bit of the result is 1 where it is 1 in both operands.  On `i1` this is the logical and.",
+    example="%r = andi %a, %b : tile<4xi32>",
+    returns="the bits set in both operands",
+)
+binary(
+    "ori",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.9.2",
+    opcode=0x52,
+    summary="Element-wise bitwise OR",
+    description="A bit of the result is 1 where it is 1 in at least one operand.  On `i1` this is the logical or.",
+    example="%r = ori %a, %b : tile<4xi32>",
+    returns="the bits set in either operand",
+)
+binary(
+    "xori",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.9.3",
+    opcode=0x6C,
+    summary="Element-wise bitwise exclusive OR",
+    description=(
+        "A bit of the result is 1 where the operands differ.  With a constant of all ones it is the bitwise "
+        "complement, with `true` on `i1` the logical not."
+    ),
+    example="%r = xori %a, %b : tile<4xi32>",
+    returns="the bits in which the operands differ",
+)
+unary(
+    "noti",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.9.4",
+    since=None,
+    summary="Element-wise bitwise complement",
+    description="Flips every bit of every element.  On `i1` this is the logical not.",
+    example="%r = noti %x : tile<4xi32>",
+    returns="the complement",
+    legalization="`xori` with a constant of all ones, `true` for `i1`.",
+)
+unary(
+    "popcnt",
+    INT_NOT_I1,
+    chapter=_CHAPTER,
+    seed="8.9.5",
+    since=None,
+    summary="Element-wise count of set bits",
+    description="Counts the bits that are 1 in each element.  The count has the element type of the input.",
+    example="%r = popcnt %x : tile<4xi32>",
+    returns="the number of set bits",
+    legalization=(
+        "Adds neighbouring fields of 1, 2 and 4 bits with unsigned `shri`, `andi`, `subi` and `addi`, then sums the "
+        "bytes with a `muli` by 0x0101.. and an unsigned `shri` by the width less 8 (not needed for `i8`)."
+    ),
+)
+unary(
+    "clz",
+    INT_NOT_I1,
+    chapter=_CHAPTER,
+    seed="8.9.6",
+    since=None,
+    summary="Element-wise count of leading zeros",
+    description=(
+        "Counts the zero bits above the highest bit that is 1.  The seed leaves the count for 0 open; here it is the "
+        "width of the element type."
+    ),
+    example="%r = clz %x : tile<4xi32>",
+    returns="the number of leading zeros",
+    legalization=(
+        "Copies the highest set bit into every bit below it with `ori` and unsigned `shri` by 1, 2, 4 and so on, then "
+        "counts the bits of the complement as for `popcnt`."
+    ),
+)
+unary(
+    "ctz",
+    INT_NOT_I1,
+    chapter=_CHAPTER,
+    seed="8.9.7",
+    since=None,
+    summary="Element-wise count of trailing zeros",
+    description=(
+        "Counts the zero bits below the lowest bit that is 1.  The seed leaves the count for 0 open; here it is the "
+        "width of the element type."
+    ),
+    example="%r = ctz %x : tile<4xi32>",
+    returns="the number of trailing zeros",
+    legalization="Counts the bits of `andi` of the complement and of the input less 1, as for `popcnt`.",
+)
+unary(
+    "brev",
+    INT_NOT_I1,
+    chapter=_CHAPTER,
+    seed="8.9.8",
+    since=None,
+    summary="Element-wise bit reversal",
+    description="Reverses the order of the bits of each element: the lowest bit becomes the highest.",
+    example="%r = brev %x : tile<4xi32>",
+    returns="the reversed bits",
+    legalization=(
+        "Swaps neighbouring fields of 1, 2, 4 and more bits, one step per power of two below the width, with masks: "
+        "unsigned `shri`, `shli`, `andi`, `ori`."
+    ),
+)

@@ -1,0 +1,417 @@
+"""Conversions between element types (seed 000, section 8.4) and the reinterpretation of whole tiles (13.3)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.dialect.constraints import (
+    ANY_FLOAT,
+    I8_TILE,
+    I64_TILE,
+    INT,
+    INT_OR_I4,
+    NUMBER,
+    OVERFLOW_ATTRIBUTE,
+    POINTER_TILE,
+    ROUNDING_ATTRIBUTE,
+    SIGNEDNESS_ATTRIBUTE,
+    UNIT_ATTRIBUTE,
+    element_of,
+    element_width,
+    same_rank,
+    same_shape,
+)
+from tileir.dialect.enums import OVERFLOW, ROUNDING
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.core import Operation
+from tileir.ir.declaration import (
+    ELEMENTWISE,
+    PURE,
+    REGISTRY,
+    V13_3,
+    V13_4,
+    AttributeDeclaration,
+    OperationDeclaration,
+    TypeConstraint,
+    TypeRule,
+    Verifier,
+    attribute,
+    operand,
+    result,
+)
+from tileir.ir.diagnostics import Invalid
+from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, I4, TF32, Type
+from tileir.ir.verifier import VerifyContext
+
+_CHAPTER: Final = "Conversions"
+_SIGNEDNESS: Final = attribute("signedness", SIGNEDNESS_ATTRIBUTE, "whether the integers are signed or unsigned")
+_NEAREST: Final = attribute(
+    "rounding_mode", ROUNDING_ATTRIBUTE, "how an inexact value is rounded", ROUNDING["nearest_even"]
+)
+
+
+def _reads_as_number_or_i4(description: str) -> str:
+    return description.removesuffix(" values") + " or i4 values"
+
+
+_NUMBER_OR_I4: Final = TypeConstraint(
+    _reads_as_number_or_i4(NUMBER.description),
+    lambda t: NUMBER.accepts(t) or element_of(t) is I4,
+    _reads_as_number_or_i4(NUMBER.newer_description or NUMBER.description),
+)
+
+# --- rules ---
+
+
+def _verify_bitcast(operation: Operation, context: VerifyContext) -> None:
+    source = operation.operands[0].type
+    target = operation.results[0].type
+    if element_width(source) != element_width(target):
+        raise Invalid(
+            f"types must be equal width, cannot convert '{source.text}' of width {element_width(source)} "
+            f"to type '{target.text}' of width {element_width(target)}"
+        )
+
+
+_EXTENDS: Final = TypeRule(
+    lambda op: element_width(op.results[0].type) > element_width(op.operands[0].type),
+    "extending to smaller or identical integer",
+)
+_TRUNCATES: Final = TypeRule(
+    lambda op: element_width(op.results[0].type) < element_width(op.operands[0].type),
+    "truncating to larger or identical integer",
+)
+_CHANGES: Final = TypeRule(
+    lambda op: op.results[0].type is not op.operands[0].type, "converting tiles must not be a no-op"
+)
+
+# The element types whose every value a target holds: 13.4 calls the conversion from them widening.
+_EIGHT_BITS_OR_LESS: Final[tuple[Type, ...]] = (F8E4M3FN, F8E5M2, F4E2M1FN)
+_WIDENED: Final[dict[Type, tuple[Type, ...]]] = {
+    F16: _EIGHT_BITS_OR_LESS,
+    BF16: (*_EIGHT_BITS_OR_LESS, FNV8E5M3FNU),
+    TF32: (*_EIGHT_BITS_OR_LESS, FNV8E5M3FNU, F16, BF16),
+    F32: (*_EIGHT_BITS_OR_LESS, FNV8E5M3FNU, F16, BF16, TF32),
+    F64: (*_EIGHT_BITS_OR_LESS, FNV8E5M3FNU, F16, BF16, TF32, F32, F8E8M0FNU),
+}
+
+
+def _newer_ftof_modes(source: Type, target: Type) -> tuple[tuple[str, ...], str]:
+    """The rounding modes of a conversion in 13.4, and the end of the diagnostic for any other."""
+    if target not in _WIDENED:
+        return ("nearest_even",), " for conversion to low-precision type. Only 'nearest_even' is supported"
+    if source in _WIDENED[target]:
+        return (
+            ("nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away"),
+            " for widening conversion. Only IEEE float rounding modes are supported: "
+            "'nearest_even', 'zero', 'negative_inf', 'positive_inf', 'nearest_away'",
+        )
+    if source is F32 and target is TF32:
+        return (
+            ("nearest_even", "zero", "nearest_away"),
+            " for conversion from f32 to tf32. Only 'nearest_even', 'zero', and 'nearest_away' are supported",
+        )
+    if source is F64 and target is F32:
+        return (
+            ("nearest_even", "zero", "negative_inf", "positive_inf"),
+            " for conversion from f64 to f32. "
+            "Only 'nearest_even', 'zero', 'negative_inf', and 'positive_inf' are supported",
+        )
+    return (
+        ("nearest_even", "zero"),
+        ". Only 'nearest_even' and 'zero' are supported for narrowing conversions to standard types",
+    )
+
+
+def _verify_ftof(operation: Operation, context: VerifyContext) -> None:
+    mode = _rounding_keyword(operation)
+    source = element_of(operation.operands[0].type)
+    target = element_of(operation.results[0].type)
+    if target is F8E8M0FNU:
+        allowed: tuple[str, ...] = ("zero", "positive_inf")
+        text = " for conversion to f8E8M0FNU. Only 'zero' and 'positive_inf' are supported"
+    elif mode == "nearest_even":
+        return
+    elif context.version < V13_4 or source is None or target is None:
+        allowed = ()
+        text = ". Only 'nearest_even' is supported"
+    else:
+        allowed, text = _newer_ftof_modes(source, target)
+    if mode not in allowed:
+        raise Invalid(f"invalid rounding mode specified{text}")
+
+
+def _verify_ftoi(operation: Operation, context: VerifyContext) -> None:
+    if _rounding_keyword(operation) != "nearest_int_to_zero":
+        raise Invalid("invalid rounding mode specified. Only 'nearest_int_to_zero' is supported")
+
+
+def _verify_itof(operation: Operation, context: VerifyContext) -> None:
+    if element_of(operation.results[0].type) is F8E8M0FNU:
+        raise Invalid("integer to f8E8M0FNU conversion is not supported, please first convert to another float type")
+    if _rounding_keyword(operation) != "nearest_even":
+        raise Invalid("invalid rounding mode specified. Only 'nearest_even' is supported")
+
+
+def _rounding_keyword(operation: Operation) -> str:
+    mode = operation.attribute("rounding_mode")
+    return mode.keyword if isinstance(mode, EnumAttribute) else ""
+
+
+def _verify_repacking(operation: Operation, context: VerifyContext) -> None:
+    source = operation.operands[0].type
+    target = operation.results[0].type
+    if not isinstance(source, TileType) or not isinstance(target, TileType):
+        return
+    if source.rank != 1:
+        raise Invalid("expects source and result to be rank-1 tiles")
+    if element_width(source) == element_width(target):
+        raise Invalid("expects source and result to have different element type widths")
+    source_bits = _tile_bits(source)
+    target_bits = _tile_bits(target)
+    if source_bits % 8:
+        raise Invalid("expects source tile to be byte-aligned")
+    if target_bits % 8:
+        raise Invalid("expects result tile to be byte-aligned")
+    if source_bits != target_bits:
+        raise Invalid(
+            "expects source and result to have the same size in bytes, but got source tile size "
+            f"{source_bits // 8} bytes and result tile size {target_bits // 8} bytes"
+        )
+
+
+def _tile_bits(type: TileType) -> int:
+    """Bits of a packed tile: tf32, 19 bits by MLIR's count, takes 32."""
+    return (32 if type.element is TF32 else element_width(type)) * type.count
+
+
+# --- declarations ---
+
+
+def _conversion(
+    name: str,
+    names: tuple[str, str],
+    constraints: tuple[TypeConstraint, TypeConstraint],
+    *,
+    seed: str,
+    opcode: int,
+    summary: str,
+    description: str,
+    example: str,
+    attributes: tuple[AttributeDeclaration, ...] = (),
+    modifiers: str = "",
+    rules: tuple[TypeRule, ...] = (),
+    verify: Verifier | None = None,
+) -> OperationDeclaration:
+    """Declare `name %source [modifiers] : T1 -> T2`, element by element."""
+    source, target = names
+    return REGISTRY.add(
+        OperationDeclaration(
+            name,
+            chapter=_CHAPTER,
+            seed=seed,
+            opcode=opcode,
+            summary=summary,
+            description=description,
+            example=example,
+            operands=(operand(source, constraints[0], "the tile to convert"),),
+            attributes=attributes,
+            results=(result(target, constraints[1], "the converted tile, of the same shape"),),
+            traits=PURE | ELEMENTWISE,
+            rules=(same_shape(source, target), *rules),
+            verify=verify,
+            syntax=f"${source} {modifiers} attr-dict ':' type(${source}) '->' type(${target})",
+        )
+    )
+
+
+_conversion(
+    "bitcast",
+    ("source", "result"),
+    (NUMBER, NUMBER),
+    seed="8.4.1",
+    opcode=0x09,
+    summary="Reinterpret the bits of each element",
+    description=(
+        "Gives each element another type of the same width and leaves its bits as they are.  Pointers are not "
+        "numbers: see `ptr_to_int`, `int_to_ptr` and `ptr_to_ptr`.  The width of tf32 counts as 19, so it has no "
+        "partner.  To change the number of elements use `pack` and `unpack`."
+    ),
+    example="%i = bitcast %f : tile<4xf32> -> tile<4xi32>",
+    verify=_verify_bitcast,
+)
+_conversion(
+    "exti",
+    ("from", "to"),
+    (INT_OR_I4, INT_OR_I4),
+    seed="8.4.2",
+    opcode=0x25,
+    summary="Extend integers to a greater width",
+    description=(
+        "Widens each element: with zeros if `unsigned`, with copies of the sign bit if `signed`.  The value is kept; "
+        "the target must be strictly wider.  A signed extension turns the `i1` value true into -1."
+    ),
+    example="%w = exti %i signed : tile<4xi32> -> tile<4xi64>",
+    attributes=(_SIGNEDNESS,),
+    modifiers="keyword(signedness)",
+    rules=(_EXTENDS,),
+)
+_conversion(
+    "ftof",
+    ("from", "to"),
+    (ANY_FLOAT, ANY_FLOAT),
+    seed="8.4.3",
+    opcode=0x2A,
+    summary="Convert between float types",
+    description=(
+        "Converts each element to the nearest value of another float type, ties to even.  The types must differ.  "
+        "A conversion to f8E8M0FNU, which holds powers of two only, must name one of the modes `zero` and "
+        "`positive_inf`.  Up to 13.3 every other conversion has the default mode only; 13.4 also takes `zero` where "
+        "a standard type is narrowed, `nearest_away` from f32 to tf32, the directed modes from f64 to f32, and any of "
+        "these where the target holds every value of the source, so that nothing is rounded."
+    ),
+    example="%h = ftof %x : tile<4xf32> -> tile<4xf16>",
+    attributes=(_NEAREST,),
+    modifiers="rounding(rounding_mode, nearest_even zero negative_inf positive_inf nearest_away)",
+    rules=(_CHANGES,),
+    verify=_verify_ftof,
+)
+_conversion(
+    "ftoi",
+    ("from", "to"),
+    (ANY_FLOAT, INT),
+    seed="8.4.4",
+    opcode=0x2B,
+    summary="Convert floats to integers",
+    description=(
+        "Drops the fraction of each element and gives the integer, signed or unsigned.  NaN, an infinity, or a value "
+        "outside the range of the target is undefined behaviour in the public dialect; with `saturating` (13.4) such "
+        "a value becomes the nearest integer of the range and NaN becomes 0.  The seed always saturates and maps NaN "
+        "to 0, which is also what the interpreter does (docs/conflicts.md C10)."
+    ),
+    example="%i = ftoi %x signed : tile<4xf32> -> tile<4xi32>",
+    attributes=(
+        _SIGNEDNESS,
+        attribute(
+            "rounding_mode",
+            ROUNDING_ATTRIBUTE,
+            "how a fraction is dropped; there is one way only",
+            ROUNDING["nearest_int_to_zero"],
+        ),
+        attribute("saturating", UNIT_ATTRIBUTE, "clamp values outside the range, NaN to 0", optional=True, since=V13_4),
+    ),
+    modifiers="keyword(signedness) rounding(rounding_mode, nearest_int_to_zero) flag(saturating)",
+    verify=_verify_ftoi,
+)
+_conversion(
+    "itof",
+    ("from", "to"),
+    (INT, ANY_FLOAT),
+    seed="8.4.5",
+    opcode=0x3B,
+    summary="Convert integers to floats",
+    description=(
+        "Converts each element, read as signed or unsigned, to the nearest value of the float type, ties to even.  "
+        "A value beyond the range becomes an infinity, or NaN in a type that has no infinity.  There is no conversion "
+        "to f8E8M0FNU: go through another float type."
+    ),
+    example="%f = itof %i unsigned : tile<4xi32> -> tile<4xf32>",
+    attributes=(_SIGNEDNESS, _NEAREST),
+    modifiers="keyword(signedness) rounding(rounding_mode, nearest_even zero negative_inf positive_inf)",
+    verify=_verify_itof,
+)
+_conversion(
+    "int_to_ptr",
+    ("source", "result"),
+    (I64_TILE, POINTER_TILE),
+    seed="8.4.6",
+    opcode=0x33,
+    summary="Turn integers into pointers",
+    description=(
+        "Takes each 64-bit element, read as unsigned, as an address.  The inverse is `ptr_to_int`.  Whether the "
+        "address may be accessed is for the program to know."
+    ),
+    example="%p = int_to_ptr %i : tile<4xi64> -> tile<4xptr<f32>>",
+)
+_conversion(
+    "ptr_to_int",
+    ("source", "result"),
+    (POINTER_TILE, I64_TILE),
+    seed="8.4.7",
+    opcode=0x56,
+    summary="Turn pointers into integers",
+    description="Gives the address of each element as a 64-bit integer.  The inverse is `int_to_ptr`.",
+    example="%i = ptr_to_int %p : tile<4xptr<f32>> -> tile<4xi64>",
+)
+_conversion(
+    "ptr_to_ptr",
+    ("source", "result"),
+    (POINTER_TILE, POINTER_TILE),
+    seed="8.4.8",
+    opcode=0x57,
+    summary="Change the pointee type of pointers",
+    description=(
+        "Keeps each address and changes the type of what it points to.  Casts between pointers and integers have "
+        "operations of their own, so that a compiler can follow where a pointer comes from."
+    ),
+    example="%q = ptr_to_ptr %p : tile<4xptr<f32>> -> tile<4xptr<i32>>",
+)
+_conversion(
+    "trunci",
+    ("from", "to"),
+    (INT_OR_I4, INT_OR_I4),
+    seed="8.4.9",
+    opcode=0x6B,
+    summary="Truncate integers to a smaller width",
+    description=(
+        "Drops the upper bits of each element; the target must be strictly narrower.  `overflow` promises that nothing "
+        "is lost: with `no_signed_wrap` the dropped bits all equal the top bit of the result, with `no_unsigned_wrap` "
+        "they are zero.  A program that breaks the promise has undefined behaviour."
+    ),
+    example="%n = trunci %w overflow<no_wrap> : tile<4xi64> -> tile<4xi32>",
+    attributes=(attribute("overflow", OVERFLOW_ATTRIBUTE, "which loss cannot happen", OVERFLOW["none"]),),
+    modifiers="enclosed(overflow)",
+    rules=(_TRUNCATES,),
+)
+REGISTRY.add(
+    OperationDeclaration(
+        "pack",
+        chapter=_CHAPTER,
+        opcode=0x6F,
+        since=V13_3,
+        summary="Reinterpret a tile as bytes",
+        description=(
+            "Gives the bytes of a whole rank-1 tile, in memory order, as a tile of `i8`.  Elements narrower than a "
+            "byte are laid side by side (an `i1` takes one bit), tf32 takes 32 bits.  Both tiles must have the same "
+            "size in bytes, and the element must not be 8 bits wide: for that there is `bitcast`."
+        ),
+        example="%b = pack %x : tile<4xf32> -> tile<16xi8>",
+        operands=(operand("source", _NUMBER_OR_I4, "the tile to take apart", since=V13_3),),
+        results=(result("result", I8_TILE, "its bytes", since=V13_3),),
+        traits=PURE,
+        rules=(same_rank("source", "result"),),
+        verify=_verify_repacking,
+        syntax="$source attr-dict ':' type($source) '->' type($result)",
+    )
+)
+REGISTRY.add(
+    OperationDeclaration(
+        "unpack",
+        chapter=_CHAPTER,
+        opcode=0x70,
+        since=V13_3,
+        summary="Reinterpret bytes as a tile",
+        description=(
+            "The inverse of `pack`: takes the bytes of a rank-1 tile of `i8`, in memory order, for the elements of "
+            "another type.  Both tiles must have the same size in bytes, and the element must not be 8 bits wide."
+        ),
+        example="%x = unpack %b : tile<16xi8> -> tile<4xf32>",
+        operands=(operand("source", I8_TILE, "the bytes", since=V13_3),),
+        results=(result("result", _NUMBER_OR_I4, "the tile they make up", since=V13_3),),
+        traits=PURE,
+        rules=(same_rank("source", "result"),),
+        verify=_verify_repacking,
+        syntax="$source attr-dict ':' type($source) '->' type($result)",
+    )
+)

@@ -1,0 +1,112 @@
+"""Shapes of declaration that many element-wise operations share: one or two operands, all of one type."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.dialect.constraints import same_type
+from tileir.ir.declaration import (
+    ELEMENTWISE,
+    PURE,
+    REGISTRY,
+    V13_1,
+    AttributeDeclaration,
+    OperationDeclaration,
+    TypeConstraint,
+    TypeRule,
+    Verifier,
+    Version,
+    operand,
+    result,
+)
+
+_SOURCE_RULES: Final[tuple[TypeRule, ...]] = (same_type("source", "result"),)
+_PAIR_RULES: Final[tuple[TypeRule, ...]] = (same_type("lhs", "rhs", "result"),)
+
+
+def unary(
+    name: str,
+    constraint: TypeConstraint,
+    *,
+    chapter: str,
+    summary: str,
+    description: str,
+    example: str,
+    returns: str,
+    seed: str = "",
+    opcode: int | None = None,
+    since: Version | None = V13_1,
+    attributes: tuple[AttributeDeclaration, ...] = (),
+    modifiers: str = "",
+    verify: Verifier | None = None,
+    aliases: tuple[str, ...] = (),
+    legalization: str = "",
+) -> OperationDeclaration:
+    """Declare `name %source [modifiers] : T`."""
+    return REGISTRY.add(
+        OperationDeclaration(
+            name,
+            chapter=chapter,
+            seed=seed,
+            opcode=opcode,
+            since=since,
+            summary=summary,
+            description=description,
+            example=example,
+            operands=(operand("source", constraint, "the input tile"),),
+            attributes=attributes,
+            results=(result("result", constraint, returns),),
+            traits=PURE | ELEMENTWISE,
+            same_types=(("source", "result"),),
+            rules=_SOURCE_RULES,
+            verify=verify,
+            aliases=aliases,
+            legalization=legalization,
+            syntax=f"$source {modifiers} attr-dict ':' type($result)",
+        )
+    )
+
+
+def binary(
+    name: str,
+    constraint: TypeConstraint,
+    *,
+    chapter: str,
+    summary: str,
+    description: str,
+    example: str,
+    returns: str,
+    left: str = "the left operand",
+    right: str = "the right operand",
+    seed: str = "",
+    opcode: int | None = None,
+    since: Version | None = V13_1,
+    attributes: tuple[AttributeDeclaration, ...] = (),
+    modifiers: str = "",
+    traits: int = PURE | ELEMENTWISE,
+    rules: tuple[TypeRule, ...] = _PAIR_RULES,
+    verify: Verifier | None = None,
+    legalization: str = "",
+) -> OperationDeclaration:
+    """Declare `name %lhs, %rhs [modifiers] : T`."""
+    return REGISTRY.add(
+        OperationDeclaration(
+            name,
+            chapter=chapter,
+            seed=seed,
+            opcode=opcode,
+            since=since,
+            summary=summary,
+            description=description,
+            example=example,
+            operands=(operand("lhs", constraint, left), operand("rhs", constraint, right)),
+            attributes=attributes,
+            results=(result("result", constraint, returns),),
+            traits=traits,
+            same_types=(("lhs", "rhs", "result"),),
+            rules=rules,
+            verify=verify,
+            legalization=legalization,
+            syntax=f"$lhs ',' $rhs {modifiers} attr-dict ':' type($result)",
+        )
+    )

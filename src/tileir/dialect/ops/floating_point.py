@@ -1,0 +1,394 @@
+"""Floating-point arithmetic and comparison (seed 000, section 8.7).
+
+The functions of the same section (exponentials, logarithms, trigonometry, roots) are in
+`floating_point_functions.py`, the matrix products in `matrix.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.dialect.constraints import (
+    FLOAT,
+    I1_TILE,
+    ROUNDING_ATTRIBUTE,
+    UNIT_ATTRIBUTE,
+    boolean_result,
+    element_of,
+    enum_attribute,
+    same_type,
+)
+from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
+from tileir.dialect.ops.elementwise import binary, unary
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.core import Operation
+from tileir.ir.declaration import (
+    ELEMENTWISE,
+    PURE,
+    REGISTRY,
+    AttributeDeclaration,
+    OperationDeclaration,
+    attribute,
+    operand,
+    result,
+)
+from tileir.ir.diagnostics import Invalid
+from tileir.ir.types import F32
+from tileir.ir.verifier import VerifyContext
+
+CHAPTER: Final = "Floating point"
+
+# --- modifiers and their rules, shared with the functions ---
+
+FLUSH_TO_ZERO: Final = attribute(
+    "flush_to_zero",
+    UNIT_ATTRIBUTE,
+    "take subnormal inputs and results for zeros of the same sign; f32 only",
+    optional=True,
+)
+NEAREST_EVEN: Final = attribute(
+    "rounding_mode", ROUNDING_ATTRIBUTE, "how an inexact result is rounded", ROUNDING["nearest_even"]
+)
+_ARITHMETIC: Final[tuple[AttributeDeclaration, ...]] = (NEAREST_EVEN, FLUSH_TO_ZERO)
+_IEEE_SYNTAX: Final = "rounding(rounding_mode, nearest_even zero negative_inf positive_inf) flag(flush_to_zero)"
+_ROUNDS: Final = (
+    "The exact result is rounded once, to nearest with ties to even unless `rounding` names another of the four IEEE "
+    "modes.  `flush_to_zero`, for f32 only, takes subnormal inputs and results for zeros of the same sign."
+)
+
+IEEE_MODES: Final[tuple[str, ...]] = ("nearest_even", "zero", "negative_inf", "positive_inf")
+_DIVISION_MODES: Final[tuple[str, ...]] = (*IEEE_MODES, "approx", "full")
+
+
+def rounding_among(operation: Operation, allowed: tuple[str, ...]) -> str:
+    """The rounding mode of an operation, which must be among those `allowed`."""
+    mode = operation.attribute("rounding_mode")
+    keyword = mode.keyword if isinstance(mode, EnumAttribute) else ""
+    if keyword not in allowed:
+        raise Invalid(f"invalid rounding mode specified, expect one of [{', '.join(allowed)}]")
+    return keyword
+
+
+def require_f32(operation: Operation, modifier: str) -> None:
+    """A modifier that exists for f32 only."""
+    element = element_of(operation.results[0].type)
+    if element is not F32 and element is not None:
+        raise Invalid(f"{modifier} modifier only supported for f32 data type, but got: '{element.text}'")
+
+
+def verify_flush(operation: Operation, context: VerifyContext) -> None:
+    if "flush_to_zero" in operation.attributes:
+        require_f32(operation, "flush_to_zero")
+
+
+def _verify_arithmetic(operation: Operation, context: VerifyContext) -> None:
+    # An attribute at its default is not stored, so an operation without attributes rounds to nearest.
+    if operation.attributes:
+        rounding_among(operation, IEEE_MODES)
+        verify_flush(operation, context)
+
+
+def _verify_division(operation: Operation, context: VerifyContext) -> None:
+    if operation.attributes:
+        mode = rounding_among(operation, _DIVISION_MODES)
+        verify_flush(operation, context)
+        if mode in ("approx", "full"):
+            require_f32(operation, mode)
+
+
+def _verify_remainder(operation: Operation, context: VerifyContext) -> None:
+    # The seed gives remf a rounding mode; the remainder is exact, so only the default can be dropped without a loss
+    # (docs/conflicts.md C7).
+    mode = operation.attributes.get("rounding_mode")
+    if mode is not None and mode is not ROUNDING["nearest_even"]:
+        raise Invalid("invalid rounding mode specified. Only 'nearest_even' is supported")
+
+
+# --- arithmetic ---
+
+unary(
+    "absf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.3",
+    opcode=0x00,
+    summary="Element-wise absolute value",
+    description="Clears the sign of each element, zeros and NaNs included.  The result is exact.",
+    example="%r = absf %x : tile<4xf32>",
+    returns="the absolute values",
+)
+binary(
+    "addf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.4",
+    opcode=0x02,
+    summary="Element-wise addition",
+    description=f"Adds two tiles element by element.  {_ROUNDS}",
+    example="%r = addf %a, %b rounding<zero> flush_to_zero : tile<4xf32>",
+    returns="the sum",
+    attributes=_ARITHMETIC,
+    modifiers=_IEEE_SYNTAX,
+    verify=_verify_arithmetic,
+)
+unary(
+    "ceil",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.5",
+    opcode=0x0D,
+    summary="Element-wise rounding up to an integer",
+    description=(
+        "Gives the smallest integer that is not less than the element, as a float.  Zeros, infinities and NaN are "
+        "kept; a value between -1 and 0 becomes -0."
+    ),
+    example="%r = ceil %x : tile<4xf32>",
+    returns="the rounded elements",
+)
+REGISTRY.add(
+    OperationDeclaration(
+        "cmpf",
+        chapter=CHAPTER,
+        seed="8.7.6",
+        opcode=0x0E,
+        summary="Element-wise comparison",
+        description=(
+            "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 "
+            "elsewhere.  The ordering says what NaN means: an `ordered` comparison with a NaN is false, an "
+            "`unordered` one is true, whatever the predicate.  The two zeros are equal.  The spellings `olt`, `ueq` "
+            "and the like of other dialects are read as a predicate and an ordering."
+        ),
+        example="%c = cmpf less_than ordered %a, %b : tile<4xf32> -> tile<4xi1>",
+        operands=(operand("lhs", FLOAT, "the left operand"), operand("rhs", FLOAT, "the right operand")),
+        attributes=(
+            attribute(
+                "comparison_predicate",
+                enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
+                "the relation asked for",
+            ),
+            attribute(
+                "comparison_ordering",
+                enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute"),
+                "the answer where an element is NaN",
+            ),
+        ),
+        results=(result("result", I1_TILE, "1 where the relation holds"),),
+        traits=PURE | ELEMENTWISE,
+        same_types=(("lhs", "rhs"),),
+        rules=(same_type("lhs", "rhs"), boolean_result("lhs", "result")),
+        syntax=("keyword(comparison_predicate) keyword(comparison_ordering) $lhs ',' $rhs attr-dict comparison-types"),
+    )
+)
+binary(
+    "divf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.9",
+    opcode=0x14,
+    summary="Element-wise division",
+    description=(
+        f"Divides element by element.  {_ROUNDS}  For f32 there are two faster modes: `approx` goes through an "
+        "approximate reciprocal, `full` is less exact than the IEEE modes but covers the full range.  A finite "
+        "number divided by zero is an infinity, zero by zero is NaN."
+    ),
+    example="%r = divf %a, %b rounding<approx> flush_to_zero : tile<4xf32>",
+    left="the dividend",
+    right="the divisor",
+    returns="the quotient",
+    attributes=_ARITHMETIC,
+    modifiers=(
+        "open-rounding(rounding_mode, nearest_even zero negative_inf positive_inf approx full) flag(flush_to_zero)"
+    ),
+    verify=_verify_division,
+)
+unary(
+    "floor",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.12",
+    opcode=0x27,
+    summary="Element-wise rounding down to an integer",
+    description=(
+        "Gives the greatest integer that is not greater than the element, as a float.  Zeros, infinities and NaN are "
+        "kept."
+    ),
+    example="%r = floor %x : tile<4xf32>",
+    returns="the rounded elements",
+)
+REGISTRY.add(
+    OperationDeclaration(
+        "fma",
+        chapter=CHAPTER,
+        seed="8.7.13",
+        opcode=0x28,
+        summary="Element-wise fused multiply and add",
+        description=f"Computes `lhs * rhs + acc` without rounding the product.  {_ROUNDS}",
+        example="%r = fma %a, %b, %c : tile<4xf32>",
+        operands=(
+            operand("lhs", FLOAT, "the left factor"),
+            operand("rhs", FLOAT, "the right factor"),
+            operand("acc", FLOAT, "what is added to the product"),
+        ),
+        attributes=_ARITHMETIC,
+        results=(result("result", FLOAT, "the sum"),),
+        traits=PURE | ELEMENTWISE,
+        same_types=(("lhs", "rhs", "acc", "result"),),
+        rules=(same_type("lhs", "rhs", "acc", "result"),),
+        verify=_verify_arithmetic,
+        syntax=f"$lhs ',' $rhs ',' $acc {_IEEE_SYNTAX} attr-dict ':' type($result)",
+    )
+)
+
+# --- maximum and minimum ---
+
+_NAN_AND_ZERO: Final = (
+    "Where one element is NaN the result is the other one, unless `propagate_nan` is given, which makes it NaN; two "
+    "NaNs always give NaN.  -0 counts as less than +0.  `flush_to_zero`, for f32 only, takes subnormal numbers for "
+    "zeros of the same sign."
+)
+_EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
+    attribute("propagate_nan", UNIT_ATTRIBUTE, "let a NaN in either operand win", optional=True),
+    FLUSH_TO_ZERO,
+)
+# The seed's ordering has no effect on a maximum or minimum (docs/conflicts.md C6): on maxf and minf it is carried as
+# a discardable attribute, on the seed's own operations it is declared.
+_SEED_EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
+    attribute(
+        "comparison_ordering",
+        enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute"),
+        "carried along, without effect",
+        optional=True,
+    ),
+)
+
+binary(
+    "maxf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.18",
+    opcode=0x45,
+    summary="Element-wise maximum",
+    description=f"Gives the greater of the two elements.  {_NAN_AND_ZERO}",
+    example="%r = maxf %a, %b propagate_nan : tile<4xf32>",
+    returns="the greater elements",
+    attributes=_EXTREMUM,
+    modifiers="flags(flush_to_zero, propagate_nan)",
+    verify=verify_flush,
+)
+binary(
+    "maximumf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.19",
+    since=None,
+    summary="Element-wise maximum that keeps NaN",
+    description="Gives the greater of the two elements, or NaN where either is NaN.",
+    example="%r = maximumf %a, %b : tile<4xf32>",
+    returns="the greater elements",
+    attributes=_SEED_EXTREMUM,
+    modifiers="($comparison_ordering)?",
+    legalization="`maxf` with `propagate_nan`; the ordering is dropped.",
+)
+binary(
+    "minf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.20",
+    opcode=0x47,
+    summary="Element-wise minimum",
+    description=f"Gives the lesser of the two elements.  {_NAN_AND_ZERO}",
+    example="%r = minf %a, %b : tile<4xf32>",
+    returns="the lesser elements",
+    attributes=_EXTREMUM,
+    modifiers="flags(flush_to_zero, propagate_nan)",
+    verify=verify_flush,
+)
+binary(
+    "minimumf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.21",
+    since=None,
+    summary="Element-wise minimum that keeps NaN",
+    description="Gives the lesser of the two elements, or NaN where either is NaN.",
+    example="%r = minimumf %a, %b : tile<4xf32>",
+    returns="the lesser elements",
+    attributes=_SEED_EXTREMUM,
+    modifiers="($comparison_ordering)?",
+    legalization="`minf` with `propagate_nan`; the ordering is dropped.",
+)
+
+# --- arithmetic, continued ---
+
+binary(
+    "mulf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.22",
+    opcode=0x4C,
+    summary="Element-wise multiplication",
+    description=f"Multiplies two tiles element by element.  {_ROUNDS}",
+    example="%r = mulf %a, %b rounding<positive_inf> : tile<4xf32>",
+    returns="the product",
+    attributes=_ARITHMETIC,
+    modifiers=_IEEE_SYNTAX,
+    verify=_verify_arithmetic,
+)
+unary(
+    "negf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.23",
+    opcode=0x4F,
+    summary="Element-wise negation",
+    description="Flips the sign of each element, zeros and NaNs included.  The result is exact.",
+    example="%r = negf %x : tile<4xf32>",
+    returns="the negated elements",
+)
+unary(
+    "recipf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.25",
+    since=None,
+    summary="Element-wise reciprocal",
+    description=(
+        "Gives 1 divided by each element: an infinity for a zero and a zero for an infinity, of the same sign.  "
+        "f16 and bf16 are computed in f32."
+    ),
+    example="%r = recipf %x : tile<4xf32>",
+    returns="the reciprocals",
+    legalization="`divf` of a constant 1 by the input, rounded to nearest.",
+)
+binary(
+    "remf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.26",
+    opcode=0x59,
+    summary="Element-wise remainder",
+    description=(
+        "Gives `lhs - trunc(lhs / rhs) * rhs`, exact, with the sign of the dividend, as `fmod` in C.  A zero divisor "
+        "or an infinite dividend gives NaN, an infinite divisor the finite dividend itself.  The seed speaks of the "
+        "IEEE remainder, which rounds the quotient to nearest; the public meaning holds (docs/conflicts.md C7)."
+    ),
+    example="%r = remf %a, %b : tile<4xf32>",
+    left="the dividend",
+    right="the divisor",
+    returns="the remainder",
+    verify=_verify_remainder,
+)
+binary(
+    "subf",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.32",
+    opcode=0x67,
+    summary="Element-wise subtraction",
+    description=f"Subtracts the right tile from the left one.  {_ROUNDS}",
+    example="%r = subf %a, %b : tile<4xf32>",
+    returns="the difference",
+    attributes=_ARITHMETIC,
+    modifiers=_IEEE_SYNTAX,
+    verify=_verify_arithmetic,
+)

@@ -1,0 +1,346 @@
+"""Floating-point functions (seed 000, section 8.7): exponentials, logarithms, trigonometry, roots, powers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, same_shape, same_type, tile_of
+from tileir.dialect.enums import ROUNDING
+from tileir.dialect.ops.elementwise import unary
+from tileir.dialect.ops.floating_point import (
+    CHAPTER,
+    FLUSH_TO_ZERO,
+    IEEE_MODES,
+    NEAREST_EVEN,
+    require_f32,
+    rounding_among,
+    verify_flush,
+)
+from tileir.ir.core import Operation
+from tileir.ir.declaration import (
+    ELEMENTWISE,
+    PURE,
+    REGISTRY,
+    V13_2,
+    V13_3,
+    V13_4,
+    AttributeDeclaration,
+    OperationDeclaration,
+    Version,
+    attribute,
+    operand,
+    result,
+)
+from tileir.ir.types import I1, I8, I16, I32
+from tileir.ir.verifier import VerifyContext
+
+_HALF: Final = "f16 and bf16 are computed in f32."
+_FLUSHES: Final = "`flush_to_zero`, for f32 only, takes subnormal inputs and results for zeros of the same sign."
+_APPROXIMATES: Final = (
+    "The mode `approx`, for f32 only, asks for the fast approximation of the hardware; the default, `full`, for the "
+    "full precision of the element type."
+)
+_SMALL_INT: Final = tile_of((I1, I8, I16, I32))
+
+_ROOT_MODES: Final[tuple[str, ...]] = (*IEEE_MODES, "approx")
+_FUNCTION_MODES: Final[tuple[str, ...]] = ("approx", "full")
+
+
+def _precision(since: Version) -> tuple[AttributeDeclaration, ...]:
+    """The rounding mode that exp and tanh got later."""
+    return (
+        attribute("rounding_mode", ROUNDING_ATTRIBUTE, "full or approximate precision", ROUNDING["full"], since=since),
+    )
+
+
+def _verify_precision(operation: Operation, context: VerifyContext) -> None:
+    if operation.attributes and rounding_among(operation, _FUNCTION_MODES) == "approx":
+        require_f32(operation, "approx")
+
+
+def _verify_root(operation: Operation, context: VerifyContext) -> None:
+    if operation.attributes:
+        mode = rounding_among(operation, _ROOT_MODES)
+        verify_flush(operation, context)
+        if mode == "approx":
+            require_f32(operation, mode)
+
+
+# --- exponentials and logarithms ---
+
+unary(
+    "exp2",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.10",
+    opcode=0x18,
+    summary="Element-wise power of two",
+    description=f"Raises 2 to the power of each element.  {_HALF}  {_FLUSHES}",
+    example="%r = exp2 %x flush_to_zero : tile<4xf32>",
+    returns="the powers of two",
+    attributes=(FLUSH_TO_ZERO,),
+    modifiers="flag(flush_to_zero)",
+    verify=verify_flush,
+)
+unary(
+    "exp",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.11",
+    opcode=0x17,
+    summary="Element-wise exponential",
+    description=(
+        f"Raises e to the power of each element: 0 for negative infinity, 1 for a zero.  {_HALF}  {_APPROXIMATES}"
+    ),
+    example="%r = exp %x rounding<approx> : tile<4xf32>",
+    returns="the exponentials",
+    attributes=_precision(V13_3),
+    modifiers="open-rounding(rounding_mode, approx full)",
+    verify=_verify_precision,
+)
+unary(
+    "log10",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.14",
+    since=None,
+    summary="Element-wise base-10 logarithm",
+    description=("Gives the logarithm to base 10: negative infinity for a zero, NaN for a negative number.  " + _HALF),
+    example="%r = log10 %x : tile<4xf32>",
+    returns="the logarithms",
+    legalization="`log` and a `mulf` by the constant 1 / ln 10; f16 and bf16 go through f32.",
+)
+unary(
+    "log1p",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.15",
+    since=None,
+    summary="Element-wise logarithm of one more",
+    description=(
+        "Gives the natural logarithm of 1 + x, exact to the precision of the type also where x is so near to 0 that "
+        "1 + x rounds to 1.  Negative infinity for -1, NaN below.  " + _HALF
+    ),
+    example="%r = log1p %x : tile<4xf32>",
+    returns="the logarithms",
+    legalization=(
+        "With u = 1 + x: `log` of u times x / (u - 1), which undoes the rounding of u; x itself where u is 1, and u "
+        "where u is infinite."
+    ),
+)
+unary(
+    "log2",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.16",
+    opcode=0x40,
+    summary="Element-wise base-2 logarithm",
+    description="Gives the logarithm to base 2: negative infinity for a zero, NaN for a negative number.  " + _HALF,
+    example="%r = log2 %x : tile<4xf32>",
+    returns="the logarithms",
+)
+unary(
+    "log",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.17",
+    opcode=0x3F,
+    summary="Element-wise natural logarithm",
+    description="Gives the natural logarithm: negative infinity for a zero, NaN for a negative number.  " + _HALF,
+    example="%r = log %x : tile<4xf32>",
+    returns="the logarithms",
+)
+unary(
+    "sigmoid",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.28",
+    since=None,
+    summary="Element-wise logistic function",
+    description="Gives 1 / (1 + exp(-x)): 0 for negative infinity, 1/2 for a zero, 1 for infinity.  " + _HALF,
+    example="%r = sigmoid %x : tile<4xf32>",
+    returns="values from 0 to 1",
+    legalization="`negf`, `exp`, `addf` of 1, `divf` of 1 by the sum; f16 and bf16 go through f32.",
+)
+
+# --- trigonometry ---
+
+REGISTRY.add(
+    OperationDeclaration(
+        "atan2",
+        chapter=CHAPTER,
+        opcode=0x6E,
+        since=V13_2,
+        summary="Element-wise angle of a point",
+        description=(
+            "Gives the arc tangent of x / y, in the quadrant that the signs of both choose, from -pi to pi.  Mind the "
+            f"order: the first operand is the sine side, as in `atan2` of C.  {_HALF}"
+        ),
+        example="%r = atan2 %x, %y : tile<4xf32>",
+        operands=(
+            operand("x", FLOAT, "the side opposite to the angle", since=V13_2),
+            operand("y", FLOAT, "the side next to the angle", since=V13_2),
+        ),
+        results=(result("result", FLOAT, "the angles, in radians", since=V13_2),),
+        traits=PURE | ELEMENTWISE,
+        same_types=(("x", "y", "result"),),
+        rules=(same_type("x", "y", "result"),),
+        syntax="$x ',' $y attr-dict ':' type($result)",
+    )
+)
+unary(
+    "cosh",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.7",
+    opcode=0x13,
+    summary="Element-wise hyperbolic cosine",
+    description="Gives (exp(x) + exp(-x)) / 2: never less than 1, infinity for both infinities.  " + _HALF,
+    example="%r = cosh %x : tile<4xf32>",
+    returns="the hyperbolic cosines",
+)
+unary(
+    "cos",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.8",
+    opcode=0x12,
+    summary="Element-wise cosine",
+    description="Gives the cosine of each element, in radians; NaN for an infinity.  " + _HALF,
+    example="%r = cos %x : tile<4xf32>",
+    returns="the cosines",
+)
+unary(
+    "sinh",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.29",
+    opcode=0x63,
+    summary="Element-wise hyperbolic sine",
+    description="Gives (exp(x) - exp(-x)) / 2; zeros and infinities keep their sign.  " + _HALF,
+    example="%r = sinh %x : tile<4xf32>",
+    returns="the hyperbolic sines",
+)
+unary(
+    "sin",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.30",
+    opcode=0x62,
+    summary="Element-wise sine",
+    description="Gives the sine of each element, in radians; NaN for an infinity.  " + _HALF,
+    example="%r = sin %x : tile<4xf32>",
+    returns="the sines",
+)
+unary(
+    "tan",
+    FLOAT,
+    chapter=CHAPTER,
+    opcode=0x69,
+    summary="Element-wise tangent",
+    description="Gives the tangent of each element, in radians; NaN for an infinity.  " + _HALF,
+    example="%r = tan %x : tile<4xf32>",
+    returns="the tangents",
+)
+unary(
+    "tanh",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.34",
+    opcode=0x6A,
+    aliases=("tanhf",),
+    summary="Element-wise hyperbolic tangent",
+    description=(
+        f"Gives sinh(x) / cosh(x), between -1 and 1.  {_HALF}  {_APPROXIMATES}  The seed has a second name for it, "
+        "`tanhf`, read as the same operation."
+    ),
+    example="%r = tanh %x rounding<approx> : tile<4xf32>",
+    returns="the hyperbolic tangents",
+    attributes=_precision(V13_2),
+    modifiers="open-rounding(rounding_mode, approx full)",
+    verify=_verify_precision,
+)
+
+# --- roots and powers ---
+
+REGISTRY.add(
+    OperationDeclaration(
+        "pow",
+        chapter=CHAPTER,
+        seed="8.7.24",
+        opcode=0x54,
+        aliases=("powf",),
+        newer_mnemonic="fpowf",
+        summary="Element-wise power",
+        description=(
+            "Raises each element of the source to the power of the exponent's.  A negative base with an exponent that "
+            "is no integer gives NaN; any base to the power of zero gives 1.  13.4 spells the operation `fpowf`, the "
+            f"seed `powf`; all three are read.  {_HALF}"
+        ),
+        example="%r = pow %x, %e : tile<4xf32>",
+        operands=(operand("source", FLOAT, "the base"), operand("exponent", FLOAT, "the exponent")),
+        results=(result("result", FLOAT, "the powers"),),
+        traits=PURE | ELEMENTWISE,
+        same_types=(("result", "source", "exponent"),),
+        rules=(same_type("result", "source", "exponent"),),
+        syntax="$source ',' $exponent attr-dict ':' type($result)",
+    )
+)
+REGISTRY.add(
+    OperationDeclaration(
+        "fpowi",
+        chapter=CHAPTER,
+        opcode=0x79,
+        since=V13_4,
+        summary="Element-wise power with an integer exponent",
+        description=(
+            "Raises each element of the source to the power of a signed integer of at most 32 bits.  The exponent "
+            "zero gives 1, a negative exponent the reciprocal of the power."
+        ),
+        example="%r = fpowi %x, %i : tile<4xf32>, tile<4xi32>",
+        operands=(
+            operand("source", FLOAT, "the base", since=V13_4),
+            operand("exponent", _SMALL_INT, "the exponent, a tile of the same shape", since=V13_4),
+        ),
+        results=(result("result", FLOAT, "the powers", since=V13_4),),
+        traits=PURE | ELEMENTWISE,
+        same_types=(("result", "source"),),
+        rules=(same_type("result", "source"), same_shape("source", "exponent")),
+        syntax="$source ',' $exponent attr-dict ':' type($source) ',' type($exponent)",
+    )
+)
+unary(
+    "rsqrt",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.27",
+    opcode=0x5D,
+    summary="Element-wise reciprocal square root",
+    description=(
+        "Gives 1 divided by the square root of each element: an infinity for a zero, NaN for a negative number.  "
+        f"{_HALF}  {_FLUSHES}"
+    ),
+    example="%r = rsqrt %x flush_to_zero : tile<4xf32>",
+    returns="the reciprocal square roots",
+    attributes=(FLUSH_TO_ZERO,),
+    modifiers="flag(flush_to_zero)",
+    verify=verify_flush,
+)
+unary(
+    "sqrt",
+    FLOAT,
+    chapter=CHAPTER,
+    seed="8.7.31",
+    opcode=0x64,
+    summary="Element-wise square root",
+    description=(
+        "Gives the square root of each element: NaN for a negative number, a zero keeps its sign.  It is correctly "
+        "rounded, to nearest with ties to even unless `rounding` names another of the four IEEE modes; `approx`, for "
+        f"f32 only, asks for the fast approximation of the hardware.  {_FLUSHES}"
+    ),
+    example="%r = sqrt %x rounding<approx> flush_to_zero : tile<4xf32>",
+    returns="the square roots",
+    attributes=(NEAREST_EVEN, FLUSH_TO_ZERO),
+    modifiers="open-rounding(rounding_mode, nearest_even zero negative_inf positive_inf approx) flag(flush_to_zero)",
+    verify=_verify_root,
+)

@@ -1,0 +1,297 @@
+"""Integer arithmetic (seed 000, section 8.8); the integer matrix product is in `matrix.py`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.dialect.constraints import (
+    I1_TILE,
+    INT,
+    OVERFLOW_ATTRIBUTE,
+    ROUNDING_ATTRIBUTE,
+    SIGNEDNESS_ATTRIBUTE,
+    boolean_result,
+    enum_attribute,
+    same_type,
+)
+from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING, SIGNEDNESS
+from tileir.dialect.ops.elementwise import binary, unary
+from tileir.ir.core import Operation
+from tileir.ir.declaration import (
+    ELEMENTWISE,
+    NO_MEMORY_EFFECT,
+    PURE,
+    REGISTRY,
+    V13_2,
+    AttributeDeclaration,
+    OperationDeclaration,
+    attribute,
+    operand,
+    result,
+)
+from tileir.ir.diagnostics import Invalid
+from tileir.ir.verifier import VerifyContext
+
+_CHAPTER: Final = "Integer"
+_OVERFLOW: Final[tuple[AttributeDeclaration, ...]] = (
+    attribute("overflow", OVERFLOW_ATTRIBUTE, "which wrapping cannot happen", OVERFLOW["none"]),
+)
+_SIGNEDNESS: Final[tuple[AttributeDeclaration, ...]] = (
+    attribute("signedness", SIGNEDNESS_ATTRIBUTE, "whether the elements are signed or unsigned"),
+)
+_PROMISE: Final = (
+    "An `overflow` flag promises that a kind of wrapping does not happen; a program that breaks the promise has "
+    "undefined behaviour."
+)
+
+
+def _verify_division(operation: Operation, context: VerifyContext) -> None:
+    rounding = operation.attribute("rounding")
+    if rounding not in (ROUNDING["zero"], ROUNDING["negative_inf"], ROUNDING["positive_inf"]):
+        raise Invalid("invalid rounding mode specified, expect one of [zero, negative_inf, positive_inf]")
+    if rounding is ROUNDING["negative_inf"] and operation.attribute("signedness") is SIGNEDNESS["unsigned"]:
+        raise Invalid("rounding mode 'negative_inf' is not allowed with 'unsigned' flag")
+
+
+def _verify_negation(operation: Operation, context: VerifyContext) -> None:
+    # The operation is signed by nature; `no_wrap`, which contains this flag, is let through all the same.
+    if operation.attribute("overflow") is OVERFLOW["no_unsigned_wrap"]:
+        raise Invalid("'no_unsigned_wrap' overflow flag is not supported")
+
+
+unary(
+    "absi",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.8.2",
+    opcode=0x01,
+    summary="Element-wise integer absolute value",
+    description=(
+        "Takes the absolute value of each element, read as a signed number.  The result is to be read as unsigned: "
+        "for the smallest signed number it is 2^(N-1), the same bits as the input."
+    ),
+    example="%r = absi %x : tile<4xi32>",
+    returns="the absolute values",
+)
+binary(
+    "addi",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.8.2",
+    opcode=0x03,
+    summary="Element-wise integer addition",
+    description=f"Adds two tiles element by element.  The sum wraps modulo 2^N.  {_PROMISE}",
+    example="%r = addi %a, %b overflow<no_signed_wrap> : tile<4xi32>",
+    returns="the sum",
+    attributes=_OVERFLOW,
+    modifiers="enclosed(overflow)",
+)
+REGISTRY.add(
+    OperationDeclaration(
+        "cmpi",
+        chapter=_CHAPTER,
+        opcode=0x0F,
+        summary="Element-wise integer comparison",
+        description=(
+            "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 elsewhere. "
+            "`signedness` decides how the four order predicates read the bits; `equal` and `not_equal` do not depend "
+            "on it, but it must be written."
+        ),
+        example="%c = cmpi greater_than_or_equal %a, %b, signed : tile<4xi32> -> tile<4xi1>",
+        operands=(operand("lhs", INT, "the left operand"), operand("rhs", INT, "the right operand")),
+        attributes=(
+            attribute(
+                "comparison_predicate",
+                enum_attribute(COMPARISON_PREDICATE, "Comparison predicate attribute"),
+                "the relation asked for",
+            ),
+            *_SIGNEDNESS,
+        ),
+        results=(result("result", I1_TILE, "1 where the relation holds"),),
+        traits=PURE | ELEMENTWISE,
+        same_types=(("lhs", "rhs"),),
+        rules=(same_type("lhs", "rhs"), boolean_result("lhs", "result")),
+        syntax="keyword(comparison_predicate) $lhs ',' $rhs ',' keyword(signedness) attr-dict comparison-types",
+    )
+)
+binary(
+    "divi",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.85",
+    opcode=0x15,
+    summary="Element-wise integer division",
+    description=(
+        "Divides element by element.  The quotient is rounded towards zero, or with `rounding` towards negative "
+        "infinity (a floor division, signed only) or positive infinity (a ceiling division).  Division by zero is "
+        "undefined behaviour, and so is the signed division of the smallest number by -1; for that reason the "
+        "operation may not be executed speculatively."
+    ),
+    example="%r = divi %a, %b signed rounding<negative_inf> : tile<4xi32>",
+    left="the dividend",
+    right="the divisor",
+    returns="the quotient",
+    attributes=(
+        *_SIGNEDNESS,
+        attribute("rounding", ROUNDING_ATTRIBUTE, "where an inexact quotient goes", ROUNDING["zero"]),
+    ),
+    modifiers="keyword(signedness) enclosed(rounding)",
+    # docs/conflicts.md C21: no memory effect, but not speculatable either.
+    traits=NO_MEMORY_EFFECT | ELEMENTWISE,
+    verify=_verify_division,
+)
+binary(
+    "maxi",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.8.6",
+    opcode=0x46,
+    summary="Element-wise integer maximum",
+    description="Gives the greater of the two elements, compared as signed or as unsigned numbers.",
+    example="%r = maxi %a, %b signed : tile<4xi32>",
+    returns="the greater elements",
+    attributes=_SIGNEDNESS,
+    modifiers="keyword(signedness)",
+)
+binary(
+    "mini",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.8.7",
+    opcode=0x48,
+    summary="Element-wise integer minimum",
+    description="Gives the lesser of the two elements, compared as signed or as unsigned numbers.",
+    example="%r = mini %a, %b unsigned : tile<4xi32>",
+    returns="the lesser elements",
+    attributes=_SIGNEDNESS,
+    modifiers="keyword(signedness)",
+)
+REGISTRY.add(
+    OperationDeclaration(
+        "mulhii",
+        chapter=_CHAPTER,
+        seed="8.8.8",
+        opcode=0x4D,
+        aliases=("mulhi",),
+        summary="High half of the element-wise integer product",
+        description=(
+            "Multiplies unsigned N-bit elements to 2N bits and gives the upper N bits; `muli` gives the lower N.  "
+            "There is no signed form.  The seed calls the operation `mulhi`, which is read as the same operation."
+        ),
+        example="%r = mulhii %a, %b : tile<4xi32>",
+        operands=(operand("x", INT, "the left operand"), operand("y", INT, "the right operand")),
+        results=(result("result", INT, "the upper half of the product"),),
+        traits=PURE | ELEMENTWISE,
+        same_types=(("x", "y", "result"),),
+        rules=(same_type("x", "y", "result"),),
+        syntax="$x ',' $y attr-dict ':' type($result)",
+    )
+)
+binary(
+    "muli",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.8.9",
+    opcode=0x4E,
+    summary="Element-wise integer multiplication",
+    description=(
+        "Multiplies element by element and keeps the lower N bits, which are the same for signed and unsigned "
+        f"numbers; `mulhii` gives the upper ones.  {_PROMISE}"
+    ),
+    example="%r = muli %a, %b overflow<no_wrap> : tile<4xi32>",
+    returns="the lower half of the product",
+    attributes=_OVERFLOW,
+    modifiers="enclosed(overflow)",
+)
+unary(
+    "negi",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.8.10",
+    opcode=0x50,
+    aliases=("negsi",),
+    summary="Element-wise integer negation",
+    description=(
+        "Negates each element in two's complement; the smallest signed number wraps to itself.  The flag "
+        "`no_signed_wrap` promises that this does not happen, and a broken promise is undefined behaviour; "
+        "`no_unsigned_wrap` alone is refused.  The seed calls the operation `negsi`, read as the same operation."
+    ),
+    example="%r = negi %x overflow<no_signed_wrap> : tile<4xi32>",
+    returns="the negated elements",
+    attributes=(
+        attribute("overflow", OVERFLOW_ATTRIBUTE, "which wrapping cannot happen", OVERFLOW["none"], since=V13_2),
+    ),
+    modifiers="enclosed(overflow)",
+    verify=_verify_negation,
+)
+binary(
+    "remi",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.8.11",
+    opcode=0x5A,
+    summary="Element-wise integer remainder",
+    description=(
+        "Gives the remainder of the division that rounds towards zero, so that a signed remainder has the sign of the "
+        "dividend.  A zero divisor is undefined behaviour.  Unlike `divi` the operation counts as pure."
+    ),
+    example="%r = remi %a, %b signed : tile<4xi32>",
+    left="the dividend",
+    right="the divisor",
+    returns="the remainder",
+    attributes=_SIGNEDNESS,
+    modifiers="keyword(signedness)",
+    rules=(same_type("result", "lhs", "rhs"),),
+)
+binary(
+    "shli",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.8.12",
+    opcode=0x60,
+    summary="Element-wise left shift",
+    description=(
+        "Shifts each element of the left operand up by the number of bits in the right one, read as unsigned; zeros "
+        f"come in from below.  A shift by the width or more has no specified result.  {_PROMISE}  The seed lets the "
+        "amount have another integer type; written publicly, it is first extended or truncated to the type of the "
+        "value."
+    ),
+    example="%r = shli %a, %b : tile<4xi32>",
+    left="the value",
+    right="the number of bits to shift by",
+    returns="the shifted value",
+    attributes=_OVERFLOW,
+    modifiers="enclosed(overflow)",
+)
+binary(
+    "shri",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.8.13",
+    opcode=0x61,
+    summary="Element-wise right shift",
+    description=(
+        "Shifts each element of the left operand down by the number of bits in the right one, read as unsigned.  "
+        "`signed` fills with copies of the sign bit, `unsigned` with zeros.  A shift by the width or more has "
+        "no specified result.  The seed lets the amount have another integer type, as for `shli`."
+    ),
+    example="%r = shri %a, %b signed : tile<4xi32>",
+    left="the value",
+    right="the number of bits to shift by",
+    returns="the shifted value",
+    attributes=_SIGNEDNESS,
+    modifiers="keyword(signedness)",
+)
+binary(
+    "subi",
+    INT,
+    chapter=_CHAPTER,
+    seed="8.8.14",
+    opcode=0x68,
+    summary="Element-wise integer subtraction",
+    description=f"Subtracts the right tile from the left one.  The difference wraps modulo 2^N.  {_PROMISE}",
+    example="%r = subi %a, %b : tile<4xi32>",
+    returns="the difference",
+    attributes=_OVERFLOW,
+    modifiers="enclosed(overflow)",
+)

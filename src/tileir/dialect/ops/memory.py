@@ -1,0 +1,299 @@
+"""Memory (seed 000, section 8.6): tokens, loads and stores through tiles of pointers, allocation, fences."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tileir.dialect.attributes import HINTS_ATTRIBUTE
+from tileir.dialect.constraints import (
+    ANY_TILE,
+    I1_TILE,
+    INTEGER_I64_NOT_NEGATIVE,
+    NUMBER,
+    ORDERING_ATTRIBUTE,
+    POINTER_TILE,
+    SCALAR_POINTER,
+    SCOPE_ATTRIBUTE,
+    TOKEN_TYPE,
+    UNIT_ATTRIBUTE,
+)
+from tileir.dialect.hints import verify_hints
+from tileir.dialect.memory_model import (
+    natural_size,
+    optional_same_shape,
+    optional_same_type,
+    pointee_of,
+    points_to,
+    verify_load,
+    verify_store,
+)
+from tileir.dialect.types import TOKEN, is_power_of_two
+from tileir.ir.attributes import IntegerAttribute
+from tileir.ir.core import Operation
+from tileir.ir.declaration import (
+    OPTIONAL,
+    PURE,
+    REGISTRY,
+    SEGMENTS,
+    SIDE_EFFECT,
+    TOKEN_ORDERED,
+    V13_3,
+    V13_4,
+    VARIADIC,
+    OperationDeclaration,
+    attribute,
+    operand,
+    result,
+)
+from tileir.ir.diagnostics import Invalid
+from tileir.ir.verifier import VerifyContext
+
+
+def _verify_join(operation: Operation, context: VerifyContext) -> None:
+    if len(operation.operands) < 2:
+        raise Invalid("expect two or more tokens")
+
+
+def _verify_load_pointer(operation: Operation, context: VerifyContext) -> None:
+    verify_hints(operation, context, "pointer")
+    verify_load(operation)
+
+
+def _verify_store_pointer(operation: Operation, context: VerifyContext) -> None:
+    verify_hints(operation, context, "pointer")
+    verify_store(operation)
+
+
+def _verify_alloca(operation: Operation, context: VerifyContext) -> None:
+    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    if not is_power_of_two(alignment):
+        raise Invalid("'alignment' must be power of two")
+    element = pointee_of(operation.results[0].type)
+    size = natural_size(element)
+    if alignment < size:
+        raise Invalid(
+            f"'alignment' ({alignment}) must be at least the natural size ({size} bytes) "
+            f"for element type '{element.text}'"
+        )
+
+
+REGISTRY.add(
+    OperationDeclaration(
+        "join_tokens",
+        chapter="Memory",
+        seed="8.6.1",
+        opcode=0x3C,
+        summary="One token that depends on several",
+        description=(
+            "Makes a token that comes after every input token.  A memory operation that takes it is ordered after all "
+            "the operations that produced the inputs.  It does no work at run time and needs at least two inputs."
+        ),
+        example="%t = join_tokens %t0, %t1 : token",
+        operands=(operand("tokens", TOKEN_TYPE, "the tokens to wait for, two or more", VARIADIC),),
+        results=(result("result", TOKEN_TYPE, "a token after all of them"),),
+        traits=PURE,
+        fixed_types={"tokens": TOKEN},
+        verify=_verify_join,
+        syntax="$tokens attr-dict ':' type($result)",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "load_ptr_tko",
+        chapter="Memory",
+        seed="8.6.2",
+        opcode=0x3D,
+        summary="Gather a tile from memory through a tile of pointers",
+        description=(
+            "Reads one element per pointer.  Where the mask is false nothing is read and the result takes the padding "
+            "value, or is unspecified when there is none.  An i1 takes one byte: zero reads as false, anything else as "
+            "true.  Reading outside an allocation is undefined.  Program order does not order the load: only its input "
+            "token does, and later operations follow it only through its result token.  The ordering is weak (nobody "
+            "writes these locations meanwhile; no scope), relaxed or acquire (others within the scope may)."
+        ),
+        example=(
+            "%v, %t1 = load_ptr_tko acquire device %p, %m, %z token=%t : "
+            "tile<4xptr<f32>>, tile<4xi1>, tile<4xf32> -> tile<4xf32>, token"
+        ),
+        operands=(
+            operand("source", POINTER_TILE, "where to read each element"),
+            operand("mask", I1_TILE, "which elements to read; all when absent", OPTIONAL),
+            operand("paddingValue", NUMBER, "what masked elements become", OPTIONAL),
+            operand("token", TOKEN_TYPE, "what the load comes after", OPTIONAL),
+        ),
+        attributes=(
+            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile", optional=True),
+            attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: latency", optional=True),
+        ),
+        results=(
+            result("result", ANY_TILE, "the elements read"),
+            result("result_token", TOKEN_TYPE, "for what must come after the load"),
+        ),
+        traits=TOKEN_ORDERED | SEGMENTS,
+        fixed_types={"token": TOKEN},
+        rules=(
+            points_to("source", "result"),
+            optional_same_shape("mask", "source", "shape of 'mask' must match the shape of 'source'"),
+            optional_same_type("paddingValue", "result", "type of 'paddingValue' must match the type of 'result'"),
+        ),
+        verify=_verify_load_pointer,
+        name_hints=("result", "result_token"),
+        syntax=(
+            "$memory_ordering_semantics ($memory_scope)? $source (',' $mask)? (',' $paddingValue)? "
+            "('token' ~ '=' ~ $token)? hints attr-dict ':' type($source) (',' type($mask))? "
+            "(',' type($paddingValue))? load-operands '->' type($result) ',' type($result_token)"
+        ),
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "make_token",
+        chapter="Memory",
+        seed="8.6.3",
+        opcode=0x44,
+        summary="A token that depends on nothing",
+        description=(
+            "Starts a chain of ordered memory operations.  Operations that take this token are not ordered after "
+            "anything by it."
+        ),
+        example="%t = make_token : token",
+        results=(result("result", TOKEN_TYPE, "the new token"),),
+        traits=PURE,
+        syntax="attr-dict ':' type($result)",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "store_ptr_tko",
+        chapter="Memory",
+        seed="8.6.4",
+        opcode=0x65,
+        summary="Scatter a tile to memory through a tile of pointers",
+        description=(
+            "Writes one element per pointer.  Where the mask is false nothing is written.  An i1 is written as a byte, "
+            "0 or 1.  Writing outside an allocation is undefined; when two elements go to the same place, which "
+            "one stays is unspecified.  Program order does not order the store: only tokens do.  The ordering is weak "
+            "(nobody touches these locations meanwhile; no scope), relaxed or release (others within the scope may)."
+        ),
+        example="%t1 = store_ptr_tko release sys %p, %v, %m token=%t : tile<4xptr<f32>>, tile<4xf32>, tile<4xi1> -> token",
+        operands=(
+            operand("destination", POINTER_TILE, "where to write each element"),
+            operand("value", ANY_TILE, "the elements to write"),
+            operand("mask", I1_TILE, "which elements to write; all when absent", OPTIONAL),
+            operand("token", TOKEN_TYPE, "what the store comes after", OPTIONAL),
+        ),
+        attributes=(
+            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile", optional=True),
+            attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: latency", optional=True),
+        ),
+        results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
+        traits=TOKEN_ORDERED | SEGMENTS,
+        fixed_types={"token": TOKEN},
+        rules=(
+            points_to("destination", "value"),
+            optional_same_shape("mask", "destination", "shape of 'destination' must match the shape of 'mask'"),
+        ),
+        verify=_verify_store_pointer,
+        syntax=(
+            "$memory_ordering_semantics ($memory_scope)? $destination ',' $value (',' $mask)? "
+            "('token' ~ '=' ~ $token)? hints attr-dict ':' type($destination) ',' type($value) (',' type($mask))? "
+            "'->' type($result_token)"
+        ),
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "alloca",
+        chapter="Memory",
+        opcode=0x71,
+        since=V13_3,
+        summary="Memory that lives as long as its block",
+        description=(
+            "Reserves room for `num_elem` elements and gives a pointer to the first, aligned to `alignment` bytes.  "
+            "The room is given back at the end of the enclosing block; using the pointer later is undefined.  Without "
+            "`global` only the current tile thread may use it.  The contents are undefined at first; a kernel that "
+            "asks for more than there is traps.  The alignment is a power of two and at least the size of an element."
+        ),
+        example="%p = alloca num_elem = 16, alignment = 64 global : tile<ptr<f32>>",
+        attributes=(
+            attribute("num_elem", INTEGER_I64_NOT_NEGATIVE, "how many elements"),
+            attribute("alignment", INTEGER_I64_NOT_NEGATIVE, "alignment in bytes"),
+            attribute("global", UNIT_ATTRIBUTE, "other tile threads may use the address", optional=True),
+        ),
+        results=(result("result", SCALAR_POINTER, "a pointer to the first element"),),
+        traits=SIDE_EFFECT,
+        verify=_verify_alloca,
+        syntax=(
+            "'num_elem' '=' $num_elem ',' 'alignment' '=' $alignment flag(global) attr-dict ':' type($result)"
+        ),
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "memory_fence_alias_tko",
+        chapter="Memory",
+        opcode=0x7A,
+        since=V13_4,
+        summary="Order accesses that reach the same memory by different ways",
+        description=(
+            "Stands between memory operations that may reach the same memory under different addresses: those before "
+            "the input token are done before those after the result token.  Only its encoding is public; this reading "
+            "of its name is the toolkit's, and at least as strong as any other ordering by tokens."
+        ),
+        example="%t1 = memory_fence_alias_tko %t",
+        operands=(operand("token", TOKEN_TYPE, "what the fence comes after"),),
+        results=(result("result_token", TOKEN_TYPE, "for what must come after the fence"),),
+        traits=TOKEN_ORDERED,
+        fixed_types={"token": TOKEN, "result_token": TOKEN},
+        syntax="$token attr-dict",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "gdc_launch_dependents_tko",
+        chapter="Memory",
+        opcode=0x77,
+        since=V13_4,
+        summary="Let the grids that depend on this one start",
+        description=(
+            "Signals that grids launched to overlap with this one may begin (grid dependency control, sm_90 and "
+            "newer).  They start once every tile block of this grid has signalled or ended.  It promises nothing about "
+            "memory: a dependent grid that reads what this one writes waits with `gdc_wait_tko`."
+        ),
+        example="%t1 = gdc_launch_dependents_tko token = %t -> token",
+        operands=(operand("token", TOKEN_TYPE, "what the signal comes after", OPTIONAL),),
+        results=(result("result_token", TOKEN_TYPE, "for what must come after the signal"),),
+        traits=TOKEN_ORDERED,
+        fixed_types={"token": TOKEN},
+        syntax="('token' '=' $token)? attr-dict '->' type($result_token)",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "gdc_wait_tko",
+        chapter="Memory",
+        opcode=0x78,
+        since=V13_4,
+        summary="Wait for the grids this one depends on",
+        description=(
+            "Waits until the grids before this one have ended and their writes can be seen (grid dependency control, "
+            "sm_90 and newer).  Accesses to what they wrote take the result token.  Without such a grid it does "
+            "nothing."
+        ),
+        example="%t1 = gdc_wait_tko -> token",
+        operands=(operand("token", TOKEN_TYPE, "what the wait comes after", OPTIONAL),),
+        results=(result("result_token", TOKEN_TYPE, "for what must come after the wait"),),
+        traits=TOKEN_ORDERED,
+        fixed_types={"token": TOKEN},
+        syntax="('token' '=' $token)? attr-dict '->' type($result_token)",
+    )
+)

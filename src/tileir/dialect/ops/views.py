@@ -1,0 +1,362 @@
+"""Views (seed 000, section 8.11): tensor views over memory, tile views over tensor views, access through them."""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from tileir.dialect.attributes import HINTS_ATTRIBUTE
+from tileir.dialect.constraints import (
+    ANY_TILE,
+    BOOL_ARRAY,
+    INT,
+    ORDERING_ATTRIBUTE,
+    SCALAR_INT,
+    SCALAR_POINTER,
+    SCOPE_ATTRIBUTE,
+    TENSOR_VIEW,
+    TILE_VIEW,
+    TOKEN_TYPE,
+)
+from tileir.dialect.memory_model import verify_load, verify_store
+from tileir.dialect.types import (
+    DYNAMIC,
+    TOKEN,
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+    TileViewType,
+)
+from tileir.dialect.view_rules import verify_view_access, verify_view_source
+from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import (
+    NO_MEMORY_EFFECT,
+    OPTIONAL,
+    PURE,
+    REGISTRY,
+    SEGMENTS,
+    TOKEN_ORDERED,
+    V13_3,
+    V13_4,
+    VARIADIC,
+    OperationDeclaration,
+    TypeConstraint,
+    attribute,
+    operand,
+    result,
+)
+from tileir.ir.diagnostics import Invalid
+from tileir.ir.types import Type
+from tileir.ir.verifier import VerifyContext
+
+PARTITION_VIEW: Final = TypeConstraint("partition view type", lambda t: isinstance(t, PartitionViewType))
+STRIDED_VIEW: Final = TypeConstraint("strided view type", lambda t: isinstance(t, StridedViewType))
+GATHER_SCATTER_VIEW: Final = TypeConstraint(
+    "gather/scatter view type", lambda t: isinstance(t, GatherScatterViewType)
+)
+
+
+def _verify_index_space_shape(operation: Operation, context: VerifyContext) -> None:
+    rank = cast(TileViewType, operation.operands[0].type).index_rank
+    if len(operation.results) != rank:
+        raise Invalid(f"expected {rank} results due to view index space rank, but got {len(operation.results)}")
+
+
+def _verify_tensor_shape(operation: Operation, context: VerifyContext) -> None:
+    rank = cast(TensorViewType, operation.operands[0].type).rank
+    if len(operation.results) != rank:
+        raise Invalid(f"expected {rank} results due to tensor rank, but got {len(operation.results)}")
+
+
+def _verify_load_view(operation: Operation, context: VerifyContext) -> None:
+    verify_view_access(operation, operation.results[0].type, context)
+    verify_load(operation)
+
+
+def _verify_store_view(operation: Operation, context: VerifyContext) -> None:
+    verify_view_access(operation, operation.operands[0].type, context)
+    verify_store(operation)
+
+
+def _verify_pointer_attribute(base: PointerType, view: TensorViewType) -> None:
+    """A tensor view carries the pointer attribute of its base, no more and no less (13.4, docs/conflicts.md D1)."""
+    if base.attribute == view.attribute:
+        return
+    if base.attribute is None:
+        raise Invalid("pointer base without ptr_attr cannot produce tensor_view with ptr_attr")
+    raise Invalid(f"tensor_view must preserve ptr_attr from base pointer (#cuda_tile.ptr_attr<{base.attribute}>)")
+
+
+def _verify_one_type(values: list[Value], noun: str, expected: Type) -> None:
+    for position, value in enumerate(values):
+        if value.type is not expected:
+            raise Invalid(
+                f"expected dynamic {noun} index {position} to be of the same type as the other dynamic values "
+                f"('{expected.text}'), got '{value.type.text}'"
+            )
+
+
+def _verify_make_tensor_view(operation: Operation, context: VerifyContext) -> None:
+    base = cast(PointerType, cast(TileType, operation.operands[0].type).element)
+    view = cast(TensorViewType, operation.results[0].type)
+    if base.pointee is not view.element:
+        raise Invalid(
+            f"expected pointer to '{view.element.text}' to build tensor_view of this type, got '{base.pointee.text}'"
+        )
+    _verify_pointer_attribute(base, view)
+    shape = operation.operand_group("dynamicShape")
+    strides = operation.operand_group("dynamicStrides")
+    if view.shape.count(DYNAMIC) != len(shape):
+        raise Invalid(f"expected {view.shape.count(DYNAMIC)} dynamic shape operands, got {len(shape)}")
+    if view.strides.count(DYNAMIC) != len(strides):
+        raise Invalid(f"expected {view.strides.count(DYNAMIC)} dynamic stride operands, got {len(strides)}")
+    dynamic = shape + strides
+    if dynamic:
+        _verify_one_type(shape, "shape", dynamic[0].type)
+        _verify_one_type(strides, "stride", dynamic[0].type)
+
+
+REGISTRY.add(
+    OperationDeclaration(
+        "get_index_space_shape",
+        chapter="Views",
+        seed="8.11.1",
+        opcode=0x2D,
+        summary="How many tiles a view has along each dimension",
+        description=(
+            "Gives one unsigned integer per dimension of the view's index space: the number of tiles, the last of "
+            "which may hang over the edge of the tensor.  If a number does not fit in the result type the behaviour "
+            "is undefined."
+        ),
+        example=(
+            "%n:2 = get_index_space_shape %v : partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>> -> tile<i32>"
+        ),
+        operands=(operand("src", TILE_VIEW, "the view"),),
+        results=(result("result", SCALAR_INT, "the number of tiles along each dimension", VARIADIC),),
+        traits=NO_MEMORY_EFFECT,
+        verify=_verify_index_space_shape,
+        syntax="shape-query",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "get_tensor_shape",
+        chapter="Views",
+        seed="8.11.2",
+        opcode=0x2F,
+        summary="The shape of a tensor view",
+        description=(
+            "Gives one unsigned integer per dimension of the tensor, static and dynamic alike.  If an extent does not "
+            "fit in the result type the behaviour is undefined."
+        ),
+        example="%n:2 = get_tensor_shape %tv : tensor_view<?x64xf32, strides=[64,1]> -> tile<i32>",
+        operands=(operand("src", TENSOR_VIEW, "the tensor view"),),
+        results=(result("result", SCALAR_INT, "the extent of each dimension", VARIADIC),),
+        traits=NO_MEMORY_EFFECT,
+        verify=_verify_tensor_shape,
+        syntax="shape-query",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "load_view_tko",
+        chapter="Views",
+        seed="8.11.3",
+        opcode=0x3E,
+        summary="Load a tile of a view",
+        description=(
+            "Reads the tile at an index of the view's index space.  Indices are unsigned and must lie within that "
+            "space, otherwise the behaviour is undefined.  Elements of the tile outside the tensor take the view's "
+            "padding value, or are unspecified when it has none; `inbounds` promises per dimension that there are "
+            "none.  A gather view takes a list of positions at its sparse dimension.  Program order does not order the "
+            "load, only tokens do; orderings and scopes are those of `load_ptr_tko`."
+        ),
+        example=(
+            "%x, %t1 = load_view_tko weak %v[%i, %j] token = %t : "
+            "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>>, tile<i32> -> tile<4x2xf32>, token"
+        ),
+        operands=(
+            operand("view", TILE_VIEW, "the view to read"),
+            operand("index", INT, "which tile, one index per dimension", VARIADIC),
+            operand("token", TOKEN_TYPE, "what the load comes after", OPTIONAL),
+        ),
+        attributes=(
+            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile", optional=True),
+            attribute(
+                "optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True
+            ),
+            attribute(
+                "inbounds",
+                BOOL_ARRAY,
+                "for each index, whether the tile surely lies within the tensor",
+                optional=True,
+                since=V13_4,
+            ),
+        ),
+        results=(
+            result("tile", ANY_TILE, "the tile read"),
+            result("result_token", TOKEN_TYPE, "for what must come after the load"),
+        ),
+        traits=TOKEN_ORDERED | SEGMENTS,
+        fixed_types={"token": TOKEN},
+        verify=_verify_load_view,
+        name_hints=("tile", "result_token"),
+        syntax="view-access",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "make_partition_view",
+        chapter="Views",
+        seed="8.11.4",
+        opcode=0x42,
+        summary="See a tensor as a grid of tiles",
+        description=(
+            "Cuts a tensor view into tiles that touch and do not overlap; the last ones may hang over its edge.  The "
+            "result type says everything: the tile shape, what elements outside the tensor read as (`padding_value`), "
+            "and which dimension of the tensor each dimension of the tile runs along (`dim_map`)."
+        ),
+        example=(
+            "%v = make_partition_view %tv : "
+            "partition_view<tile=(4x2), padding_value = zero, tensor_view<?x64xf32, strides=[64,1]>>"
+        ),
+        operands=(operand("tensor_view", TENSOR_VIEW, "the tensor"),),
+        results=(result("result", PARTITION_VIEW, "the grid of tiles"),),
+        traits=PURE,
+        verify=verify_view_source,
+        name_hints=("pview",),
+        syntax="$tensor_view attr-dict make-view",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "make_tensor_view",
+        chapter="Views",
+        seed="8.11.5",
+        opcode=0x43,
+        summary="See memory as a tensor",
+        description=(
+            "Describes the memory at a pointer as a tensor: element type, shape and strides, the last two counted in "
+            "elements.  Constant extents and strides are part of the result type; those given as values are `?` there, "
+            "are read as unsigned and all have one type.  Nothing is read or written.  A shape and strides that reach "
+            "beyond the allocation make an access there undefined, not the view itself."
+        ),
+        example=(
+            "%tv = make_tensor_view %p, shape = [%n, 64], strides = [64, 1] : "
+            "tile<i32> -> tensor_view<?x64xf32, strides=[64,1]>"
+        ),
+        operands=(
+            operand("base", SCALAR_POINTER, "a pointer to the first element"),
+            operand("dynamicShape", SCALAR_INT, "the extents written `?` in the type, in order", VARIADIC),
+            operand("dynamicStrides", SCALAR_INT, "the strides written `?` in the type, in order", VARIADIC),
+        ),
+        results=(result("result", TENSOR_VIEW, "the tensor"),),
+        traits=NO_MEMORY_EFFECT | SEGMENTS,
+        verify=_verify_make_tensor_view,
+        name_hints=("tview",),
+        syntax="tensor-view",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "store_view_tko",
+        chapter="Views",
+        seed="8.11.6",
+        opcode=0x66,
+        summary="Store a tile of a view",
+        description=(
+            "Writes a tile at an index of the view's index space.  Indices are unsigned and must lie within that "
+            "space, otherwise the behaviour is undefined.  Elements of the tile outside the tensor are not written; "
+            "`inbounds` promises per dimension that there are none.  A scatter view takes a list of positions at its "
+            "sparse dimension.  Program order does not order the store, only tokens do; orderings and scopes are those "
+            "of `store_ptr_tko`."
+        ),
+        example=(
+            "%t1 = store_view_tko weak %x, %v[%i, %j] token = %t : tile<4x2xf32>, "
+            "partition_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>>, tile<i32> -> token"
+        ),
+        operands=(
+            operand("tile", ANY_TILE, "the tile to write"),
+            operand("view", TILE_VIEW, "the view to write to"),
+            operand("index", INT, "which tile, one index per dimension", VARIADIC),
+            operand("token", TOKEN_TYPE, "what the store comes after", OPTIONAL),
+        ),
+        attributes=(
+            attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile", optional=True),
+            attribute(
+                "optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True
+            ),
+            attribute(
+                "inbounds",
+                BOOL_ARRAY,
+                "for each index, whether the tile surely lies within the tensor",
+                optional=True,
+                since=V13_4,
+            ),
+        ),
+        results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
+        traits=TOKEN_ORDERED | SEGMENTS,
+        fixed_types={"token": TOKEN},
+        verify=_verify_store_view,
+        syntax="view-access",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "make_strided_view",
+        chapter="Views",
+        opcode=0x74,
+        since=V13_3,
+        summary="See a tensor as tiles a fixed distance apart",
+        description=(
+            "Like `make_partition_view`, but tile starts are `traversal_strides` elements apart in each dimension: a "
+            "smaller stride than the tile makes tiles overlap, a larger one leaves gaps.  Strides are positive and "
+            "need not be powers of two."
+        ),
+        example=(
+            "%v = make_strided_view %tv : "
+            "strided_view<tile=(4x2), traversal_strides=[3,1], tensor_view<?x64xf32, strides=[64,1]>>"
+        ),
+        operands=(operand("tensor_view", TENSOR_VIEW, "the tensor"),),
+        results=(result("result", STRIDED_VIEW, "the grid of tiles"),),
+        traits=PURE,
+        verify=verify_view_source,
+        name_hints=("sview",),
+        syntax="$tensor_view attr-dict make-view",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "make_gather_scatter_view",
+        chapter="Views",
+        opcode=0x73,
+        since=V13_3,
+        summary="See a tensor as tiles of rows picked by position",
+        description=(
+            "Makes a view whose tiles take arbitrary positions along one dimension of the tensor, `sparse_dim`.  An "
+            "access gives a one-dimensional index tile there, one position for each row of the tile, and scalar "
+            "indices for the other dimensions."
+        ),
+        example=(
+            "%v = make_gather_scatter_view %tv : "
+            "gather_scatter_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>, sparse_dim=0>"
+        ),
+        operands=(operand("tensor_view", TENSOR_VIEW, "the tensor"),),
+        results=(result("result", GATHER_SCATTER_VIEW, "the view"),),
+        traits=PURE,
+        verify=verify_view_source,
+        name_hints=("gsview",),
+        syntax="$tensor_view attr-dict make-view",
+    )
+)

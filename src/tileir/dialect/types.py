@@ -1,0 +1,452 @@
+"""The types of cuda_tile.
+
+Each has a factory that returns the interned type, and a `*_mistake` function that says in NVIDIA's words what is
+wrong with its parameters (seed 002; docs/conflicts.md D).  The factories trust their caller: the parser, the bytecode
+readers and the builder ask for the mistake first, because each reports it at its own kind of position.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, Version
+from tileir.ir.types import (
+    BF16,
+    F4E2M1FN,
+    F8E4M3FN,
+    F8E5M2,
+    F8E8M0FNU,
+    F16,
+    F32,
+    F64,
+    FNV8E5M3FNU,
+    I1,
+    I4,
+    I8,
+    I16,
+    I32,
+    I64,
+    TF32,
+    FloatType,
+    Type,
+)
+
+# The dynamic extent or stride, written `?`; MLIR's kDynamic (seed 002, "Dynamic-dimension sentinel and tile cap").
+DYNAMIC: Final = -(1 << 63)
+MAXIMUM_TILE_ELEMENTS: Final = 1 << 24
+_I32_LIMIT: Final = (1 << 31) - 1
+
+
+class TileType(Type):
+    """`tile<4x8xf32>`: a shaped value."""
+
+    __slots__ = ("element", "shape")
+
+    def __init__(self, spelling: str, shape: tuple[int, ...], element: Type) -> None:
+        super().__init__(spelling, "!cuda_tile." + spelling)
+        self.shape: tuple[int, ...] = shape
+        self.element: Type = element
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def count(self) -> int:
+        total = 1
+        for extent in self.shape:
+            total *= extent
+        return total
+
+
+class PointerType(Type):
+    """`ptr<f32>`; `attribute` is the pointer attribute keyword that 13.4 added (docs/conflicts.md D1)."""
+
+    __slots__ = ("attribute", "pointee")
+
+    def __init__(self, spelling: str, pointee: Type, attribute: str | None) -> None:
+        super().__init__(spelling, "!cuda_tile." + spelling)
+        self.pointee: Type = pointee
+        self.attribute: str | None = attribute
+
+
+class TensorViewType(Type):
+    """`tensor_view<?x64xf32, strides=[64,1]>`: a shape and strides over memory."""
+
+    __slots__ = ("attribute", "element", "shape", "strides")
+
+    def __init__(
+        self, spelling: str, element: Type, shape: tuple[int, ...], strides: tuple[int, ...], attribute: str | None
+    ) -> None:
+        super().__init__(spelling, "!cuda_tile." + spelling)
+        self.element: Type = element
+        self.shape: tuple[int, ...] = shape
+        self.strides: tuple[int, ...] = strides
+        self.attribute: str | None = attribute
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+class TileViewType(Type):
+    """Base of the views that loads and stores go through: a tile shape over a tensor view.
+
+    `index_rank` is the number of indices an access takes, `tile` the type of the tile it moves.
+    """
+
+    __slots__ = ("padding", "tensor", "tile", "tile_shape")
+
+    def __init__(
+        self, spelling: str, tile_shape: tuple[int, ...], tensor: TensorViewType, padding: EnumAttribute | None
+    ) -> None:
+        super().__init__(spelling, "!cuda_tile." + spelling)
+        self.tile_shape: tuple[int, ...] = tile_shape
+        self.tensor: TensorViewType = tensor
+        self.padding: EnumAttribute | None = padding
+        self.tile: TileType = tile_type(tile_shape, tensor.element)
+
+    @property
+    def index_rank(self) -> int:
+        return len(self.tile_shape)
+
+
+class PartitionViewType(TileViewType):
+    """A grid of tiles that touch."""
+
+    __slots__ = ("dim_map",)
+
+    def __init__(
+        self,
+        spelling: str,
+        tile_shape: tuple[int, ...],
+        tensor: TensorViewType,
+        padding: EnumAttribute | None,
+        dim_map: tuple[int, ...],
+    ) -> None:
+        super().__init__(spelling, tile_shape, tensor, padding)
+        self.dim_map: tuple[int, ...] = dim_map
+
+
+class StridedViewType(TileViewType):
+    """A grid of tiles a fixed number of elements apart (13.3)."""
+
+    __slots__ = ("dim_map", "traversal_strides")
+
+    def __init__(
+        self,
+        spelling: str,
+        tile_shape: tuple[int, ...],
+        tensor: TensorViewType,
+        padding: EnumAttribute | None,
+        dim_map: tuple[int, ...],
+        traversal_strides: tuple[int, ...],
+    ) -> None:
+        super().__init__(spelling, tile_shape, tensor, padding)
+        self.dim_map: tuple[int, ...] = dim_map
+        self.traversal_strides: tuple[int, ...] = traversal_strides
+
+
+class GatherScatterViewType(TileViewType):
+    """Tiles whose rows along one dimension are picked by an index tile (13.3)."""
+
+    __slots__ = ("sparse_dim",)
+
+    def __init__(
+        self,
+        spelling: str,
+        tile_shape: tuple[int, ...],
+        tensor: TensorViewType,
+        padding: EnumAttribute | None,
+        sparse_dim: int,
+    ) -> None:
+        super().__init__(spelling, tile_shape, tensor, padding)
+        self.sparse_dim: int = sparse_dim
+
+
+class TokenType(Type):
+    """A memory-ordering edge."""
+
+    __slots__ = ()
+
+
+class StringType(Type):
+    """Seed 002's string handle; no portable program has one (docs/conflicts.md D3)."""
+
+    __slots__ = ()
+
+
+TOKEN: Final = TokenType("token", "!cuda_tile.token")
+STRING: Final = StringType("string", "!cuda_tile.string")
+
+# --- element palettes, in the order the diagnostics list them ---
+
+INTEGERS: Final[tuple[Type, ...]] = (I1, I8, I16, I32, I64)
+FLOATS: Final[tuple[Type, ...]] = (F16, BF16, F32, F64)
+
+_NUMBERS_13_1: Final[tuple[Type, ...]] = (F16, BF16, F32, TF32, F64, F8E4M3FN, F8E5M2)
+ELEMENT_SINCE: Final[dict[Type, Version]] = {F8E8M0FNU: V13_2, F4E2M1FN: V13_3, I4: V13_3, FNV8E5M3FNU: V13_4}
+
+
+def number_palette(version: Version) -> list[Type]:
+    """What a pointer may point to and a view may hold."""
+    later = [t for t in (F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU) if ELEMENT_SINCE[t] <= version]
+    return [*_NUMBERS_13_1, *later, *INTEGERS]
+
+
+def _palette_text(version: Version, with_pointer: bool) -> str:
+    names = [t.spelling for t in number_palette(version)]
+    if with_pointer:
+        names.append("Pointer type")
+        if version >= V13_3:
+            names.append("i4")
+    return " or ".join(names)
+
+
+def is_number(type: Type, version: Version = NEWEST) -> bool:
+    return type in number_palette(version)
+
+
+def is_tile_element(type: Type, version: Version = NEWEST) -> bool:
+    return isinstance(type, PointerType) or (type is I4 and version >= V13_3) or is_number(type, version)
+
+
+# --- what can be wrong with the parameters of a type ---
+
+
+def _list(values: tuple[int, ...]) -> str:
+    return ", ".join(["?" if v == DYNAMIC else str(v) for v in values])
+
+
+def is_power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWEST) -> str | None:
+    if not is_tile_element(element, version):
+        return f"failed to verify 'elementType': {_palette_text(version, True)}"
+    if any(extent <= 0 for extent in shape):
+        return f"all dimensions must be positive constants, got {_list(shape)}"
+    if not all(is_power_of_two(extent) for extent in shape):
+        return f"all dimensions must be powers of two, got {_list(shape)}"
+    count = 1
+    for extent in shape:
+        if count > MAXIMUM_TILE_ELEMENTS // extent:
+            return f"tile would exceed the maximum of {MAXIMUM_TILE_ELEMENTS} elements"
+        count *= extent
+    if element is F4E2M1FN and shape and count % 2:
+        return "F4E2M1FN tiles must have an even number of elements"
+    return None
+
+
+def pointer_mistake(pointee: Type, version: Version = NEWEST) -> str | None:
+    if not is_number(pointee, version):
+        return f"failed to verify 'pointeeType': {_palette_text(version, False)}"
+    return None
+
+
+def tensor_view_mistake(
+    element: Type, shape: tuple[int, ...], strides: tuple[int, ...], version: Version = NEWEST
+) -> str | None:
+    if not is_number(element, version):
+        return f"failed to verify 'elementType': {_palette_text(version, False)}"
+    if len(shape) != len(strides):
+        return (
+            "expected shape and stride to be of same rank but got shape of rank "
+            f"{len(shape)} and stride of rank {len(strides)}"
+        )
+    if any(extent != DYNAMIC and extent <= 0 for extent in shape):
+        return f"dimensions must have strictly positive constant sizes but got [{_list(shape)}]"
+    if any(stride != DYNAMIC and stride <= 0 for stride in strides):
+        return f"dimensions must have strictly positive constant strides but got [{_list(strides)}]"
+    return None
+
+
+def view_mistake(
+    tile_shape: tuple[int, ...],
+    tensor: TensorViewType,
+    padding: EnumAttribute | None,
+    dim_map: tuple[int, ...] | None,
+    version: Version = NEWEST,
+) -> str | None:
+    """The rules all tile views share; a gather view has no dim_map."""
+    rank = len(tile_shape)
+    if rank == 0:
+        return "0-dimension tile shape is not supported"
+    if rank != tensor.rank:
+        return (
+            "expected tensor_view rank and tile rank to match, got tensor_view of rank "
+            f"{tensor.rank} and tiles of rank {rank}"
+        )
+    if dim_map is not None and len(dim_map) != rank:
+        return f"expected dim_map to map exactly all {rank} dimensions of the tile, got {len(dim_map)} mappings"
+    if any(extent <= 0 for extent in tile_shape):
+        return f"tile shape dimensions must have positive length but got [{_list(tile_shape)}]"
+    if not all(is_power_of_two(extent) for extent in tile_shape):
+        return f"tile shape dimensions must have power of two length but got [{_list(tile_shape)}]"
+    if dim_map is not None:
+        seen: dict[int, int] = {}
+        for axis, target in enumerate(dim_map):
+            if target < 0:
+                return f"target dimension must not be negative, got {target}"
+            if target >= tensor.rank:
+                return (
+                    "target dimension is outside of tensor view dimensions, "
+                    f"expected strictly less than {tensor.rank}, got {target}"
+                )
+            if target in seen:
+                return (
+                    f"target dimension {target} mapped at least twice "
+                    f"(for tile dimensions {seen[target]} and {axis})"
+                )
+            seen[target] = axis
+    if padding is not None and padding.keyword != "zero" and not isinstance(tensor.element, FloatType):
+        return (
+            f"padding_value {padding.keyword} can only be used with floating point element types, "
+            f"got '{tensor.element.text}'"
+        )
+    return tile_mistake(tile_shape, tensor.element, version)
+
+
+def strided_view_mistake(rank: int, traversal_strides: tuple[int, ...]) -> str | None:
+    if len(traversal_strides) != rank:
+        return f"expected {rank} traversal strides, got {len(traversal_strides)}"
+    if any(stride <= 0 for stride in traversal_strides):
+        return f"traversal strides must be strictly positive but got [{_list(traversal_strides)}]"
+    return None
+
+
+def gather_view_mistake(tensor: TensorViewType, sparse_dim: int) -> str | None:
+    if sparse_dim >= tensor.rank or sparse_dim < 0:
+        return (
+            "gather dimension is outside of tensor view dimensions, "
+            f"expected strictly less than {tensor.rank}, got {sparse_dim}"
+        )
+    return None
+
+
+def tile_extent_mistake(axis: int, extent: int) -> str | None:
+    """A view's tile extents are 32-bit."""
+    if not 0 < extent <= _I32_LIMIT:
+        return (
+            f"tile dimension {axis} exceeds i32 limitations (got {extent}, "
+            f"expected strictly positive and less than or equal to {_I32_LIMIT})"
+        )
+    return None
+
+
+# --- factories ---
+
+_tiles: Final[dict[tuple[tuple[int, ...], Type], TileType]] = {}
+_pointers: Final[dict[tuple[Type, str | None], PointerType]] = {}
+_tensor_views: Final[dict[tuple[Type, tuple[int, ...], tuple[int, ...], str | None], TensorViewType]] = {}
+_views: Final[dict[str, TileViewType]] = {}
+
+
+def _dims(shape: tuple[int, ...]) -> str:
+    return "".join(["?x" if extent == DYNAMIC else f"{extent}x" for extent in shape])
+
+
+def tile_type(shape: tuple[int, ...], element: Type) -> TileType:
+    key = (shape, element)
+    found = _tiles.get(key)
+    if found is None:
+        found = _tiles[key] = TileType(f"tile<{_dims(shape)}{element.spelling}>", shape, element)
+    return found
+
+
+def scalar_tile(element: Type) -> TileType:
+    """The 0-D tile of an element type."""
+    return tile_type((), element)
+
+
+def with_element(type: TileType, element: Type) -> TileType:
+    """A tile of the same shape."""
+    return tile_type(type.shape, element)
+
+
+def pointer_type(pointee: Type, attribute: str | None = None) -> PointerType:
+    key = (pointee, attribute)
+    found = _pointers.get(key)
+    if found is None:
+        suffix = f", <{attribute}>" if attribute is not None else ""
+        found = _pointers[key] = PointerType(f"ptr<{pointee.spelling}{suffix}>", pointee, attribute)
+    return found
+
+
+def tensor_view_type(
+    element: Type, shape: tuple[int, ...], strides: tuple[int, ...], attribute: str | None = None
+) -> TensorViewType:
+    key = (element, shape, strides, attribute)
+    found = _tensor_views.get(key)
+    if found is None:
+        parts = [f"{_dims(shape)}{element.spelling}"]
+        if shape:
+            parts.append("strides=[" + ",".join(["?" if s == DYNAMIC else str(s) for s in strides]) + "]")
+        if attribute is not None:
+            parts.append(f"#cuda_tile.ptr_attr<{attribute}>")
+        spelling = f"tensor_view<{', '.join(parts)}>"
+        found = _tensor_views[key] = TensorViewType(spelling, element, shape, strides, attribute)
+    return found
+
+
+def _view_spelling(
+    name: str,
+    tile_shape: tuple[int, ...],
+    strides: str,
+    tensor: TensorViewType,
+    padding: EnumAttribute | None,
+    tail: str,
+) -> str:
+    pad = f"padding_value = {padding.keyword}, " if padding is not None else ""
+    tile = "x".join([str(extent) for extent in tile_shape])
+    return f"{name}<tile=({tile}), {strides}{pad}{tensor.spelling}{tail}>"
+
+
+def _dim_map_tail(dim_map: tuple[int, ...]) -> str:
+    """The identity map is left out."""
+    return "" if dim_map == tuple(range(len(dim_map))) else f", dim_map=[{_list(dim_map)}]"
+
+
+def partition_view_type(
+    tile_shape: tuple[int, ...],
+    tensor: TensorViewType,
+    padding: EnumAttribute | None = None,
+    dim_map: tuple[int, ...] | None = None,
+) -> PartitionViewType:
+    mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
+    spelling = _view_spelling("partition_view", tile_shape, "", tensor, padding, _dim_map_tail(mapping))
+    found = _views.get(spelling)
+    if not isinstance(found, PartitionViewType):
+        found = _views[spelling] = PartitionViewType(spelling, tile_shape, tensor, padding, mapping)
+    return found
+
+
+def strided_view_type(
+    tile_shape: tuple[int, ...],
+    tensor: TensorViewType,
+    traversal_strides: tuple[int, ...],
+    padding: EnumAttribute | None = None,
+    dim_map: tuple[int, ...] | None = None,
+) -> StridedViewType:
+    mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
+    strides = "traversal_strides=[" + ",".join([str(s) for s in traversal_strides]) + "], "
+    spelling = _view_spelling("strided_view", tile_shape, strides, tensor, padding, _dim_map_tail(mapping))
+    found = _views.get(spelling)
+    if not isinstance(found, StridedViewType):
+        found = _views[spelling] = StridedViewType(spelling, tile_shape, tensor, padding, mapping, traversal_strides)
+    return found
+
+
+def gather_scatter_view_type(
+    tile_shape: tuple[int, ...], tensor: TensorViewType, sparse_dim: int, padding: EnumAttribute | None = None
+) -> GatherScatterViewType:
+    tail = f", sparse_dim={sparse_dim}"
+    spelling = _view_spelling("gather_scatter_view", tile_shape, "", tensor, padding, tail)
+    found = _views.get(spelling)
+    if not isinstance(found, GatherScatterViewType):
+        found = _views[spelling] = GatherScatterViewType(spelling, tile_shape, tensor, padding, sparse_dim)
+    return found
+
+

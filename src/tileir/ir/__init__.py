@@ -1,0 +1,1 @@
+"""What a program is: values, operations, blocks, regions, types, attributes, locations, diagnostics."""

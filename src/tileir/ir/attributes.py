@@ -1,0 +1,510 @@
+"""Attributes: compile-time values on operations; interned, immutable, compared with `is`.
+
+`text` is the spelling MLIR's generic form uses (`1 : i32`, `#cuda_tile.overflow<none>`); places that elide a type or
+a prefix ask for `bare_text`.  As with types, build attributes through the factory functions.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.ir.floats import FORMATS, format_float, integral_value, is_nan
+from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
+
+
+class Attribute:
+    """Base of all attributes."""
+
+    __slots__ = ()
+
+    @property
+    def text(self) -> str:
+        """The full spelling, as the generic form prints it."""
+        raise TypeError(type(self).__name__)
+
+    @property
+    def bare_text(self) -> str:
+        """The spelling where the context already says the type or kind."""
+        return self.text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class UnitAttribute(Attribute):
+    """Present or absent, nothing else."""
+
+    __slots__ = ()
+
+    @property
+    def text(self) -> str:
+        return "unit"
+
+
+class IntegerAttribute(Attribute):
+    """A typed integer; `value` is signed, for i1 it is 0 or 1."""
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, type: Type, value: int) -> None:
+        self.type: Type = type
+        self.value: int = value
+
+    @property
+    def bare_text(self) -> str:
+        if self.type is I1:
+            return "true" if self.value else "false"
+        return str(self.value)
+
+    @property
+    def text(self) -> str:
+        if self.type is I1:
+            return "true" if self.value else "false"
+        return f"{self.value} : {self.type.text}"
+
+    @property
+    def element_text(self) -> str:
+        """Inside an array i64 goes without its type (docs/printing.md section 6)."""
+        return str(self.value) if self.type is I64 else self.text
+
+
+class FloatAttribute(Attribute):
+    """A typed float held as its bit pattern, so that every NaN survives."""
+
+    __slots__ = ("bits", "type")
+
+    def __init__(self, type: FloatType, bits: int) -> None:
+        self.type: FloatType = type
+        self.bits: int = bits
+
+    @property
+    def bare_text(self) -> str:
+        return format_float(FORMATS[self.type.name], self.bits)
+
+    @property
+    def text(self) -> str:
+        return f"{self.bare_text} : {self.type.text}"
+
+    @property
+    def element_text(self) -> str:
+        """Inside an array a decimal f64 goes without its type (docs/printing.md section 6)."""
+        bare = self.bare_text
+        return bare if self.type is F64 and not bare.startswith("0x") else f"{bare} : {self.type.text}"
+
+
+class StringAttribute(Attribute):
+    """Text; bytes that are not UTF-8 are kept as surrogate escapes."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: str) -> None:
+        self.value: str = value
+
+    @property
+    def text(self) -> str:
+        return quote(self.value)
+
+
+class TypeAttribute(Attribute):
+    """A type used as a value."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: Type) -> None:
+        self.type: Type = type
+
+    @property
+    def text(self) -> str:
+        return self.type.text
+
+
+class SymbolAttribute(Attribute):
+    """`@name` or `@outer::@inner`."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: tuple[str, ...]) -> None:
+        self.path: tuple[str, ...] = path
+
+    @property
+    def text(self) -> str:
+        return "::".join([symbol_text(name) for name in self.path])
+
+
+class ArrayAttribute(Attribute):
+    __slots__ = ("elements",)
+
+    def __init__(self, elements: tuple[Attribute, ...]) -> None:
+        self.elements: tuple[Attribute, ...] = elements
+
+    @property
+    def text(self) -> str:
+        return "[" + ", ".join([element_text(e) for e in self.elements]) + "]"
+
+
+class DictionaryAttribute(Attribute):
+    """Names to attributes, sorted by name."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: tuple[tuple[str, Attribute], ...]) -> None:
+        self.entries: tuple[tuple[str, Attribute], ...] = entries
+
+    def get(self, name: str) -> Attribute | None:
+        for key, value in self.entries:
+            if key == name:
+                return value
+        return None
+
+    @property
+    def text(self) -> str:
+        return "{" + ", ".join([entry_text(name, value) for name, value in self.entries]) + "}"
+
+
+class DenseArrayAttribute(Attribute):
+    """`array<i32: 1, 0>`."""
+
+    __slots__ = ("element_type", "values")
+
+    def __init__(self, element_type: Type, values: tuple[int, ...]) -> None:
+        self.element_type: Type = element_type
+        self.values: tuple[int, ...] = values
+
+    @property
+    def bare_text(self) -> str:
+        if self.element_type is I1:
+            return "[" + ", ".join(["true" if v else "false" for v in self.values]) + "]"
+        return "[" + ", ".join([str(v) for v in self.values]) + "]"
+
+    @property
+    def text(self) -> str:
+        inner = self.bare_text[1:-1]
+        return f"array<{self.element_type.text}: {inner}>" if inner else f"array<{self.element_type.text}>"
+
+
+class EnumKind:
+    """A closed set of keywords; `#cuda_tile.<name><keyword>` in the generic form.
+
+    `values` gives the wire value of each keyword, `since` the first dialect version of those that came later,
+    `aliases` the older or seed spellings that are read but never printed (docs/conflicts.md B).
+    """
+
+    __slots__ = ("aliases", "cases", "name", "since", "values")
+
+    def __init__(
+        self,
+        name: str,
+        values: dict[str, int],
+        since: dict[str, tuple[int, int]] | None = None,
+        aliases: dict[str, str] | None = None,
+    ) -> None:
+        self.name: str = name
+        self.values: dict[str, int] = values
+        self.since: dict[str, tuple[int, int]] = since or {}
+        self.aliases: dict[str, str] = aliases or {}
+        self.cases: dict[str, EnumAttribute] = {k: EnumAttribute(self, k) for k in values}
+
+    def __getitem__(self, keyword: str) -> EnumAttribute:
+        return self.cases[keyword]
+
+    def keywords(self, version: tuple[int, int]) -> list[str]:
+        """The spellings the dialect of `version` has, in declaration order."""
+        return [k for k in self.values if self.since.get(k, version) <= version]
+
+
+class EnumAttribute(Attribute):
+    """One keyword of an `EnumKind`."""
+
+    __slots__ = ("keyword", "kind")
+
+    def __init__(self, kind: EnumKind, keyword: str) -> None:
+        self.kind: EnumKind = kind
+        self.keyword: str = keyword
+
+    @property
+    def bare_text(self) -> str:
+        return self.keyword
+
+    @property
+    def text(self) -> str:
+        return f"#cuda_tile.{self.kind.name}<{self.keyword}>"
+
+
+class DenseAttribute(Attribute):
+    """The elements of a tile or of another shaped type, as raw little-endian bytes.
+
+    Each element takes `element_bytes(type)` bytes (i1 and the 4-bit types one, tf32 three).  A splat is held as one
+    element whatever the shape, so equal contents are one attribute however they were written.
+    """
+
+    __slots__ = ("data", "element_type", "shape", "type")
+
+    def __init__(self, type: Type, shape: tuple[int, ...], element_type: Type, data: bytes) -> None:
+        self.type: Type = type
+        self.shape: tuple[int, ...] = shape
+        self.element_type: Type = element_type
+        self.data: bytes = data
+
+    @property
+    def count(self) -> int:
+        total = 1
+        for extent in self.shape:
+            total *= extent
+        return total
+
+    @property
+    def is_splat(self) -> bool:
+        return len(self.data) == element_bytes(self.element_type)
+
+    def bits(self, index: int) -> int:
+        """The bit pattern of one element, without sign."""
+        size = element_bytes(self.element_type)
+        start = 0 if len(self.data) == size else index * size
+        return int.from_bytes(self.data[start : start + size], "little")
+
+    def values(self) -> list[int]:
+        """The bit patterns of all elements (of the one element of a splat)."""
+        size = element_bytes(self.element_type)
+        data = self.data
+        return [int.from_bytes(data[i : i + size], "little") for i in range(0, len(data), size)]
+
+    @property
+    def literal(self) -> str:
+        """What stands between `<f32: ` and `>` (docs/printing.md section 6)."""
+        if self.is_splat:
+            return element_literal(self.element_type, self.bits(0))
+        if self.count > 100:
+            return '"0x' + self.data.hex().upper() + '"'
+        return _nested([element_literal(self.element_type, bits) for bits in self.values()], self.shape)
+
+    @property
+    def text(self) -> str:
+        return f"dense<{self.literal}> : {self.type.text}"
+
+    @property
+    def debug_text(self) -> str:
+        """Seed 003's log form: comma separated values, no type and no shape.  For reading only; it does not parse."""
+        return "/* not parseable */ " + ", ".join([element_literal(self.element_type, b) for b in self.values()])
+
+
+class OpaqueAttribute(Attribute):
+    """An attribute carried without looking inside, from a dialect this toolkit does not know."""
+
+    __slots__ = ("spelling",)
+
+    def __init__(self, spelling: str) -> None:
+        self.spelling: str = spelling
+
+    @property
+    def text(self) -> str:
+        return self.spelling
+
+
+# --- spelling ---
+
+
+def quote(value: str) -> str:
+    r"""A string literal: `"` is `\22`, `\` is doubled, bytes outside 0x20..0x7E are `\XX`."""
+    if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
+    parts = []
+    for byte in value.encode("utf-8", "surrogateescape"):
+        if byte == 0x5C:
+            parts.append("\\\\")
+        elif byte == 0x22 or not 0x20 <= byte <= 0x7E:
+            parts.append(f"\\{byte:02X}")
+        else:
+            parts.append(chr(byte))
+    return '"' + "".join(parts) + '"'
+
+
+def is_bare_identifier(name: str) -> bool:
+    """`[A-Za-z_][A-Za-z0-9_$.]*`."""
+    if not name or not name.isascii() or not (name[0].isalpha() or name[0] == "_"):
+        return False
+    return all(c.isalnum() or c in "_$." for c in name)
+
+
+def symbol_text(name: str) -> str:
+    return f"@{name}" if is_bare_identifier(name) else f"@{quote(name)}"
+
+
+def entry_text(name: str, value: Attribute) -> str:
+    """`name = value` of a dictionary; a unit attribute is the name alone."""
+    key = name if is_bare_identifier(name) else quote(name)
+    return key if isinstance(value, UnitAttribute) else f"{key} = {value.text}"
+
+
+def element_text(value: Attribute) -> str:
+    """An attribute inside an array."""
+    if isinstance(value, (IntegerAttribute, FloatAttribute)):
+        return value.element_text
+    return value.text
+
+
+def element_bytes(type: Type) -> int:
+    """Bytes one element takes in a dense constant."""
+    if isinstance(type, (IntegerType, FloatType)):
+        return (type.width + 7) // 8
+    return 8
+
+
+def signed_value(width: int, bits: int) -> int:
+    """Two's complement reading of a bit pattern."""
+    return bits - (1 << width) if width > 1 and bits >> (width - 1) & 1 else bits
+
+
+def element_literal(type: Type, bits: int) -> str:
+    """One element of a dense constant."""
+    if isinstance(type, IntegerType):
+        if type.width == 1:
+            return "true" if bits & 1 else "false"
+        return str(signed_value(type.width, bits))
+    if isinstance(type, FloatType):
+        return format_float(FORMATS[type.name], bits)
+    return str(bits)
+
+
+def constant_name(value: DenseAttribute) -> str:
+    """The name hint of a constant (docs/printing.md section 3)."""
+    element = value.element_type
+    if element is I1:
+        if not value.is_splat:
+            return "cst_i1"
+        return "true" if value.bits(0) & 1 else "false"
+    if not value.is_splat:
+        return f"cst_{element.spelling}"
+    bits = value.bits(0)
+    if isinstance(element, IntegerType):
+        return f"cst_{signed_value(element.width, bits)}_{element.spelling}"
+    if isinstance(element, FloatType):
+        form = FORMATS[element.name]
+        if is_nan(form, bits):
+            return f"cst_NaN_{element.spelling}"
+        integral = integral_value(form, bits)
+        if integral is not None:
+            return f"cst_{integral}_{element.spelling}"
+    return f"cst_{element.spelling}"
+
+
+def seed_constant_name(value: DenseAttribute) -> str:
+    """Seed 003's five-path name hint, chosen with names="seed"."""
+    element = value.element_type
+    if value.is_splat:
+        bits = value.bits(0)
+        if element is I1:
+            return "true" if bits & 1 else "false"
+        if isinstance(element, FloatType) and is_nan(FORMATS[element.name], bits):
+            return "cst_NaN"
+        if isinstance(element, IntegerType):
+            return f"cst_{signed_value(element.width, bits)}"
+    return "cst_i1" if element is I1 else "cst"
+
+
+def _nested(literals: list[str], shape: tuple[int, ...]) -> str:
+    """Bracket literals by shape, innermost dimension first."""
+    level = literals
+    for extent in reversed(shape):
+        level = ["[" + ", ".join(level[i : i + extent]) + "]" for i in range(0, len(level), extent)]
+    return level[0]
+
+
+# --- factories ---
+
+UNIT: Final = UnitAttribute()
+_integers: Final[dict[tuple[Type, int], IntegerAttribute]] = {}
+_floats: Final[dict[tuple[FloatType, int], FloatAttribute]] = {}
+_strings: Final[dict[str, StringAttribute]] = {}
+_types: Final[dict[Type, TypeAttribute]] = {}
+_symbols: Final[dict[tuple[str, ...], SymbolAttribute]] = {}
+_arrays: Final[dict[tuple[Attribute, ...], ArrayAttribute]] = {}
+_dictionaries: Final[dict[tuple[tuple[str, Attribute], ...], DictionaryAttribute]] = {}
+_dense_arrays: Final[dict[tuple[Type, tuple[int, ...]], DenseArrayAttribute]] = {}
+_dense: Final[dict[tuple[Type, bytes], DenseAttribute]] = {}
+_opaques: Final[dict[str, OpaqueAttribute]] = {}
+
+
+def integer_attribute(type: Type, value: int) -> IntegerAttribute:
+    key = (type, value)
+    found = _integers.get(key)
+    if found is None:
+        found = _integers[key] = IntegerAttribute(type, value)
+    return found
+
+
+def bool_attribute(value: bool) -> IntegerAttribute:
+    return integer_attribute(I1, 1 if value else 0)
+
+
+def float_attribute(type: FloatType, bits: int) -> FloatAttribute:
+    key = (type, bits)
+    found = _floats.get(key)
+    if found is None:
+        found = _floats[key] = FloatAttribute(type, bits)
+    return found
+
+
+def string_attribute(value: str) -> StringAttribute:
+    found = _strings.get(value)
+    if found is None:
+        found = _strings[value] = StringAttribute(value)
+    return found
+
+
+def type_attribute(type: Type) -> TypeAttribute:
+    found = _types.get(type)
+    if found is None:
+        found = _types[type] = TypeAttribute(type)
+    return found
+
+
+def symbol_attribute(*path: str) -> SymbolAttribute:
+    found = _symbols.get(path)
+    if found is None:
+        found = _symbols[path] = SymbolAttribute(path)
+    return found
+
+
+def array_attribute(elements: tuple[Attribute, ...]) -> ArrayAttribute:
+    found = _arrays.get(elements)
+    if found is None:
+        found = _arrays[elements] = ArrayAttribute(elements)
+    return found
+
+
+def dictionary_attribute(entries: dict[str, Attribute]) -> DictionaryAttribute:
+    key = tuple([(name, entries[name]) for name in sorted(entries)])
+    found = _dictionaries.get(key)
+    if found is None:
+        found = _dictionaries[key] = DictionaryAttribute(key)
+    return found
+
+
+def dense_array_attribute(element_type: Type, values: tuple[int, ...]) -> DenseArrayAttribute:
+    key = (element_type, values)
+    found = _dense_arrays.get(key)
+    if found is None:
+        found = _dense_arrays[key] = DenseArrayAttribute(element_type, values)
+    return found
+
+
+def dense_attribute(type: Type, shape: tuple[int, ...], element_type: Type, data: bytes) -> DenseAttribute:
+    """The dense attribute of these bytes (all elements, or one for a splat); equal elements become a splat."""
+    size = element_bytes(element_type)
+    if len(data) > size and data == data[:size] * (len(data) // size):
+        data = data[:size]
+    key = (type, data)
+    found = _dense.get(key)
+    if found is None:
+        found = _dense[key] = DenseAttribute(type, shape, element_type, data)
+    return found
+
+
+def opaque_attribute(spelling: str) -> OpaqueAttribute:
+    found = _opaques.get(spelling)
+    if found is None:
+        found = _opaques[spelling] = OpaqueAttribute(spelling)
+    return found

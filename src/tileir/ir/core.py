@@ -1,0 +1,444 @@
+"""Operations, values, blocks and regions.
+
+One class of operation for all of them: what an operation is called and what it takes stands in its declaration
+(`ir.declaration`).  Operations of a block form a linked list, so inserting and erasing cost the same everywhere.
+Lists that are nearly always empty or short are shared or small: a program has many operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from tileir.ir.attributes import Attribute, StringAttribute
+from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.types import Type
+
+if TYPE_CHECKING:
+    from tileir.ir.declaration import OperationDeclaration
+
+# Past this many uses a value's users move from a list to a dictionary, so that dropping one stays cheap.
+_MANY_USERS: Final = 24
+
+
+class Value:
+    """Something an operation can take: the result of an operation or the argument of a block."""
+
+    __slots__ = ("_many", "_users", "type")
+
+    def __init__(self, type: Type) -> None:
+        self.type: Type = type
+        self._users: list[Operation] | None = None
+        self._many: dict[Operation, int] | None = None
+
+    def add_user(self, user: Operation) -> None:
+        """Note one use by `user`; an operation that takes the value twice is noted twice."""
+        if self._many is not None:
+            self._many[user] = self._many.get(user, 0) + 1
+        elif self._users is None:
+            self._users = [user]
+        elif len(self._users) < _MANY_USERS:
+            self._users.append(user)
+        else:
+            many: dict[Operation, int] = {}
+            for known in self._users:
+                many[known] = many.get(known, 0) + 1
+            many[user] = many.get(user, 0) + 1
+            self._many = many
+            self._users = None
+
+    def drop_user(self, user: Operation) -> None:
+        """Take one use by `user` back."""
+        if self._many is not None:
+            count = self._many[user]
+            if count == 1:
+                del self._many[user]
+            else:
+                self._many[user] = count - 1
+        elif self._users is not None:
+            self._users.remove(user)
+
+    @property
+    def has_uses(self) -> bool:
+        return bool(self._users) or bool(self._many)
+
+    @property
+    def use_count(self) -> int:
+        if self._many is not None:
+            return sum(self._many.values())
+        return len(self._users) if self._users is not None else 0
+
+    @property
+    def users(self) -> list[Operation]:
+        """The operations that take this value, each once, in the order the uses were made."""
+        if self._many is not None:
+            return list(self._many)
+        return list(dict.fromkeys(self._users)) if self._users is not None else []
+
+    def replace_all_uses_with(self, other: Value) -> None:
+        """Let every user take `other` instead."""
+        if other is self:
+            return
+        for user in self.users:
+            operands = user.operands
+            for index in range(len(operands)):
+                if operands[index] is self:
+                    operands[index] = other
+                    other.add_user(user)
+        self._users = None
+        self._many = None
+
+    @property
+    def defining_operation(self) -> Operation | None:
+        return None
+
+    @property
+    def parent_block(self) -> Block | None:
+        """The block this value is defined in."""
+        return None
+
+
+class OperationResult(Value):
+    __slots__ = ("index", "operation")
+
+    def __init__(self, type: Type, operation: Operation, index: int) -> None:
+        self.type = type
+        self._users = None
+        self._many = None
+        self.operation: Operation = operation
+        self.index: int = index
+
+    @property
+    def defining_operation(self) -> Operation | None:
+        return self.operation
+
+    @property
+    def parent_block(self) -> Block | None:
+        return self.operation.parent
+
+
+class BlockArgument(Value):
+    __slots__ = ("block", "index", "location")
+
+    def __init__(self, type: Type, block: Block, index: int, location: Location = UNKNOWN) -> None:
+        super().__init__(type)
+        self.block: Block = block
+        self.index: int = index
+        self.location: Location = location
+
+    @property
+    def parent_block(self) -> Block | None:
+        return self.block
+
+
+class Printing:
+    """The way from an operation to its text; the text room puts itself here, so that no arrow points up."""
+
+    __slots__ = ("print_operation",)
+
+    def __init__(self) -> None:
+        self.print_operation: Callable[[Operation, bool, bool, str], str] = _name_only
+
+
+def _name_only(operation: Operation, generic: bool, debug_info: bool, names: str) -> str:
+    return f"<{operation.name}>"
+
+
+PRINTING: Final = Printing()
+
+NO_ATTRIBUTES: Final[dict[str, Attribute]] = {}
+NO_REGIONS: Final[list[Region]] = []
+
+
+class Operation:
+    """One operation.
+
+    `attributes` holds inherent and discardable attributes alike; one at its declared default is left out.  Read it
+    freely, change it with `set_attribute`; change `operands` with `set_operand` or `set_operands`.
+    `segments` gives the length of each operand group where the declaration has more than one of variable length.
+    """
+
+    __slots__ = (
+        "attributes",
+        "declaration",
+        "location",
+        "next",
+        "operands",
+        "parent",
+        "previous",
+        "regions",
+        "results",
+        "segments",
+        "successors",
+    )
+
+    def __init__(
+        self,
+        declaration: OperationDeclaration,
+        operands: list[Value],
+        result_types: list[Type],
+        attributes: dict[str, Attribute] = NO_ATTRIBUTES,
+        regions: list[Region] = NO_REGIONS,
+        location: Location = UNKNOWN,
+        segments: tuple[int, ...] | None = None,
+        successors: list[Block] | None = None,
+    ) -> None:
+        self.declaration: OperationDeclaration = declaration
+        self.operands: list[Value] = operands
+        for value in operands:
+            value.add_user(self)
+        self.results: list[OperationResult] = [
+            OperationResult(type, self, index) for index, type in enumerate(result_types)
+        ]
+        self.attributes: dict[str, Attribute] = attributes
+        self.regions: list[Region] = regions
+        for region in regions:
+            region.parent = self
+        self.location: Location = location
+        self.segments: tuple[int, ...] | None = segments
+        self.successors: list[Block] | None = successors
+        self.parent: Block | None = None
+        self.previous: Operation | None = None
+        self.next: Operation | None = None
+
+    # --- reading ---
+
+    @property
+    def name(self) -> str:
+        """The full name, `cuda_tile.addi`."""
+        return self.declaration.name
+
+    @property
+    def result(self) -> OperationResult:
+        """The only result."""
+        (only,) = self.results
+        return only
+
+    def attribute(self, name: str) -> Attribute | None:
+        """An attribute, or its declared default, or None."""
+        found = self.attributes.get(name)
+        return found if found is not None else self.declaration.defaults.get(name)
+
+    def operand_group(self, name: str) -> list[Value]:
+        """The operands declared under a name: one, none or several."""
+        start, end = self.declaration.operand_range(self, name)
+        return self.operands[start:end]
+
+    def operand(self, name: str) -> Value | None:
+        """The operand declared under a name, None where it is optional and absent."""
+        group = self.operand_group(name)
+        return group[0] if group else None
+
+    @property
+    def parent_operation(self) -> Operation | None:
+        parent = self.parent
+        if parent is None or parent.parent is None:
+            return None
+        return parent.parent.parent
+
+    @property
+    def symbol_name(self) -> str | None:
+        value = self.attributes.get("sym_name")
+        return value.value if isinstance(value, StringAttribute) else None
+
+    def is_before(self, other: Operation) -> bool:
+        """Whether this operation stands before another one of the same block."""
+        cursor = self.next
+        while cursor is not None:
+            if cursor is other:
+                return True
+            cursor = cursor.next
+        return False
+
+    def is_ancestor_of(self, other: Operation) -> bool:
+        """Whether `other` is this operation or nested in it."""
+        cursor: Operation | None = other
+        while cursor is not None:
+            if cursor is self:
+                return True
+            cursor = cursor.parent_operation
+        return False
+
+    def walk(self) -> Iterator[Operation]:
+        """This operation and all nested ones, each before what it contains."""
+        yield self
+        for region in self.regions:
+            for block in region.blocks:
+                cursor = block.first
+                while cursor is not None:
+                    following = cursor.next
+                    if cursor.regions:
+                        yield from cursor.walk()
+                    else:
+                        yield cursor
+                    cursor = following
+
+    # --- changing ---
+
+    def set_attribute(self, name: str, value: Attribute | None) -> None:
+        """Set an attribute; None, or the declared default, removes it."""
+        keep = value is not None and self.declaration.defaults.get(name) is not value
+        if not keep and name not in self.attributes:
+            return
+        attributes = dict(self.attributes)
+        if value is not None and keep:
+            attributes[name] = value
+        else:
+            del attributes[name]
+        self.attributes = attributes if attributes else NO_ATTRIBUTES
+
+    def set_operand(self, index: int, value: Value) -> None:
+        old = self.operands[index]
+        if old is not value:
+            old.drop_user(self)
+            self.operands[index] = value
+            value.add_user(self)
+
+    def set_operands(self, operands: list[Value], segments: tuple[int, ...] | None = None) -> None:
+        for value in self.operands:
+            value.drop_user(self)
+        for value in operands:
+            value.add_user(self)
+        self.operands = operands
+        self.segments = segments
+
+    def detach(self) -> None:
+        """Take the operation out of its block; it keeps its operands and results."""
+        block = self.parent
+        if block is None:
+            return
+        if self.previous is None:
+            block.first = self.next
+        else:
+            self.previous.next = self.next
+        if self.next is None:
+            block.last = self.previous
+        else:
+            self.next.previous = self.previous
+        self.parent = self.previous = self.next = None
+
+    def drop_all_references(self) -> None:
+        """Forget the operands of this operation and of everything nested in it."""
+        for value in self.operands:
+            value.drop_user(self)
+        self.operands = []
+        for region in self.regions:
+            for block in region.blocks:
+                for operation in block:
+                    operation.drop_all_references()
+
+    def erase(self) -> None:
+        """Remove the operation for good.  Its results must be unused."""
+        for result in self.results:
+            if result.has_uses:
+                raise ValueError(f"cannot erase '{self.name}': a result is still used")
+        self.detach()
+        self.drop_all_references()
+
+    def replace_with(self, values: list[Value]) -> None:
+        """Let users of the results take `values` instead, then erase."""
+        for result, value in zip(self.results, values, strict=True):
+            result.replace_all_uses_with(value)
+        self.erase()
+
+    # --- text ---
+
+    def text(self, *, generic: bool = False, debug_info: bool = False, names: str = "public") -> str:
+        """The printed form; see `tileir.text.printer.print_operation`."""
+        return PRINTING.print_operation(self, generic, debug_info, names)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+class Block:
+    """A list of operations with arguments."""
+
+    __slots__ = ("arguments", "first", "last", "parent")
+
+    def __init__(self, argument_types: list[Type] | None = None) -> None:
+        self.arguments: list[BlockArgument] = []
+        self.first: Operation | None = None
+        self.last: Operation | None = None
+        self.parent: Region | None = None
+        if argument_types:
+            for type in argument_types:
+                self.add_argument(type)
+
+    def add_argument(self, type: Type, location: Location = UNKNOWN) -> BlockArgument:
+        argument = BlockArgument(type, self, len(self.arguments), location)
+        self.arguments.append(argument)
+        return argument
+
+    def append(self, operation: Operation) -> None:
+        last = self.last
+        operation.parent = self
+        operation.previous = last
+        if last is None:
+            self.first = operation
+        else:
+            last.next = operation
+        self.last = operation
+
+    def insert_before(self, operation: Operation, before: Operation | None) -> None:
+        """Insert in front of `before`, at the end when it is None."""
+        if before is None:
+            self.append(operation)
+            return
+        operation.parent = self
+        operation.next = before
+        operation.previous = before.previous
+        if before.previous is None:
+            self.first = operation
+        else:
+            before.previous.next = operation
+        before.previous = operation
+
+    @property
+    def parent_operation(self) -> Operation | None:
+        return self.parent.parent if self.parent is not None else None
+
+    @property
+    def operations(self) -> list[Operation]:
+        """The operations as a list; a copy."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[Operation]:
+        cursor = self.first
+        while cursor is not None:
+            following = cursor.next
+            yield cursor
+            cursor = following
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class Region:
+    """A list of blocks inside an operation."""
+
+    __slots__ = ("blocks", "parent")
+
+    def __init__(self, blocks: list[Block] | None = None) -> None:
+        self.blocks: list[Block] = []
+        self.parent: Operation | None = None
+        if blocks:
+            for block in blocks:
+                self.append(block)
+
+    def append(self, block: Block) -> None:
+        block.parent = self
+        self.blocks.append(block)
+
+    @property
+    def block(self) -> Block:
+        """The only block."""
+        (only,) = self.blocks
+        return only
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.blocks

@@ -1,0 +1,370 @@
+"""What the toolkit knows about an operation, in one place.
+
+The parser, the printer, the verifier, the bytecode layouts, the builder and the documentation all read the same
+declaration (one per operation, in `dialect/ops/`, one file per chapter of seed 000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from tileir.ir.attributes import Attribute
+from tileir.ir.types import Type
+
+if TYPE_CHECKING:
+    from tileir.ir.core import Operation
+    from tileir.ir.verifier import VerifyContext
+
+Version = tuple[int, int]
+Verifier = Callable[["Operation", "VerifyContext"], None]
+TypeInference = Callable[["Operation"], list[Type]]
+
+V13_1: Final[Version] = (13, 1)
+V13_2: Final[Version] = (13, 2)
+V13_3: Final[Version] = (13, 3)
+V13_4: Final[Version] = (13, 4)
+NEWEST: Final[Version] = V13_4
+
+# How many operands or results a declared name stands for.
+ONE: Final = 0
+OPTIONAL: Final = 1
+VARIADIC: Final = 2
+
+# Traits, as a bit set.
+PURE: Final = 1  # no memory effect and may be executed speculatively
+NO_MEMORY_EFFECT: Final = 2  # no memory effect, but not to be executed speculatively
+ELEMENTWISE: Final = 4
+TERMINATOR: Final = 8
+TOKEN_ORDERED: Final = 16  # its memory effect is ordered by tokens only
+REGION_EFFECTS: Final = 32  # its memory effects are those of its regions
+ISOLATED: Final = 64  # its regions use no value from outside
+SYMBOL: Final = 128
+SYMBOL_TABLE: Final = 256
+SIDE_EFFECT: Final = 512
+CONSTANT: Final = 1024
+GRAPH_REGION: Final = 2048  # uses may come before definitions
+NO_TERMINATOR: Final = 4096
+ALLOCATION_SCOPE: Final = 8192
+SEGMENTS: Final = 16384  # the generic form carries operandSegmentSizes
+SINGLE_BLOCK: Final = 32768  # each region has one block, never an empty one
+
+
+class TypeConstraint:
+    """A set of types with the words diagnostics use for it (`tile of i1 values`); answers are remembered per type.
+
+    `wording` may depend on the dialect version (13.4 added an element type to some lists).
+    """
+
+    __slots__ = ("_accepted", "description", "newer_description", "predicate")
+
+    def __init__(
+        self, description: str, predicate: Callable[[Type], bool], newer_description: str | None = None
+    ) -> None:
+        self.description: str = description
+        self.newer_description: str | None = newer_description
+        self.predicate: Callable[[Type], bool] = predicate
+        self._accepted: dict[Type, bool] = {}
+
+    def accepts(self, type: Type) -> bool:
+        found = self._accepted.get(type)
+        if found is None:
+            found = self._accepted[type] = self.predicate(type)
+        return found
+
+    def wording(self, version: Version) -> str:
+        if self.newer_description is not None and version >= V13_4:
+            return self.newer_description
+        return self.description
+
+
+class AttributeConstraint:
+    """A set of attributes, the words for it, and the name of the way it is written in custom syntax."""
+
+    __slots__ = ("description", "kind", "predicate")
+
+    def __init__(self, description: str, predicate: Callable[[Attribute], bool], kind: str) -> None:
+        self.description: str = description
+        self.predicate: Callable[[Attribute], bool] = predicate
+        self.kind: str = kind
+
+
+class OperandDeclaration:
+    """An operand: its name, the types it takes, how many values it stands for, the version that brought it."""
+
+    __slots__ = ("constraint", "count", "documentation", "name", "since")
+
+    def __init__(
+        self, name: str, constraint: TypeConstraint, count: int, documentation: str, since: Version | None
+    ) -> None:
+        self.name: str = name
+        self.constraint: TypeConstraint = constraint
+        self.count: int = count
+        self.documentation: str = documentation
+        self.since: Version | None = since
+
+
+class AttributeDeclaration:
+    """An inherent attribute.  With a `default` it is never absent; with `optional` it may be."""
+
+    __slots__ = ("constraint", "default", "documentation", "name", "optional", "since")
+
+    def __init__(
+        self,
+        name: str,
+        constraint: AttributeConstraint,
+        default: Attribute | None,
+        optional: bool,
+        documentation: str,
+        since: Version | None,
+    ) -> None:
+        self.name: str = name
+        self.constraint: AttributeConstraint = constraint
+        self.default: Attribute | None = default
+        self.optional: bool = optional
+        self.documentation: str = documentation
+        self.since: Version | None = since
+
+
+class RegionDeclaration:
+    """A region: `blocks` is the exact number of blocks it must have, -1 for at most one, -2 for any number.
+
+    `implicit_terminator` names the operation that stands at its end when the text leaves it out.
+    `arguments` names its block arguments for the printer: "arg", "for" or "reduce".
+    """
+
+    __slots__ = ("arguments", "blocks", "documentation", "implicit_terminator", "name", "optional")
+
+    def __init__(
+        self,
+        name: str,
+        blocks: int = 1,
+        documentation: str = "",
+        implicit_terminator: str | None = None,
+        arguments: str = "arg",
+        optional: bool = False,
+    ) -> None:
+        self.name: str = name
+        self.blocks: int = blocks
+        self.documentation: str = documentation
+        self.implicit_terminator: str | None = implicit_terminator
+        self.arguments: str = arguments
+        self.optional: bool = optional
+
+
+def operand(
+    name: str, constraint: TypeConstraint, documentation: str, count: int = ONE, since: Version | None = None
+) -> OperandDeclaration:
+    return OperandDeclaration(name, constraint, count, documentation, since)
+
+
+# A result is declared with the same facts as an operand.
+result = operand
+
+
+def attribute(
+    name: str,
+    constraint: AttributeConstraint,
+    documentation: str,
+    default: Attribute | None = None,
+    optional: bool = False,
+    since: Version | None = None,
+) -> AttributeDeclaration:
+    return AttributeDeclaration(name, constraint, default, optional, documentation, since)
+
+
+class OperationDeclaration:
+    """Everything known about one operation.
+
+    `syntax` is its assembly format (the language is described in `text/format.py`).  `same_types` lists groups of
+    operand and result names that share one type; with `fixed_types` and `infer` they give the types the text leaves
+    out.  `rules` are the declared type constraints that NVIDIA's verifier checks in order, before `verify`.
+    """
+
+    __slots__ = (
+        "_operand_index",
+        "aliases",
+        "assembly",
+        "attributes",
+        "chapter",
+        "defaults",
+        "description",
+        "example",
+        "fixed_types",
+        "inherent",
+        "is_terminator",
+        "legalization",
+        "mnemonic",
+        "name",
+        "name_hints",
+        "newer_mnemonic",
+        "opcode",
+        "operands",
+        "plain_operands",
+        "regions",
+        "results",
+        "rules",
+        "same_types",
+        "seed",
+        "seed_only",
+        "since",
+        "summary",
+        "syntax",
+        "testing",
+        "traits",
+        "unregistered",
+        "verified_types",
+        "verify",
+        "verify_regions",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        chapter: str,
+        summary: str,
+        description: str = "",
+        example: str = "",
+        syntax: str = "",
+        opcode: int | None = None,
+        since: Version | None = V13_1,
+        seed: str = "",
+        operands: tuple[OperandDeclaration, ...] = (),
+        attributes: tuple[AttributeDeclaration, ...] = (),
+        results: tuple[OperandDeclaration, ...] = (),
+        regions: tuple[RegionDeclaration, ...] = (),
+        traits: int = 0,
+        same_types: tuple[tuple[str, ...], ...] = (),
+        fixed_types: dict[str, Type] | None = None,
+        rules: tuple[TypeRule, ...] = (),
+        verify: Verifier | None = None,
+        verify_regions: Verifier | None = None,
+        name_hints: tuple[str, ...] = (),
+        aliases: tuple[str, ...] = (),
+        newer_mnemonic: str | None = None,
+        legalization: str = "",
+        testing: bool = False,
+        dialect: str = "cuda_tile",
+    ) -> None:
+        self.name: str = f"{dialect}.{name}"
+        self.mnemonic: str = name
+        self.newer_mnemonic: str | None = newer_mnemonic
+        self.chapter: str = chapter
+        self.summary: str = summary
+        self.description: str = description
+        self.example: str = example
+        self.syntax: str = syntax
+        self.opcode: int | None = opcode
+        self.since: Version | None = since
+        self.seed: str = seed
+        self.seed_only: bool = since is None
+        self.operands: tuple[OperandDeclaration, ...] = operands
+        self.attributes: tuple[AttributeDeclaration, ...] = attributes
+        self.results: tuple[OperandDeclaration, ...] = results
+        self.regions: tuple[RegionDeclaration, ...] = regions
+        self.traits: int = traits
+        self.same_types: tuple[tuple[str, ...], ...] = same_types
+        self.fixed_types: dict[str, Type] = fixed_types if fixed_types is not None else {}
+        self.rules: tuple[TypeRule, ...] = rules
+        self.verify: Verifier | None = verify
+        self.verify_regions: Verifier | None = verify_regions
+        self.name_hints: tuple[str, ...] = name_hints
+        self.aliases: tuple[str, ...] = aliases
+        self.legalization: str = legalization
+        self.testing: bool = testing
+        self.unregistered: bool = False
+        self.is_terminator: bool = bool(traits & TERMINATOR)
+        self.defaults: dict[str, Attribute] = {a.name: a.default for a in attributes if a.default is not None}
+        self.inherent: dict[str, AttributeDeclaration] = {a.name: a for a in attributes}
+        self.plain_operands: bool = all(o.count == ONE for o in operands)
+        # Filled on first use by the text room and by the verifier; kept here so that a look-up is one attribute.
+        self.assembly: object = None
+        self.verified_types: set[tuple[object, ...]] = set()
+        self._operand_index: dict[str, int] = {o.name: i for i, o in enumerate(operands)}
+
+    def operand_number(self, name: str) -> int:
+        """The position of a declared operand."""
+        return self._operand_index[name]
+
+    def operand_range(self, operation: Operation, name: str) -> tuple[int, int]:
+        """Start and end of a declared operand's values in `operation.operands`."""
+        index = self._operand_index[name]
+        if self.plain_operands:
+            return index, index + 1
+        lengths = self.segment_lengths(operation)
+        start = sum(lengths[:index])
+        return start, start + lengths[index]
+
+    def segment_lengths(self, operation: Operation) -> list[int]:
+        """How many values each declared operand has."""
+        if operation.segments is not None:
+            return list(operation.segments)
+        single = sum(1 for o in self.operands if o.count == ONE)
+        spare = max(len(operation.operands) - single, 0)
+        return [1 if o.count == ONE else spare for o in self.operands]
+
+    def spelled_name(self, version: Version) -> str:
+        """The mnemonic in the text of a dialect version (13.4 renamed one operation, docs/conflicts.md A16)."""
+        if self.newer_mnemonic is not None and version >= V13_4:
+            return self.newer_mnemonic
+        return self.mnemonic
+
+    def has_trait(self, trait: int) -> bool:
+        return bool(self.traits & trait)
+
+
+class TypeRule:
+    """A constraint between the types of an operation's operands and results, with its exact diagnostic.
+
+    `check` sees the operation only through its types, so that one positive answer holds for every other operation
+    with the same types.
+    """
+
+    __slots__ = ("check", "message")
+
+    def __init__(self, check: Callable[[Operation], bool], message: str) -> None:
+        self.check: Callable[[Operation], bool] = check
+        self.message: str = message
+
+
+class Registry:
+    """The declarations by name and by mnemonic."""
+
+    __slots__ = ("by_name",)
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, OperationDeclaration] = {}
+
+    def add(self, declaration: OperationDeclaration) -> OperationDeclaration:
+        dialect = declaration.name[: -len(declaration.mnemonic)]
+        for name in (declaration.mnemonic, declaration.newer_mnemonic, *declaration.aliases):
+            if name is not None:
+                if dialect + name in self.by_name:
+                    raise ValueError(f"operation '{dialect}{name}' is declared twice")
+                self.by_name[dialect + name] = declaration
+        return declaration
+
+    def declarations(self) -> list[OperationDeclaration]:
+        """Each declaration once, in order of declaration."""
+        return list(dict.fromkeys(self.by_name.values()))
+
+
+REGISTRY: Final = Registry()
+
+
+def unregistered(name: str) -> OperationDeclaration:
+    """A declaration for an operation nobody declared: anything goes, generic form only."""
+    found = _unregistered.get(name)
+    if found is None:
+        dialect, _, mnemonic = name.rpartition(".")
+        found = OperationDeclaration(
+            mnemonic, chapter="unregistered", summary="", since=None, dialect=dialect, traits=SIDE_EFFECT
+        )
+        found.name = name
+        found.unregistered = True
+        _unregistered[name] = found
+    return found
+
+
+_unregistered: Final[dict[str, OperationDeclaration]] = {}

@@ -1,0 +1,111 @@
+"""What is told to the user: a severity, a text, a position, notes.
+
+A mistake by the user is a diagnostic, never a traceback.  `ParseError` and `VerifyError` carry all that were found.
+"""
+
+from __future__ import annotations
+
+from tileir.ir.location import FileLocation, Location, SourceText, TextLocation, UnknownLocation
+
+
+class Diagnostic:
+    """One finding: `severity` is "error", "warning", "remark" or "note"."""
+
+    __slots__ = ("location", "message", "notes", "severity")
+
+    def __init__(self, severity: str, message: str, location: Location, notes: list[Diagnostic] | None = None) -> None:
+        self.severity: str = severity
+        self.message: str = message
+        self.location: Location = location
+        self.notes: list[Diagnostic] = notes if notes is not None else []
+
+    @property
+    def position(self) -> tuple[str, int, int]:
+        """File, line and column; line 0 when the location has none."""
+        found = position_of(self.location)
+        return (found.file, found.line, found.column) if found is not None else ("", 0, 0)
+
+    def render(self) -> str:
+        """The finding as NVIDIA's tools print it, with the source line and a caret where the text is at hand."""
+        parts = [f"{location_prefix(self.location)}{self.severity}: {self.message}"]
+        source = source_of(self.location)
+        if source is not None:
+            _, line, column = self.position
+            text = source.line_text(line)
+            lead = "".join(["\t" if c == "\t" else " " for c in text[: column - 1]])
+            parts.append(f"{text}\n{lead}^")
+        parts.extend([note.render() for note in self.notes])
+        return "\n".join(parts)
+
+    def __str__(self) -> str:
+        return f"{location_prefix(self.location)}{self.severity}: {self.message}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def position_of(location: Location) -> FileLocation | None:
+    """The file position of a location, if it has one of its own."""
+    if isinstance(location, TextLocation):
+        return location.resolve()
+    if isinstance(location, FileLocation):
+        return location
+    return None
+
+
+def source_of(location: Location) -> SourceText | None:
+    return location.source if isinstance(location, TextLocation) else None
+
+
+def location_prefix(location: Location) -> str:
+    """What stands before `error:`; other locations than file positions are spelled out whole."""
+    if isinstance(location, UnknownLocation):
+        return ""
+    found = position_of(location)
+    if found is not None:
+        return f"{found.file}:{found.line}:{found.column}: "
+    return f"{location.inner}: "
+
+
+class TileIRError(Exception):
+    """Base of the errors that carry diagnostics."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__("\n".join([d.render() for d in diagnostics]))
+        self.diagnostics: list[Diagnostic] = diagnostics
+
+
+class ParseError(TileIRError):
+    """The text is not a program."""
+
+
+class VerifyError(TileIRError):
+    """The program breaks a rule of the dialect."""
+
+
+class Invalid(Exception):
+    """Raised by a verifier rule: the text after `'cuda_tile.x' op `, the place if it is not the operation itself.
+
+    `bare` leaves the operation's name out, as a few of NVIDIA's texts do.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        location: Location | None = None,
+        notes: list[Diagnostic] | None = None,
+        bare: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message: str = message
+        self.location: Location | None = location
+        self.notes: list[Diagnostic] = notes if notes is not None else []
+        self.bare: bool = bare
+
+
+def note(message: str, location: Location) -> Diagnostic:
+    return Diagnostic("note", message, location)
+
+
+def has_errors(diagnostics: list[Diagnostic]) -> bool:
+    return any(d.severity == "error" for d in diagnostics)

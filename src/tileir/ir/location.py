@@ -1,0 +1,231 @@
+"""Where an operation comes from.
+
+Locations are attributes and interned like them, except `TextLocation`: the parser gives every operation one, and it
+holds only the token's number until somebody asks for the line (one in a thousand operations is ever asked).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tileir.ir.attributes import Attribute, quote
+
+
+class Location(Attribute):
+    """Base of all locations."""
+
+    __slots__ = ()
+
+    @property
+    def inner(self) -> str:
+        """The spelling inside `loc(...)`."""
+        raise TypeError(type(self).__name__)
+
+    @property
+    def text(self) -> str:
+        return f"loc({self.inner})"
+
+
+class UnknownLocation(Location):
+    __slots__ = ()
+
+    @property
+    def inner(self) -> str:
+        return "unknown"
+
+
+class FileLocation(Location):
+    """`"file":line:column`."""
+
+    __slots__ = ("column", "file", "line")
+
+    def __init__(self, file: str, line: int, column: int) -> None:
+        self.file: str = file
+        self.line: int = line
+        self.column: int = column
+
+    @property
+    def inner(self) -> str:
+        return f"{quote(self.file)}:{self.line}:{self.column}"
+
+
+class NameLocation(Location):
+    """`"name"` or `"name"(child)`."""
+
+    __slots__ = ("child", "name")
+
+    def __init__(self, name: str, child: Location) -> None:
+        self.name: str = name
+        self.child: Location = child
+
+    @property
+    def inner(self) -> str:
+        if isinstance(self.child, UnknownLocation):
+            return quote(self.name)
+        return f"{quote(self.name)}({self.child.inner})"
+
+
+class CallSiteLocation(Location):
+    """`callsite(callee at caller)`."""
+
+    __slots__ = ("callee", "caller")
+
+    def __init__(self, callee: Location, caller: Location) -> None:
+        self.callee: Location = callee
+        self.caller: Location = caller
+
+    @property
+    def inner(self) -> str:
+        return f"callsite({self.callee.inner} at {self.caller.inner})"
+
+
+class FusedLocation(Location):
+    """`fused[a, b]` or `fused<metadata>[a, b]`."""
+
+    __slots__ = ("locations", "metadata")
+
+    def __init__(self, locations: tuple[Location, ...], metadata: Attribute | None) -> None:
+        self.locations: tuple[Location, ...] = locations
+        self.metadata: Attribute | None = metadata
+
+    @property
+    def inner(self) -> str:
+        metadata = f"<{self.metadata.text}>" if self.metadata is not None else ""
+        return f"fused{metadata}[{', '.join([part.inner for part in self.locations])}]"
+
+
+class OpaqueLocation(Location):
+    """A location owned by a host tool: an opaque handle with a printable fallback location."""
+
+    __slots__ = ("fallback", "handle")
+
+    def __init__(self, handle: str, fallback: Location) -> None:
+        self.handle: str = handle
+        self.fallback: Location = fallback
+
+    @property
+    def inner(self) -> str:
+        return self.fallback.inner
+
+
+class TextLocation(Location):
+    """A token of a source text; `resolve()` turns it into file, line and column."""
+
+    __slots__ = ("source", "token")
+
+    def __init__(self, source: SourceText, token: int) -> None:
+        self.source: SourceText = source
+        self.token: int = token
+
+    def resolve(self) -> FileLocation:
+        line, column = self.source.line_and_column(self.source.token_offset(self.token))
+        return file_location(self.source.name, line, column)
+
+    @property
+    def inner(self) -> str:
+        return self.resolve().inner
+
+
+class CharacterLocation(TextLocation):
+    """A character inside a token, for mistakes in the middle of a type."""
+
+    __slots__ = ("offset",)
+
+    def __init__(self, source: SourceText, token: int, offset: int) -> None:
+        super().__init__(source, token)
+        self.offset: int = offset
+
+    def resolve(self) -> FileLocation:
+        line, column = self.source.line_and_column(self.offset)
+        return file_location(self.source.name, line, column)
+
+
+class SourceText:
+    """A text being parsed, with the positions of its tokens found on demand.
+
+    `first_line` places a part of a larger file, as `// -----` splitting does.
+    """
+
+    __slots__ = ("_line_starts", "_starts", "_token_pattern", "first_line", "name", "text")
+
+    def __init__(self, text: str, name: str, token_pattern: re.Pattern[str], first_line: int = 1) -> None:
+        self.text: str = text
+        self.name: str = name
+        self.first_line: int = first_line
+        self._token_pattern: re.Pattern[str] = token_pattern
+        self._starts: list[int] | None = None
+        self._line_starts: list[int] | None = None
+
+    def token_offset(self, token: int) -> int:
+        """The character offset of a token; the offset just past the last token for one past the end."""
+        if self._starts is None:
+            starts = [match.start(1) for match in self._token_pattern.finditer(self.text) if match.start(1) >= 0]
+            starts.append(len(self.text.rstrip()))
+            self._starts = starts
+        starts = self._starts
+        return starts[token] if token < len(starts) else starts[-1]
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Line and column of a character, both from 1."""
+        if self._line_starts is None:
+            self._line_starts = [0] + [m.end() for m in re.finditer("\n", self.text)]
+        starts = self._line_starts
+        low, high = 0, len(starts)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if starts[middle] <= offset:
+                low = middle
+            else:
+                high = middle
+        return low + self.first_line, offset - starts[low] + 1
+
+    def line_text(self, line: int) -> str:
+        """The text of a line, numbered as `line_and_column` does."""
+        lines = self.text.split("\n")
+        index = line - self.first_line
+        return lines[index] if 0 <= index < len(lines) else ""
+
+
+UNKNOWN: Final = UnknownLocation()
+_files: Final[dict[tuple[str, int, int], FileLocation]] = {}
+_names: Final[dict[tuple[str, Location], NameLocation]] = {}
+_call_sites: Final[dict[tuple[Location, Location], CallSiteLocation]] = {}
+_fused: Final[dict[tuple[tuple[Location, ...], Attribute | None], FusedLocation]] = {}
+
+
+def file_location(file: str, line: int, column: int) -> FileLocation:
+    key = (file, line, column)
+    found = _files.get(key)
+    if found is None:
+        found = _files[key] = FileLocation(file, line, column)
+    return found
+
+
+def name_location(name: str, child: Location = UNKNOWN) -> NameLocation:
+    key = (name, child)
+    found = _names.get(key)
+    if found is None:
+        found = _names[key] = NameLocation(name, child)
+    return found
+
+
+def call_site_location(callee: Location, caller: Location) -> CallSiteLocation:
+    key = (callee, caller)
+    found = _call_sites.get(key)
+    if found is None:
+        found = _call_sites[key] = CallSiteLocation(callee, caller)
+    return found
+
+
+def fused_location(locations: tuple[Location, ...], metadata: Attribute | None = None) -> FusedLocation:
+    key = (locations, metadata)
+    found = _fused.get(key)
+    if found is None:
+        found = _fused[key] = FusedLocation(locations, metadata)
+    return found
+
+
+def resolved(location: Location) -> Location:
+    """The location with a text position turned into file, line and column."""
+    return location.resolve() if isinstance(location, TextLocation) else location

@@ -1,0 +1,126 @@
+"""Types: interned, immutable, compared with `is`.
+
+Two spellings are kept with each type because both are needed on hot paths: `spelling` is how the type is
+written inside the dialect (`tile<4xf32>`), `text` is how it is written anywhere else (`!cuda_tile.tile<4xf32>`).
+For builtin types the two agree.  A type is built through its factory function, never by calling the class:
+the factory returns the one instance there is (seed 002, "TypeStorage and TypeID singletons").
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class Type:
+    """Base of all types."""
+
+    __slots__ = ("spelling", "text")
+
+    def __init__(self, spelling: str, text: str) -> None:
+        self.spelling: str = spelling
+        self.text: str = text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class IntegerType(Type):
+    """`i32`, and the signed and unsigned builtin forms `si32`, `ui32` that Tile IR itself never uses."""
+
+    __slots__ = ("width",)
+
+    def __init__(self, spelling: str, width: int) -> None:
+        super().__init__(spelling, spelling)
+        self.width: int = width
+
+
+class FloatType(Type):
+    """A float element type; `ir.floats.FORMATS[name]` describes its bits."""
+
+    __slots__ = ("name", "width")
+
+    def __init__(self, name: str, width: int) -> None:
+        super().__init__(name, name)
+        self.name: str = name
+        self.width: int = width
+
+
+class FunctionType(Type):
+    """`(inputs) -> results`."""
+
+    __slots__ = ("inputs", "results")
+
+    def __init__(self, text: str, inputs: tuple[Type, ...], results: tuple[Type, ...]) -> None:
+        super().__init__(text, text)
+        self.inputs: tuple[Type, ...] = inputs
+        self.results: tuple[Type, ...] = results
+
+
+class OpaqueType(Type):
+    """A type that this toolkit carries without looking inside: `tensor<4xf32>`, `index`, `!other.thing<...>`."""
+
+    __slots__ = ()
+
+
+_integers: Final[dict[str, IntegerType]] = {}
+_functions: Final[dict[tuple[tuple[Type, ...], tuple[Type, ...]], FunctionType]] = {}
+_opaques: Final[dict[str, OpaqueType]] = {}
+
+
+def integer_type(width: int, sign: str = "") -> IntegerType:
+    """The integer type of `width` bits; `sign` is "", "s" or "u"."""
+    spelling = f"{sign}i{width}"
+    found = _integers.get(spelling)
+    if found is None:
+        found = _integers[spelling] = IntegerType(spelling, width)
+    return found
+
+
+def type_list(types: tuple[Type, ...]) -> str:
+    """Types as the generic form writes a list of them."""
+    return ", ".join([t.text for t in types])
+
+
+def function_type(inputs: tuple[Type, ...], results: tuple[Type, ...]) -> FunctionType:
+    key = (inputs, results)
+    found = _functions.get(key)
+    if found is None:
+        bare = len(results) == 1 and not isinstance(results[0], FunctionType)
+        output = results[0].text if bare else f"({type_list(results)})"
+        found = _functions[key] = FunctionType(f"({type_list(inputs)}) -> {output}", inputs, results)
+    return found
+
+
+def opaque_type(text: str) -> OpaqueType:
+    found = _opaques.get(text)
+    if found is None:
+        found = _opaques[text] = OpaqueType(text, text)
+    return found
+
+
+I1: Final = integer_type(1)
+I4: Final = integer_type(4)
+I8: Final = integer_type(8)
+I16: Final = integer_type(16)
+I32: Final = integer_type(32)
+I64: Final = integer_type(64)
+
+F16: Final = FloatType("f16", 16)
+BF16: Final = FloatType("bf16", 16)
+F32: Final = FloatType("f32", 32)
+TF32: Final = FloatType("tf32", 19)
+F64: Final = FloatType("f64", 64)
+F8E4M3FN: Final = FloatType("f8E4M3FN", 8)
+F8E5M2: Final = FloatType("f8E5M2", 8)
+F8E8M0FNU: Final = FloatType("f8E8M0FNU", 8)
+F4E2M1FN: Final = FloatType("f4E2M1FN", 4)
+FNV8E5M3FNU: Final = FloatType("fnv8E5M3FNU", 8)
+
+FLOAT_TYPES: Final[dict[str, FloatType]] = {
+    t.name: t for t in (F16, BF16, F32, TF32, F64, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU)
+}
+INDEX: Final = opaque_type("index")
+NONE: Final = opaque_type("none")

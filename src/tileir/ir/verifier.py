@@ -1,0 +1,304 @@
+"""Checks a program: structure first, then each operation's declaration, then its own rule, then dominance.
+
+The order within one operation is MLIR's, because the first broken rule is the one NVIDIA's tools report: counts,
+attributes, operand types, result types, regions, declared type rules, the operation's own verifier, then (after the
+operations inside) the rules about its regions.  One error is reported per operation; the others are still checked.
+"""
+
+from __future__ import annotations
+
+from tileir.ir.core import Block, Operation
+from tileir.ir.declaration import (
+    NEWEST,
+    NO_TERMINATOR,
+    ONE,
+    OPTIONAL,
+    SEGMENTS,
+    SINGLE_BLOCK,
+    SYMBOL_TABLE,
+    TERMINATOR,
+    VARIADIC,
+    OperandDeclaration,
+    OperationDeclaration,
+    Version,
+)
+from tileir.ir.diagnostics import Diagnostic, Invalid, has_errors, note
+from tileir.ir.dominance import verify_dominance
+from tileir.ir.location import Location
+from tileir.ir.types import Type
+
+
+class VerifyContext:
+    """Settings and findings of one verification.
+
+    `hints` says what happens to optimization hints nobody knows: "ignore", "warn" or "error" (docs/conflicts.md E).
+    `first_only` stops at the first error, as NVIDIA's tools do.
+    """
+
+    __slots__ = ("diagnostics", "first_only", "hints", "stopped", "version")
+
+    def __init__(self, version: Version = NEWEST, hints: str = "ignore", first_only: bool = False) -> None:
+        self.version: Version = version
+        self.hints: str = hints
+        self.first_only: bool = first_only
+        self.diagnostics: list[Diagnostic] = []
+        self.stopped: bool = False
+
+    def report(self, severity: str, message: str, location: Location, notes: list[Diagnostic] | None = None) -> None:
+        """Report a finding at a location, with the text as it stands."""
+        self.diagnostics.append(Diagnostic(severity, message, location, notes))
+        if severity == "error" and self.first_only:
+            self.stopped = True
+
+    def error(self, operation: Operation, message: str, notes: list[Diagnostic] | None = None) -> None:
+        """Report an error of an operation, with its name in front."""
+        self.report("error", f"'{operation_name(operation, self.version)}' op {message}", operation.location, notes)
+
+    def warn(self, operation: Operation, message: str) -> None:
+        self.report("warning", f"'{operation_name(operation, self.version)}' op {message}", operation.location)
+
+
+def operation_name(operation: Operation, version: Version) -> str:
+    """The full name as the text of a dialect version spells it."""
+    declaration = operation.declaration
+    if declaration.newer_mnemonic is None:
+        return declaration.name
+    return declaration.name[: -len(declaration.mnemonic)] + declaration.spelled_name(version)
+
+
+def verify_operation(root: Operation, context: VerifyContext) -> None:
+    """Verify an operation and all it contains; findings go to `context.diagnostics`."""
+    _verify_tree(root, context)
+    # Dominance of a program with broken structure only repeats what was said.
+    if not has_errors(context.diagnostics):
+        verify_dominance(root, context.report)
+
+
+def _verify_tree(operation: Operation, context: VerifyContext) -> None:
+    declaration = operation.declaration
+    known = not declaration.unregistered
+    if known:
+        try:
+            _verify_declaration(operation, declaration, context)
+            if declaration.verify is not None:
+                declaration.verify(operation, context)
+        except Invalid as failure:
+            # What the operation contains is still checked: its mistakes are usually unrelated.
+            _report(operation, failure, context)
+            known = False
+    if not operation.regions:
+        return
+    before = len(context.diagnostics)
+    for region in operation.regions:
+        for block in region.blocks:
+            if context.stopped:
+                return
+            _verify_block(block, declaration, context)
+    # The rules about a region's contents take for granted that the contents are sound.
+    if known and not has_errors(context.diagnostics[before:]):
+        try:
+            if declaration.traits & SYMBOL_TABLE:
+                _verify_symbols(operation)
+            if declaration.verify_regions is not None:
+                declaration.verify_regions(operation, context)
+        except Invalid as failure:
+            _report(operation, failure, context)
+
+
+def _report(operation: Operation, failure: Invalid, context: VerifyContext) -> None:
+    location = failure.location if failure.location is not None else operation.location
+    prefix = "" if failure.bare else f"'{operation_name(operation, context.version)}' op "
+    context.report("error", prefix + failure.message, location, failure.notes)
+
+
+def _verify_block(block: Block, parent: OperationDeclaration, context: VerifyContext) -> None:
+    needs_terminator = not (parent.traits & NO_TERMINATOR or parent.unregistered)
+    operation = block.first
+    last = block.last
+    if last is None:
+        # Single-block operations say this about themselves ("expects a non-empty block").
+        if needs_terminator and not parent.traits & SINGLE_BLOCK and block.parent_operation is not None:
+            context.report("error", "empty block: expect at least a terminator", block.parent_operation.location)
+        return
+    while operation is not None:
+        declaration = operation.declaration
+        # An operation whose types were seen before, with nothing else to check, is done.
+        if (
+            operation.regions
+            or operation.attributes
+            or declaration.verify is not None
+            or declaration.traits & TERMINATOR
+            or type_key(operation) not in declaration.verified_types
+        ):
+            _verify_tree(operation, context)
+            if context.stopped:
+                return
+        operation = operation.next
+    if needs_terminator and not (last.declaration.traits & TERMINATOR or last.declaration.unregistered):
+        context.report("error", f"block with no terminator, has {last.text(generic=True)}", last.location)
+
+
+def type_key(operation: Operation) -> tuple[object, ...]:
+    """What the declared type rules of an operation depend on."""
+    types: list[object] = [value.type for value in operation.operands]
+    for result in operation.results:
+        types.append(result.type)
+    if operation.segments is not None:
+        types.append(operation.segments)
+    elif not operation.declaration.plain_operands:
+        types.append(len(operation.operands))
+    return tuple(types)
+
+
+def _verify_declaration(operation: Operation, declaration: OperationDeclaration, context: VerifyContext) -> None:
+    key = type_key(operation)
+    known = key in declaration.verified_types
+    _verify_region_count(operation, declaration)
+    if not known:
+        _verify_counts(operation, declaration)
+    if declaration.traits & TERMINATOR:
+        parent = operation.parent
+        if parent is not None and parent.last is not operation:
+            raise Invalid("must be the last operation in the parent block")
+    if declaration.attributes:
+        _verify_attributes(operation, declaration)
+    if not known:
+        _verify_types(operation, declaration, context.version)
+    if declaration.regions or operation.regions:
+        _verify_regions(operation, declaration)
+    if not known:
+        for rule in declaration.rules:
+            if not rule.check(operation):
+                raise Invalid(rule.message)
+        declaration.verified_types.add(key)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _verify_region_count(operation: Operation, declaration: OperationDeclaration) -> None:
+    declared_regions = len(declaration.regions)
+    if len(operation.regions) != declared_regions:
+        optional = sum(1 for r in declaration.regions if r.optional)
+        if not declared_regions - optional <= len(operation.regions) <= declared_regions:
+            if declared_regions == 0:
+                raise Invalid("requires zero regions")
+            raise Invalid("requires one region" if declared_regions == 1 else f"expected {declared_regions} regions")
+
+
+def _verify_counts(operation: Operation, declaration: OperationDeclaration) -> None:
+    _verify_count(declaration.results, len(operation.results), "result")
+    _verify_count(declaration.operands, len(operation.operands), "operand")
+    if declaration.traits & SEGMENTS:
+        _verify_segments(operation, declaration)
+
+
+def _verify_count(declared: tuple[OperandDeclaration, ...], found: int, noun: str) -> None:
+    least = sum(1 for d in declared if d.count == ONE)
+    if least == len(declared):
+        if found != least:
+            if least == 0:
+                raise Invalid(f"requires zero {noun}s")
+            if noun == "result" and least == 1:
+                raise Invalid("requires one result")
+            if noun == "operand" and least == 1:
+                raise Invalid("requires a single operand")
+            raise Invalid(f"expected {_plural(least, noun)}, but found {found}")
+    elif found < least:
+        raise Invalid(f"expected {least} or more {noun}s, but found {found}")
+    elif not any(d.count == VARIADIC for d in declared) and found > len(declared):
+        raise Invalid(f"expected at most {_plural(len(declared), noun)}, but found {found}")
+
+
+def _verify_segments(operation: Operation, declaration: OperationDeclaration) -> None:
+    segments = operation.segments
+    if segments is None or len(segments) != len(declaration.operands):
+        found = 0 if segments is None else len(segments)
+        raise Invalid(
+            f"'operandSegmentSizes' attribute for specifying operand segments must have "
+            f"{len(declaration.operands)} elements, but got {found}"
+        )
+    if sum(segments) != len(operation.operands):
+        raise Invalid(
+            f"operand count ({len(operation.operands)}) does not match with the total size ({sum(segments)}) "
+            "specified in attribute 'operandSegmentSizes'"
+        )
+    start = 0
+    for declared, length in zip(declaration.operands, segments, strict=True):
+        if declared.count == ONE and length != 1:
+            raise Invalid(f"operand group starting at #{start} requires 1 element, but found {length}")
+        if declared.count == OPTIONAL and length > 1:
+            raise Invalid(f"operand group starting at #{start} requires 0 or 1 element, but found {length}")
+        start += length
+
+
+def _verify_attributes(operation: Operation, declaration: OperationDeclaration) -> None:
+    present = operation.attributes
+    for declared in declaration.attributes:
+        value = present.get(declared.name)
+        if value is None:
+            if declared.default is None and not declared.optional:
+                raise Invalid(f"requires attribute '{declared.name}'")
+        elif not declared.constraint.predicate(value):
+            raise Invalid(
+                f"attribute '{declared.name}' failed to satisfy constraint: {declared.constraint.description}"
+            )
+
+
+def _verify_types(operation: Operation, declaration: OperationDeclaration, version: Version) -> None:
+    lengths = declaration.segment_lengths(operation)
+    index = 0
+    for declared, length in zip(declaration.operands, lengths, strict=True):
+        for _ in range(length):
+            _verify_type("operand", index, operation.operands[index].type, declared, version)
+            index += 1
+    declared_results = declaration.results
+    for index, result in enumerate(operation.results):
+        declared = declared_results[min(index, len(declared_results) - 1)]
+        _verify_type("result", index, result.type, declared, version)
+
+
+def _verify_type(noun: str, index: int, type: Type, declared: OperandDeclaration, version: Version) -> None:
+    if not declared.constraint.accepts(type):
+        variadic = "variadic of " if declared.count == VARIADIC else ""
+        raise Invalid(
+            f"{noun} #{index} must be {variadic}{declared.constraint.wording(version)}, but got '{type.text}'"
+        )
+
+
+def _verify_regions(operation: Operation, declaration: OperationDeclaration) -> None:
+    for index, region in enumerate(operation.regions):
+        declared = declaration.regions[min(index, len(declaration.regions) - 1)]
+        count = len(region.blocks)
+        if declared.blocks == 1 and count != 1 and not (count == 0 and declared.optional):
+            name = f" ('{declared.name}')" if declared.name else ""
+            raise Invalid(f"region #{index}{name} failed to verify constraint: region with 1 blocks")
+        if declared.blocks == -1 and count > 1:
+            raise Invalid(f"expects region #{index} to have 0 or 1 blocks")
+        if (
+            count == 1
+            and declaration.traits & SINGLE_BLOCK
+            and not declaration.traits & NO_TERMINATOR
+            and region.blocks[0].first is None
+        ):
+            raise Invalid("expects a non-empty block")
+
+
+def _verify_symbols(table: Operation) -> None:
+    seen: dict[str, Operation] = {}
+    for region in table.regions:
+        for block in region.blocks:
+            for operation in block:
+                name = operation.symbol_name
+                if name is None:
+                    continue
+                first = seen.get(name)
+                if first is not None:
+                    raise Invalid(
+                        f"redefinition of symbol named '{name}'",
+                        operation.location,
+                        [note("see existing symbol definition here", first.location)],
+                        bare=True,
+                    )
+                seen[name] = operation

@@ -1,0 +1,1 @@
+"""The text form: lexer, parser, printer, all driven by the declarations."""

@@ -1,0 +1,323 @@
+"""The syntax of operations whose text says more than a list of pieces: reduce, scan, assume, print, comparisons."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from tileir.dialect.attributes import PredicateAttribute
+from tileir.dialect.enums import ATOMIC_MODE
+from tileir.dialect.types import TOKEN, TileType, scalar_tile, with_element
+from tileir.ir.attributes import Attribute, StringAttribute, string_attribute
+from tileir.ir.core import NO_REGIONS, Operation, Value
+from tileir.ir.declaration import REGISTRY
+from tileir.ir.location import TextLocation
+from tileir.ir.types import I1, I32, FloatType, Type
+from tileir.text.directive import AttributeValue, Custom, enum_case, enum_kind_of, fail_custom
+from tileir.text.state import ParseState
+
+if TYPE_CHECKING:
+    from tileir.text.parser import Parser
+    from tileir.text.printer import Printer
+
+
+class Combine(Custom):
+    """combine ::= `:` types `->` types `(` arguments `)` region, of reduce and scan"""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        parser.expect(":")
+        self.set_types(state, "operands", parser.parse_type_list())
+        parser.expect("->")
+        self.set_types(state, "results", parser.parse_type_list())
+        parser.expect("(")
+        arguments = [] if parser.peek() == ")" else parser.parse_arguments()
+        parser.expect(")")
+        region = parser.parse_region(arguments)
+        parser.ensure_terminator(region, "cuda_tile.yield", TextLocation(state.source, state.name_token))
+        state.add_region(region)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        out = printer.out
+        operands = printer.type_names([v.type for v in operation.operands])
+        results = printer.type_names([r.type for r in operation.results])
+        # The first line ends in a blank (docs/printing.md section 7).
+        out.append(f" : {operands} -> {results} \n{printer.indent}(")
+        region = operation.regions[0]
+        if region.blocks:
+            out.append(", ".join([f"{printer.names[a]}: {a.type.spelling}" for a in region.blocks[0].arguments]))
+        out.append(") ")
+        printer.print_region(region)
+
+
+class Assume(Custom):
+    """assume ::= (predicate | `[` predicate (`,` predicate)* `]`) `,` value attr-dict `:` type
+
+    A list becomes a chain of assumes; `assume %condition : type` is the seed's form and another operation
+    (docs/conflicts.md C1).
+    """
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.peek()[:1] == "%" and parser.seed_spellings:
+            declaration = REGISTRY.by_name["cuda_tile.assume_cond"]
+            state.switch(declaration, parser.assembly(declaration))
+            for directive in state.assembly.directives:
+                directive.parse(parser, state)
+            return
+        predicates: list[Attribute] = []
+        if parser.seed_spellings and parser.accept("["):
+            while True:
+                predicates.append(self._parse_predicate(parser))
+                if not parser.accept(","):
+                    break
+            parser.expect("]")
+        else:
+            predicates.append(self._parse_predicate(parser))
+        parser.expect(",")
+        tokens = parser.parse_value_token()
+        self.set_operands(state, "value", tokens)
+        if parser.peek() == "{":
+            for name, value in parser.parse_dictionary_entries().items():
+                state.set_attribute(name, value)
+        parser.expect(":")
+        type = parser.parse_type()
+        self.set_types(state, "value", [type])
+        state.set_attribute("predicate", predicates[-1])
+        if len(predicates) > 1:
+            parser.remark("a list of predicates is read as a chain of assumes", state.name_token)
+            self._chain(parser, state, predicates[:-1], tokens[0], type)
+
+    def _parse_predicate(self, parser: Parser) -> Attribute:
+        """predicate ::= name body | `#cuda_tile.`name body | `#`alias"""
+        start = parser.position
+        if parser.peek()[:1] == "#":
+            found: Attribute | None = parser.parse_hash_attribute()
+        else:
+            name = parser.parse_keyword()
+            found = parser.parse_predicate_body(name.rpartition(".")[2], start)
+        if not isinstance(found, PredicateAttribute):
+            parser.fail("expected an assume predicate: div_by, same_elements or bounded", start)
+        return found
+
+    def _chain(self, parser: Parser, state: ParseState, predicates: list[Attribute], token: int, type: Type) -> None:
+        value: Value = parser.resolve(token, type)
+        for predicate in predicates:
+            location = TextLocation(state.source, state.name_token)
+            operation = Operation(self.declaration, [value], [type], {"predicate": predicate}, NO_REGIONS, location)
+            parser.append_before(operation)
+            value = operation.results[0]
+        state.first_operand = value
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        value = operation.operands[0]
+        predicate = operation.attributes["predicate"]
+        printer.out.append(f" {predicate.bare_text}, {printer.names[value]}")
+        printer.attribute_dictionary(operation, frozenset(["predicate"]))
+        printer.out.append(f" : {value.type.spelling}")
+
+
+# What may stand between `%` and the conversion letter of a printf expression.
+_EXPRESSION: Final = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|q|j|z|t|L)?[diuoxXeEfFgGaAcsSpn])")
+
+
+class PrintArguments(Custom):
+    """print_tko ::= string (`,` values)? (`token` `=` value)? attr-dict (`:` types)? `->` type
+
+    print     ::= string (`,` values)? attr-dict (`:` types)?, the seed's and 13.1's spelling
+    """
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        old = parser.tokens[state.name_token].rpartition(".")[2] == "print"
+        text_token = parser.position
+        text = parser.parse_string()
+        arguments: list[int] = []
+        if parser.accept(","):
+            arguments = parser.parse_value_tokens()
+        self.set_operands(state, "args", arguments)
+        if parser.accept("token"):
+            parser.expect("=")
+            self.set_operands(state, "token", parser.parse_value_token())
+        if parser.peek() == "{":
+            for name, value in parser.parse_dictionary_entries().items():
+                state.set_attribute(name, value)
+        types: list[Type] = []
+        if parser.accept(":"):
+            types = parser.parse_type_list()
+        self.set_types(state, "args", types)
+        if old:
+            text = self._placeholders(parser, text, types, text_token)
+        if not old or parser.peek() == "->":
+            parser.expect("->")
+            start = parser.position
+            if parser.parse_type() is not TOKEN:
+                fail_custom(parser, state, "expected the result to be a token", start)
+        state.set_attribute("str", string_attribute(text))
+
+    def _placeholders(self, parser: Parser, text: str, types: list[Type], token: int) -> str:
+        """A bare `%` takes the conversion of its argument's element type (docs/conflicts.md A8)."""
+        parts: list[str] = []
+        index = 0
+        position = 0
+        rewritten = False
+        while position < len(text):
+            if text[position] != "%":
+                parts.append(text[position])
+                position += 1
+                continue
+            match = _EXPRESSION.match(text, position)
+            if match is not None:
+                index += 0 if match.group() == "%%" else 1
+                parts.append(match.group())
+                position = match.end()
+                continue
+            type = types[index] if index < len(types) else None
+            is_float = isinstance(type, TileType) and isinstance(type.element, FloatType)
+            parts.append("%f" if is_float else "%d")
+            index += 1
+            position += 1
+            rewritten = True
+        if rewritten:
+            parser.remark("a bare '%' is read as '%d' or '%f' by the type of its argument", token)
+        return "".join(parts)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        out = printer.out
+        text = operation.attributes["str"]
+        out.append(f" {text.bare_text if isinstance(text, StringAttribute) else text.text}")
+        arguments = operation.operand_group("args")
+        if arguments:
+            out.append(f", {printer.value_list(arguments)}")
+        token = operation.operand("token")
+        if token is not None:
+            out.append(f" token={printer.names[token]}")
+        printer.attribute_dictionary(operation, frozenset(["str"]))
+        if arguments:
+            out.append(f" : {printer.type_names([v.type for v in arguments])}")
+        out.append(f" -> {printer.type_names([r.type for r in operation.results])}")
+
+
+class CastTypes(Custom):
+    """(`:` types)? `to` types"""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        types: list[Type] = []
+        if parser.accept(":"):
+            types = parser.parse_type_list()
+        self.set_types(state, "inputs", types)
+        if state.operands[0] is None:
+            state.operands[0] = []
+        if not parser.accept("to"):
+            fail_custom(parser, state, "expected 'to'")
+        self.set_types(state, "outputs", parser.parse_type_list())
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if operation.operands:
+            printer.out.append(f" : {printer.type_names([v.type for v in operation.operands])}")
+        printer.out.append(f" to {printer.type_names([r.type for r in operation.results])}")
+
+
+class ComparisonTypes(Custom):
+    """`:` type (`->` type)?; the seed leaves the result type out (docs/conflicts.md A2)."""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        parser.expect(":")
+        start = parser.position
+        type = parser.parse_type()
+        self.set_types(state, "lhs", [type])
+        if "rhs" in self.slots:
+            self.set_types(state, "rhs", [type])
+        if not parser.seed_spellings or parser.peek() == "->" or not isinstance(type, TileType):
+            parser.expect("->")
+            self.set_types(state, "result", [parser.parse_type()])
+        else:
+            parser.remark("the result type of the comparison is left out", start)
+            self.set_types(state, "result", [with_element(type, I1)])
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        left = operation.operands[0].type.spelling
+        printer.out.append(f" : {left} -> {operation.results[0].type.spelling}")
+
+
+class GridType(Custom):
+    """`:` type, of the operations with three results of one type; `tile<3xi32>` is a slip of the seed (A6)."""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        parser.expect(":")
+        if parser.seed_spellings and parser.peek().endswith("tile<3xi32>"):
+            parser.remark("'tile<3xi32>' is read as 'tile<i32>'", parser.position)
+            parser.position += 1
+            type: Type = scalar_tile(I32)
+        else:
+            type = parser.parse_type()
+        for name in self.slots:
+            self.set_types(state, name, [type])
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.out.append(f" : {operation.results[0].type.spelling}")
+
+
+class AtomicOperands(Custom):
+    """pointers `,` mode `,` value; seed 003 puts the mode first (docs/conflicts.md A11, B4)."""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        declared = self.declaration.inherent["mode"]
+        first = parser.peek()
+        if parser.seed_spellings and first[:1] != "%":
+            start = parser.position
+            if first == "cmpxchg":
+                parser.fail("'cmpxchg' is no mode of atomic_rmw_tko: use atomic_cas_tko")
+            found = enum_case(parser, ATOMIC_MODE, first, start)
+            if found is not None:
+                parser.position += 1
+                parser.remark("the mode is read as standing after the pointers", start)
+                state.set_attribute("mode", found)
+                self.set_operands(state, "pointers", parser.parse_value_token())
+                parser.expect(",")
+                self.set_operands(state, "arg", parser.parse_value_token())
+                return
+        self.set_operands(state, "pointers", parser.parse_value_token())
+        parser.expect(",")
+        if parser.seed_spellings and parser.peek() == "cmpxchg":
+            parser.fail("'cmpxchg' is no mode of atomic_rmw_tko: use atomic_cas_tko")
+        mode = AttributeValue(declared, enum_kind_of(declared)).read(parser, state)
+        state.set_attribute("mode", mode)
+        parser.expect(",")
+        self.set_operands(state, "arg", parser.parse_value_token())
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        pointers = operation.operand_group("pointers")[0]
+        value = operation.operand_group("arg")[0]
+        mode = operation.attributes["mode"].bare_text
+        printer.out.append(f" {printer.names[pointers]}, {mode}, {printer.names[value]}")
+
+
+class AtomicMode(Custom):
+    """Nothing in the text: the seed's `add` on floats is the public `addf` (docs/conflicts.md B4)."""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if not parser.seed_spellings or state.attributes is None:
+            return
+        types = state.types[self.slots["arg"]]
+        type = types[0] if types else None
+        if isinstance(type, TileType) and isinstance(type.element, FloatType):
+            if state.attributes.get("mode") is ATOMIC_MODE["add"]:
+                parser.remark("'add' on floats is read as 'addf'", state.name_token)
+                state.attributes["mode"] = ATOMIC_MODE["addf"]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        return None

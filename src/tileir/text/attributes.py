@@ -1,0 +1,410 @@
+"""Reading attributes."""
+
+from __future__ import annotations
+
+from tileir.dialect.attributes import bounded, div_by, optimization_hints, optimization_hints_mistake, same_elements
+from tileir.dialect.cute import parse_cute
+from tileir.dialect.enums import ENUM_KINDS
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import (
+    UNIT,
+    Attribute,
+    DenseAttribute,
+    DictionaryAttribute,
+    EnumAttribute,
+    array_attribute,
+    bool_attribute,
+    dense_array_attribute,
+    dictionary_attribute,
+    float_attribute,
+    integer_attribute,
+    opaque_attribute,
+    string_attribute,
+    symbol_attribute,
+    type_attribute,
+)
+from tileir.ir.declaration import Version
+from tileir.ir.diagnostics import Invalid
+from tileir.ir.floats import FORMATS, parse_float
+from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
+from tileir.text.dense import DenseReader
+from tileir.text.types import TypeCursor
+
+
+class AttributeCursor(TypeCursor):
+    """Adds attributes to the cursor.
+
+    Aliases may be used before they are defined (MLIR prints location aliases at the end), so a first pass over the
+    tokens notes where each definition stands and `alias` reads it when it is asked for.
+    """
+
+    def __init__(self, text: str, name: str, version: Version, first_line: int = 1) -> None:
+        super().__init__(text, name, version, first_line)
+        self.aliases: dict[str, Attribute] = {}
+        self.alias_positions: dict[str, int] = {}
+        self.open_aliases: set[str] = set()
+
+    def parse_attribute(self) -> Attribute:
+        """attribute ::= number | string | symbol | array | dictionary | type | `#`-attribute | `loc` | `dense` ..."""
+        token = self.tokens[self.position]
+        first = token[:1]
+        if first == "#":
+            return self.parse_hash_attribute()
+        if first == '"':
+            return self._parse_string_attribute()
+        if first.isdigit() or first == "-":
+            return self.parse_number_attribute(None)
+        if first == "@":
+            return self.parse_symbol_reference()
+        if first == "[":
+            return self.parse_array()
+        if first == "{":
+            return self.parse_dictionary()
+        if token in ("true", "false"):
+            self.position += 1
+            return bool_attribute(token == "true")
+        if token == "unit":
+            self.position += 1
+            return UNIT
+        if token in ("dense", "array") and self.tokens[self.position + 1] == "<":
+            self.position += 1
+            return self.parse_dense_elements() if token == "dense" else self.parse_dense_array()
+        if token == "loc" and self.tokens[self.position + 1] == "(":
+            return self.parse_location_attribute()
+        if token == "":
+            self.fail("expected attribute value")
+        if first.isalpha() or first in "_!(":
+            return self._parse_type_attribute()
+        self.fail("expected attribute value")
+
+    def parse_location_attribute(self) -> Attribute:
+        """Locations are read one room further up (`text/locations.py`)."""
+        self.fail("expected attribute value")
+
+    def parse_debug_attribute(self, name: str) -> Attribute | None:
+        """Debug information attributes likewise; None when `name` is not one."""
+        return None
+
+    def _parse_type_attribute(self) -> Attribute:
+        token = self.tokens[self.position]
+        if token in ("affine_map", "affine_set", "dense_resource", "sparse", "opaque"):
+            return self._parse_opaque()
+        return type_attribute(self.parse_type())
+
+    def _parse_string_attribute(self) -> Attribute:
+        value = string_attribute(self.parse_string())
+        # A typed string belongs to other dialects; its type has no meaning here.
+        return value
+
+    def parse_symbol_reference(self) -> Attribute:
+        """symbol-reference ::= symbol-name (`::` symbol-name)*"""
+        path = [self.parse_symbol_name()]
+        while self.accept("::"):
+            path.append(self.parse_symbol_name())
+        return symbol_attribute(*path)
+
+    def parse_array(self) -> Attribute:
+        """array ::= `[` (attribute (`,` attribute)*)? `]`"""
+        self.expect("[")
+        self.enter()
+        elements: list[Attribute] = []
+        if not self.accept("]"):
+            while True:
+                elements.append(self.parse_attribute())
+                if not self.accept(","):
+                    break
+            self.expect("]")
+        self.leave()
+        return array_attribute(tuple(elements))
+
+    def parse_dictionary(self) -> DictionaryAttribute:
+        """dictionary ::= `{` (entry (`,` entry)*)? `}`; entry ::= (bare-id | string) (`=` attribute)?"""
+        return dictionary_attribute(self.parse_dictionary_entries())
+
+    def parse_dictionary_entries(self) -> dict[str, Attribute]:
+        self.expect("{")
+        self.enter()
+        entries: dict[str, Attribute] = {}
+        if not self.accept("}"):
+            while True:
+                self.parse_entry(entries)
+                if not self.accept(","):
+                    break
+            self.expect("}")
+        self.leave()
+        return entries
+
+    def parse_entry(self, entries: dict[str, Attribute]) -> None:
+        start = self.position
+        token = self.tokens[start]
+        if token[:1] == '"':
+            key = self.parse_string()
+        elif self.is_identifier():
+            self.position += 1
+            key = token
+        else:
+            self.fail("expected attribute name")
+        if not key:
+            self.fail("expected valid attribute name", start)
+        if key in entries:
+            self.fail(f"duplicate key '{key}' in dictionary attribute", start)
+        entries[key] = self.parse_attribute() if self.accept("=") else UNIT
+
+    # --- numbers ---
+
+    def parse_number_attribute(self, type: Type | None) -> Attribute:
+        """number ::= `-`? (integer | float) (`:` type)?; `type` is the one the context knows, if any."""
+        start = self.position
+        negative = self.accept("-")
+        token = self.tokens[self.position]
+        if not token[:1].isdigit():
+            self.fail("expected constant integer or floating point value", start)
+        self.position += 1
+        if type is None and self.tokens[self.position] == ":":
+            self.position += 1
+            type = self.parse_type()
+        is_float = "." in token or ("e" in token.lower() and token[:2] != "0x")
+        if type is None:
+            type = F64 if is_float else I64
+        if isinstance(type, FloatType):
+            return float_attribute(type, self.float_bits(type, negative, token, start))
+        value = None if is_float else self.integer_token(token)
+        if value is None:
+            self.fail("floating point value not valid for specified type", start)
+        return integer_attribute(type, self.checked_integer(type, -value if negative else value, start))
+
+    def checked_integer(self, type: Type, value: int, token: int) -> int:
+        """An integer that fits its type, read as signed; i1 is 0 or 1."""
+        if not isinstance(type, IntegerType):
+            return value
+        width = type.width
+        if not -(1 << (width - 1)) <= value < 1 << width:
+            self.fail("integer constant out of range for attribute", token)
+        if width == 1:
+            return value & 1
+        return value - (1 << width) if value >= 1 << (width - 1) else value
+
+    def float_bits(self, type: FloatType, negative: bool, token: str, position: int) -> int:
+        """The bit pattern of a float literal: decimal, or hexadecimal for the pattern itself."""
+        form = FORMATS[type.name]
+        if token[:2] == "0x":
+            if negative:
+                self.fail("hexadecimal float literal should not have a leading minus", position)
+            value = self.integer_token(token)
+            if value is None or value >> form.width:
+                self.fail("hexadecimal float constant out of range for type", position)
+            return value
+        try:
+            return parse_float(form, ("-" if negative else "") + token)
+        except ValueError as error:
+            self.fail(str(error), position)
+
+    # --- `#`-attributes ---
+
+    def parse_hash_attribute(self) -> Attribute:
+        """`#` (alias | `cuda_tile.` name body | `cute.` name body | other dialect)"""
+        token = self.tokens[self.position]
+        name = token[1:]
+        if name.startswith("cuda_tile."):
+            self.position += 1
+            return self.parse_dialect_attribute(name[len("cuda_tile.") :])
+        if name.startswith("cute."):
+            return self._parse_cute(name[len("cute.") :])
+        if "." in name:
+            return self._parse_opaque()
+        self.position += 1
+        return self.alias(token, self.position - 1)
+
+    def alias(self, name: str, use: int) -> Attribute:
+        """The attribute an alias stands for, read now if its definition comes later."""
+        found = self.aliases.get(name)
+        if found is not None:
+            return found
+        where = self.alias_positions.get(name)
+        if where is None:
+            self.fail(f"undefined symbol alias id '{name[1:]}'", use)
+        if name in self.open_aliases:
+            self.fail(f"alias '{name[1:]}' refers to itself", use)
+        self.open_aliases.add(name)
+        back = self.position
+        self.position = where
+        self.enter()
+        found = self.parse_attribute()
+        self.leave()
+        self.position = back
+        self.open_aliases.discard(name)
+        self.aliases[name] = found
+        return found
+
+    def parse_dialect_attribute(self, name: str) -> Attribute:
+        """The body of `#cuda_tile.name`."""
+        start = self.position - 1
+        predicate = self.parse_predicate_body(name, start)
+        if predicate is not None:
+            return predicate
+        kind = ENUM_KINDS.get(name)
+        if kind is not None:
+            self.expect("<")
+            keyword = self.parse_keyword()
+            found = kind.cases.get(kind.aliases.get(keyword, keyword))
+            if found is None:
+                self.fail(f"expected one of: {', '.join(kind.keywords(self.version))}, but got: {keyword}")
+            self.expect(">")
+            return found
+        if name == "optimization_hints":
+            return self.parse_hints()
+        debug = self.parse_debug_attribute(name)
+        if debug is not None:
+            return debug
+        self.fail(f"unknown attribute `{name}` in dialect `cuda_tile`", start)
+
+    def parse_enum_body(self, kind_name: str) -> EnumAttribute:
+        """`<keyword>` of a known enumeration."""
+        found = self.parse_dialect_attribute(kind_name)
+        if not isinstance(found, EnumAttribute):
+            self.fail("expected an enumeration")
+        return found
+
+    def parse_predicate_body(self, name: str, start: int) -> Attribute | None:
+        """What an `assume` may promise; None when `name` is no predicate."""
+        if name == "div_by":
+            self.expect("<")
+            divisor = self._parse_unsigned("divisor")
+            every: int | None = None
+            along: int | None = None
+            if self.accept(","):
+                if self.accept("every"):
+                    every = self.parse_integer()
+                if self.accept("along"):
+                    along = self.parse_integer()
+                if every is None and along is None:
+                    self.fail("expected 'every'")
+            self.expect(">")
+            return div_by(divisor, every, along)
+        if name == "bounded":
+            self.expect("<")
+            lower = self._parse_bound()
+            self.expect(",")
+            upper = self._parse_bound()
+            strict = False
+            if self.accept(","):
+                if not self.accept("strict"):
+                    self.fail("expected 'strict'")
+                strict = True
+            self.expect(">")
+            return bounded(lower, upper, strict)
+        if name == "same_elements":
+            self.expect("<")
+            values = self.parse_integer_list()
+            self.expect(">")
+            return same_elements(tuple(values))
+        return None
+
+    def _parse_unsigned(self, what: str) -> int:
+        start = self.position
+        value = self.parse_integer()
+        if value < 0 or value >= 1 << 64:
+            self.fail(f"expected unsigned 64-bit integer for {what}", start)
+        return value
+
+    def _parse_bound(self) -> int | None:
+        if self.accept("?"):
+            return None
+        start = self.position
+        value = self.parse_integer()
+        if not -(1 << 63) <= value < 1 << 63:
+            self.fail("integer value too large", start)
+        return value
+
+    def parse_integer_list(self) -> list[int]:
+        """`[` (integer (`,` integer)*)? `]`"""
+        self.expect("[")
+        values: list[int] = []
+        if not self.accept("]"):
+            while True:
+                values.append(self.parse_integer())
+                if not self.accept(","):
+                    break
+            self.expect("]")
+        return values
+
+    def parse_hints(self) -> Attribute:
+        """hints ::= `<` (entry (`,` entry)*)? `>`; the seed puts braces inside (docs/conflicts.md A7)."""
+        start = self.position
+        self.expect("<")
+        entries: dict[str, Attribute] = {}
+        if self.peek() == "{":
+            entries = self.parse_dictionary_entries()
+            self.expect(">")
+        elif not self.accept(">"):
+            while True:
+                self.parse_entry(entries)
+                if not self.accept(","):
+                    break
+            self.expect(">")
+        dictionary = dictionary_attribute(entries)
+        mistake = optimization_hints_mistake(dictionary)
+        if mistake is not None:
+            self.fail(mistake, start)
+        return optimization_hints(dictionary)
+
+    def _parse_cute(self, kind: str) -> Attribute:
+        """`#cute.layout<(1@0, 16@1)>` (seed 003, "cuTe Layout Attributes")."""
+        start = self.position
+        self.position += 1
+        if self.peek() != "<":
+            self.fail("expected '<'")
+        inner = self.source.token_offset(self.position) + 1
+        self.skip_balanced()
+        end = self.source.token_offset(self.position - 1)
+        try:
+            return parse_cute(kind, self.source.text[inner:end])
+        except Invalid as failure:
+            self.fail(failure.message, start)
+
+    def _parse_opaque(self) -> Attribute:
+        """An attribute of another dialect, kept as it is written."""
+        start = self.position
+        self.position += 1
+        while self.peek() in ("<", "("):
+            self.skip_balanced()
+        first = self.source.token_offset(start)
+        last = self.source.token_offset(self.position - 1) + len(self.tokens[self.position - 1])
+        return opaque_attribute(" ".join(self.source.text[first:last].split()))
+
+    # --- dense ---
+
+    def parse_dense_elements(self) -> Attribute:
+        """dense ::= `dense` `<` literal `>` `:` type, after the word."""
+        self.expect("<")
+        reader = DenseReader(self)
+        reader.read()
+        self.expect(">")
+        self.expect(":")
+        start = self.position
+        type = self.parse_type()
+        if not isinstance(type, TileType):
+            self.fail("elements literal must be a shaped type", start)
+        return self.dense_of(reader, type)
+
+    def dense_of(self, reader: DenseReader, type: TileType) -> DenseAttribute:
+        return reader.finish(type, type.shape, type.element)
+
+    def parse_dense_array(self) -> Attribute:
+        """array ::= `array` `<` type (`:` value (`,` value)*)? `>`, after the word."""
+        self.expect("<")
+        element = self.parse_type()
+        values: list[int] = []
+        if self.accept(":"):
+            while True:
+                start = self.position
+                token = self.tokens[start]
+                if element is I1 and token in ("true", "false"):
+                    self.position += 1
+                    values.append(1 if token == "true" else 0)
+                else:
+                    values.append(self.checked_integer(element, self.parse_integer(), start))
+                if not self.accept(","):
+                    break
+        self.expect(">")
+        return dense_array_attribute(element, tuple(values))

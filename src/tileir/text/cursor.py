@@ -1,0 +1,134 @@
+"""A place in the tokens, and the ways to step forward or to say what was expected."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from tileir.ir.declaration import NEWEST, Version
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
+from tileir.text.lexer import TOKEN, tokenize, unescape
+
+# Regions, attributes and types may nest this deep; deeper text is refused before Python's stack is in danger.
+MAXIMUM_NESTING = 100
+
+
+class SyntaxFailure(Exception):
+    """Ends the parse of one operation; carries what to tell the user."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic: Diagnostic = diagnostic
+
+
+class Cursor:
+    """Tokens with a position.  `parse_x` demands, `parse_optional_x` takes what is there."""
+
+    def __init__(self, text: str, name: str, version: Version = NEWEST, first_line: int = 1) -> None:
+        self.source: SourceText = SourceText(text, name, TOKEN, first_line)
+        self.tokens: list[str] = tokenize(text)
+        self.position: int = 0
+        self.version: Version = version
+        self.nesting: int = 0
+
+    # --- positions and failures ---
+
+    def location(self, token: int) -> Location:
+        return TextLocation(self.source, token)
+
+    def fail(self, message: str, token: int = -1) -> NoReturn:
+        """Refuse the text at a token, the current one by default."""
+        place = self.position if token < 0 else token
+        raise SyntaxFailure(Diagnostic("error", message, self.location(place)))
+
+    def fail_inside(self, message: str, token: int, offset: int) -> NoReturn:
+        """Refuse the text at a character inside a token."""
+        location = CharacterLocation(self.source, token, self.source.token_offset(token) + offset)
+        raise SyntaxFailure(Diagnostic("error", message, location))
+
+    def enter(self) -> None:
+        """Go one level deeper."""
+        self.nesting += 1
+        if self.nesting > MAXIMUM_NESTING:
+            self.fail(f"nesting is too deep (more than {MAXIMUM_NESTING} levels)")
+
+    def leave(self) -> None:
+        self.nesting -= 1
+
+    # --- tokens ---
+
+    def accept(self, token: str) -> bool:
+        """Step over `token` if it is next."""
+        if self.tokens[self.position] == token:
+            self.position += 1
+            return True
+        return False
+
+    def expect(self, token: str) -> None:
+        if self.tokens[self.position] != token:
+            self.fail(f"expected '{token}'")
+        self.position += 1
+
+    def peek(self) -> str:
+        return self.tokens[self.position]
+
+    def at_end(self) -> bool:
+        return self.tokens[self.position] == ""
+
+    def is_identifier(self) -> bool:
+        first = self.tokens[self.position][:1]
+        return first.isalpha() or first == "_"
+
+    def parse_keyword(self) -> str:
+        """keyword ::= bare-id"""
+        token = self.tokens[self.position]
+        if not self.is_identifier():
+            self.fail("expected valid keyword")
+        self.position += 1
+        return token
+
+    def parse_string(self) -> str:
+        """string ::= `"` ... `"`"""
+        token = self.tokens[self.position]
+        if token[:1] != '"' or len(token) < 2:
+            self.fail("expected string")
+        self.position += 1
+        return self.string_value(token, self.position - 1)
+
+    def string_value(self, token: str, position: int) -> str:
+        try:
+            return unescape(token)
+        except ValueError as error:
+            self.fail(str(error), position)
+
+    def parse_integer(self) -> int:
+        """integer ::= `-`? (decimal | hexadecimal)"""
+        start = self.position
+        negative = self.accept("-")
+        token = self.tokens[self.position]
+        value = self.integer_token(token)
+        if value is None:
+            self.fail("expected integer value", start)
+        self.position += 1
+        return -value if negative else value
+
+    def integer_token(self, token: str) -> int | None:
+        """The value of an integer token; literals of absurd length are refused rather than computed."""
+        if token[:2] == "0x":
+            if len(token) > 130:
+                self.fail("integer value too large")
+            return int(token, 16)
+        if not token.isdigit():
+            return None
+        if len(token) > 40:
+            self.fail("integer value too large")
+        return int(token)
+
+    def parse_symbol_name(self) -> str:
+        """symbol-name ::= `@` (bare-id | string)"""
+        token = self.tokens[self.position]
+        if token[:1] != "@" or len(token) < 2:
+            self.fail("expected valid '@'-identifier for symbol name")
+        self.position += 1
+        name = token[1:]
+        return self.string_value(name, self.position - 1) if name[0] == '"' else name

@@ -1,0 +1,158 @@
+"""Reading the literal of a dense constant: a scalar, nested lists, or the raw bytes as a hexadecimal string."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.types import FloatType, IntegerType, Type
+
+if TYPE_CHECKING:
+    from tileir.text.attributes import AttributeCursor
+
+
+class DenseReader:
+    """Collects the elements first and converts them once the type is known (`dense<..> : type` has it last)."""
+
+    def __init__(self, cursor: AttributeCursor) -> None:
+        self.cursor: AttributeCursor = cursor
+        self.start: int = cursor.position
+        # Token numbers of the elements; a negative number is an element with a minus sign in front.
+        self.elements: list[int] = []
+        self.negative: list[bool] = []
+        self.shape: list[int] = []
+        self.is_scalar: bool = False
+        self.raw: bytes | None = None
+
+    def read(self) -> None:
+        """literal ::= scalar | string | list; list ::= `[` (literal (`,` literal)*)? `]`"""
+        cursor = self.cursor
+        self.start = cursor.position
+        token = cursor.peek()
+        if token == "[":
+            self._read_list()
+        elif token[:1] == '"':
+            self._read_raw(token)
+        elif token == ">":
+            self.shape = [0]
+        else:
+            self.is_scalar = True
+            self._read_element()
+
+    def _read_element(self) -> None:
+        cursor = self.cursor
+        start = cursor.position
+        negative = cursor.accept("-")
+        token = cursor.peek()
+        if not (token[:1].isdigit() or token in ("true", "false")) or (negative and not token[:1].isdigit()):
+            cursor.fail("expected element literal of primitive type", start)
+        self.elements.append(cursor.position)
+        self.negative.append(negative)
+        cursor.position += 1
+
+    def _read_list(self) -> None:
+        """Read nested brackets with an explicit stack; every list of one level must have the same length."""
+        cursor = self.cursor
+        counts: list[int] = []
+        lengths: dict[int, int] = {}
+        leaf_depth = -1
+        while True:
+            token = cursor.peek()
+            if token == "[":
+                cursor.enter()
+                counts.append(0)
+                cursor.position += 1
+                if cursor.peek() != "]":
+                    continue
+            elif token != "]" or not counts or counts[-1] != 0:
+                self._read_element()
+                if leaf_depth not in (-1, len(counts)):
+                    self._inconsistent()
+                leaf_depth = len(counts)
+            # One literal is complete: count it, then close as many lists as end here.
+            closing = cursor.peek() == "]" and counts[-1] == 0 and leaf_depth != len(counts)
+            if not closing:
+                counts[-1] += 1
+            while counts and cursor.accept("]"):
+                cursor.leave()
+                depth = len(counts)
+                length = counts.pop()
+                if lengths.setdefault(depth, length) != length:
+                    self._inconsistent()
+                if counts:
+                    counts[-1] += 1
+            if not counts:
+                break
+            cursor.expect(",")
+        self.shape = [lengths[depth] for depth in sorted(lengths)]
+
+    def _inconsistent(self) -> NoReturn:
+        self.cursor.fail("tensor literal is invalid; ranks are not consistent between elements", self.start)
+
+    def _read_raw(self, token: str) -> None:
+        cursor = self.cursor
+        body = token[1:-1]
+        if body[:2] != "0x":
+            cursor.fail("elements hex string should start with '0x'")
+        try:
+            self.raw = bytes.fromhex(body[2:])
+        except ValueError:
+            cursor.fail("elements hex string only contains hex digits")
+        cursor.position += 1
+
+    # --- conversion ---
+
+    def finish(self, type: Type, shape: tuple[int, ...], element: Type) -> DenseAttribute:
+        """The attribute, once shape and element type are known."""
+        cursor = self.cursor
+        count = 1
+        for extent in shape:
+            count *= extent
+        size = element_bytes(element)
+        if self.raw is not None:
+            if len(self.raw) not in (size, count * size):
+                cursor.fail("elements hex data size is invalid for provided type: " + type.text, self.start)
+            return dense_attribute(type, shape, element, self.raw)
+        if not self.is_scalar:
+            if not self.elements:
+                cursor.fail("dense attribute cannot be empty", self.start)
+            if tuple(self.shape) != shape:
+                found = ", ".join([str(extent) for extent in self.shape])
+                wanted = ", ".join([str(extent) for extent in shape])
+                cursor.fail(
+                    f"inferred shape of elements literal ([{found}]) does not match type ([{wanted}])", self.start
+                )
+        chunks = [
+            self._bits(element, token, negative).to_bytes(size, "little")
+            for token, negative in zip(self.elements, self.negative, strict=True)
+        ]
+        return dense_attribute(type, shape, element, b"".join(chunks))
+
+    def _bits(self, element: Type, position: int, negative: bool) -> int:
+        cursor = self.cursor
+        token = cursor.tokens[position]
+        if isinstance(element, FloatType):
+            if token in ("true", "false"):
+                cursor.fail("expected floating point value", position)
+            return cursor.float_bits(element, negative, token, position)
+        if not isinstance(element, IntegerType):
+            cursor.fail("expected element type of integer or floating point", position)
+        width = element.width
+        if token in ("true", "false"):
+            if width != 1:
+                cursor.fail("expected integer value", position)
+            return 1 if token == "true" else 0
+        value = cursor.integer_token(token)
+        if value is None:
+            cursor.fail("expected integer elements, but parsed floating-point", position)
+        if negative:
+            value = -value
+        # A literal may be read as signed or as unsigned (docs/printing.md section 6); i1 takes -1, 0 and 1.
+        if not -(1 << (width - 1)) <= value < 1 << width:
+            cursor.fail("integer constant out of range for type", position)
+        return value & ((1 << width) - 1)
+
+    def check_elements(self, element: Type) -> None:
+        """Refuse elements the element type cannot hold, before the type of the whole is read."""
+        for token, negative in zip(self.elements, self.negative, strict=True):
+            self._bits(element, token, negative)

@@ -1,0 +1,536 @@
+"""The pieces an assembly format is made of; each can parse itself and print itself.
+
+`lead` is the text printed in front of a piece, usually one blank; `text/format.py` computes it by MLIR's spacing rules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tileir.dialect.enums import ENUM_KINDS
+from tileir.ir.attributes import (
+    UNIT,
+    Attribute,
+    EnumAttribute,
+    EnumKind,
+    StringAttribute,
+    bool_attribute,
+    dense_array_attribute,
+    integer_attribute,
+    string_attribute,
+    symbol_attribute,
+    symbol_text,
+)
+from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
+from tileir.ir.types import I1, I32, I64, Type
+from tileir.text.state import ParseState
+
+if TYPE_CHECKING:
+    from tileir.text.parser import Parser
+    from tileir.text.printer import Printer
+
+
+class Directive:
+    """Base of all pieces."""
+
+    __slots__ = ("lead",)
+
+    def __init__(self) -> None:
+        self.lead: str = " "
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        raise TypeError(type(self).__name__)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        raise TypeError(type(self).__name__)
+
+    def is_next(self, parser: Parser) -> bool:
+        """Whether the text goes on with this piece; asked of the first piece of an optional group."""
+        raise TypeError(type(self).__name__)
+
+    def is_present(self, operation: Operation) -> bool:
+        """Whether the operation has what this piece prints; asked of the anchor of an optional group."""
+        raise TypeError(type(self).__name__)
+
+
+def fail_custom(parser: Parser, state: ParseState, message: str, token: int = -1) -> None:
+    """Refuse the text with the operation's name in front, as MLIR does for messages of an operation's own parser."""
+    parser.fail(f"custom op '{state.declaration.name}' {message}", token)
+
+
+class Literal(Directive):
+    """A fixed word or punctuation mark."""
+
+    __slots__ = ("is_word", "text")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text: str = text
+        self.is_word: bool = text[0].isalpha()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.tokens[parser.position] != self.text:
+            if self.is_word:
+                fail_custom(parser, state, f"expected '{self.text}'")
+            parser.fail(f"expected '{self.text}'")
+        parser.position += 1
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.out.append(self.lead + self.text)
+
+    def is_next(self, parser: Parser) -> bool:
+        return parser.tokens[parser.position] == self.text
+
+    def is_present(self, operation: Operation) -> bool:
+        return True
+
+
+class Blank(Directive):
+    """One blank when printed, nothing when read."""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        return None
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.out.append(" ")
+
+
+class Custom(Directive):
+    """A directive written for one operation or a family of them.
+
+    `slots` tells where the type of each declared operand and result goes that the rest of the format does not show.
+    """
+
+    __slots__ = ("declaration", "slots")
+
+    def __init__(self, declaration: OperationDeclaration, arguments: str) -> None:
+        super().__init__()
+        self.declaration: OperationDeclaration = declaration
+        self.slots: dict[str, int] = {}
+
+    def bind(self, slots: dict[str, int]) -> None:
+        self.slots = slots
+
+    def set_types(self, state: ParseState, name: str, types: list[Type]) -> None:
+        state.types[self.slots[name]] = types
+
+    def set_operands(self, state: ParseState, name: str, tokens: list[int]) -> None:
+        state.operands[self.declaration.operand_number(name)] = tokens
+
+
+class SingleOperand(Directive):
+    """One operand of an operation all of whose operands are single."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        super().__init__()
+        self.index: int = index
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        position = parser.position
+        if parser.tokens[position][:1] != "%":
+            parser.fail("expected SSA operand")
+        state.operands[self.index] = [position]
+        parser.position = position + 1
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.out.append(self.lead + printer.names[operation.operands[self.index]])
+
+    def is_next(self, parser: Parser) -> bool:
+        return parser.tokens[parser.position][:1] == "%"
+
+    def is_present(self, operation: Operation) -> bool:
+        return True
+
+
+class OperandGroup(Directive):
+    """An operand that may be absent or be several values, or stands beside one that may."""
+
+    __slots__ = ("index", "name", "several")
+
+    def __init__(self, index: int, name: str, several: bool) -> None:
+        super().__init__()
+        self.index: int = index
+        self.name: str = name
+        self.several: bool = several
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if self.several:
+            if parser.tokens[parser.position][:1] == "%":
+                state.operands[self.index] = parser.parse_value_tokens()
+            return
+        if parser.tokens[parser.position][:1] != "%":
+            parser.fail("expected SSA operand")
+        state.operands[self.index] = [parser.position]
+        parser.position += 1
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        values = operation.operand_group(self.name)
+        printer.out.append(self.lead + printer.value_list(values))
+
+    def is_next(self, parser: Parser) -> bool:
+        return parser.tokens[parser.position][:1] == "%"
+
+    def is_present(self, operation: Operation) -> bool:
+        return bool(operation.operand_group(self.name))
+
+
+class TypeOf(Directive):
+    """The type of an operand or result, or the types of several."""
+
+    __slots__ = ("index", "is_result", "name", "several", "slot")
+
+    def __init__(self, slot: int, name: str, is_result: bool, index: int, several: bool, grouped: bool) -> None:
+        super().__init__()
+        self.slot: int = slot
+        self.name: str = name
+        self.is_result: bool = is_result
+        # The position of the value, or -1 where it has to be looked up because groups come before it.
+        self.index: int = -1 if grouped else index
+        self.several: bool = several
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if self.several:
+            state.types[self.slot] = parser.parse_type_list()
+        else:
+            state.types[self.slot] = [parser.parse_type()]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if self.index >= 0:
+            value: Value = operation.results[self.index] if self.is_result else operation.operands[self.index]
+            printer.out.append(self.lead + value.type.spelling)
+            return
+        printer.out.append(self.lead + ", ".join([value.type.spelling for value in self.values(operation)]))
+
+    def values(self, operation: Operation) -> list[Value]:
+        if not self.is_result:
+            return operation.operand_group(self.name)
+        return list(operation.results)
+
+    def is_next(self, parser: Parser) -> bool:
+        token = parser.tokens[parser.position]
+        return token[:1].isalpha() or token[:1] in ("!", "(")
+
+    def is_present(self, operation: Operation) -> bool:
+        return bool(self.values(operation))
+
+
+class AttributeValue(Directive):
+    """An attribute written plainly; the constraint of its declaration says how."""
+
+    __slots__ = ("enum_kind", "kind", "name")
+
+    def __init__(self, declared: AttributeDeclaration, enum_kind: EnumKind | None) -> None:
+        super().__init__()
+        self.name: str = declared.name
+        self.kind: str = declared.constraint.kind
+        self.enum_kind: EnumKind | None = enum_kind
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        state.set_attribute(self.name, self.read(parser, state))
+
+    def read(self, parser: Parser, state: ParseState) -> Attribute:
+        kind = self.kind
+        if kind == "enum" and self.enum_kind is not None:
+            return read_enum(parser, state, self.enum_kind, self.name)
+        start = parser.position
+        if kind == "i64" or kind == "i32":
+            type = I64 if kind == "i64" else I32
+            return integer_attribute(type, parser.checked_integer(type, parser.parse_integer(), start))
+        if kind == "string":
+            return string_attribute(parser.parse_string())
+        if kind == "symbol_name":
+            return string_attribute(parser.parse_symbol_name())
+        if kind == "symbol":
+            return symbol_attribute(parser.parse_symbol_name())
+        if kind == "bool":
+            token = parser.parse_keyword()
+            if token not in ("true", "false"):
+                parser.fail("expected 'true' or 'false'", start)
+            return bool_attribute(token == "true")
+        if kind == "i32_array":
+            values = parser.parse_integer_list()
+            return dense_array_attribute(I32, tuple([parser.checked_integer(I32, v, start) for v in values]))
+        if kind == "bool_array":
+            return read_bool_array(parser)
+        return parser.parse_attribute()
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        value = operation.attribute(self.name)
+        if value is None:
+            return
+        if self.kind == "symbol_name" and isinstance(value, StringAttribute):
+            printer.out.append(self.lead + symbol_text(value.value))
+        else:
+            printer.out.append(self.lead + value.bare_text)
+
+    def is_next(self, parser: Parser) -> bool:
+        token = parser.tokens[parser.position]
+        if self.enum_kind is not None:
+            return token[:1].isalpha()
+        if self.kind == "string":
+            return token[:1] == '"'
+        return token[:1].isdigit() or token[:1] in "-[@"
+
+    def is_present(self, operation: Operation) -> bool:
+        return self.name in operation.attributes
+
+
+def read_bool_array(parser: Parser) -> Attribute:
+    """`[` (`true` | `false`) (`,` ...)* `]`"""
+    parser.expect("[")
+    values: list[int] = []
+    if not parser.accept("]"):
+        while True:
+            token = parser.peek()
+            if token not in ("true", "false"):
+                parser.fail("expected 'true' or 'false'")
+            parser.position += 1
+            values.append(1 if token == "true" else 0)
+            if not parser.accept(","):
+                break
+        parser.expect("]")
+    return dense_array_attribute(I1, tuple(values))
+
+
+def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> EnumAttribute:
+    """An enumeration keyword where MLIR's generated parsers take one."""
+    start = parser.position
+    token = parser.tokens[start]
+    keyword = token[1:-1] if token[:1] == '"' else token
+    found = enum_case(parser, kind, keyword, start)
+    if found is None:
+        choices = ", ".join(kind.keywords(parser.version))
+        fail_custom(
+            parser,
+            state,
+            f"expected string or keyword containing one of the following enum values for attribute '{name}' "
+            f"[{choices}]",
+        )
+    assert found is not None
+    parser.position += 1
+    return found
+
+
+def enum_case(parser: Parser, kind: EnumKind, keyword: str, token: int) -> EnumAttribute | None:
+    """A keyword or one of its seed spellings, which is remarked upon."""
+    found = kind.cases.get(keyword)
+    if found is not None:
+        return found if kind.since.get(keyword, parser.version) <= parser.version else None
+    alias = kind.aliases.get(keyword)
+    if alias is None or not parser.seed_spellings:
+        return None
+    parser.remark(f"'{keyword}' is read as '{alias}'", token)
+    return kind.cases[alias]
+
+
+class Group(Directive):
+    """`( ... )?`: present as a whole or not at all."""
+
+    __slots__ = ("anchor", "pieces")
+
+    def __init__(self, pieces: list[Directive], anchor: Directive) -> None:
+        super().__init__()
+        self.pieces: list[Directive] = pieces
+        self.anchor: Directive = anchor
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if self.pieces[0].is_next(parser):
+            for piece in self.pieces:
+                piece.parse(parser, state)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if self.anchor.is_present(operation):
+            for piece in self.pieces:
+                piece.print(printer, operation)
+
+
+class AttributeDictionary(Directive):
+    """`{...}`: the attributes the rest of the syntax does not show."""
+
+    __slots__ = ("elided",)
+
+    def __init__(self, elided: frozenset[str]) -> None:
+        super().__init__()
+        self.elided: frozenset[str] = elided
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.tokens[parser.position] == "{":
+            for name, value in parser.parse_dictionary_entries().items():
+                state.set_attribute(name, value)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if operation.attributes:
+            printer.attribute_dictionary(operation, self.elided)
+
+
+class Flag(Directive):
+    """Unit attributes as keywords, in any order, printed in the declared one."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__()
+        self.names: list[str] = names
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        while parser.tokens[parser.position] in self.names:
+            name = parser.tokens[parser.position]
+            if state.attributes is not None and name in state.attributes:
+                fail_custom(parser, state, f"`{name}` clause can appear at most once in the expansion of the oilist")
+            parser.position += 1
+            state.set_attribute(name, UNIT)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if operation.attributes:
+            for name in self.names:
+                if name in operation.attributes:
+                    printer.out.append(f"{self.lead}{name}")
+
+
+class Enclosed(Directive):
+    """`overflow<no_wrap>`, left out at the default."""
+
+    __slots__ = ("kind", "name")
+
+    def __init__(self, name: str, kind: EnumKind) -> None:
+        super().__init__()
+        self.name: str = name
+        self.kind: EnumKind = kind
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.tokens[parser.position] != self.name:
+            return
+        parser.position += 1
+        parser.expect("<")
+        start = parser.position
+        keyword = parser.parse_keyword()
+        found = enum_case(parser, self.kind, keyword, start)
+        if found is None:
+            choices = ", ".join(self.kind.keywords(parser.version))
+            parser.fail(f"expected ::mlir::cuda_tile enum {self.kind.name} to be one of: {choices}", start)
+        parser.expect(">")
+        state.set_attribute(self.name, found)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        value = operation.attributes.get(self.name)
+        if value is not None:
+            printer.out.append(f"{self.lead}{self.name}<{value.bare_text}>")
+
+
+class Rounding(Directive):
+    """`rounding<zero>`: its blank is printed even when it is left out (docs/printing.md section 7)."""
+
+    __slots__ = ("is_open", "modes", "name")
+
+    def __init__(self, name: str, modes: list[str], is_open: bool) -> None:
+        super().__init__()
+        self.name: str = name
+        self.modes: list[str] = modes
+        # An open directive reads every mode there is and leaves the verifier to refuse some.
+        self.is_open: bool = is_open
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.tokens[parser.position] != "rounding":
+            return
+        parser.position += 1
+        parser.expect("<")
+        start = parser.position
+        keyword = parser.parse_keyword()
+        kind = ENUM_KINDS["rounding"]
+        admitted = keyword in kind.cases if self.is_open else keyword in self.modes
+        if not admitted or kind.since.get(keyword, parser.version) > parser.version:
+            choices = ", ".join([f"'{m}'" for m in self.modes if kind.since.get(m, parser.version) <= parser.version])
+            got = "" if self.is_open else f", got: '{keyword}'"
+            fail_custom(parser, state, f"expected rounding mode to be one of: {choices}{got}", start)
+        parser.expect(">")
+        state.set_attribute(self.name, kind.cases[keyword])
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        value = operation.attributes.get(self.name)
+        printer.out.append(self.lead if value is None else f"{self.lead}rounding<{value.bare_text}>")
+
+
+class Keyword(Directive):
+    """A mandatory enumeration keyword with its own wording when it is missing."""
+
+    __slots__ = ("kind", "name")
+
+    def __init__(self, name: str, kind: EnumKind) -> None:
+        super().__init__()
+        self.name: str = name
+        self.kind: EnumKind = kind
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        start = parser.position
+        token = parser.tokens[start]
+        found = enum_case(parser, self.kind, token, start)
+        if found is None and self.kind.name == "comparison_predicate" and parser.seed_spellings:
+            found = self.read_seed_predicate(parser, state, token)
+        if found is None:
+            if self.kind.name == "comparison_ordering" and "comparison_ordering" in (state.attributes or {}):
+                return
+            words = list(self.kind.values)
+            choices = ", ".join([f"'{k}'" for k in (words if len(words) > 2 else sorted(words))])
+            name = "signedness" if self.kind.name == "signedness" else f"'{self.name}'"
+            fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}")
+        assert found is not None
+        parser.position += 1
+        state.set_attribute(self.name, found)
+
+    def read_seed_predicate(self, parser: Parser, state: ParseState, token: str) -> EnumAttribute | None:
+        """`olt,` and its kin (docs/conflicts.md A2): predicate and ordering in one word, with a comma."""
+        names = {
+            "eq": "equal",
+            "ne": "not_equal",
+            "lt": "less_than",
+            "le": "less_than_or_equal",
+            "gt": "greater_than",
+            "ge": "greater_than_or_equal",
+        }
+        predicate = names.get(token[1:])
+        if token[:1] not in ("o", "u") or predicate is None or "comparison_ordering" not in state.declaration.inherent:
+            return None
+        ordering = ENUM_KINDS["comparison_ordering"]["ordered" if token[0] == "o" else "unordered"]
+        state.set_attribute("comparison_ordering", ordering)
+        parser.remark(f"'{token}' is read as '{predicate} {ordering.keyword}'", parser.position)
+        if parser.tokens[parser.position + 1] == ",":
+            parser.position += 1
+        return ENUM_KINDS["comparison_predicate"][predicate]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        value = operation.attribute(self.name)
+        if value is not None:
+            printer.out.append(self.lead + value.bare_text)
+
+
+class Hints(Directive):
+    """` optimization_hints = <..>`."""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.accept("optimization_hints"):
+            parser.expect("=")
+            state.set_attribute("optimization_hints", parser.parse_hints())
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        value = operation.attributes.get("optimization_hints")
+        if value is not None:
+            printer.out.append(f" optimization_hints = {value.bare_text}")
+
+
+def enum_kind_of(declared: AttributeDeclaration) -> EnumKind | None:
+    """The enumeration an attribute is declared to be from."""
+    if declared.constraint.kind != "enum":
+        return None
+    for kind in ENUM_KINDS.values():
+        if declared.constraint.predicate(next(iter(kind.cases.values()))):
+            return kind
+    return None
+
+

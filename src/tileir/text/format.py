@@ -1,0 +1,332 @@
+"""Assembly formats: the `syntax` string of a declaration into directives, once per operation, on first use.
+
+The language:
+
+    $name              a declared operand or attribute
+    'text'             a literal
+    ~   _              no blank here; one blank here
+    ( ... )?           optional; present when its first `$name` is
+    type($name)        the type(s) of an operand or result
+    attr-dict          the attributes not shown otherwise
+    word  word(args)   a directive of `text/directive.py` or one of the custom ones registered below
+
+Blanks follow MLIR's rules (a blank in front of everything except some punctuation), because that is what NVIDIA's
+printers do, double blanks included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import tileir.dialect.ops  # noqa: F401  (registers the declarations)
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation, Value
+from tileir.ir.declaration import ONE, SEGMENTS, VARIADIC, OperationDeclaration
+from tileir.ir.location import TextLocation
+from tileir.ir.types import Type
+from tileir.text import aggregate_syntax, control_flow_syntax, structure_syntax, view_syntax
+from tileir.text.directive import (
+    AttributeDictionary,
+    AttributeValue,
+    Blank,
+    Custom,
+    Directive,
+    Enclosed,
+    Flag,
+    Group,
+    Hints,
+    Keyword,
+    Literal,
+    OperandGroup,
+    Rounding,
+    SingleOperand,
+    TypeOf,
+    enum_kind_of,
+)
+from tileir.text.state import ParseState
+
+if TYPE_CHECKING:
+    from tileir.text.parser import Parser
+
+_ELEMENT: Final = re.compile(r"'([^']*)'|\$(\w+)|([a-z][\w\-]*)\(([^()]*)\)|([a-z][\w\-]*)|(\(|\)\?|~|_)")
+
+CUSTOM: Final[dict[str, Callable[[OperationDeclaration, str], Custom]]] = {
+    "dense-constant": structure_syntax.DenseConstant,
+    "global": structure_syntax.Global,
+    "module": structure_syntax.Module,
+    "module-wrapper": structure_syntax.ModuleWrapper,
+    "function": structure_syntax.Function,
+    "if": control_flow_syntax.If,
+    "for": control_flow_syntax.For,
+    "loop": control_flow_syntax.Loop,
+    "combine": aggregate_syntax.Combine,
+    "assume": aggregate_syntax.Assume,
+    "atomic-operands": aggregate_syntax.AtomicOperands,
+    "atomic-mode": aggregate_syntax.AtomicMode,
+    "print-arguments": aggregate_syntax.PrintArguments,
+    "cast-types": aggregate_syntax.CastTypes,
+    "comparison-types": aggregate_syntax.ComparisonTypes,
+    "grid-type": aggregate_syntax.GridType,
+    "tensor-view": view_syntax.TensorView,
+    "make-view": view_syntax.MakeView,
+    "view-access": view_syntax.ViewAccess,
+    "shape-query": view_syntax.ShapeQuery,
+    "load-operands": view_syntax.LoadOperands,
+}
+
+
+class Assembly:
+    """A compiled format: the directives, and where each type comes from.
+
+    A type slot is read by one `type($x)`.  Operands and results point at a slot, or at a fixed type; an operand with
+    neither takes the type its value already has.
+    """
+
+    __slots__ = (
+        "directives",
+        "fixed",
+        "operand_count",
+        "operand_slots",
+        "result_counts",
+        "result_fixed",
+        "result_slots",
+        "segmented",
+        "slot_count",
+    )
+
+    def __init__(self, declaration: OperationDeclaration) -> None:
+        compiler = _Compiler(declaration)
+        self.directives: list[Directive] = compiler.compile()
+        self.operand_count: int = len(declaration.operands)
+        self.slot_count: int = len(compiler.slots)
+        self.operand_slots: list[int] = [compiler.slot_of(o.name) for o in declaration.operands]
+        self.fixed: list[Type | None] = [declaration.fixed_types.get(o.name) for o in declaration.operands]
+        self.result_slots: list[int] = [compiler.slot_of(r.name) for r in declaration.results]
+        self.result_fixed: list[Type | None] = [declaration.fixed_types.get(r.name) for r in declaration.results]
+        self.result_counts: list[int] = [r.count for r in declaration.results]
+        self.segmented: bool = bool(declaration.traits & SEGMENTS)
+
+    def build(self, parser: Parser, state: ParseState) -> Operation:
+        """Look the operands up and make the operation."""
+        operands: list[Value] = []
+        for index in range(self.operand_count):
+            tokens = state.operands[index]
+            if tokens is None:
+                continue
+            slot = self.operand_slots[index]
+            types = state.types[slot] if slot >= 0 else None
+            if index == 0 and state.first_operand is not None:
+                operands.append(state.first_operand)
+            elif types is not None and len(tokens) == 1 and len(types) == 1:
+                operands.append(parser.resolve(tokens[0], types[0]))
+            else:
+                self._resolve_group(parser, state, index, tokens, types, operands)
+        result_types: list[Type] = []
+        for index in range(len(self.result_slots)):
+            slot = self.result_slots[index]
+            types = state.types[slot] if slot >= 0 else None
+            if types is None:
+                fixed = self.result_fixed[index]
+                if fixed is not None:
+                    result_types.append(fixed)
+                elif self.result_counts[index] == ONE:
+                    result_types.append(self._inferred_result(state, operands, index, parser))
+            elif self.result_counts[index] == ONE:
+                result_types.append(types[0])
+            else:
+                result_types.extend(types)
+        segments: tuple[int, ...] | None = None
+        if self.segmented:
+            segments = tuple([0 if tokens is None else len(tokens) for tokens in state.operands])
+        attributes = state.attributes
+        regions = state.regions
+        return Operation(
+            state.declaration,
+            operands,
+            result_types,
+            NO_ATTRIBUTES if attributes is None else attributes,
+            NO_REGIONS if regions is None else regions,
+            TextLocation(state.source, state.name_token),
+            segments,
+        )
+
+    def _resolve_group(
+        self,
+        parser: Parser,
+        state: ParseState,
+        index: int,
+        tokens: list[int],
+        types: list[Type] | None,
+        operands: list[Value],
+    ) -> None:
+        fixed = self.fixed[index]
+        if types is not None:
+            if len(types) != len(tokens):
+                parser.fail(
+                    f"custom op '{state.declaration.name}' number of operands and types do not match: got "
+                    f"{len(tokens)} operands and {len(types)} types",
+                    tokens[0] if tokens else -1,
+                )
+            for token, type in zip(tokens, types, strict=True):
+                operands.append(parser.resolve(token, type))
+            return
+        for token in tokens:
+            type_found = fixed if fixed is not None else parser.value_type(token)
+            if type_found is None:
+                parser.fail(f"use of undeclared SSA value name '{parser.tokens[token]}'", token)
+            operands.append(parser.resolve(token, type_found))
+
+    def _inferred_result(self, state: ParseState, operands: list[Value], index: int, parser: Parser) -> Type:
+        """A result whose type is that of an operand of the same group."""
+        declaration = state.declaration
+        name = declaration.results[index].name
+        for group in declaration.same_types:
+            if name in group:
+                position = 0
+                for number, declared in enumerate(declaration.operands):
+                    tokens = state.operands[number]
+                    if tokens and declared.name in group:
+                        return operands[position].type
+                    position += 0 if tokens is None else len(tokens)
+        parser.fail(f"custom op '{declaration.name}' cannot infer the type of result '{name}'", state.name_token)
+
+
+class _Compiler:
+    """Turns the text of a format into directives."""
+
+    def __init__(self, declaration: OperationDeclaration) -> None:
+        self.declaration: OperationDeclaration = declaration
+        self.slots: dict[str, int] = {}
+        self.shown: list[str] = []
+        self.emit_blank: bool = True
+        self.after_punctuation: bool = False
+
+    def slot_of(self, name: str) -> int:
+        """The slot of a name, or of one that shares its type; -1 if the text shows none."""
+        found = self.slots.get(name)
+        if found is not None:
+            return found
+        for group in self.declaration.same_types:
+            if name in group:
+                for other in group:
+                    if other in self.slots:
+                        return self.slots[other]
+        return -1
+
+    def compile(self) -> list[Directive]:
+        elements = list(_ELEMENT.finditer(self.declaration.syntax))
+        stack: list[list[Directive]] = [[]]
+        dictionaries: list[AttributeDictionary] = []
+        for element in elements:
+            mark = element.group(6)
+            if mark == "(":
+                stack.append([])
+            elif mark == ")?":
+                pieces = stack.pop()
+                anchor = next((p for p in pieces if not isinstance(p, Literal)), pieces[0])
+                stack[-1].append(Group(pieces, anchor))
+            elif mark == "~":
+                self.emit_blank, self.after_punctuation = False, True
+            elif mark == "_":
+                stack[-1].append(Blank())
+                self.emit_blank, self.after_punctuation = False, False
+            else:
+                directive = self._element(element)
+                if isinstance(directive, AttributeDictionary):
+                    dictionaries.append(directive)
+                stack[-1].append(directive)
+        shown = frozenset(self.shown)
+        for dictionary in dictionaries:
+            dictionary.elided = shown
+        return stack[0]
+
+    def _element(self, element: re.Match[str]) -> Directive:
+        literal, variable, called, arguments, word = element.group(1, 2, 3, 4, 5)
+        if literal is not None:
+            return self._literal(literal)
+        if variable is not None:
+            return self._placed(self._variable(variable))
+        if called == "type":
+            return self._placed(self._type(arguments[1:]))
+        if called is not None:
+            return self._called(called, arguments)
+        if word == "attr-dict":
+            return AttributeDictionary(frozenset())
+        if word == "hints":
+            self.shown.append("optimization_hints")
+            return Hints()
+        return self._custom(word, "")
+
+    def _placed(self, directive: Directive) -> Directive:
+        """Give a directive that is not a literal its blank."""
+        directive.lead = " " if self.emit_blank or not self.after_punctuation else ""
+        self.emit_blank, self.after_punctuation = True, False
+        return directive
+
+    def _literal(self, text: str) -> Directive:
+        directive = Literal(text)
+        blank = self.emit_blank
+        if blank and len(text) == 1:
+            blank = text not in (">)}]," if self.after_punctuation else "<>(){}[],")
+        directive.lead = " " if blank else ""
+        self.emit_blank = len(text) != 1 or text not in "<({["
+        self.after_punctuation = not (text[0] == "_" or text[0].isalpha())
+        return directive
+
+    def _variable(self, name: str) -> Directive:
+        declaration = self.declaration
+        for index, declared in enumerate(declaration.operands):
+            if declared.name == name:
+                if declaration.plain_operands:
+                    return SingleOperand(index)
+                return OperandGroup(index, name, declared.count == VARIADIC)
+        self.shown.append(name)
+        attribute = declaration.inherent[name]
+        return AttributeValue(attribute, enum_kind_of(attribute))
+
+    def _type(self, name: str) -> Directive:
+        declaration = self.declaration
+        self.slots[name] = len(self.slots)
+        for index, declared in enumerate(declaration.operands):
+            if declared.name == name:
+                grouped = not declaration.plain_operands
+                return TypeOf(self.slots[name], name, False, index, declared.count == VARIADIC, grouped)
+        for index, declared in enumerate(declaration.results):
+            if declared.name == name:
+                several = declared.count != ONE
+                return TypeOf(self.slots[name], name, True, index, several, several)
+        raise ValueError(f"'{declaration.name}' has no operand or result '{name}'")
+
+    def _called(self, word: str, arguments: str) -> Directive:
+        names = [name for name in arguments.replace(",", " ").split() if name]
+        if word in ("flag", "flags"):
+            self.shown.extend(names)
+            return self._placed(Flag(names))
+        if word in ("enclosed", "rounding", "open-rounding", "keyword"):
+            self.shown.append(names[0])
+            if word in ("rounding", "open-rounding"):
+                return self._placed(Rounding(names[0], names[1:], word == "open-rounding"))
+            kind = enum_kind_of(self.declaration.inherent[names[0]])
+            if kind is None:
+                raise ValueError(f"'{self.declaration.name}' attribute '{names[0]}' is no enumeration")
+            return self._placed(Enclosed(names[0], kind) if word == "enclosed" else Keyword(names[0], kind))
+        return self._custom(word, arguments)
+
+    def _custom(self, word: str, arguments: str) -> Directive:
+        """A custom directive shows every inherent attribute of its operation and fills slots of its own."""
+        self.shown.extend(self.declaration.inherent)
+        for declared in (*self.declaration.operands, *self.declaration.results):
+            if self.slot_of(declared.name) < 0 and declared.name not in self.declaration.fixed_types:
+                self.slots[declared.name] = len(self.slots)
+        directive = CUSTOM[word](self.declaration, arguments)
+        directive.bind(self.slots)
+        return self._placed(directive)
+
+
+def assembly_of(declaration: OperationDeclaration) -> Assembly:
+    """The compiled format of an operation."""
+    found = declaration.assembly
+    if not isinstance(found, Assembly):
+        found = declaration.assembly = Assembly(declaration)
+    return found

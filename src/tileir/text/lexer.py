@@ -1,0 +1,64 @@
+"""Text into tokens.
+
+Tokens are plain strings from one `findall`; a position is a token's number and becomes a line and column only when a
+diagnostic asks (docs/architecture.md, "Why the parser is fast").  A whole dialect type such as `tile<4x8xf32>` is one
+token, so that reading a type is one dictionary look-up.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Up to two levels of angle brackets inside: partition_view<.., tensor_view<.., #cuda_tile.ptr_attr<none>>>.
+_NESTED: Final = r'<[^<>"]*(?:<[^<>"]*(?:<[^<>"]*>[^<>"]*)*>[^<>"]*)*>'
+
+# The trailing `\Z` makes the last match succeed on any tail of blanks, which keeps the scan linear.
+TOKEN: Final = re.compile(
+    r"\s*(?://[^\n]*\s*)*("
+    r"%[\w$.\-]+(?:#\d+)?"
+    r"|->|::|[(){}\[\],:=<>?*+|/\-]"
+    r"|!?(?:cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view)[ \t]*" + _NESTED + r"|[A-Za-z_][\w$.]*"
+    r"|0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][+\-]?\d+)?)?"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r'|@[A-Za-z_$][\w$.\-]*|@"(?:[^"\\\n]|\\.)*"'
+    r"|[#!][A-Za-z_][\w$.\-]*|#\d+"
+    r"|\^[\w$.\-]+"
+    r"|\S|\Z)",
+    re.ASCII,
+)
+
+
+def tokenize(text: str) -> list[str]:
+    """All tokens, with empty ones at the end so that looking ahead never runs out."""
+    tokens = TOKEN.findall(text)
+    tokens.append("")
+    tokens.append("")
+    return tokens
+
+
+def unescape(literal: str) -> str:
+    r"""The value of a string literal with its quotes: `\XX` is a byte, `\n`, `\t`, `\"` and `\\` are characters."""
+    inner = literal[1:-1]
+    if "\\" not in inner:
+        return inner
+    data = bytearray()
+    index = 0
+    raw = inner.encode("utf-8", "surrogateescape")
+    simple = {0x6E: 0x0A, 0x74: 0x09, 0x22: 0x22, 0x5C: 0x5C}
+    while index < len(raw):
+        byte = raw[index]
+        if byte != 0x5C:
+            data.append(byte)
+            index += 1
+            continue
+        pair = raw[index + 1 : index + 3]
+        if len(pair) == 2 and all(c in b"0123456789abcdefABCDEF" for c in pair):
+            data.append(int(pair, 16))
+            index += 3
+        elif pair and pair[0] in simple:
+            data.append(simple[pair[0]])
+            index += 2
+        else:
+            raise ValueError("unknown escape in string literal")
+    return data.decode("utf-8", "surrogateescape")

@@ -1,0 +1,157 @@
+"""What the printer calls each value (docs/printing.md sections 3 and 4)."""
+
+from __future__ import annotations
+
+from tileir.ir.attributes import DenseAttribute, constant_name, seed_constant_name
+from tileir.ir.core import Block, Operation, OperationResult, Region, Value
+
+# Operations each of whose results has a name of its own; the other multi-result operations share one.
+_SEPARATELY_NAMED = frozenset(
+    [
+        "cuda_tile.get_tile_block_id",
+        "cuda_tile.get_num_tile_blocks",
+        "cuda_tile.load_ptr_tko",
+        "cuda_tile.load_view_tko",
+        "cuda_tile.atomic_rmw_tko",
+        "cuda_tile.atomic_cas_tko",
+    ]
+)
+# Operations that name results in general, so that an unnamed result of theirs has the empty hint.
+_NAMING_WITHOUT_HINT = frozenset(["cuda_tile.if", "cuda_tile.loop", "cuda_tile.scan"])
+
+
+class Naming:
+    """Assigns names region by region.
+
+    A nested region starts from the state its parent had when all of the parent was named, and gives that state back,
+    so siblings reuse numbers.  Instead of copying the set of used names, each region takes back what it added.
+    """
+
+    __slots__ = ("arguments", "conflicts", "constant_names", "names", "numbers", "seed_names", "used")
+
+    def __init__(self, seed_names: bool = False) -> None:
+        self.names: dict[Value, str] = {}
+        self.used: set[str] = set()
+        self.numbers: int = 0
+        self.arguments: int = 0
+        self.conflicts: int = 0
+        self.seed_names: bool = seed_names
+        self.constant_names: dict[DenseAttribute, str] = {}
+
+    def name_regions(self, operation: Operation) -> None:
+        for region in operation.regions:
+            numbers, arguments, conflicts = self.numbers, self.arguments, self.conflicts
+            added: list[str] = []
+            nested: list[Operation] = []
+            for index, block in enumerate(region.blocks):
+                self._name_arguments(block, operation, region, index, added)
+                self._name_block(block, added, nested)
+            for inner in nested:
+                self.name_regions(inner)
+            self.numbers, self.arguments, self.conflicts = numbers, arguments, conflicts
+            self.used.difference_update(added)
+
+    def _name_block(self, block: Block, added: list[str], nested: list[Operation]) -> None:
+        names = self.names
+        operation = block.first
+        while operation is not None:
+            results = operation.results
+            if results:
+                hint = self.hint(operation)
+                if hint is None:
+                    name = f"%{self.numbers}"
+                    self.numbers += 1
+                    if len(results) == 1:
+                        names[results[0]] = name
+                    else:
+                        self._share(results, name)
+                elif len(results) == 1:
+                    names[results[0]] = "%" + self._unique(hint, added)
+                elif operation.name in _SEPARATELY_NAMED:
+                    for result, part in zip(results, operation.declaration.name_hints, strict=True):
+                        names[result] = "%" + self._unique(part, added)
+                else:
+                    self._share(results, "%" + self._unique(hint, added))
+            if operation.regions:
+                nested.append(operation)
+            operation = operation.next
+
+    def _share(self, results: list[OperationResult], name: str) -> None:
+        for result in results:
+            self.names[result] = f"{name}#{result.index}"
+
+    def _name_arguments(
+        self, block: Block, operation: Operation, region: Region, index: int, added: list[str]
+    ) -> None:
+        arguments = block.arguments
+        if not arguments:
+            return
+        declared = operation.declaration.regions
+        style = declared[0].arguments if declared and index == 0 else "arg"
+        for argument in arguments:
+            if style == "for":
+                hint = "loopIdx" if argument.index == 0 else f"iterArg{argument.index - 1}"
+            elif style == "reduce" and len(arguments) == 2:
+                hint = "reduce_rhs" if argument.index else "reduce_lhs"
+            elif style == "reduce":
+                hint = f"reduce_{'rhs' if argument.index % 2 else 'lhs'}{argument.index // 2}"
+            else:
+                hint = f"arg{self.arguments}"
+                self.arguments += 1
+            self.names[argument] = "%" + self._unique(hint, added)
+
+    def _unique(self, hint: str, added: list[str]) -> str:
+        name = hint
+        while name in self.used:
+            name = f"{hint}_{self.conflicts}"
+            self.conflicts += 1
+        self.used.add(name)
+        added.append(name)
+        return name
+
+    def hint(self, operation: Operation) -> str | None:
+        """The hint of the first result; None for an operation that is numbered."""
+        declaration = operation.declaration
+        if declaration.name_hints:
+            return declaration.name_hints[0]
+        name = declaration.name
+        if name == "cuda_tile.constant":
+            value = operation.attributes.get("value")
+            return self._constant_hint(value) if isinstance(value, DenseAttribute) else None
+        if name == "cuda_tile.assume":
+            return self._assume_hint(operation)
+        return None
+
+    def _constant_hint(self, value: DenseAttribute) -> str:
+        found = self.constant_names.get(value)
+        if found is None:
+            found = seed_constant_name(value) if self.seed_names else constant_name(value)
+            self.constant_names[value] = found
+        return found
+
+    def _assume_hint(self, operation: Operation) -> str:
+        """`assume_` and the hint of what it assumes about; chains are followed without recursion."""
+        prefix = ""
+        value: Value = operation.operands[0] if operation.operands else operation.results[0]
+        while isinstance(value, OperationResult):
+            producer = value.operation
+            if producer is operation:
+                break
+            if producer.name == "cuda_tile.assume":
+                prefix += "assume_"
+                value = producer.operands[0]
+                if len(prefix) > 700:
+                    break
+                continue
+            hint = self._result_hint(producer, value.index)
+            return f"{prefix}assume" if hint is None else f"{prefix}assume_{hint}"
+        return f"{prefix}assume"
+
+    def _result_hint(self, producer: Operation, index: int) -> str | None:
+        """The hint one result has; empty for operations that name only some of theirs."""
+        if producer.name in _NAMING_WITHOUT_HINT:
+            return ""
+        hints = producer.declaration.name_hints
+        if hints:
+            return hints[index] if index < len(hints) else ""
+        return self.hint(producer)

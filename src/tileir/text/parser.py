@@ -1,0 +1,632 @@
+"""Text into operations.
+
+The grammar of each operation comes from its declaration: `text/format.py` turns the assembly format into directives
+once, and this file runs them.  A mistake ends one operation, is noted, and parsing goes on at the next one, so that a
+file's mistakes are all reported; names the broken operation would have defined are remembered so that their uses do
+not add noise.
+"""
+
+from __future__ import annotations
+
+from tileir.ir.attributes import Attribute
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
+from tileir.ir.declaration import ISOLATED, NEWEST, REGISTRY, OperationDeclaration, Version, unregistered
+from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.location import Location, TextLocation
+from tileir.ir.types import FunctionType, Type
+from tileir.text.cursor import SyntaxFailure
+from tileir.text.format import Assembly, assembly_of
+from tileir.text.locations import LocationCursor
+from tileir.text.state import ParseState
+
+_OPENING = ("{", "(", "[")
+
+
+class ForwardReference(Value):
+    """Stands for a value used before its definition, or one whose definition could not be read."""
+
+    __slots__ = ("poisoned", "token")
+
+    def __init__(self, type: Type, token: int, poisoned: bool = False) -> None:
+        super().__init__(type)
+        self.token: int = token
+        self.poisoned: bool = poisoned
+
+
+class Parser(LocationCursor):
+    """Parses operations.  `allow_unregistered` accepts operations nobody declared, in generic form."""
+
+    def __init__(
+        self,
+        text: str,
+        name: str = "-",
+        version: Version = NEWEST,
+        allow_unregistered: bool = False,
+        first_line: int = 1,
+        recover: bool = True,
+        testing: bool = False,
+        seed_spellings: bool = True,
+    ) -> None:
+        super().__init__(text, name, version, first_line)
+        self.allow_unregistered: bool = allow_unregistered
+        self.recover: bool = recover
+        self.testing: bool = testing
+        self.seed_spellings: bool = seed_spellings
+        self.block: Block = Block()
+        self.diagnostics: list[Diagnostic] = []
+        # What the text calls things: the values in sight, the names the innermost region has defined, the
+        # references that wait for a definition.
+        self.values: dict[str, Value] = {}
+        self.defined: list[str] = []
+        self.forward: dict[str, ForwardReference] = {}
+        self.poisoned: set[str] = set()
+        self.blocks: dict[str, Block] = {}
+        self.waiting_blocks: dict[str, int] = {}
+        self.declarations: dict[str, OperationDeclaration] = {}
+        self.dialects: list[str] = ["cuda_tile"]
+        self.collect_aliases()
+
+    # --- the whole text ---
+
+    def parse_top_level(self, block: Block) -> None:
+        """top-level ::= (operation | alias-definition)*"""
+        self.parse_operations(block)
+        if not self.at_end():
+            self.note_failure(self.diagnostic("unbalanced '}'"))
+        self.close_scope()
+
+    def collect_aliases(self) -> None:
+        """Note where `#name = ...` and `!name = ...` stand, so that a use may come first."""
+        tokens = self.tokens
+        if "#" not in self.source.text and "!" not in self.source.text:
+            return
+        for index, token in enumerate(tokens):
+            if token[:1] in ("#", "!") and tokens[index + 1] == "=" and "." not in token and "<" not in token:
+                if self._starts_line(index):
+                    self.alias_positions.setdefault(token, index + 2)
+
+    def _starts_line(self, index: int) -> bool:
+        """A definition follows the end of something, never an `=`, `,` or bracket that would make it a use."""
+        return index == 0 or self.tokens[index - 1] not in ("=", ",", "(", "[", "<", "{", ":", "in", "at")
+
+    def parse_alias_definition(self) -> None:
+        """alias-definition ::= (`#` | `!`) name `=` (attribute | type)"""
+        token = self.tokens[self.position]
+        start = self.position
+        self.position += 2
+        if token[0] == "!":
+            if token in self.type_aliases:
+                self.fail(f"redefinition of type alias id '{token[1:]}'", start)
+            self.type_aliases[token] = self.parse_type()
+            return
+        if self.alias_positions.get(token, self.position) != self.position:
+            self.fail(f"redefinition of attribute alias id '{token[1:]}'", start)
+        known = self.aliases.get(token)
+        found = self.parse_attribute()
+        if known is None:
+            self.aliases[token] = found
+
+    # --- blocks and regions ---
+
+    def parse_operations(self, block: Block) -> None:
+        """Operations up to the end, a closing brace or a block label."""
+        tokens = self.tokens
+        outer = self.block
+        self.block = block
+        while True:
+            token = tokens[self.position]
+            if token == "}" or token == "" or token[:1] == "^":
+                self.block = outer
+                return
+            start = self.position
+            try:
+                if token[:1] in ("#", "!") and tokens[self.position + 1] == "=":
+                    self.parse_alias_definition()
+                else:
+                    self.parse_operation(block)
+            except SyntaxFailure as failure:
+                self.note_failure(failure.diagnostic)
+                self.recover_after(start)
+
+    def parse_region(
+        self, arguments: list[tuple[str, int, Type, Location]] | None, isolated: bool = False
+    ) -> Region:
+        """region ::= `{` operation* (block-label operation*)* `}`; `arguments` are those of the first block."""
+        region = Region()
+        if not isolated:
+            self._parse_region_body(region, arguments)
+            return region
+        outer = (self.values, self.forward, self.defined)
+        self.values, self.forward, self.defined = {}, {}, []
+        self._parse_region_body(region, arguments)
+        self.close_scope()
+        self.values, self.forward, self.defined = outer
+        return region
+
+    def _parse_region_body(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
+        self.expect("{")
+        self.enter()
+        nesting = self.nesting
+        outer_defined, outer_blocks, outer_waiting = self.defined, self.blocks, self.waiting_blocks
+        self.defined, self.blocks, self.waiting_blocks = [], {}, {}
+        first = Block()
+        if arguments is not None:
+            for name, token, type, location in arguments:
+                self.define(name, first.add_argument(type, location), token)
+        if self.peek()[:1] == "^" and not (self.tokens[self.position + 1] == ":" and arguments is not None):
+            if arguments:
+                self.fail("invalid block name in region with named arguments")
+        elif self.peek() == "}":
+            # An empty region has no block unless something gives it one.
+            if arguments is not None:
+                region.append(first)
+        else:
+            if self.peek()[:1] == "^":
+                # The seed labels the entry block (docs/conflicts.md A9).
+                self.position += 2
+            region.append(first)
+            self.parse_operations(first)
+        while self.peek()[:1] == "^":
+            self._parse_labelled_block(region)
+        self.nesting = nesting
+        if self.waiting_blocks:
+            name, token = next(iter(self.waiting_blocks.items()))
+            self.fail(f"reference to an undefined block '{name}'", token)
+        for name in self.defined:
+            self.values.pop(name, None)
+        self.defined, self.blocks, self.waiting_blocks = outer_defined, outer_blocks, outer_waiting
+        self.expect("}")
+        self.leave()
+
+    def _parse_labelled_block(self, region: Region) -> None:
+        """block-label ::= `^`name (`(` (value `:` type location?) (`,` ...)* `)`)? `:`"""
+        start = self.position
+        name = self.tokens[start]
+        self.position += 1
+        block = self.block_named(name, start)
+        if self.waiting_blocks.pop(name, None) is None and block.parent is not None:
+            self.fail(f"redefinition of block '{name}'", start)
+        if self.accept("("):
+            if not self.accept(")"):
+                while True:
+                    for argument, token, type, location in self.parse_arguments(1):
+                        self.define(argument, block.add_argument(type, location), token)
+                    if not self.accept(","):
+                        break
+                self.expect(")")
+        self.expect(":")
+        region.append(block)
+        self.parse_operations(block)
+
+    def block_named(self, name: str, token: int) -> Block:
+        found = self.blocks.get(name)
+        if found is None:
+            found = self.blocks[name] = Block()
+            self.waiting_blocks[name] = token
+        return found
+
+    def parse_arguments(self, limit: int = -1) -> list[tuple[str, int, Type, Location]]:
+        """arguments ::= value `:` type attribute-dictionary? location? (`,` ...)*"""
+        found: list[tuple[str, int, Type, Location]] = []
+        while True:
+            token = self.position
+            name = self.tokens[token]
+            if name[:1] != "%":
+                self.fail("expected SSA operand")
+            self.position += 1
+            self.expect(":")
+            type = self.parse_type()
+            location: Location = TextLocation(self.source, token)
+            if self.tokens[self.position] == "loc":
+                location = self.parse_trailing_location()
+            found.append((name, token, type, location))
+            if len(found) == limit or self.tokens[self.position] != ",":
+                return found
+            self.position += 1
+
+    # --- names ---
+
+    def define(self, name: str, value: Value, token: int) -> None:
+        """Give a value its name."""
+        known = self.values.get(name)
+        if known is not None:
+            waiting = self.forward.pop(name, None)
+            if waiting is None:
+                self.fail_redefined(name, known, token)
+            if waiting.type is not value.type and not waiting.poisoned:
+                self.fail_type(name, waiting.type, value.type, waiting.token, self.location(token))
+            waiting.replace_all_uses_with(value)
+        self.values[name] = value
+        self.defined.append(name)
+
+    def fail_redefined(self, name: str, known: Value, token: int) -> None:
+        operation = known.defining_operation
+        notes = [note("previously defined here", operation.location)] if operation is not None else []
+        message = f"redefinition of SSA value '{name.split('#')[0]}'"
+        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
+
+    def fail_type(self, name: str, wanted: Type, found: Type, token: int, prior: Location | None) -> None:
+        message = f"use of value '{name}' expects different type than prior uses: '{wanted.text}' vs '{found.text}'"
+        notes = [note("prior use here", prior)] if prior is not None else []
+        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
+
+    def resolve(self, token: int, type: Type) -> Value:
+        """The value a token names, which must have the type."""
+        name = self.tokens[token]
+        value = self.values.get(name)
+        if value is None:
+            return self._resolve_forward(name, token, type)
+        if value.type is not type:
+            if isinstance(value, ForwardReference) and value.poisoned:
+                return ForwardReference(type, token, True)
+            self._fail_use(name, value, token, type)
+        return value
+
+    def _fail_use(self, name: str, value: Value, token: int, type: Type) -> None:
+        operation = value.defining_operation
+        prior = operation.location if operation is not None else None
+        if prior is None and isinstance(value, ForwardReference):
+            prior = self.location(value.token)
+        self.fail_type(name, type, value.type, token, prior)
+
+    def _resolve_forward(self, name: str, token: int, type: Type) -> Value:
+        base, _, number = name.partition("#")
+        if number and base in self.values and not number.strip("0"):
+            return self.resolve_value(base, token, type)
+        if number and base in self.values:
+            self.fail("reference to invalid result number", token)
+        waiting = ForwardReference(type, token, base in self.poisoned)
+        self.values[name] = waiting
+        self.forward[name] = waiting
+        return waiting
+
+    def resolve_value(self, name: str, token: int, type: Type) -> Value:
+        value = self.values[name]
+        if value.type is not type:
+            self._fail_use(name, value, token, type)
+        return value
+
+    def value_type(self, token: int) -> Type | None:
+        """The type of a value that is already defined."""
+        value = self.values.get(self.tokens[token])
+        return value.type if value is not None else None
+
+    def close_scope(self) -> None:
+        """Report what was used and never defined."""
+        for name, waiting in self.forward.items():
+            if not waiting.poisoned:
+                self.note_failure(
+                    Diagnostic("error", f"use of undeclared SSA value name '{name}'", self.location(waiting.token))
+                )
+        self.forward = {}
+
+    # --- operations ---
+
+    def parse_operation(self, block: Block) -> None:
+        """operation ::= (results `=`)? (custom-operation | generic-operation) location?"""
+        tokens = self.tokens
+        start = self.position
+        token = tokens[start]
+        names: list[tuple[str, int]] | None = None
+        single = False
+        if token[:1] == "%":
+            if tokens[start + 1] == "=":
+                single = True
+                self.position = start + 2
+            else:
+                names = self._parse_result_names()
+        name_position = self.position
+        name = tokens[name_position]
+        declaration = self.declarations.get(name)
+        if declaration is None:
+            declaration = self._find_declaration(name)
+        if declaration is None:
+            operation = self._parse_generic(name)
+        else:
+            assembly = declaration.assembly
+            if assembly is None:
+                assembly = assembly_of(declaration)
+            assert isinstance(assembly, Assembly)
+            self.position = name_position + 1
+            state = ParseState(declaration, assembly, name_position, self.source)
+            for directive in assembly.directives:
+                directive.parse(self, state)
+            operation = state.assembly.build(self, state)
+        if tokens[self.position] == "loc" and tokens[self.position + 1] == "(":
+            operation.location = self.parse_trailing_location()
+        block.append(operation)
+        results = operation.results
+        if single:
+            if len(results) == 1:
+                name = token
+                # `define`, without the call, for the common case.
+                if name in self.values:
+                    self.define(name, results[0], start)
+                else:
+                    self.values[name] = results[0]
+                    self.defined.append(name)
+            else:
+                self._bind_results(operation, [(token, 1)], start)
+        elif names is not None:
+            self._bind_results(operation, names, start)
+
+    def _parse_result_names(self) -> list[tuple[str, int]]:
+        """results ::= value (`:` integer)? (`,` value (`:` integer)?)* `=`"""
+        names: list[tuple[str, int]] = []
+        while True:
+            name = self.tokens[self.position]
+            if name[:1] != "%" or "#" in name:
+                self.fail("expected valid ssa identifier")
+            self.position += 1
+            count = 1
+            if self.accept(":"):
+                start = self.position
+                number = self.integer_token(self.peek())
+                if number is None:
+                    self.fail("expected integer number of results")
+                if not 0 < number <= 1 << 16:
+                    self.fail("expected named operation to have at least 1 result", start)
+                count = number
+                self.position += 1
+            names.append((name, count))
+            if not self.accept(","):
+                break
+        if self.peek() != "=":
+            self.fail("expected '=' after SSA name")
+        self.position += 1
+        return names
+
+    def _bind_results(self, operation: Operation, names: list[tuple[str, int]], token: int) -> None:
+        results = operation.results
+        total = sum([count for _, count in names])
+        if not results:
+            self.fail("cannot name an operation with no results", token)
+        if total != len(results):
+            self.fail(
+                f"operation defines {len(results)} results but was provided {total} to bind", token
+            )
+        index = 0
+        for name, count in names:
+            self.define(name, results[index], token)
+            if count > 1:
+                for number in range(count):
+                    self.values[f"{name}#{number}"] = results[index + number]
+                    self.defined.append(f"{name}#{number}")
+            index += count
+
+    def _find_declaration(self, name: str) -> OperationDeclaration | None:
+        """The declaration a custom operation's name means; None for a quoted name."""
+        if name[:1] == '"':
+            return None
+        if not (name[:1].isalpha() or name[:1] == "_"):
+            self.fail("expected operation name in quotes")
+        found = self.lookup(name if "." in name else f"{self.dialects[-1]}.{name}")
+        if found is None and "." not in name:
+            found = self.lookup(f"builtin.{name}")
+        if found is None:
+            tried = "" if "." in name else f" (tried '{self.dialects[-1]}.{name}' as well)"
+            self.fail(f"custom op '{name}' is unknown{tried}")
+        if found.syntax == "":
+            self.fail(f"custom op '{name}' has no custom assembly form")
+        self.declarations[name] = found
+        return found
+
+    def assembly(self, declaration: OperationDeclaration) -> Assembly:
+        return assembly_of(declaration)
+
+    def append_before(self, operation: Operation) -> None:
+        """Put an operation in front of the one being read."""
+        self.block.append(operation)
+
+    def lookup(self, name: str) -> OperationDeclaration | None:
+        """The declaration of a full name, if the dialect version has it."""
+        found = REGISTRY.by_name.get(name)
+        if found is None or (found.testing and not self.testing):
+            return None
+        if found.since is not None and found.since > self.version and not found.testing:
+            return None
+        return found
+
+    def _parse_generic(self, name: str) -> Operation:
+        """generic-operation ::= string `(` values? `)` successors? properties? regions? attributes? `:` function-type"""
+        name_position = self.position
+        self.position += 1
+        full = self.string_value(name, name_position) if len(name) > 1 else ""
+        if not full:
+            self.fail("empty operation name is invalid", name_position)
+        declaration = self.lookup(full)
+        if declaration is None:
+            if not self.allow_unregistered and not (self.recover and "." in full and not full.startswith("cuda_tile.")):
+                dialect = full.partition(".")[0]
+                self.fail(
+                    f"unregistered operation '{full}' found in dialect ('{dialect}') that does not allow unknown "
+                    "operations" if full.startswith("cuda_tile.") else
+                    "operation being parsed with an unregistered dialect. If this is intended, please use "
+                    "-allow-unregistered-dialect with the MLIR opt tool used",
+                    name_position,
+                )
+            declaration = unregistered(full)
+        self.expect("(")
+        operands: list[int] = []
+        if not self.accept(")"):
+            operands = self.parse_value_tokens()
+            self.expect(")")
+        successors: list[Block] | None = None
+        if self.peek() == "[":
+            successors = self._parse_successors()
+        attributes: dict[str, Attribute] = {}
+        segments: tuple[int, ...] | None = None
+        if self.accept("<"):
+            attributes.update(self.parse_dictionary_entries())
+            self.expect(">")
+        regions: list[Region] = NO_REGIONS
+        if self.peek() == "(" and self.tokens[self.position + 1] == "{":
+            regions = self._parse_generic_regions(declaration)
+        if self.peek() == "{":
+            start = self.position
+            for key, value in self.parse_dictionary_entries().items():
+                if key in attributes:
+                    self.fail(f"found conflicting values for '{key}'", start)
+                attributes[key] = value
+        self.expect(":")
+        start = self.position
+        type = self.parse_function_type()
+        assert isinstance(type, FunctionType)
+        if len(type.inputs) != len(operands):
+            self.fail(f"expected {len(operands)} operand types but had {len(type.inputs)}", start)
+        values = [self.resolve(token, wanted) for token, wanted in zip(operands, type.inputs, strict=True)]
+        segments = self._take_segments(attributes, name_position)
+        kept = {k: v for k, v in attributes.items() if declaration.defaults.get(k) is not v}
+        return Operation(
+            declaration,
+            values,
+            list(type.results),
+            kept if kept else NO_ATTRIBUTES,
+            regions,
+            TextLocation(self.source, name_position),
+            segments,
+            successors,
+        )
+
+    def _take_segments(self, attributes: dict[str, Attribute], token: int) -> tuple[int, ...] | None:
+        """operandSegmentSizes is structure, not an attribute, once it is read."""
+        from tileir.ir.attributes import DenseArrayAttribute
+
+        sizes = attributes.pop("operandSegmentSizes", None)
+        if sizes is None:
+            return None
+        if not isinstance(sizes, DenseArrayAttribute) or any(size < 0 for size in sizes.values):
+            self.fail("invalid 'operandSegmentSizes' attribute", token)
+        return sizes.values
+
+    def _parse_successors(self) -> list[Block]:
+        """successors ::= `[` `^`name (`,` `^`name)* `]`"""
+        self.expect("[")
+        found: list[Block] = []
+        while True:
+            token = self.position
+            name = self.tokens[token]
+            if name[:1] != "^":
+                self.fail("expected block name")
+            self.position += 1
+            found.append(self.block_named(name, token))
+            if not self.accept(","):
+                break
+        self.expect("]")
+        return found
+
+    def _parse_generic_regions(self, declaration: OperationDeclaration) -> list[Region]:
+        """regions ::= `(` region (`,` region)* `)`"""
+        self.expect("(")
+        isolated = bool(declaration.traits & ISOLATED)
+        regions: list[Region] = []
+        while True:
+            regions.append(self.parse_region(None, isolated))
+            if not self.accept(","):
+                break
+        self.expect(")")
+        return regions
+
+    def parse_value_token(self) -> list[int]:
+        """value, as a list of its one token number"""
+        if self.tokens[self.position][:1] != "%":
+            self.fail("expected SSA operand")
+        self.position += 1
+        return [self.position - 1]
+
+    def parse_value_tokens(self) -> list[int]:
+        """values ::= value (`,` value)*, as token numbers"""
+        found: list[int] = []
+        while True:
+            if self.tokens[self.position][:1] != "%":
+                self.fail("expected SSA operand")
+            found.append(self.position)
+            self.position += 1
+            if self.tokens[self.position] != ",":
+                return found
+            self.position += 1
+
+    def ensure_terminator(self, region: Region, name: str, location: Location) -> None:
+        """Add the terminator the text may leave out (MLIR's implicit terminators)."""
+        if not region.blocks:
+            region.append(Block())
+        block = region.blocks[-1]
+        last = block.last
+        if last is None or not (last.declaration.is_terminator or last.declaration.unregistered):
+            declaration = REGISTRY.by_name[name]
+            block.append(Operation(declaration, [], [], NO_ATTRIBUTES, NO_REGIONS, location))
+
+    # --- failures ---
+
+    def diagnostic(self, message: str) -> Diagnostic:
+        return Diagnostic("error", message, self.location(self.position))
+
+    def remark(self, message: str, token: int) -> None:
+        """Tell that a spelling of the seeds was read as its public form."""
+        self.diagnostics.append(Diagnostic("remark", message, self.location(token)))
+
+    def note_failure(self, diagnostic: Diagnostic) -> None:
+        self.diagnostics.append(diagnostic)
+        if not self.recover:
+            raise StopParsing()
+
+    def recover_after(self, start: int) -> None:
+        """Go to where the next operation seems to begin.
+
+        Brackets the broken operation opened are closed again by skipping; what it would have defined is poisoned.
+        """
+        tokens = self.tokens
+        failed = self.position
+        index = start
+        while tokens[index][:1] == "%":
+            self.poisoned.add(tokens[index])
+            index += 1
+            if tokens[index] == ":":
+                index += 2
+            if tokens[index] != ",":
+                break
+            index += 1
+        depth = 0
+        for position in range(start, min(failed, len(tokens))):
+            token = tokens[position]
+            if token == "{":
+                depth += 1
+            elif token == "}":
+                depth -= 1
+        position = max(failed, start)
+        if position == start:
+            position += 1
+        while tokens[position] != "":
+            token = tokens[position]
+            if token == "{":
+                depth += 1
+            elif token == "}":
+                if depth <= 0:
+                    break
+                depth -= 1
+            elif depth <= 0 and self._begins_operation(position):
+                break
+            position += 1
+        self.position = position
+
+    def _begins_operation(self, position: int) -> bool:
+        tokens = self.tokens
+        token = tokens[position]
+        if token[:1] == "%":
+            following = tokens[position + 1]
+            return following == "=" or (following in (",", ":") and self._is_first_on_line(position))
+        if token[:1] == "^" or (token[:1] == "#" and tokens[position + 1] == "="):
+            return True
+        known = token[:1].isalpha() and (f"cuda_tile.{token}" in REGISTRY.by_name or token in REGISTRY.by_name)
+        return known and self._is_first_on_line(position)
+
+    def _is_first_on_line(self, position: int) -> bool:
+        offset = self.source.token_offset(position)
+        line_start = self.source.text.rfind("\n", 0, offset) + 1
+        return not self.source.text[line_start:offset].strip()
+
+
+class StopParsing(Exception):
+    """Raised after the first mistake when recovery is off."""
+
+

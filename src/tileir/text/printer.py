@@ -1,0 +1,243 @@
+"""Operations into text, byte for byte what NVIDIA's printers write (docs/printing.md)."""
+
+from __future__ import annotations
+
+from tileir.ir.attributes import Attribute, StringAttribute, entry_text, quote
+from tileir.ir.core import PRINTING, Block, Operation, Region, Value
+from tileir.ir.declaration import NEWEST, SEGMENTS, Version
+from tileir.ir.types import Type, type_list
+from tileir.text.aliases import Aliases
+from tileir.text.format import Assembly, assembly_of
+from tileir.text.names import Naming
+
+
+class Printer:
+    """Collects text in `out`.
+
+    `generic` prints the quoted form, `aliases` (with debug info) the locations, `elide` tells whether the
+    `cuda_tile.` prefix of operations is left out where the printer stands: inside a cuda_tile module.
+    """
+
+    __slots__ = ("aliases", "elide", "generic", "indent", "names", "naming", "out", "version")
+
+    def __init__(
+        self, generic: bool = False, seed_names: bool = False, version: Version = NEWEST, aliases: Aliases | None = None
+    ) -> None:
+        self.out: list[str] = []
+        self.generic: bool = generic
+        self.version: Version = version
+        self.naming: Naming = Naming(seed_names)
+        self.names: dict[Value, str] = self.naming.names
+        self.indent: str = ""
+        self.elide: bool = False
+        self.aliases: Aliases | None = aliases
+
+    # --- operations ---
+
+    def print_operation(self, operation: Operation) -> None:
+        """One operation on lines of its own, without the line end."""
+        out = self.out
+        declaration = operation.declaration
+        results = operation.results
+        if not results:
+            out.append(self.indent)
+        elif len(results) == 1:
+            out.append(f"{self.indent}{self.names[results[0]]} = ")
+        else:
+            out.append(f"{self.indent}{self._result_names(operation)} = ")
+        if self.generic or declaration.unregistered or not declaration.syntax:
+            self._print_generic(operation)
+        else:
+            assembly = declaration.assembly
+            if assembly is None:
+                assembly = assembly_of(declaration)
+            assert isinstance(assembly, Assembly)
+            if declaration.newer_mnemonic is None:
+                out.append(declaration.mnemonic if self.elide else declaration.name)
+            else:
+                out.append(("" if self.elide else "cuda_tile.") + declaration.spelled_name(self.version))
+            for directive in assembly.directives:
+                directive.print(self, operation)
+        if self.aliases is not None:
+            out.append(f" loc({self.aliases.use(operation.location)})")
+
+    def _result_names(self, operation: Operation) -> str:
+        names = [self.names[result] for result in operation.results]
+        if "#" in names[0]:
+            return f"{names[0].partition('#')[0]}:{len(names)}"
+        return ", ".join(names)
+
+    def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
+        """The operations of a block, one per line, leaving out an implied terminator."""
+        out = self.out
+        outer = self.indent
+        self.indent = outer + "  "
+        operation = block.first
+        while operation is not None:
+            if operation is not omit:
+                self.print_operation(operation)
+                out.append("\n")
+            operation = operation.next
+        self.indent = outer
+
+    def print_region(self, region: Region, implied: str | None = None) -> None:
+        """`{`, the single block of a region, `}`; an operand-less terminator named `implied` is left out."""
+        self.out.append("{\n")
+        if len(region.blocks) == 1:
+            block = region.blocks[0]
+            omit: Operation | None = None
+            last = block.last
+            if implied is not None and last is not None and last.name == implied and not last.operands:
+                omit = last if not last.attributes else None
+            self.print_block_body(block, omit)
+        elif region.blocks:
+            self._print_blocks(region)
+        self.out.append(self.indent + "}")
+
+    def _print_blocks(self, region: Region) -> None:
+        """Several blocks, with labels."""
+        for index, block in enumerate(region.blocks):
+            if index or block.arguments:
+                arguments = ", ".join([f"{self.names[a]}: {a.type.text}" for a in block.arguments])
+                label = f"^bb{index}" + (f"({arguments})" if arguments else "")
+                self.out.append(f"{self.indent}{label}:\n")
+            self.print_block_body(block)
+
+    # --- pieces ---
+
+    def value_list(self, values: list[Value]) -> str:
+        names = self.names
+        return ", ".join([names[value] for value in values])
+
+    def type_names(self, types: list[Type]) -> str:
+        return ", ".join([type.spelling for type in types])
+
+    def attribute_dictionary(self, operation: Operation, elided: frozenset[str]) -> None:
+        """` {name = value, ..}` of what the syntax does not show, sorted by name."""
+        attributes = operation.attributes
+        shown = [name for name in sorted(attributes) if name not in elided]
+        if shown:
+            self.out.append(" {" + ", ".join([self.entry(name, attributes[name]) for name in shown]) + "}")
+
+    def entry(self, name: str, value: Attribute) -> str:
+        return entry_text(name, value)
+
+    # --- generic form ---
+
+    def _print_generic(self, operation: Operation) -> None:
+        """`"name"(operands) <{properties}> (regions) {attributes} : (types) -> types`"""
+        out = self.out
+        declaration = operation.declaration
+        name = declaration.name[: -len(declaration.mnemonic)] + declaration.spelled_name(self.version)
+        out.append(f"{quote(declaration.name if declaration.unregistered else name)}({self.value_list(operation.operands)})")
+        if operation.successors:
+            out.append("[" + ", ".join([_block_label(block) for block in operation.successors]) + "]")
+        properties = self._properties(operation)
+        if properties:
+            out.append(f" <{{{', '.join(properties)}}}>")
+        if operation.regions:
+            out.append(" (")
+            for index, region in enumerate(operation.regions):
+                if index:
+                    out.append(", ")
+                self._print_generic_region(region)
+            out.append(")")
+        attributes = operation.attributes
+        discardable = [n for n in sorted(attributes) if n not in declaration.inherent]
+        if discardable:
+            out.append(" {" + ", ".join([entry_text(n, attributes[n]) for n in discardable]) + "}")
+        inputs = type_list(tuple([value.type for value in operation.operands]))
+        outputs = tuple([result.type for result in operation.results])
+        single = len(outputs) == 1
+        out.append(f" : ({inputs}) -> {outputs[0].text if single else f'({type_list(outputs)})'}")
+
+    def _properties(self, operation: Operation) -> list[str]:
+        """Inherent attributes, defaults spelled out, sorted by name."""
+        declaration = operation.declaration
+        values: dict[str, str] = {}
+        for declared in declaration.attributes:
+            value = operation.attributes.get(declared.name, declared.default)
+            if value is not None:
+                values[declared.name] = entry_text(declared.name, value)
+        if operation.segments is not None:
+            sizes = ", ".join([str(size) for size in operation.segments])
+            values["operandSegmentSizes"] = f"operandSegmentSizes = array<i32: {sizes}>"
+        elif declaration.traits & SEGMENTS:
+            sizes = ", ".join([str(size) for size in declaration.segment_lengths(operation)])
+            values["operandSegmentSizes"] = f"operandSegmentSizes = array<i32: {sizes}>"
+        return [values[name] for name in sorted(values)]
+
+    def _print_generic_region(self, region: Region) -> None:
+        self.out.append("{\n")
+        for index, block in enumerate(region.blocks):
+            if index or block.arguments:
+                arguments = ", ".join([f"{self.names[a]}: {a.type.text}" for a in block.arguments])
+                label = f"^bb{index}" + (f"({arguments})" if arguments else "")
+                self.out.append(f"{self.indent}{label}:\n")
+            self.print_block_body(block)
+        self.out.append(self.indent + "}")
+
+
+def _block_label(block: Block) -> str:
+    region = block.parent
+    return f"^bb{region.blocks.index(block)}" if region is not None else "^bb?"
+
+
+def print_operation(
+    operation: Operation,
+    *,
+    generic: bool = False,
+    debug_info: bool = False,
+    names: str = "public",
+    version: Version = NEWEST,
+) -> str:
+    """The text of an operation and all it contains; `names="seed"` takes seed 003's constant names."""
+    aliases = Aliases(operation) if debug_info else None
+    printer = Printer(generic, names == "seed", version, aliases)
+    _name_outside(operation, printer)
+    printer.naming.name_regions(operation)
+    printer.print_operation(operation)
+    if aliases is not None:
+        printer.out.append("\n" + aliases.definitions().rstrip("\n"))
+    return "".join(printer.out)
+
+
+def _name_outside(operation: Operation, printer: Printer) -> None:
+    """Names for what a lone operation refers to: its operands and results."""
+    values: list[Value] = [*operation.operands, *operation.results]
+    for index, value in enumerate(values):
+        if value not in printer.names:
+            printer.names[value] = f"%{index}"
+    inside = set(operation.walk())
+    for inner in inside:
+        for value in inner.operands:
+            owner = value.defining_operation
+            if value not in printer.names and (owner is None or owner not in inside):
+                printer.names[value] = f"%outer{len(printer.names)}"
+
+
+def print_disassembly(module: Operation, debug_info: bool = False, version: Version = NEWEST) -> str:
+    """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end."""
+    aliases = Aliases(module, contents_only=True) if debug_info else None
+    printer = Printer(False, False, version, aliases)
+    printer.naming.name_regions(module)
+    printer.elide = True
+    producer = module.attributes.get("producer")
+    if isinstance(producer, StringAttribute):
+        printer.out.append(f"// Producer: {producer.value}\n")
+    for region in module.regions:
+        for block in region.blocks:
+            for operation in block:
+                printer.print_operation(operation)
+                printer.out.append("\n")
+    if aliases is not None:
+        printer.out.append(aliases.definitions())
+    return "".join(printer.out)
+
+
+def _print_for_core(operation: Operation, generic: bool, debug_info: bool, names: str) -> str:
+    return print_operation(operation, generic=generic, debug_info=debug_info, names=names)
+
+
+PRINTING.print_operation = _print_for_core
+

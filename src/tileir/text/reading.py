@@ -1,0 +1,77 @@
+"""A whole text into a module."""
+
+from __future__ import annotations
+
+from tileir.ir.attributes import string_attribute
+from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
+from tileir.ir.declaration import NEWEST, REGISTRY, Version
+from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
+from tileir.ir.location import file_location
+from tileir.text.parser import Parser, StopParsing
+
+_PRODUCER = "// Producer: "
+
+
+class ReadText:
+    """What came of a text: the module if it could be read, and everything there is to say about it."""
+
+    __slots__ = ("diagnostics", "module")
+
+    def __init__(self, module: Operation | None, diagnostics: list[Diagnostic]) -> None:
+        self.module: Operation | None = module
+        self.diagnostics: list[Diagnostic] = diagnostics
+
+
+def read_text(
+    text: str,
+    name: str = "-",
+    *,
+    version: Version = NEWEST,
+    allow_unregistered: bool = False,
+    first_line: int = 1,
+    recover: bool = True,
+    testing: bool = False,
+    seed_spellings: bool = True,
+    implicit_module: bool = False,
+) -> ReadText:
+    """Read a text; `implicit_module` always puts a builtin.module around it, as MLIR's tools do.
+
+    Otherwise a text that is one module is that module, and bare entries and globals (what NVIDIA's disassembler
+    prints) are put into a `cuda_tile.module @kernels`.
+    """
+    parser = Parser(text, name, version, allow_unregistered, first_line, recover, testing, seed_spellings)
+    block = Block()
+    try:
+        parser.parse_top_level(block)
+    except StopParsing:
+        return ReadText(None, parser.diagnostics)
+    if has_errors(parser.diagnostics):
+        return ReadText(None, parser.diagnostics)
+    return ReadText(_wrap(block, text, name, implicit_module), parser.diagnostics)
+
+
+def _wrap(block: Block, text: str, name: str, implicit_module: bool) -> Operation:
+    first = block.first
+    if first is not None and first.next is None:
+        if first.name == "builtin.module" or (first.name == "cuda_tile.module" and not implicit_module):
+            first.detach()
+            return first
+    location = file_location(name, 1, 1)
+    bare = all(operation.name in ("cuda_tile.entry", "cuda_tile.global") for operation in block)
+    if bare and not implicit_module:
+        attributes = {"sym_name": string_attribute("kernels")}
+        if text.startswith(_PRODUCER):
+            line = text[len(_PRODUCER) : text.find("\n")] if "\n" in text else text[len(_PRODUCER) :]
+            attributes["producer"] = string_attribute(line)
+        return Operation(
+            REGISTRY.by_name["cuda_tile.module"], [], [], dict(attributes), [Region([block])], location
+        )
+    return Operation(REGISTRY.by_name["builtin.module"], [], [], NO_ATTRIBUTES, [Region([block])], location)
+
+
+def parse_text(text: str, name: str = "-", version: Version = NEWEST) -> Operation:
+    """The module a text describes; every mistake in it is in the `ParseError`."""
+    found = read_text(text, name, version=version)
+    if found.module is None:
+        raise ParseError([d for d in found.diagnostics if d.severity == "error"])
+    return found.module

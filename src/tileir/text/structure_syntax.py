@@ -1,0 +1,292 @@
+"""The syntax of modules, functions, globals and constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tileir.dialect.constraints import NUMBER
+from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import (
+    UNIT,
+    Attribute,
+    DenseAttribute,
+    StringAttribute,
+    TypeAttribute,
+    array_attribute,
+    dictionary_attribute,
+    integer_attribute,
+    string_attribute,
+    symbol_text,
+    type_attribute,
+)
+from tileir.ir.core import Operation, Region
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.location import Location, TextLocation
+from tileir.ir.types import I64, FunctionType, Type, function_type
+from tileir.text.dense import DenseReader
+from tileir.text.directive import Custom, fail_custom
+from tileir.text.state import ParseState
+
+if TYPE_CHECKING:
+    from tileir.text.parser import Parser
+    from tileir.text.printer import Printer
+
+
+def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, TileType]:
+    """dense ::= `<` element `:` literal `>` `:` type, or the seed's `dense` `<` literal `>` `:` type"""
+    seed = parser.seed_spellings and parser.peek() == "dense"
+    if seed:
+        parser.position += 1
+    parser.expect("<")
+    element: Type | None = None
+    if not seed:
+        start = parser.position
+        element = parser.parse_type()
+        if not _is_literal_element(element):
+            names = NUMBER.wording(parser.version)[len("tile of ") :]
+            fail_custom(parser, state, f"expect element type to be one of {names}, but got {element.text}", start)
+        parser.expect(":")
+    reader = DenseReader(parser)
+    reader.read()
+    if element is not None and not reader.is_scalar and not reader.elements and reader.raw is None:
+        parser.fail("dense attribute cannot be empty", reader.start)
+    if element is not None:
+        reader.check_elements(element)
+    parser.expect(">")
+    parser.expect(":")
+    start = parser.position
+    type = parser.parse_type()
+    if not isinstance(type, TileType) or not NUMBER.accepts(type):
+        fail_custom(
+            parser, state, f"result #0 must be {NUMBER.wording(parser.version)}, but got '{type.text}'", start
+        )
+    assert isinstance(type, TileType)
+    if element is not None and element is not type.element:
+        fail_custom(
+            parser,
+            state,
+            f"mismatch between the element type: {element.text} and the tile element type {type.element.text}",
+            start,
+        )
+    return parser.dense_of(reader, type), type
+
+
+def _is_literal_element(element: Type) -> bool:
+    return NUMBER.accepts(TileType("", (), element))
+
+
+class DenseConstant(Custom):
+    """`<f32: 1.0> : tile<4xf32>` of a constant."""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        value, type = parse_dense(parser, state)
+        state.set_attribute("value", value)
+        self.set_types(state, "result", [type])
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.out.append(f"{self.lead}{dense_text(operation.attributes['value'])}")
+
+
+def dense_text(value: Attribute) -> str:
+    if not isinstance(value, DenseAttribute):
+        return value.text
+    return f"<{value.element_type.spelling}: {value.literal}> : {value.type.spelling}"
+
+
+class Global(Custom):
+    """global ::= visibility? `constant`? symbol (`alignment` `=` integer)? attr-dict dense"""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.peek() in SYMBOL_VISIBILITY.cases:
+            state.set_attribute("symbol_visibility", SYMBOL_VISIBILITY[parser.parse_keyword()])
+        if parser.accept("constant"):
+            state.set_attribute("constant", UNIT)
+        state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
+        if parser.accept("alignment"):
+            parser.expect("=")
+            start = parser.position
+            value = parser.checked_integer(I64, parser.parse_integer(), start)
+            state.set_attribute("alignment", integer_attribute(I64, value))
+        if parser.peek() == "{":
+            for name, attribute in parser.parse_dictionary_entries().items():
+                state.set_attribute(name, attribute)
+        dense, _ = parse_dense(parser, state)
+        state.set_attribute("value", dense)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        attributes = operation.attributes
+        out = printer.out
+        # The visibility directive prints a blank of its own (docs/printing.md section 1).
+        private = operation.attribute("symbol_visibility") is SYMBOL_VISIBILITY["private"]
+        out.append(" private " if private else " ")
+        if "constant" in attributes:
+            out.append(" constant")
+        name = operation.symbol_name
+        out.append(f" {symbol_text(name if name is not None else '')}")
+        if "alignment" in attributes:
+            out.append(f" alignment = {attributes['alignment'].bare_text}")
+        printer.attribute_dictionary(operation, _inherent(self.declaration))
+        out.append(f" {dense_text(attributes['value'])}")
+
+
+def _inherent(declaration: OperationDeclaration) -> frozenset[str]:
+    return frozenset(declaration.inherent)
+
+
+class Module(Custom):
+    """module ::= symbol (`attributes` dictionary)? region"""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if not (parser.seed_spellings and parser.peek() in ("{", "attributes")):
+            state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
+        else:
+            state.set_attribute("sym_name", string_attribute("kernels"))
+        parse_attributes_with_keyword(parser, state)
+        parser.dialects.append("cuda_tile")
+        outer = parser.declarations
+        parser.declarations = {}
+        region = parser.parse_region([], isolated=True)
+        parser.declarations = outer
+        parser.dialects.pop()
+        state.add_region(region)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        name = operation.symbol_name
+        if name is not None:
+            printer.out.append(f" {symbol_text(name)}")
+        print_attributes_with_keyword(printer, operation, frozenset(["sym_name"]))
+        elided = printer.elide
+        printer.elide = True
+        printer.out.append(" ")
+        printer.print_region(operation.regions[0])
+        printer.elide = elided
+
+
+class ModuleWrapper(Custom):
+    """builtin.module ::= symbol? (`attributes` dictionary)? region"""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        if parser.peek()[:1] == "@":
+            state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
+        parse_attributes_with_keyword(parser, state)
+        state.add_region(parser.parse_region([], isolated=True))
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        name = operation.symbol_name
+        if name is not None:
+            printer.out.append(f" {symbol_text(name)}")
+        print_attributes_with_keyword(printer, operation, frozenset(["sym_name"]))
+        elided = printer.elide
+        printer.elide = False
+        printer.out.append(" ")
+        printer.print_region(operation.regions[0])
+        printer.elide = elided
+
+
+def parse_attributes_with_keyword(parser: Parser, state: ParseState) -> None:
+    """(`attributes` dictionary)?"""
+    if parser.accept("attributes"):
+        for name, value in parser.parse_dictionary_entries().items():
+            state.set_attribute(name, value)
+
+
+def print_attributes_with_keyword(printer: Printer, operation: Operation, elided: frozenset[str]) -> None:
+    mark = len(printer.out)
+    printer.attribute_dictionary(operation, elided)
+    if len(printer.out) > mark:
+        printer.out.insert(mark, " attributes")
+
+
+class Function(Custom):
+    """function ::= symbol `(` arguments `)` (`->` types)? hints? (`attributes` dictionary)? region"""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
+        arguments, attributes = self._parse_arguments(parser)
+        results: list[Type] = []
+        if parser.accept("->"):
+            if parser.peek() == "(":
+                results = parser.parse_type_list_in_parentheses()
+            else:
+                results = [parser.parse_type()]
+        inputs = tuple([type for _, _, type, _ in arguments])
+        state.set_attribute("function_type", type_attribute(function_type(inputs, tuple(results))))
+        if attributes is not None:
+            state.set_attribute("arg_attrs", attributes)
+        if "optimization_hints" in self.declaration.inherent and parser.accept("optimization_hints"):
+            parser.expect("=")
+            state.set_attribute("optimization_hints", parser.parse_hints())
+        parse_attributes_with_keyword(parser, state)
+        region = parser.parse_region(arguments, isolated=True)
+        implied = self.declaration.regions[0].implicit_terminator
+        if implied is not None:
+            parser.ensure_terminator(region, implied, TextLocation(state.source, state.name_token))
+        state.add_region(region)
+
+    def _parse_arguments(
+        self, parser: Parser
+    ) -> tuple[list[tuple[str, int, Type, Location]], Attribute | None]:
+        """`(` (value `:` type dictionary? location?) (`,` ...)* `)`"""
+        found: list[tuple[str, int, Type, Location]] = []
+        dictionaries: list[Attribute] = []
+        some = False
+        parser.expect("(")
+        if parser.accept(")"):
+            return found, None
+        while True:
+            name, token, type, location = parser.parse_arguments(1)[0]
+            entries: dict[str, Attribute] = {}
+            if parser.peek() == "{":
+                entries = parser.parse_dictionary_entries()
+                some = some or bool(entries)
+            dictionaries.append(dictionary_attribute(entries))
+            if parser.peek() == "loc":
+                location = parser.parse_trailing_location()
+            found.append((name, token, type, location))
+            if not parser.accept(","):
+                break
+        parser.expect(")")
+        return found, array_attribute(tuple(dictionaries)) if some else None
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        out = printer.out
+        name = operation.attributes.get("sym_name")
+        region = operation.regions[0]
+        out.append(f" {symbol_text(name.value if isinstance(name, StringAttribute) else '')}(")
+        if region.blocks:
+            out.append(", ".join([f"{printer.names[a]}: {a.type.spelling}" for a in region.blocks[0].arguments]))
+        out.append(")")
+        type = operation.attributes.get("function_type")
+        if isinstance(type, TypeAttribute) and isinstance(type.type, FunctionType) and type.type.results:
+            results = printer.type_names(list(type.type.results))
+            out.append(f" -> {results}" if len(type.type.results) == 1 else f" -> ({results})")
+        hints = operation.attributes.get("optimization_hints")
+        if hints is not None and hints.bare_text != "<>":
+            out.append(f" optimization_hints={hints.bare_text}")
+        print_attributes_with_keyword(
+            printer, operation, frozenset(["sym_name", "function_type", "optimization_hints"])
+        )
+        out.append(" ")
+        self._print_body(printer, region)
+
+    def _print_body(self, printer: Printer, region: Region) -> None:
+        """The first block's arguments are already printed, so it needs no label."""
+        printer.out.append("{\n")
+        for index, block in enumerate(region.blocks):
+            if index:
+                arguments = ", ".join([f"{printer.names[a]}: {a.type.text}" for a in block.arguments])
+                label = f"^bb{index}" + (f"({arguments})" if arguments else "")
+                printer.out.append(f"{printer.indent}{label}:\n")
+            printer.print_block_body(block)
+        printer.out.append(printer.indent + "}")
