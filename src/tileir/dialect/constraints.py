@@ -172,13 +172,11 @@ def named_types(operation: Operation, name: str) -> list[Type]:
     for declared in declaration.operands:
         if declared.name == name:
             return [value.type for value in operation.operand_group(name)]
-    index = 0
-    for declared in declaration.results:
+    for index, declared in enumerate(declaration.results):
         if declared.name == name:
             if declared.count == ONE:
                 return [operation.results[index].type]
             return [value.type for value in operation.results[index:]]
-        index += 1
     raise KeyError(name)
 
 

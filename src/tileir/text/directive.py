@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.attributes import (
@@ -54,7 +54,7 @@ class Directive:
         raise TypeError(type(self).__name__)
 
 
-def fail_custom(parser: Parser, state: ParseState, message: str, token: int = -1) -> None:
+def fail_custom(parser: Parser, state: ParseState, message: str, token: int = -1) -> NoReturn:
     """Refuse the text with the operation's name in front, as MLIR does for messages of an operation's own parser."""
     parser.fail(f"custom op '{state.declaration.name}' {message}", token)
 
@@ -311,7 +311,6 @@ def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> E
             f"expected string or keyword containing one of the following enum values for attribute '{name}' "
             f"[{choices}]",
         )
-    assert found is not None
     parser.position += 1
     return found
 
@@ -478,7 +477,6 @@ class Keyword(Directive):
             choices = ", ".join([f"'{k}'" for k in (words if len(words) > 2 else sorted(words))])
             name = "signedness" if self.kind.name == "signedness" else f"'{self.name}'"
             fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}")
-        assert found is not None
         parser.position += 1
         state.set_attribute(self.name, found)
 

@@ -287,7 +287,7 @@ class _Compiler:
 
     def _type(self, name: str) -> Directive:
         declaration = self.declaration
-        self.slots[name] = len(self.slots)
+        self.slots.setdefault(name, len(self.slots))
         for index, declared in enumerate(declaration.operands):
             if declared.name == name:
                 grouped = not declaration.plain_operands

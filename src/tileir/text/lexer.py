@@ -18,7 +18,9 @@ TOKEN: Final = re.compile(
     r"\s*(?://[^\n]*\s*)*("
     r"%[\w$.\-]+(?:#\d+)?"
     r"|->|::|[(){}\[\],:=<>?*+|/\-]"
-    r"|!?(?:cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view)[ \t]*" + _NESTED + r"|[A-Za-z_][\w$.]*"
+    r"|!?(?:cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view)[ \t]*"
+    + _NESTED
+    + r"|[A-Za-z_][\w$.]*"
     r"|0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][+\-]?\d+)?)?"
     r'|"(?:[^"\\\n]|\\.)*"'
     r'|@[A-Za-z_$][\w$.\-]*|@"(?:[^"\\\n]|\\.)*"'

@@ -8,7 +8,9 @@ not add noise.
 
 from __future__ import annotations
 
-from tileir.ir.attributes import Attribute
+from typing import NoReturn
+
+from tileir.ir.attributes import Attribute, DenseArrayAttribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
 from tileir.ir.declaration import ISOLATED, NEWEST, REGISTRY, OperationDeclaration, Version, unregistered
 from tileir.ir.diagnostics import Diagnostic, note
@@ -239,13 +241,13 @@ class Parser(LocationCursor):
         self.values[name] = value
         self.defined.append(name)
 
-    def fail_redefined(self, name: str, known: Value, token: int) -> None:
+    def fail_redefined(self, name: str, known: Value, token: int) -> NoReturn:
         operation = known.defining_operation
         notes = [note("previously defined here", operation.location)] if operation is not None else []
         message = f"redefinition of SSA value '{name.split('#')[0]}'"
         raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
 
-    def fail_type(self, name: str, wanted: Type, found: Type, token: int, prior: Location | None) -> None:
+    def fail_type(self, name: str, wanted: Type, found: Type, token: int, prior: Location | None) -> NoReturn:
         message = f"use of value '{name}' expects different type than prior uses: '{wanted.text}' vs '{found.text}'"
         notes = [note("prior use here", prior)] if prior is not None else []
         raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
@@ -262,7 +264,7 @@ class Parser(LocationCursor):
             self._fail_use(name, value, token, type)
         return value
 
-    def _fail_use(self, name: str, value: Value, token: int, type: Type) -> None:
+    def _fail_use(self, name: str, value: Value, token: int, type: Type) -> NoReturn:
         operation = value.defining_operation
         prior = operation.location if operation is not None else None
         if prior is None and isinstance(value, ForwardReference):
@@ -428,7 +430,7 @@ class Parser(LocationCursor):
         return found
 
     def _parse_generic(self, name: str) -> Operation:
-        """generic-operation ::= string `(` values? `)` successors? properties? regions? attributes? `:` function-type"""
+        """generic ::= string `(` values? `)` successors? properties? regions? attributes? `:` function-type"""
         name_position = self.position
         self.position += 1
         full = self.string_value(name, name_position) if len(name) > 1 else ""
@@ -490,8 +492,6 @@ class Parser(LocationCursor):
 
     def _take_segments(self, attributes: dict[str, Attribute], token: int) -> tuple[int, ...] | None:
         """operandSegmentSizes is structure, not an attribute, once it is read."""
-        from tileir.ir.attributes import DenseArrayAttribute
-
         sizes = attributes.pop("operandSegmentSizes", None)
         if sizes is None:
             return None

@@ -129,7 +129,9 @@ class Printer:
         out = self.out
         declaration = operation.declaration
         name = declaration.name[: -len(declaration.mnemonic)] + declaration.spelled_name(self.version)
-        out.append(f"{quote(declaration.name if declaration.unregistered else name)}({self.value_list(operation.operands)})")
+        if declaration.unregistered:
+            name = declaration.name
+        out.append(f"{quote(name)}({self.value_list(operation.operands)})")
         if operation.successors:
             out.append("[" + ", ".join([_block_label(block) for block in operation.successors]) + "]")
         properties = self._properties(operation)

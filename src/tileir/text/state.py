@@ -21,7 +21,17 @@ class ParseState:
     slot of the assembly (a slot is what one `type($x)` reads, shared by all names of the same type).
     """
 
-    __slots__ = ("assembly", "attributes", "declaration", "first_operand", "name_token", "operands", "regions", "source", "types")
+    __slots__ = (
+        "assembly",
+        "attributes",
+        "declaration",
+        "first_operand",
+        "name_token",
+        "operands",
+        "regions",
+        "source",
+        "types",
+    )
 
     def __init__(
         self, declaration: OperationDeclaration, assembly: Assembly, name_token: int, source: SourceText

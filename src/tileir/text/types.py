@@ -101,11 +101,11 @@ class TypeCursor(Cursor):
                 self.position += 1
                 return alias
             return self._parse_opaque_type()
-        found = builtin_type(token) if token else None
-        if found is not None:
+        builtin = builtin_type(token) if token else None
+        if builtin is not None:
             self.position += 1
-            self.known_types[token] = found
-            return found
+            self.known_types[token] = builtin
+            return builtin
         if token in ("tensor", "vector", "memref", "complex", "tuple") and self.tokens[self.position + 1] == "<":
             return self._parse_opaque_type()
         self.fail("expected non-function type" if token[:1] in "%@#^" else "expected type")

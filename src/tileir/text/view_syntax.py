@@ -333,7 +333,6 @@ class ViewAccess(Custom):
                 f'invalid {name} attribute specification. Got "{keyword}" but expect one of: {choices}',
                 token,
             )
-        assert found is not None
         return found
 
     def _parse_mode(self, parser: Parser, state: ParseState) -> None:
@@ -344,7 +343,6 @@ class ViewAccess(Custom):
         if found is None:
             choices = ", ".join([k for k in ATOMIC_MODE.values if k != "xchg"])
             fail_custom(parser, state, f"unknown atomic RMW mode: '{keyword}'; expected one of: {choices}", comma)
-        assert found is not None
         state.set_attribute("mode", found)
         parser.expect(",")
         self.set_operands(state, "value", parser.parse_value_token())
