@@ -240,9 +240,10 @@ class DenseAttribute(Attribute):
     element whatever the shape, so equal contents are one attribute however they were written.
     """
 
-    __slots__ = ("data", "element_type", "shape", "type")
+    __slots__ = ("_literal", "data", "element_type", "shape", "type")
 
     def __init__(self, type: Type, shape: tuple[int, ...], element_type: Type, data: bytes) -> None:
+        self._literal: str | None = None
         self.type: Type = type
         self.shape: tuple[int, ...] = shape
         self.element_type: Type = element_type
@@ -274,6 +275,14 @@ class DenseAttribute(Attribute):
     @property
     def literal(self) -> str:
         """What stands between `<f32: ` and `>` (docs/printing.md section 6)."""
+        found = self._literal
+        if found is None:
+            found = self._spell()
+            if len(found) < 64:
+                self._literal = found
+        return found
+
+    def _spell(self) -> str:
         if self.is_splat:
             return element_literal(self.element_type, self.bits(0))
         if self.count > 100:

@@ -24,56 +24,57 @@ _MANY_USERS: Final = 24
 class Value:
     """Something an operation can take: the result of an operation or the argument of a block."""
 
-    __slots__ = ("_many", "_users", "type")
+    __slots__ = ("_users", "type")
 
     def __init__(self, type: Type) -> None:
         self.type: Type = type
-        self._users: list[Operation] | None = None
-        self._many: dict[Operation, int] | None = None
+        # One entry per use in a list; once there are many, the number of uses per operation.
+        self._users: list[Operation] | dict[Operation, int] | None = None
 
     def add_user(self, user: Operation) -> None:
         """Note one use by `user`; an operation that takes the value twice is noted twice."""
-        if self._many is not None:
-            self._many[user] = self._many.get(user, 0) + 1
-        elif self._users is None:
+        users = self._users
+        if users is None:
             self._users = [user]
-        elif len(self._users) < _MANY_USERS:
-            self._users.append(user)
+        elif isinstance(users, dict):
+            users[user] = users.get(user, 0) + 1
+        elif len(users) < _MANY_USERS:
+            users.append(user)
         else:
             many: dict[Operation, int] = {}
-            for known in self._users:
+            for known in users:
                 many[known] = many.get(known, 0) + 1
             many[user] = many.get(user, 0) + 1
-            self._many = many
-            self._users = None
+            self._users = many
 
     def drop_user(self, user: Operation) -> None:
         """Take one use by `user` back."""
-        if self._many is not None:
-            count = self._many[user]
+        users = self._users
+        if isinstance(users, dict):
+            count = users[user]
             if count == 1:
-                del self._many[user]
+                del users[user]
             else:
-                self._many[user] = count - 1
-        elif self._users is not None:
-            self._users.remove(user)
+                users[user] = count - 1
+        elif users is not None:
+            users.remove(user)
 
     @property
     def has_uses(self) -> bool:
-        return bool(self._users) or bool(self._many)
+        return bool(self._users)
 
     @property
     def use_count(self) -> int:
-        if self._many is not None:
-            return sum(self._many.values())
-        return len(self._users) if self._users is not None else 0
+        users = self._users
+        if isinstance(users, dict):
+            return sum(users.values())
+        return len(users) if users is not None else 0
 
     @property
     def users(self) -> list[Operation]:
         """The operations that take this value, each once, in the order the uses were made."""
-        if self._many is not None:
-            return list(self._many)
-        return list(dict.fromkeys(self._users)) if self._users is not None else []
+        users = self._users
+        return list(dict.fromkeys(users)) if users is not None else []
 
     def replace_all_uses_with(self, other: Value) -> None:
         """Let every user take `other` instead."""
@@ -86,7 +87,6 @@ class Value:
                     operands[index] = other
                     other.add_user(user)
         self._users = None
-        self._many = None
 
     @property
     def defining_operation(self) -> Operation | None:
@@ -104,7 +104,6 @@ class OperationResult(Value):
     def __init__(self, type: Type, operation: Operation, index: int) -> None:
         self.type = type
         self._users = None
-        self._many = None
         self.operation: Operation = operation
         self.index: int = index
 
@@ -187,9 +186,10 @@ class Operation:
         self.operands: list[Value] = operands
         for value in operands:
             value.add_user(self)
-        self.results: list[OperationResult] = [
-            OperationResult(type, self, index) for index, type in enumerate(result_types)
-        ]
+        if len(result_types) == 1:
+            self.results: list[OperationResult] = [OperationResult(result_types[0], self, 0)]
+        else:
+            self.results = [OperationResult(type, self, index) for index, type in enumerate(result_types)]
         self.attributes: dict[str, Attribute] = attributes
         self.regions: list[Region] = regions
         for region in regions:
@@ -221,6 +221,8 @@ class Operation:
 
     def operand_group(self, name: str) -> list[Value]:
         """The operands declared under a name: one, none or several."""
+        if len(self.declaration.operands) == 1:
+            return self.operands
         start, end = self.declaration.operand_range(self, name)
         return self.operands[start:end]
 

@@ -192,6 +192,7 @@ class OperationDeclaration:
         "example",
         "fixed_types",
         "inherent",
+        "is_numbered",
         "is_terminator",
         "legalization",
         "mnemonic",
@@ -270,6 +271,8 @@ class OperationDeclaration:
         self.verify: Verifier | None = verify
         self.verify_regions: Verifier | None = verify_regions
         self.name_hints: tuple[str, ...] = name_hints
+        # Whether the printer numbers the results: no hint is declared and none is computed from the operation.
+        self.is_numbered: bool = not name_hints and name not in ("constant", "assume")
         self.aliases: tuple[str, ...] = aliases
         self.legalization: str = legalization
         self.testing: bool = testing

@@ -147,6 +147,35 @@ class SingleOperand(Directive):
         return True
 
 
+class OperandRow(Directive):
+    """`$a ',' $b ...`: single operands with commas between, in one step."""
+
+    __slots__ = ("indices",)
+
+    def __init__(self, indices: list[int]) -> None:
+        super().__init__()
+        self.indices: list[int] = indices
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        position = parser.position
+        tokens = parser.tokens
+        operands = state.operands
+        for index in self.indices:
+            if index:
+                if tokens[position] != ",":
+                    parser.fail("expected ','", position)
+                position += 1
+            if tokens[position][:1] != "%":
+                parser.fail("expected SSA operand", position)
+            operands[index] = [position]
+            position += 1
+        parser.position = position
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        names = printer.names
+        printer.out.append(" " + ", ".join([names[value] for value in operation.operands]))
+
+
 class OperandGroup(Directive):
     """An operand that may be absent or be several values, or stands beside one that may."""
 
@@ -365,6 +394,39 @@ class AttributeDictionary(Directive):
     def print(self, printer: Printer, operation: Operation) -> None:
         if operation.attributes:
             printer.attribute_dictionary(operation, self.elided)
+
+
+class TrailingType(Directive):
+    """`attr-dict ':' type($x)` in one step, for a single operand or result."""
+
+    __slots__ = ("dictionary", "type")
+
+    def __init__(self, dictionary: AttributeDictionary, type: TypeOf) -> None:
+        super().__init__()
+        self.dictionary: AttributeDictionary = dictionary
+        self.type: TypeOf = type
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        tokens = parser.tokens
+        if tokens[parser.position] == "{":
+            self.dictionary.parse(parser, state)
+        position = parser.position
+        if tokens[position] != ":":
+            parser.fail("expected ':'")
+        found = parser.known_types.get(tokens[position + 1])
+        if found is None:
+            parser.position = position + 1
+            found = parser.parse_type()
+        else:
+            parser.position = position + 2
+        state.types[self.type.slot] = [found]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        if operation.attributes:
+            printer.attribute_dictionary(operation, self.dictionary.elided)
+        type = self.type
+        value: Value = operation.results[type.index] if type.is_result else operation.operands[type.index]
+        printer.out.append(" : " + value.type.spelling)
 
 
 class Flag(Directive):

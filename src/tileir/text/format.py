@@ -39,8 +39,10 @@ from tileir.text.directive import (
     Keyword,
     Literal,
     OperandGroup,
+    OperandRow,
     Rounding,
     SingleOperand,
+    TrailingType,
     TypeOf,
     enum_kind_of,
 )
@@ -93,6 +95,7 @@ class Assembly:
         "result_slots",
         "segmented",
         "slot_count",
+        "uniform",
     )
 
     def __init__(self, declaration: OperationDeclaration) -> None:
@@ -106,10 +109,34 @@ class Assembly:
         self.result_fixed: list[Type | None] = [declaration.fixed_types.get(r.name) for r in declaration.results]
         self.result_counts: list[int] = [r.count for r in declaration.results]
         self.segmented: bool = bool(declaration.traits & SEGMENTS)
+        # Single operands and one single result, all of the one type the text shows: the common case.
+        self.uniform: bool = (
+            declaration.plain_operands
+            and self.slot_count == 1
+            and not any(self.operand_slots)
+            and self.result_slots == [0]
+            and self.result_counts == [ONE]
+        )
 
     def build(self, parser: Parser, state: ParseState) -> Operation:
         """Look the operands up and make the operation."""
         operands: list[Value] = []
+        if self.uniform and state.first_operand is None:
+            shown = state.types[0]
+            if shown is not None:
+                type = shown[0]
+                for tokens in state.operands:
+                    if tokens is not None:
+                        operands.append(parser.resolve(tokens[0], type))
+                attributes = state.attributes
+                return Operation(
+                    state.declaration,
+                    operands,
+                    shown,
+                    NO_ATTRIBUTES if attributes is None else attributes,
+                    NO_REGIONS,
+                    TextLocation(state.source, state.name_token),
+                )
         for index in range(self.operand_count):
             tokens = state.operands[index]
             if tokens is None:
@@ -239,7 +266,28 @@ class _Compiler:
         shown = frozenset(self.shown)
         for dictionary in dictionaries:
             dictionary.elided = shown
-        return stack[0]
+        return self._fused(stack[0])
+
+    def _fused(self, pieces: list[Directive]) -> list[Directive]:
+        """Join the two sequences that most operations have; the text is the same, with fewer steps."""
+        fused: list[Directive] = []
+        count = len(self.declaration.operands)
+        row: list[Directive] = []
+        for index in range(count):
+            row.extend([SingleOperand(index)] if index == 0 else [Literal(","), SingleOperand(index)])
+        if count > 1 and self.declaration.plain_operands and _same_pieces(pieces[: len(row)], row):
+            fused.append(OperandRow(list(range(count))))
+            pieces = pieces[len(row) :]
+        while pieces:
+            head = pieces[0]
+            if len(pieces) == 3 and isinstance(head, AttributeDictionary) and _is_colon(pieces[1]):
+                type = pieces[2]
+                if isinstance(type, TypeOf) and type.index >= 0:
+                    fused.append(TrailingType(head, type))
+                    break
+            fused.append(head)
+            pieces = pieces[1:]
+        return fused
 
     def _element(self, element: re.Match[str]) -> Directive:
         literal, variable, called, arguments, word = element.group(1, 2, 3, 4, 5)
@@ -322,6 +370,22 @@ class _Compiler:
         directive = CUSTOM[word](self.declaration, arguments)
         directive.bind(self.slots)
         return self._placed(directive)
+
+
+def _is_colon(piece: Directive) -> bool:
+    return isinstance(piece, Literal) and piece.text == ":"
+
+
+def _same_pieces(found: list[Directive], wanted: list[Directive]) -> bool:
+    if len(found) != len(wanted):
+        return False
+    for have, want in zip(found, wanted, strict=True):
+        if isinstance(want, SingleOperand):
+            if not isinstance(have, SingleOperand) or have.index != want.index:
+                return False
+        elif not isinstance(have, Literal) or have.text != ",":
+            return False
+    return True
 
 
 def assembly_of(declaration: OperationDeclaration) -> Assembly:

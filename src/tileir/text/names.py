@@ -57,7 +57,7 @@ class Naming:
         while operation is not None:
             results = operation.results
             if results:
-                hint = self.hint(operation)
+                hint = None if operation.declaration.is_numbered else self.hint(operation)
                 if hint is None:
                     name = f"%{self.numbers}"
                     self.numbers += 1

@@ -8,7 +8,8 @@ not add noise.
 
 from __future__ import annotations
 
-from typing import NoReturn
+import re
+from typing import Final, NoReturn
 
 from tileir.ir.attributes import Attribute, DenseArrayAttribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
@@ -21,7 +22,8 @@ from tileir.text.format import Assembly, assembly_of
 from tileir.text.locations import LocationCursor
 from tileir.text.state import ParseState
 
-_OPENING = ("{", "(", "[")
+# Whether a text defines aliases at all; most do not, and then the tokens need not be looked through.
+_ALIAS_DEFINITION: Final = re.compile(r"^[ \t]*[#!][\w$.\-]+[ \t]*=", re.MULTILINE)
 
 
 class ForwardReference(Value):
@@ -80,7 +82,7 @@ class Parser(LocationCursor):
     def collect_aliases(self) -> None:
         """Note where `#name = ...` and `!name = ...` stand, so that a use may come first."""
         tokens = self.tokens
-        if "#" not in self.source.text and "!" not in self.source.text:
+        if _ALIAS_DEFINITION.search(self.source.text) is None:
             return
         for index, token in enumerate(tokens):
             if token[:1] in ("#", "!") and tokens[index + 1] == "=" and "." not in token and "<" not in token:

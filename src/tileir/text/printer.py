@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text, quote
 from tileir.ir.core import PRINTING, Block, Operation, Region, Value
-from tileir.ir.declaration import NEWEST, SEGMENTS, Version
+from tileir.ir.declaration import ISOLATED, NEWEST, SEGMENTS, Version
 from tileir.ir.types import Type, type_list
 from tileir.text.aliases import Aliases
 from tileir.text.format import Assembly, assembly_of
@@ -45,7 +45,7 @@ class Printer:
             out.append(f"{self.indent}{self.names[results[0]]} = ")
         else:
             out.append(f"{self.indent}{self._result_names(operation)} = ")
-        if self.generic or declaration.unregistered or not declaration.syntax:
+        if self.generic or not declaration.syntax:
             self._print_generic(operation)
         else:
             assembly = declaration.assembly
@@ -196,7 +196,8 @@ def print_operation(
     """The text of an operation and all it contains; `names="seed"` takes seed 003's constant names."""
     aliases = Aliases(operation) if debug_info else None
     printer = Printer(generic, names == "seed", version, aliases)
-    _name_outside(operation, printer)
+    if not operation.declaration.traits & ISOLATED:
+        _name_outside(operation, printer)
     printer.naming.name_regions(operation)
     printer.print_operation(operation)
     if aliases is not None:

@@ -401,7 +401,6 @@ class ViewAccess(Custom):
                 fail_custom(parser, state, "index types must be specified when indices are present")
             return known
         fail_custom(parser, state, f"expected {len(indices)} index types, got {len(given)}")
-        return given
 
     def print(self, printer: Printer, operation: Operation) -> None:
         out = printer.out
