@@ -3,15 +3,23 @@
 Read, write, check, optimize, explain and run tile programs anywhere.  See docs/ for a tour.
 """
 
-from tileir.interface import load, parse, verify
-from tileir.ir.builder import Builder
-from tileir.ir.core import Block, Operation, Region, Value
-from tileir.ir.diagnostics import Diagnostic, ParseError, TileIRError, VerifyError
+from __future__ import annotations
+
+# Type checkers know the name; `typing` itself is not worth importing for it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tileir import types
+    from tileir.dialect.attributes import bounded, div_by, same_elements
+    from tileir.dialect.builder import Builder
+    from tileir.interface import load, parse, verify
+    from tileir.ir.core import Block, Operation, Region, Value
+    from tileir.ir.diagnostics import BuildError, Diagnostic, ParseError, TileIRError, VerifyError
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Block",
+    "BuildError",
     "Builder",
     "Diagnostic",
     "Operation",
@@ -20,7 +28,49 @@ __all__ = [
     "TileIRError",
     "Value",
     "VerifyError",
+    "bounded",
+    "div_by",
     "load",
     "parse",
+    "same_elements",
+    "types",
     "verify",
 ]
+
+# Names are imported when they are first used: the command line passes through this file on its way to what it needs,
+# and a small program is checked in the time a few imports take.
+_HOMES = {
+    "Block": "tileir.ir.core",
+    "BuildError": "tileir.ir.diagnostics",
+    "Builder": "tileir.dialect.builder",
+    "Diagnostic": "tileir.ir.diagnostics",
+    "Operation": "tileir.ir.core",
+    "ParseError": "tileir.ir.diagnostics",
+    "Region": "tileir.ir.core",
+    "TileIRError": "tileir.ir.diagnostics",
+    "Value": "tileir.ir.core",
+    "VerifyError": "tileir.ir.diagnostics",
+    "bounded": "tileir.dialect.attributes",
+    "div_by": "tileir.dialect.attributes",
+    "load": "tileir.interface",
+    "parse": "tileir.interface",
+    "same_elements": "tileir.dialect.attributes",
+    "verify": "tileir.interface",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "types":
+        return __import__("tileir.types", fromlist=["types"])
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tileir' has no attribute '{name}'")
+    # Operations get their text from here, whichever name was asked for first.
+    __import__("tileir.interface")
+    value: object = getattr(__import__(home, fromlist=[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

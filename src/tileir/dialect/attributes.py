@@ -393,6 +393,10 @@ def same_elements(values: tuple[int, ...]) -> SameElementsAttribute:
     return found
 
 
+# What `same_elements<dense<c>>` says before the tile it is about is known (docs/conflicts.md C3); never in a program.
+SAME_ELEMENTS_EVERYWHERE: Final = SameElementsAttribute((-1,))
+
+
 def optimization_hints(entries: DictionaryAttribute) -> OptimizationHintsAttribute:
     found = _hints.get(entries)
     if found is None:

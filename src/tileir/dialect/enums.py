@@ -42,21 +42,20 @@ COMPARISON_ORDERING: Final = EnumKind("comparison_ordering", {"unordered": 0, "o
 MEMORY_ORDERING: Final = EnumKind(
     "memory_ordering_semantics",
     {"weak": 0, "relaxed": 1, "acquire": 2, "release": 3, "acq_rel": 4, "seq_cst": 100},
+    is_integer=True,
 )
 MEMORY_SCOPE: Final = EnumKind(
-    "memory_scope", {"tl_blk": 0, "device": 1, "sys": 2, "cluster": 100}, aliases={"gpu": "device"}
+    "memory_scope", {"tl_blk": 0, "device": 1, "sys": 2, "cluster": 100}, aliases={"gpu": "device"}, is_integer=True
 )
 ATOMIC_MODE: Final = EnumKind(
     "atomic_rmw_mode",
     {"and": 0, "or": 1, "xor": 2, "add": 3, "addf": 4, "max": 5, "min": 6, "umax": 7, "umin": 8, "xchg": 9},
     aliases={"exchange": "xchg", "addu": "add"},
+    is_integer=True,
 )
 PADDING: Final = EnumKind("padding_value", {"zero": 0, "neg_zero": 1, "nan": 2, "pos_inf": 3, "neg_inf": 4})
 SYMBOL_VISIBILITY: Final = EnumKind("symbol_visibility", {"public": 0, "private": 1})
 BARRIER_SCOPE: Final = EnumKind("barrier_scope", {"warp": 0, "block": 1, "cluster": 2})
-
-# Values of 100 and above have no public byte: such a program is legalized before it is written (docs/conflicts.md B).
-FIRST_SEED_ONLY_VALUE: Final = 100
 
 ENUM_KINDS: Final[dict[str, EnumKind]] = {
     kind.name: kind

@@ -22,6 +22,9 @@ def verify_function(function: Operation) -> None:
     """What MLIR asks of every function: a symbol whose entry block has the arguments its type says."""
     verify_symbol(function)
     inputs = signature(function).inputs
+    for index, type in enumerate(inputs):
+        if not type.is_portable:
+            raise Invalid(f"argument #{index} must have a portable type, but got '{type.text}'")
     _verify_dictionaries(function, "arg_attrs", "argument", len(inputs))
     _verify_dictionaries(function, "res_attrs", "result", len(signature(function).results))
     if not function.regions or not function.regions[0].blocks:

@@ -176,6 +176,10 @@ class StringType(Type):
 
     __slots__ = ()
 
+    @property
+    def is_portable(self) -> bool:
+        return False
+
 
 TOKEN: Final = TokenType("token", "!cuda_tile.token")
 STRING: Final = StringType("string", "!cuda_tile.string")
@@ -226,6 +230,8 @@ def is_power_of_two(value: int) -> bool:
 def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWEST) -> str | None:
     if not is_tile_element(element, version):
         return f"failed to verify 'elementType': {_palette_text(version, True)}"
+    if element is F4E2M1FN and not any(extent % 2 == 0 for extent in shape):
+        return "F4E2M1FN tiles must have an even number of elements"
     if any(extent <= 0 for extent in shape):
         return f"all dimensions must be positive constants, got {_list(shape)}"
     if not all(is_power_of_two(extent) for extent in shape):
@@ -235,8 +241,6 @@ def tile_mistake(shape: tuple[int, ...], element: Type, version: Version = NEWES
         if count > MAXIMUM_TILE_ELEMENTS // extent:
             return f"tile would exceed the maximum of {MAXIMUM_TILE_ELEMENTS} elements"
         count *= extent
-    if element is F4E2M1FN and shape and count % 2:
-        return "F4E2M1FN tiles must have an even number of elements"
     return None
 
 

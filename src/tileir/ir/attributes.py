@@ -185,14 +185,20 @@ class DenseArrayAttribute(Attribute):
         return f"array<{self.element_type.text}: {inner}>" if inner else f"array<{self.element_type.text}>"
 
 
+# Keywords with these values exist only in the seeds and have no public byte (docs/conflicts.md B): they are read where
+# seed spellings are, and a program that holds one is legalized before it is written.
+FIRST_SEED_ONLY_VALUE: Final = 100
+
+
 class EnumKind:
     """A closed set of keywords; `#cuda_tile.<name><keyword>` in the generic form.
 
     `values` gives the wire value of each keyword, `since` the first dialect version of those that came later,
-    `aliases` the older or seed spellings that are read but never printed (docs/conflicts.md B).
+    `aliases` the older or seed spellings that are read but never printed (docs/conflicts.md B).  `is_integer` tells
+    that the generic form shows the value instead, as `2 : i32`.
     """
 
-    __slots__ = ("aliases", "cases", "name", "since", "values")
+    __slots__ = ("aliases", "cases", "is_integer", "name", "since", "values")
 
     def __init__(
         self,
@@ -200,8 +206,10 @@ class EnumKind:
         values: dict[str, int],
         since: dict[str, tuple[int, int]] | None = None,
         aliases: dict[str, str] | None = None,
+        is_integer: bool = False,
     ) -> None:
         self.name: str = name
+        self.is_integer: bool = is_integer
         self.values: dict[str, int] = values
         self.since: dict[str, tuple[int, int]] = since or {}
         self.aliases: dict[str, str] = aliases or {}
@@ -211,8 +219,12 @@ class EnumKind:
         return self.cases[keyword]
 
     def keywords(self, version: tuple[int, int]) -> list[str]:
-        """The spellings the dialect of `version` has, in declaration order."""
-        return [k for k in self.values if self.since.get(k, version) <= version]
+        """The public spellings of the dialect of `version`, in declaration order."""
+        return [
+            k
+            for k, value in self.values.items()
+            if value < FIRST_SEED_ONLY_VALUE and self.since.get(k, version) <= version
+        ]
 
 
 class EnumAttribute(Attribute):
@@ -230,6 +242,8 @@ class EnumAttribute(Attribute):
 
     @property
     def text(self) -> str:
+        if self.kind.is_integer:
+            return f"{self.kind.values[self.keyword]} : i32"
         return f"#cuda_tile.{self.kind.name}<{self.keyword}>"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tileir.ir.core import Block, Operation
 
 
-class Builder:
-    """An insertion point: in front of `before`, or at the end of `block`."""
+class InsertionPoint:
+    """A place for operations: in front of `before`, or at the end of `block`."""
 
     __slots__ = ("before", "block")
 

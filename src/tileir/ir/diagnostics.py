@@ -5,7 +5,7 @@ A mistake by the user is a diagnostic, never a traceback.  `ParseError` and `Ver
 
 from __future__ import annotations
 
-from tileir.ir.location import FileLocation, Location, SourceText, TextLocation, UnknownLocation
+from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
 
 
 class Diagnostic:
@@ -81,6 +81,14 @@ class ParseError(TileIRError):
 
 class VerifyError(TileIRError):
     """The program breaks a rule of the dialect."""
+
+
+class BuildError(TileIRError):
+    """A program cannot be built from Python as asked; the message says what would be allowed."""
+
+    def __init__(self, message: str, location: Location | None = None) -> None:
+        super().__init__([Diagnostic("error", message, location if location is not None else UNKNOWN)])
+        self.message: str = message
 
 
 class Invalid(Exception):

@@ -182,9 +182,14 @@ class SourceText:
 
     def line_text(self, line: int) -> str:
         """The text of a line, numbered as `line_and_column` does."""
-        lines = self.text.split("\n")
+        if self._line_starts is None:
+            self.line_and_column(0)
+        starts = self._line_starts
         index = line - self.first_line
-        return lines[index] if 0 <= index < len(lines) else ""
+        if starts is None or not 0 <= index < len(starts):
+            return ""
+        end = starts[index + 1] - 1 if index + 1 < len(starts) else len(self.text)
+        return self.text[starts[index] : end].rstrip("\r")
 
 
 UNKNOWN: Final = UnknownLocation()
@@ -228,4 +233,6 @@ def fused_location(locations: tuple[Location, ...], metadata: Attribute | None =
 
 def resolved(location: Location) -> Location:
     """The location with a text position turned into file, line and column."""
-    return location.resolve() if isinstance(location, TextLocation) else location
+    if isinstance(location, TextLocation):
+        return location.resolve()
+    return UNKNOWN if isinstance(location, UnknownLocation) else location

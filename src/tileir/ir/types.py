@@ -20,6 +20,11 @@ class Type:
         self.spelling: str = spelling
         self.text: str = text
 
+    @property
+    def is_portable(self) -> bool:
+        """Whether a program that holds a value of the type means the same to every tool."""
+        return True
+
     def __str__(self) -> str:
         return self.text
 

@@ -265,6 +265,8 @@ def _verify_type(noun: str, index: int, type: Type, declared: OperandDeclaration
         raise Invalid(
             f"{noun} #{index} must be {variadic}{declared.constraint.wording(version)}, but got '{type.text}'"
         )
+    if not type.is_portable:
+        raise Invalid(f"{noun} #{index} must have a portable type, but got '{type.text}'")
 
 
 def _verify_regions(operation: Operation, declaration: OperationDeclaration) -> None:

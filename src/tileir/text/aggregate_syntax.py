@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from tileir.dialect.attributes import PredicateAttribute
-from tileir.dialect.enums import ATOMIC_MODE
+from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE, PredicateAttribute, same_elements
+from tileir.dialect.enums import ATOMIC_MODE, SIGNEDNESS
 from tileir.dialect.types import TOKEN, TileType, scalar_tile, with_element
 from tileir.ir.attributes import Attribute, StringAttribute, string_attribute
-from tileir.ir.core import NO_REGIONS, Operation, Value
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation, Value
 from tileir.ir.declaration import REGISTRY
 from tileir.ir.location import TextLocation
-from tileir.ir.types import I1, I32, FloatType, Type
+from tileir.ir.types import I1, I32, FloatType, IntegerType, Type
 from tileir.text.directive import AttributeValue, Custom, enum_case, enum_kind_of, fail_custom
 from tileir.text.state import ParseState
 
@@ -28,14 +28,22 @@ class Combine(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
-        self.set_types(state, "operands", parser.parse_type_list())
+        types = parser.parse_type_list()
+        if len(types) > 1 and self.declaration.mnemonic == "scan" and parser.seed_spellings:
+            # Seed 000 warns about it, public tools do not (docs/conflicts.md C14).
+            parser.remark("a scan of more than one tile is not supported everywhere", state.name_token)
+        self.set_types(state, "operands", types)
+        if state.operands[0] is None:
+            self.set_operands(state, "operands", [])
         parser.expect("->")
         self.set_types(state, "results", parser.parse_type_list())
         parser.expect("(")
         arguments = [] if parser.peek() == ")" else parser.parse_arguments()
         parser.expect(")")
-        region = parser.parse_region(arguments)
-        parser.ensure_terminator(region, "cuda_tile.yield", TextLocation(state.source, state.name_token))
+        # Nothing between the braces and no arguments: no block, which the verifier will not have.
+        region = parser.parse_region(arguments if arguments else None)
+        if region.blocks:
+            parser.ensure_terminator(region, "cuda_tile.yield", TextLocation(state.source, state.name_token))
         state.add_region(region)
 
     def print(self, printer: Printer, operation: Operation) -> None:
@@ -62,6 +70,7 @@ class Assume(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek()[:1] == "%" and parser.seed_spellings:
+            parser.remark("'assume' of a condition is read as 'assume_cond'", state.name_token)
             declaration = REGISTRY.by_name["cuda_tile.assume_cond"]
             state.switch(declaration, parser.assembly(declaration))
             for directive in state.assembly.directives:
@@ -85,6 +94,7 @@ class Assume(Custom):
         parser.expect(":")
         type = parser.parse_type()
         self.set_types(state, "value", [type])
+        predicates = [self._for_type(parser, state, predicate, type) for predicate in predicates]
         state.set_attribute("predicate", predicates[-1])
         if len(predicates) > 1:
             parser.remark("a list of predicates is read as a chain of assumes", state.name_token)
@@ -93,13 +103,28 @@ class Assume(Custom):
     def _parse_predicate(self, parser: Parser) -> Attribute:
         """predicate ::= name body | `#cuda_tile.`name body | `#`alias"""
         start = parser.position
-        if parser.peek()[:1] == "#":
+        if parser.peek()[:1].isdigit() or parser.peek()[:1] in ('"', "-", "@", "{", "true", "false"):
+            parser.parse_attribute()
+            parser.fail_in_operation("expected assume predicate attribute", start)
+        if parser.peek()[:1] == "#" and parser.peek() != "#cuda_tile.same_elements":
             found: Attribute | None = parser.parse_hash_attribute()
         else:
-            name = parser.parse_keyword()
+            name = parser.peek().lstrip("#")
+            if name == parser.peek():
+                parser.parse_keyword()
+            else:
+                parser.position += 1
             found = parser.parse_predicate_body(name.rpartition(".")[2], start)
         if not isinstance(found, PredicateAttribute):
             parser.fail("expected an assume predicate: div_by, same_elements or bounded", start)
+        return found
+
+    def _for_type(self, parser: Parser, state: ParseState, predicate: Attribute, type: Type) -> Attribute:
+        """The splat form of same_elements speaks of the whole tile (docs/conflicts.md C3)."""
+        if predicate is not SAME_ELEMENTS_EVERYWHERE:
+            return predicate
+        found = same_elements(type.shape if isinstance(type, TileType) else ())
+        parser.remark(f"'same_elements<dense<..>>' is read as '{found.bare_text}'", state.name_token)
         return found
 
     def _chain(self, parser: Parser, state: ParseState, predicates: list[Attribute], token: int, type: Type) -> None:
@@ -109,7 +134,7 @@ class Assume(Custom):
             operation = Operation(self.declaration, [value], [type], {"predicate": predicate}, NO_REGIONS, location)
             parser.append_before(operation)
             value = operation.results[0]
-        state.first_operand = value
+        state.made_operand = value
 
     def print(self, printer: Printer, operation: Operation) -> None:
         value = operation.operands[0]
@@ -134,6 +159,8 @@ class PrintArguments(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         old = parser.tokens[state.name_token].rpartition(".")[2] == "print"
         text_token = parser.position
+        if parser.peek()[:1] != '"':
+            parser.fail_missing("expected attribute value")
         text = parser.parse_string()
         arguments: list[int] = []
         if parser.accept(","):
@@ -199,6 +226,37 @@ class PrintArguments(Custom):
         if arguments:
             out.append(f" : {printer.type_names([v.type for v in arguments])}")
         out.append(f" -> {printer.type_names([r.type for r in operation.results])}")
+
+
+class ShiftAmount(Custom):
+    """Nothing in the text: an amount of another integer type, as seed 000 allows, is converted first (C9)."""
+
+    __slots__ = ()
+
+    def parse(self, parser: Parser, state: ParseState) -> None:
+        tokens = state.operands[1]
+        shown = state.types[0]
+        if not parser.seed_spellings or not tokens or not shown:
+            return
+        type = shown[0]
+        own = parser.value_type(tokens[0])
+        if own is type or not isinstance(own, TileType) or not isinstance(type, TileType) or own.shape != type.shape:
+            return
+        if not isinstance(own.element, IntegerType) or not isinstance(type.element, IntegerType) or own.element is I1:
+            return
+        wider = type.element.width > own.element.width
+        # The amount is unsigned; one that truncation changes is past the width, where a shift promises nothing.
+        declaration = REGISTRY.by_name["cuda_tile.exti" if wider else "cuda_tile.trunci"]
+        attributes: dict[str, Attribute] = {"signedness": SIGNEDNESS["unsigned"]} if wider else NO_ATTRIBUTES
+        location = TextLocation(state.source, state.name_token)
+        value = parser.resolve(tokens[0], own)
+        operation = Operation(declaration, [value], [type], attributes, NO_REGIONS, location)
+        parser.append_before(operation)
+        parser.remark(f"the amount is converted from '{own.spelling}' to '{type.spelling}'", tokens[0])
+        state.made_operand, state.made_index = operation.results[0], 1
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        return None
 
 
 class CastTypes(Custom):

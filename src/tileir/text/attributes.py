@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from tileir.dialect.attributes import bounded, div_by, optimization_hints, optimization_hints_mistake, same_elements
+from tileir.dialect.attributes import (
+    SAME_ELEMENTS_EVERYWHERE,
+    bounded,
+    div_by,
+    optimization_hints,
+    optimization_hints_mistake,
+    same_elements,
+)
 from tileir.dialect.cute import parse_cute
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
+    FIRST_SEED_ONLY_VALUE,
     UNIT,
     Attribute,
     DenseAttribute,
     DictionaryAttribute,
     EnumAttribute,
+    EnumKind,
     array_attribute,
     bool_attribute,
     dense_array_attribute,
@@ -24,9 +33,10 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.declaration import Version
-from tileir.ir.diagnostics import Invalid
+from tileir.ir.diagnostics import Diagnostic, Invalid, note
 from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
+from tileir.text.cursor import SyntaxFailure
 from tileir.text.dense import DenseReader
 from tileir.text.types import TypeCursor
 
@@ -194,6 +204,10 @@ class AttributeCursor(TypeCursor):
             if value is None or value >> form.width:
                 self.fail("hexadecimal float constant out of range for type", position)
             return value
+        if token.isdigit():
+            message = "unexpected decimal integer literal for a floating point value"
+            hint = note("add a trailing dot to make the literal a float", self.location(position))
+            raise SyntaxFailure(Diagnostic("error", message, self.location(position), [hint]))
         try:
             return parse_float(form, ("-" if negative else "") + token)
         except ValueError as error:
@@ -240,13 +254,15 @@ class AttributeCursor(TypeCursor):
         """The body of `#cuda_tile.name`."""
         start = self.position - 1
         predicate = self.parse_predicate_body(name, start)
+        if predicate is SAME_ELEMENTS_EVERYWHERE:
+            self.fail("a splat 'same_elements' needs the tile of the 'assume' it stands in", start)
         if predicate is not None:
             return predicate
         kind = ENUM_KINDS.get(name)
         if kind is not None:
             self.expect("<")
             keyword = self.parse_keyword()
-            found = kind.cases.get(kind.aliases.get(keyword, keyword))
+            found = self.enum_case(kind, keyword, self.position - 1)
             if found is None:
                 self.fail(f"expected one of: {', '.join(kind.keywords(self.version))}, but got: {keyword}")
             self.expect(">")
@@ -257,6 +273,19 @@ class AttributeCursor(TypeCursor):
         if debug is not None:
             return debug
         self.fail(f"unknown attribute `{name}` in dialect `cuda_tile`", start)
+
+    def enum_case(self, kind: EnumKind, keyword: str, token: int) -> EnumAttribute | None:
+        """What a keyword means, None where nobody knows it; a seed spelling is remarked upon (docs/conflicts.md B)."""
+        found = kind.cases.get(keyword)
+        if found is not None:
+            public = kind.values[keyword] < FIRST_SEED_ONLY_VALUE
+            known = kind.since.get(keyword, self.version) <= self.version
+            return found if known and (public or self.seed_spellings) else None
+        alias = kind.aliases.get(keyword)
+        if alias is None or not self.seed_spellings:
+            return None
+        self.remark(f"'{keyword}' is read as '{alias}'", token)
+        return kind.cases[alias]
 
     def parse_enum_body(self, kind_name: str) -> EnumAttribute:
         """`<keyword>` of a known enumeration."""
@@ -287,7 +316,7 @@ class AttributeCursor(TypeCursor):
             self.expect(",")
             upper = self._parse_bound()
             strict = False
-            if self.accept(","):
+            if self.seed_spellings and self.accept(","):
                 if not self.accept("strict"):
                     self.fail("expected 'strict'")
                 strict = True
@@ -295,10 +324,26 @@ class AttributeCursor(TypeCursor):
             return bounded(lower, upper, strict)
         if name == "same_elements":
             self.expect("<")
+            if self.seed_spellings and self.peek() == "dense":
+                return self._parse_splat()
             values = self.parse_integer_list()
             self.expect(">")
             return same_elements(tuple(values))
         return None
+
+    def _parse_splat(self) -> Attribute:
+        """`dense` `<` literal `>` (`:` type)? `>`: seed 002's form, of which only the splat counts (C3)."""
+        self.position += 1
+        self.expect("<")
+        reader = DenseReader(self)
+        reader.read()
+        if not reader.elements or not reader.is_uniform:
+            self.fail("expected 'same_elements' to hold a splat: all its elements must be equal", reader.start)
+        self.expect(">")
+        if self.accept(":"):
+            self.parse_type()
+        self.expect(">")
+        return SAME_ELEMENTS_EVERYWHERE
 
     def _parse_unsigned(self, what: str) -> int:
         start = self.position
@@ -333,11 +378,14 @@ class AttributeCursor(TypeCursor):
         start = self.position
         self.expect("<")
         entries: dict[str, Attribute] = {}
-        if self.peek() == "{":
+        if self.peek() == "{" and self.seed_spellings:
+            self.remark("the braces around the hints are left out", self.position)
             entries = self.parse_dictionary_entries()
             self.expect(">")
         elif not self.accept(">"):
             while True:
+                if not self.is_identifier() and self.peek()[:1] != '"':
+                    self.fail_in_operation("expected valid keyword or string")
                 self.parse_entry(entries)
                 if not self.accept(","):
                     break
@@ -345,7 +393,7 @@ class AttributeCursor(TypeCursor):
         dictionary = dictionary_attribute(entries)
         mistake = optimization_hints_mistake(dictionary)
         if mistake is not None:
-            self.fail(mistake, start)
+            self.fail_in_operation(mistake, start)
         return optimization_hints(dictionary)
 
     def _parse_cute(self, kind: str) -> Attribute:

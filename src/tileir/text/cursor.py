@@ -14,11 +14,16 @@ MAXIMUM_NESTING = 100
 
 
 class SyntaxFailure(Exception):
-    """Ends the parse of one operation; carries what to tell the user."""
+    """Ends the parse of one operation; carries what to tell the user.
 
-    def __init__(self, diagnostic: Diagnostic) -> None:
+    `wants_name` asks for the name of the operation in front of the message, as MLIR words what an operation's own
+    parser finds.
+    """
+
+    def __init__(self, diagnostic: Diagnostic, wants_name: bool = False) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic: Diagnostic = diagnostic
+        self.wants_name: bool = wants_name
 
 
 class Cursor:
@@ -30,6 +35,10 @@ class Cursor:
         self.position: int = 0
         self.version: Version = version
         self.nesting: int = 0
+        self.seed_spellings: bool = True
+        # Off in the drop-ins, which say what NVIDIA's tools say and no more.
+        self.recover: bool = True
+        self.diagnostics: list[Diagnostic] = []
 
     # --- positions and failures ---
 
@@ -41,10 +50,32 @@ class Cursor:
         place = self.position if token < 0 else token
         raise SyntaxFailure(Diagnostic("error", message, self.location(place)))
 
+    def fail_missing(self, message: str) -> NoReturn:
+        """Say that something is missing before the current token: on the line before, if the token begins a line."""
+        raise SyntaxFailure(Diagnostic("error", message, self.gap()))
+
+    def gap(self) -> Location:
+        """Where something before the current token would stand."""
+        token = self.position
+        offset = self.source.token_offset(token)
+        if token > 0 and "\n" in self.source.text[self.source.token_offset(token - 1) : offset]:
+            end = self.source.token_offset(token - 1) + len(self.tokens[token - 1])
+            return CharacterLocation(self.source, token, end)
+        return self.location(token)
+
+    def fail_in_operation(self, message: str, token: int = -1) -> NoReturn:
+        """Refuse the text with the name of the operation it belongs to in front."""
+        place = self.position if token < 0 else token
+        raise SyntaxFailure(Diagnostic("error", message, self.location(place)), True)
+
     def fail_inside(self, message: str, token: int, offset: int) -> NoReturn:
         """Refuse the text at a character inside a token."""
         location = CharacterLocation(self.source, token, self.source.token_offset(token) + offset)
         raise SyntaxFailure(Diagnostic("error", message, location))
+
+    def remark(self, message: str, token: int) -> None:
+        """Tell that a spelling of the seeds was read as its public form (docs/conflicts.md A to D)."""
+        self.diagnostics.append(Diagnostic("remark", message, self.location(token)))
 
     def enter(self) -> None:
         """Go one level deeper."""
@@ -66,7 +97,7 @@ class Cursor:
 
     def expect(self, token: str) -> None:
         if self.tokens[self.position] != token:
-            self.fail(f"expected '{token}'")
+            self.fail_missing(f"expected '{token}'")
         self.position += 1
 
     def peek(self) -> str:

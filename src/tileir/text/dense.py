@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 class DenseReader:
     """Collects the elements first and converts them once the type is known (`dense<..> : type` has it last)."""
 
-    def __init__(self, cursor: AttributeCursor) -> None:
+    def __init__(self, cursor: AttributeCursor, element: Type | None = None) -> None:
         self.cursor: AttributeCursor = cursor
+        # The element type, where it is known before the literal.
+        self.element: Type | None = element
         self.start: int = cursor.position
         # Token numbers of the elements; a negative number is an element with a minus sign in front.
         self.elements: list[int] = []
@@ -45,6 +47,10 @@ class DenseReader:
         negative = cursor.accept("-")
         token = cursor.peek()
         if not (token[:1].isdigit() or token in ("true", "false")) or (negative and not token[:1].isdigit()):
+            if isinstance(self.element, IntegerType):
+                cursor.fail("expected integer value", start)
+            if isinstance(self.element, FloatType):
+                cursor.fail("expected floating point literal", start)
             cursor.fail("expected element literal of primitive type", start)
         self.elements.append(cursor.position)
         self.negative.append(negative)
@@ -85,6 +91,13 @@ class DenseReader:
                 break
             cursor.expect(",")
         self.shape = [lengths[depth] for depth in sorted(lengths)]
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all elements are written alike."""
+        tokens = self.cursor.tokens
+        written = [(tokens[t], n) for t, n in zip(self.elements, self.negative, strict=True)]
+        return all(element == written[0] for element in written)
 
     def _inconsistent(self) -> NoReturn:
         self.cursor.fail("tensor literal is invalid; ranks are not consistent between elements", self.start)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.ir.attributes import (
@@ -23,6 +23,7 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
+from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.types import I1, I32, I64, Type
 from tileir.text.state import ParseState
 
@@ -59,6 +60,14 @@ def fail_custom(parser: Parser, state: ParseState, message: str, token: int = -1
     parser.fail(f"custom op '{state.declaration.name}' {message}", token)
 
 
+def say_first(parser: Parser, state: ParseState, message: str, token: int = -1) -> None:
+    """What NVIDIA's tools say in addition, before the error that follows; only the drop-ins repeat it."""
+    if not parser.recover:
+        place = parser.position if token < 0 else token
+        name = state.declaration.name
+        parser.diagnostics.append(Diagnostic("error", f"custom op '{name}' {message}", parser.location(place)))
+
+
 class Literal(Directive):
     """A fixed word or punctuation mark."""
 
@@ -73,7 +82,7 @@ class Literal(Directive):
         if parser.tokens[parser.position] != self.text:
             if self.is_word:
                 fail_custom(parser, state, f"expected '{self.text}'")
-            parser.fail(f"expected '{self.text}'")
+            parser.fail_missing(f"expected '{self.text}'")
         parser.position += 1
 
     def print(self, printer: Printer, operation: Operation) -> None:
@@ -133,7 +142,7 @@ class SingleOperand(Directive):
     def parse(self, parser: Parser, state: ParseState) -> None:
         position = parser.position
         if parser.tokens[position][:1] != "%":
-            parser.fail("expected SSA operand")
+            parser.fail_missing("expected SSA operand")
         state.operands[self.index] = [position]
         parser.position = position + 1
 
@@ -163,10 +172,12 @@ class OperandRow(Directive):
         for index in self.indices:
             if index:
                 if tokens[position] != ",":
-                    parser.fail("expected ','", position)
+                    parser.position = position
+                    parser.fail_missing("expected ','")
                 position += 1
             if tokens[position][:1] != "%":
-                parser.fail("expected SSA operand", position)
+                parser.position = position
+                parser.fail_missing("expected SSA operand")
             operands[index] = [position]
             position += 1
         parser.position = position
@@ -193,7 +204,7 @@ class OperandGroup(Directive):
                 state.operands[self.index] = parser.parse_value_tokens()
             return
         if parser.tokens[parser.position][:1] != "%":
-            parser.fail("expected SSA operand")
+            parser.fail_missing("expected SSA operand")
         state.operands[self.index] = [parser.position]
         parser.position += 1
 
@@ -300,7 +311,8 @@ class AttributeValue(Directive):
     def is_next(self, parser: Parser) -> bool:
         token = parser.tokens[parser.position]
         if self.enum_kind is not None:
-            return token[:1].isalpha()
+            # NVIDIA's parsers take any other word for the next piece; to a user, the list of keywords says more.
+            return token[:1].isalpha() and (parser.recover or token in self.enum_kind.cases)
         if self.kind == "string":
             return token[:1] == '"'
         return token[:1].isdigit() or token[:1] in "-[@"
@@ -346,14 +358,7 @@ def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> E
 
 def enum_case(parser: Parser, kind: EnumKind, keyword: str, token: int) -> EnumAttribute | None:
     """A keyword or one of its seed spellings, which is remarked upon."""
-    found = kind.cases.get(keyword)
-    if found is not None:
-        return found if kind.since.get(keyword, parser.version) <= parser.version else None
-    alias = kind.aliases.get(keyword)
-    if alias is None or not parser.seed_spellings:
-        return None
-    parser.remark(f"'{keyword}' is read as '{alias}'", token)
-    return kind.cases[alias]
+    return parser.enum_case(kind, keyword, token)
 
 
 class Group(Directive):
@@ -388,12 +393,34 @@ class AttributeDictionary(Directive):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.tokens[parser.position] == "{":
+            start = parser.position
             for name, value in parser.parse_dictionary_entries().items():
-                state.set_attribute(name, value)
+                if name in _SEED_ENTRIES and parser.seed_spellings:
+                    read_seed_entry(parser, state, name, value, start)
+                else:
+                    state.set_attribute(name, value)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         if operation.attributes:
             printer.attribute_dictionary(operation, self.elided)
+
+
+_SEED_ENTRIES: Final = frozenset(["overflow_behavior", "comparison_ordering", "rounding_mode"])
+
+
+def read_seed_entry(parser: Parser, state: ParseState, name: str, value: Attribute, token: int) -> None:
+    """An attribute of seed 000 that the public operation calls otherwise or has not (docs/conflicts.md B8, C6, C7)."""
+    declaration = state.declaration
+    if name == "overflow_behavior" and "overflow" in declaration.inherent:
+        parser.remark("'overflow_behavior' is read as 'overflow'", token)
+        state.set_attribute("overflow", value)
+        return
+    if name == "rounding_mode" and declaration.mnemonic == "remf" and value is ENUM_KINDS["rounding"]["nearest_even"]:
+        parser.remark("'rounding_mode' is dropped: a remainder is exact", token)
+        return
+    if name == "comparison_ordering" and declaration.mnemonic in ("maxf", "minf"):
+        parser.remark(f"'comparison_ordering' has no effect on '{declaration.mnemonic}'", token)
+    state.set_attribute(name, value)
 
 
 class TrailingType(Directive):
@@ -412,7 +439,7 @@ class TrailingType(Directive):
             self.dictionary.parse(parser, state)
         position = parser.position
         if tokens[position] != ":":
-            parser.fail("expected ':'")
+            parser.fail_missing("expected ':'")
         found = parser.known_types.get(tokens[position + 1])
         if found is None:
             parser.position = position + 1
@@ -464,8 +491,11 @@ class Enclosed(Directive):
         self.kind: EnumKind = kind
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if parser.tokens[parser.position] != self.name:
-            return
+        token = parser.tokens[parser.position]
+        if token != self.name:
+            if token != "overflow_behavior" or self.name != "overflow" or not parser.seed_spellings:
+                return
+            parser.remark("'overflow_behavior' is read as 'overflow'", parser.position)
         parser.position += 1
         parser.expect("<")
         start = parser.position
@@ -538,6 +568,8 @@ class Keyword(Directive):
             words = list(self.kind.values)
             choices = ", ".join([f"'{k}'" for k in (words if len(words) > 2 else sorted(words))])
             name = "signedness" if self.kind.name == "signedness" else f"'{self.name}'"
+            if not parser.is_identifier():
+                say_first(parser, state, "expected valid keyword")
             fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}")
         parser.position += 1
         state.set_attribute(self.name, found)

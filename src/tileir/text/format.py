@@ -51,7 +51,7 @@ from tileir.text.state import ParseState
 if TYPE_CHECKING:
     from tileir.text.parser import Parser
 
-_ELEMENT: Final = re.compile(r"'([^']*)'|\$(\w+)|([a-z][\w\-]*)\(([^()]*)\)|([a-z][\w\-]*)|(\(|\)\?|~|_)")
+ELEMENT: Final = re.compile(r"'([^']*)'|\$(\w+)|([a-z][\w\-]*)\(([^()]*)\)|([a-z][\w\-]*)|(\(|\)\?|~|_)")
 
 CUSTOM: Final[dict[str, Callable[[OperationDeclaration, str], Custom]]] = {
     "dense-constant": structure_syntax.DenseConstant,
@@ -66,6 +66,7 @@ CUSTOM: Final[dict[str, Callable[[OperationDeclaration, str], Custom]]] = {
     "assume": aggregate_syntax.Assume,
     "atomic-operands": aggregate_syntax.AtomicOperands,
     "atomic-mode": aggregate_syntax.AtomicMode,
+    "shift-amount": aggregate_syntax.ShiftAmount,
     "print-arguments": aggregate_syntax.PrintArguments,
     "cast-types": aggregate_syntax.CastTypes,
     "comparison-types": aggregate_syntax.ComparisonTypes,
@@ -121,7 +122,7 @@ class Assembly:
     def build(self, parser: Parser, state: ParseState) -> Operation:
         """Look the operands up and make the operation."""
         operands: list[Value] = []
-        if self.uniform and state.first_operand is None:
+        if self.uniform and state.made_operand is None:
             shown = state.types[0]
             if shown is not None:
                 type = shown[0]
@@ -143,8 +144,8 @@ class Assembly:
                 continue
             slot = self.operand_slots[index]
             types = state.types[slot] if slot >= 0 else None
-            if index == 0 and state.first_operand is not None:
-                operands.append(state.first_operand)
+            if state.made_operand is not None and index == state.made_index:
+                operands.append(state.made_operand)
             elif types is not None and len(tokens) == 1 and len(types) == 1:
                 operands.append(parser.resolve(tokens[0], types[0]))
             else:
@@ -193,7 +194,7 @@ class Assembly:
                 parser.fail(
                     f"custom op '{state.declaration.name}' number of operands and types do not match: got "
                     f"{len(tokens)} operands and {len(types)} types",
-                    tokens[0] if tokens else -1,
+                    tokens[0] if tokens else state.name_token,
                 )
             for token, type in zip(tokens, types, strict=True):
                 operands.append(parser.resolve(token, type))
@@ -242,7 +243,7 @@ class _Compiler:
         return -1
 
     def compile(self) -> list[Directive]:
-        elements = list(_ELEMENT.finditer(self.declaration.syntax))
+        elements = list(ELEMENT.finditer(self.declaration.syntax))
         stack: list[list[Directive]] = [[]]
         dictionaries: list[AttributeDictionary] = []
         for element in elements:

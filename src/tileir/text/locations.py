@@ -176,11 +176,11 @@ class LocationCursor(AttributeCursor):
         self.expect("<")
         while True:
             start = self.position
+            if not self.is_identifier():
+                self.fail("expected a parameter name in struct")
             field = self.parse_keyword()
-            if field not in kinds:
-                self.fail(f"unknown parameter '{field}' of '{name}'", start)
-            if field in found:
-                self.fail(f"parameter '{field}' of '{name}' is given twice", start)
+            if field not in kinds or field in found:
+                self.fail(f"duplicate or unknown struct parameter name: {field}", start)
             self.expect("=")
             found[field] = self._parse_field(kinds[field])
             if not self.accept(","):

@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from typing import Final, NoReturn
 
-from tileir.ir.attributes import Attribute, DenseArrayAttribute
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
+from tileir.ir.attributes import Attribute, DenseArrayAttribute, IntegerAttribute
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, BlockArgument, Operation, Region, Value
 from tileir.ir.declaration import ISOLATED, NEWEST, REGISTRY, OperationDeclaration, Version, unregistered
 from tileir.ir.diagnostics import Diagnostic, note
-from tileir.ir.location import Location, TextLocation
-from tileir.ir.types import FunctionType, Type
+from tileir.ir.location import UNKNOWN, Location, TextLocation
+from tileir.ir.types import I32, FunctionType, Type
 from tileir.text.cursor import SyntaxFailure
+from tileir.text.directive import enum_kind_of
 from tileir.text.format import Assembly, assembly_of
 from tileir.text.locations import LocationCursor
 from tileir.text.state import ParseState
@@ -53,11 +54,10 @@ class Parser(LocationCursor):
     ) -> None:
         super().__init__(text, name, version, first_line)
         self.allow_unregistered: bool = allow_unregistered
-        self.recover: bool = recover
+        self.recover = recover
         self.testing: bool = testing
-        self.seed_spellings: bool = seed_spellings
+        self.seed_spellings = seed_spellings
         self.block: Block = Block()
-        self.diagnostics: list[Diagnostic] = []
         # What the text calls things: the values in sight, the names the innermost region has defined, the
         # references that wait for a definition.
         self.values: dict[str, Value] = {}
@@ -116,6 +116,7 @@ class Parser(LocationCursor):
         """Operations up to the end, a closing brace or a block label."""
         tokens = self.tokens
         outer = self.block
+        nesting = self.nesting
         self.block = block
         while True:
             token = tokens[self.position]
@@ -129,7 +130,9 @@ class Parser(LocationCursor):
                 else:
                     self.parse_operation(block)
             except SyntaxFailure as failure:
-                self.note_failure(failure.diagnostic)
+                self.note_failure(self._named(failure, start))
+                self.nesting = nesting
+                self.open_aliases.clear()
                 self.recover_after(start)
 
     def parse_region(
@@ -157,7 +160,7 @@ class Parser(LocationCursor):
         if arguments is not None:
             for name, token, type, location in arguments:
                 self.define(name, first.add_argument(type, location), token)
-        if self.peek()[:1] == "^" and not (self.tokens[self.position + 1] == ":" and arguments is not None):
+        if self.peek()[:1] == "^" and not self._is_seed_label(arguments is not None):
             if arguments:
                 self.fail("invalid block name in region with named arguments")
         elif self.peek() == "}":
@@ -167,6 +170,7 @@ class Parser(LocationCursor):
         else:
             if self.peek()[:1] == "^":
                 # The seed labels the entry block (docs/conflicts.md A9).
+                self.remark(f"the label '{self.peek()}' of the first block is left out", self.position)
                 self.position += 2
             region.append(first)
             self.parse_operations(first)
@@ -181,6 +185,9 @@ class Parser(LocationCursor):
         self.defined, self.blocks, self.waiting_blocks = outer_defined, outer_blocks, outer_waiting
         self.expect("}")
         self.leave()
+
+    def _is_seed_label(self, has_entry: bool) -> bool:
+        return has_entry and self.seed_spellings and self.tokens[self.position + 1] == ":"
 
     def _parse_labelled_block(self, region: Region) -> None:
         """block-label ::= `^`name (`(` (value `:` type location?) (`,` ...)* `)`)? `:`"""
@@ -244,8 +251,7 @@ class Parser(LocationCursor):
         self.defined.append(name)
 
     def fail_redefined(self, name: str, known: Value, token: int) -> NoReturn:
-        operation = known.defining_operation
-        notes = [note("previously defined here", operation.location)] if operation is not None else []
+        notes = [note("previously defined here", self._definition(name, known))]
         message = f"redefinition of SSA value '{name.split('#')[0]}'"
         raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
 
@@ -267,11 +273,25 @@ class Parser(LocationCursor):
         return value
 
     def _fail_use(self, name: str, value: Value, token: int, type: Type) -> NoReturn:
+        self.fail_type(name, type, value.type, token, self._definition(name, value))
+
+    def _definition(self, name: str, value: Value) -> Location:
+        """Where a value got its name, or was first used."""
+        if isinstance(value, ForwardReference):
+            return self.location(value.token)
         operation = value.defining_operation
-        prior = operation.location if operation is not None else None
-        if prior is None and isinstance(value, ForwardReference):
-            prior = self.location(value.token)
-        self.fail_type(name, type, value.type, token, prior)
+        if operation is None:
+            return value.location if isinstance(value, BlockArgument) else UNKNOWN
+        place = operation.location
+        if isinstance(place, TextLocation) and place.source is self.source:
+            # The location is that of the operation's name; the results stand before it on the way back to the start.
+            base = name.partition("#")[0]
+            token = place.token - 1
+            while token >= 0 and (self.tokens[token][:1] in "%=,:" or self.tokens[token].isdigit()):
+                if self.tokens[token] == base:
+                    return self.location(token)
+                token -= 1
+        return place
 
     def _resolve_forward(self, name: str, token: int, type: Type) -> Value:
         base, _, number = name.partition("#")
@@ -412,8 +432,18 @@ class Parser(LocationCursor):
             self.fail(f"custom op '{name}' is unknown{tried}")
         if found.syntax == "":
             self.fail(f"custom op '{name}' has no custom assembly form")
-        self.declarations[name] = found
+        # A seed spelling is not remembered, so that each use of it is remarked upon.
+        if not self._remark_alias(name, found, self.position):
+            self.declarations[name] = found
         return found
+
+    def _remark_alias(self, name: str, found: OperationDeclaration, token: int) -> bool:
+        """Whether a name is a seed's own for an operation (docs/conflicts.md A16, A17), which is remarked upon."""
+        mnemonic = name.rpartition(".")[2]
+        if mnemonic not in found.aliases:
+            return False
+        self.remark(f"'{mnemonic}' is read as '{found.spelled_name(self.version)}'", token)
+        return True
 
     def assembly(self, declaration: OperationDeclaration) -> Assembly:
         return assembly_of(declaration)
@@ -427,7 +457,11 @@ class Parser(LocationCursor):
         found = REGISTRY.by_name.get(name)
         if found is None or (found.testing and not self.testing):
             return None
-        if found.since is not None and found.since > self.version and not found.testing:
+        if found.testing:
+            return found
+        if found.since is not None and found.since > self.version:
+            return None
+        if not self.seed_spellings and (found.since is None or name.rpartition(".")[2] in found.aliases):
             return None
         return found
 
@@ -439,7 +473,9 @@ class Parser(LocationCursor):
         if not full:
             self.fail("empty operation name is invalid", name_position)
         declaration = self.lookup(full)
-        if declaration is None:
+        if declaration is not None:
+            self._remark_alias(full, declaration, name_position)
+        else:
             if not self.allow_unregistered and not (self.recover and "." in full and not full.startswith("cuda_tile.")):
                 dialect = full.partition(".")[0]
                 self.fail(
@@ -480,6 +516,7 @@ class Parser(LocationCursor):
             self.fail(f"expected {len(operands)} operand types but had {len(type.inputs)}", start)
         values = [self.resolve(token, wanted) for token, wanted in zip(operands, type.inputs, strict=True)]
         segments = self._take_segments(attributes, name_position)
+        self._read_enumerations(declaration, attributes)
         kept = {k: v for k, v in attributes.items() if declaration.defaults.get(k) is not v}
         return Operation(
             declaration,
@@ -491,6 +528,17 @@ class Parser(LocationCursor):
             segments,
             successors,
         )
+
+    def _read_enumerations(self, declaration: OperationDeclaration, attributes: dict[str, Attribute]) -> None:
+        """Some enumerations are plain integers in MLIR's generic form."""
+        for declared in declaration.attributes:
+            value = attributes.get(declared.name)
+            if isinstance(value, IntegerAttribute) and value.type is I32:
+                kind = enum_kind_of(declared)
+                if kind is not None and kind.is_integer:
+                    for keyword, number in kind.values.items():
+                        if number == value.value:
+                            attributes[declared.name] = kind.cases[keyword]
 
     def _take_segments(self, attributes: dict[str, Attribute], token: int) -> tuple[int, ...] | None:
         """operandSegmentSizes is structure, not an attribute, once it is read."""
@@ -560,12 +608,22 @@ class Parser(LocationCursor):
 
     # --- failures ---
 
+    def _named(self, failure: SyntaxFailure, start: int) -> Diagnostic:
+        """The diagnostic of a failure in the operation that starts at a token."""
+        diagnostic = failure.diagnostic
+        if failure.wants_name:
+            index = start
+            if self.tokens[start][:1] == "%":
+                while self.tokens[index] not in ("=", ""):
+                    index += 1
+                index += 1
+            declaration = self.declarations.get(self.tokens[index])
+            if declaration is not None:
+                diagnostic.message = f"custom op '{declaration.name}' {diagnostic.message}"
+        return diagnostic
+
     def diagnostic(self, message: str) -> Diagnostic:
         return Diagnostic("error", message, self.location(self.position))
-
-    def remark(self, message: str, token: int) -> None:
-        """Tell that a spelling of the seeds was read as its public form."""
-        self.diagnostics.append(Diagnostic("remark", message, self.location(token)))
 
     def note_failure(self, diagnostic: Diagnostic) -> None:
         self.diagnostics.append(diagnostic)

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from tileir.ir.attributes import string_attribute
-from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
+from tileir.ir.core import NO_ATTRIBUTES, PRINTING, Block, Operation, Region
 from tileir.ir.declaration import NEWEST, REGISTRY, Version
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
 from tileir.ir.location import file_location
 from tileir.text.parser import Parser, StopParsing
 
 _PRODUCER = "// Producer: "
+
+
+def _print_when_asked(operation: Operation, generic: bool, debug_info: bool, names: str) -> str:
+    # Reading needs no printer; what was read is printed all the same when somebody asks.
+    from tileir.text.printer import print_operation
+
+    return print_operation(operation, generic=generic, debug_info=debug_info, names=names)
+
+
+PRINTING.print_operation = _print_when_asked
 
 
 class ReadText:
@@ -40,6 +50,9 @@ def read_text(
     prints) are put into a `cuda_tile.module @kernels`.
     """
     parser = Parser(text, name, version, allow_unregistered, first_line, recover, testing, seed_spellings)
+    if implicit_module:
+        # As in MLIR's tools, only a cuda_tile module lets its contents leave the prefix out.
+        parser.dialects = ["builtin"]
     block = Block()
     try:
         parser.parse_top_level(block)
@@ -56,7 +69,8 @@ def _wrap(block: Block, text: str, name: str, implicit_module: bool) -> Operatio
         if first.name == "builtin.module" or (first.name == "cuda_tile.module" and not implicit_module):
             first.detach()
             return first
-    location = file_location(name, 1, 1)
+    # MLIR places the module it adds at 0:0.
+    location = file_location(name, 0, 0) if implicit_module else file_location(name, 1, 1)
     bare = all(operation.name in ("cuda_tile.entry", "cuda_tile.global") for operation in block)
     if bare and not implicit_module:
         attributes = {"sym_name": string_attribute("kernels")}

@@ -25,7 +25,8 @@ class ParseState:
         "assembly",
         "attributes",
         "declaration",
-        "first_operand",
+        "made_index",
+        "made_operand",
         "name_token",
         "operands",
         "regions",
@@ -44,8 +45,9 @@ class ParseState:
         self.types: list[list[Type] | None] = [None] * assembly.slot_count
         self.attributes: dict[str, Attribute] | None = None
         self.regions: list[Region] | None = None
-        # Set where the first operand is not what its token names but something made from it.
-        self.first_operand: Value | None = None
+        # Set where an operand is not what its token names but something made from it.
+        self.made_operand: Value | None = None
+        self.made_index: int = 0
 
     def set_attribute(self, name: str, value: Attribute) -> None:
         """Keep an attribute; one at its default is left out."""

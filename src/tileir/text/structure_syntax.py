@@ -25,8 +25,9 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.types import I64, FunctionType, Type, function_type
 from tileir.text.dense import DenseReader
-from tileir.text.directive import Custom, fail_custom
+from tileir.text.directive import Custom, fail_custom, say_first
 from tileir.text.state import ParseState
+from tileir.text.types import builtin_type
 
 if TYPE_CHECKING:
     from tileir.text.parser import Parser
@@ -42,12 +43,16 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
     element: Type | None = None
     if not seed:
         start = parser.position
+        names = NUMBER.wording(parser.version)[len("tile of ") :]
+        if not parser.recover and parser.is_identifier() and builtin_type(parser.peek()) is None:
+            if parser.peek() not in ("tile", "ptr", "tensor", "token", "vector"):
+                say_first(parser, state, f"unknown type: {parser.peek()}")
+                fail_custom(parser, state, f"expect element type to be one of {names}, but got '<<NULL TYPE>>'")
         element = parser.parse_type()
         if not _is_literal_element(element):
-            names = NUMBER.wording(parser.version)[len("tile of ") :]
-            fail_custom(parser, state, f"expect element type to be one of {names}, but got {element.text}", start)
+            fail_custom(parser, state, f"expect element type to be one of {names}, but got '{element.text}'", start)
         parser.expect(":")
-    reader = DenseReader(parser)
+    reader = DenseReader(parser, element)
     reader.read()
     if element is not None and not reader.is_scalar and not reader.elements and reader.raw is None:
         parser.fail("dense attribute cannot be empty", reader.start)
@@ -66,9 +71,11 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
         fail_custom(
             parser,
             state,
-            f"mismatch between the element type: {element.text} and the tile element type {type.element.text}",
+            f"mismatch between the element type: '{element.text}' and the tile element type '{type.element.text}'",
             start,
         )
+    if seed:
+        parser.remark(f"'dense<..>' is read as '<{type.element.spelling}: ..>'", reader.start - 2)
     return parser.dense_of(reader, type), type
 
 
@@ -147,6 +154,7 @@ class Module(Custom):
         if not (parser.seed_spellings and parser.peek() in ("{", "attributes")):
             state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
         else:
+            parser.remark("a module without a name is read as '@kernels'", state.name_token)
             state.set_attribute("sym_name", string_attribute("kernels"))
         parse_attributes_with_keyword(parser, state)
         parser.dialects.append("cuda_tile")
@@ -228,7 +236,9 @@ class Function(Custom):
             parser.expect("=")
             state.set_attribute("optimization_hints", parser.parse_hints())
         parse_attributes_with_keyword(parser, state)
+        parser.dialects.append("cuda_tile")
         region = parser.parse_region(arguments, isolated=True)
+        parser.dialects.pop()
         implied = self.declaration.regions[0].implicit_terminator
         if implied is not None:
             parser.ensure_terminator(region, implied, TextLocation(state.source, state.name_token))

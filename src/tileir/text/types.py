@@ -31,18 +31,22 @@ from tileir.dialect.types import (
 )
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.declaration import Version
+from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, function_type, integer_type, opaque_type
-from tileir.text.cursor import Cursor
+from tileir.text.cursor import Cursor, SyntaxFailure
 
 _INTEGER: Final = re.compile(r"([su]?)i([1-9]\d{0,7})\Z", re.ASCII)
 _BLANKS: Final = re.compile(r"(?:\s+|//[^\n]*)*")
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _NUMBER: Final = re.compile(r"-?\d+")
 _DIALECT_TYPES: Final = frozenset(
-    ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token", "string"]
+    ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"]
 )
 # Seed 000's spellings of two element types (docs/conflicts.md A15).
 _SEED_ELEMENTS: Final[dict[str, Type]] = {"fp8e4m3fn": F8E4M3FN, "fp8e5m2": F8E5M2}
+
+# How far a type with unmatched brackets is read to find the mistake.
+_LONGEST_TYPE: Final = 4096
 
 # Spellings already read, per dialect version: palettes differ between versions.
 _KNOWN: Final[dict[Version, dict[str, Type]]] = {}
@@ -58,7 +62,7 @@ def builtin_type(name: str) -> Type | None:
         return integer_type(int(match.group(2)), match.group(1))
     if name in ("index", "none"):
         return opaque_type(name)
-    return _SEED_ELEMENTS.get(name)
+    return None
 
 
 class TypeCursor(Cursor):
@@ -86,29 +90,60 @@ class TypeCursor(Cursor):
         if name.startswith("cuda_tile."):
             name = name[len("cuda_tile.") :]
         word = _WORD.match(name)
-        if word is not None and word.group() in _DIALECT_TYPES:
+        if word is not None and self._is_dialect_type(word.group()):
             if "<" in token or word.group() in ("token", "string"):
                 self.position += 1
                 parser = TypeText(self, token, start)
                 found = parser.parse_whole()
-                self.known_types[token] = found
+                # A seed spelling is not remembered, so that each use of it is remarked upon.
+                if not parser.has_seed_spelling:
+                    self.known_types[token] = found
                 return found
             self.position += 1
+            if self.peek() == "<":
+                # Not one token, so its brackets do not match: read on to say where.
+                offset = self.source.token_offset(start)
+                TypeText(self, self.source.text[offset : offset + _LONGEST_TYPE], start).parse_type()
             self.fail("expected '<'")
         if token[:1] == "!":
             alias = self.type_aliases.get(token)
             if alias is not None:
                 self.position += 1
                 return alias
+            if token.startswith("!cuda_tile."):
+                # The two blanks are MLIR's.
+                self.fail(f"unknown  type `{name}` in dialect `cuda_tile`")
+            if "." not in token:
+                self.fail(f"undefined symbol alias id '{name}'")
             return self._parse_opaque_type()
         builtin = builtin_type(token) if token else None
         if builtin is not None:
             self.position += 1
             self.known_types[token] = builtin
             return builtin
+        element = self.seed_element(token, start)
+        if element is not None:
+            self.position += 1
+            return element
         if token in ("tensor", "vector", "memref", "complex", "tuple") and self.tokens[self.position + 1] == "<":
             return self._parse_opaque_type()
-        self.fail("expected non-function type" if token[:1] in "%@#^" else "expected type")
+        if not self.is_identifier():
+            failure = Diagnostic("error", "expected valid keyword", self.location(self.position))
+            if self.recover:
+                failure.notes.append(note("a type is missing here", self.gap()))
+            raise SyntaxFailure(failure, True)
+        self.fail_in_operation(f"unknown type: {token}")
+
+    def _is_dialect_type(self, name: str) -> bool:
+        return name in _DIALECT_TYPES or (name == "string" and self.seed_spellings)
+
+    def seed_element(self, name: str, token: int) -> Type | None:
+        """The element type that seed 000 calls `name` (docs/conflicts.md A15)."""
+        found = _SEED_ELEMENTS.get(name)
+        if found is None or not self.seed_spellings:
+            return None
+        self.remark(f"'{name}' is read as '{found.spelling}'", token)
+        return found
 
     def parse_function_type(self) -> Type:
         """function-type ::= `(` types? `)` `->` (type | `(` types? `)`)"""
@@ -176,6 +211,7 @@ class TypeText:
         self.token: int = token
         self.offset: int = 0
         self.version: Version = cursor.version
+        self.has_seed_spelling: bool = False
 
     def fail(self, message: str, offset: int = -1) -> NoReturn:
         self.cursor.fail_inside(message, self.token, self.offset if offset < 0 else offset)
@@ -250,6 +286,12 @@ class TypeText:
 
     def parse_type(self) -> Type:
         """dialect-type ::= `!cuda_tile.`? name (`<` parameters `>`)?"""
+        self.cursor.enter()
+        found = self._parse_type()
+        self.cursor.leave()
+        return found
+
+    def _parse_type(self) -> Type:
         self.skip_blanks()
         start = self.offset
         self.accept("!")
@@ -270,11 +312,15 @@ class TypeText:
             return self.parse_gather_scatter_view()
         if name == "token":
             return TOKEN
-        if name == "string":
+        if name == "string" and self.cursor.seed_spellings:
+            self.has_seed_spelling = True
             return STRING
         found = builtin_type(name)
         if found is None:
-            self.fail("expected type" if not name else f"unknown type '{name}'", start)
+            found = self.cursor.seed_element(name, self.token)
+            self.has_seed_spelling = self.has_seed_spelling or found is not None
+        if found is None:
+            self.fail("expected valid keyword" if not name else f"unknown type: {name}", start)
         return found
 
     def parse_dimension(self, allow_dynamic: bool) -> int | None:
@@ -287,7 +333,8 @@ class TypeText:
             self.offset += 1
             value = DYNAMIC
         else:
-            number = self.number()
+            # A minus sign is no part of a dimension list.
+            number = self.number() if self.text[start : start + 1] != "-" else None
             if number is None:
                 return None
             value = number
@@ -313,9 +360,11 @@ class TypeText:
         if self.peek_word() == "ptr" and not self.text.startswith("<", self.offset + 3):
             self.fail("expected '<'", self.offset + 3)
         element = self.parse_type()
-        if self.accept("*"):
+        if self.cursor.seed_spellings and self.accept("*"):
             # Seed 000 writes a tile of pointers as tile<T*> (docs/conflicts.md A15).
             self.check(pointer_mistake(element, self.version), start)
+            self.has_seed_spelling = True
+            self.cursor.remark(f"'{element.spelling}*' is read as 'ptr<{element.spelling}>'", self.token)
             element = pointer_type(element)
         self.check(tile_mistake(shape, element, self.version), start)
         self.expect(">")
@@ -366,10 +415,12 @@ class TypeText:
                     attribute = self.parse_pointer_attribute()
             elif shape:
                 self.fail("expected 'strides'")
+            elif self.text[self.offset :].lstrip()[:1] not in ("<", "#"):
+                self.fail("unexpected token after element type in 0-d tensor_view")
             else:
                 attribute = self.parse_pointer_attribute()
         if shape and not has_strides:
-            self.fail("expected ','")
+            self.fail("expected 'strides'")
         self.check(tensor_view_mistake(element, shape, strides, self.version), start)
         self.expect(">")
         return tensor_view_type(element, shape, strides, attribute)
@@ -414,6 +465,9 @@ class TypeText:
 
     def parse_tile_shape(self) -> tuple[int, ...]:
         """`tile` `=` `(` integer (`x` integer)* `)`"""
+        if self.cursor.seed_spellings and self.peek_word() == "tensor_view":
+            # One example of seed 000 leaves it out (docs/conflicts.md A5).
+            self.fail("expected 'tile': nothing else tells the shape of the tiles")
         self.expect_key("tile")
         self.expect("(")
         shape: list[int] = []
@@ -451,7 +505,7 @@ class TypeText:
         start = self.offset
         found = self.parse_type()
         if not isinstance(found, TensorViewType):
-            self.fail("expected tensor_view", start)
+            self.fail(f"expected 'tensor_view' type, but got '{found.text}'", start)
         return found
 
     def parse_dim_map(self) -> tuple[int, ...] | None:

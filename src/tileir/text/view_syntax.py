@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
 from tileir.dialect.types import (
     DYNAMIC,
@@ -124,7 +125,9 @@ class TensorView(Custom):
     ) -> None:
         base: Type = scalar_tile(pointer_type(result.element, result.attribute))
         rest = given
-        if given and isinstance(given[0], TileType) and isinstance(given[0].element, PointerType):
+        # With values in the lists, a lone type is theirs.
+        shows_base = len(given) > 1 or not values
+        if given and shows_base and isinstance(given[0], TileType) and isinstance(given[0].element, PointerType):
             base = given[0]
             rest = given[1:]
         if base is not self._value_type(parser, state) and not given:
@@ -141,6 +144,7 @@ class TensorView(Custom):
             own = parser.value_type(values[0])
             if own is None:
                 parser.fail("expected the type of the dynamic sizes", values[0])
+            parser.remark(f"the type of the dynamic sizes is taken from the values: '{own.spelling}'", values[0])
             dynamic = [own]
         if len(rest) > 1:
             fail_custom(parser, state, "expected one type for the dynamic sizes")
@@ -208,10 +212,7 @@ class MakeView(Custom):
             fail_custom(parser, state, f"expected '{word}' type, but got '{type.text}'", start)
         assert isinstance(type, TileViewType)
         self.set_types(state, "result", [type])
-        tokens = state.operands[0]
-        own = parser.value_type(tokens[0]) if tokens else None
-        # A value of another tensor view type is the verifier's to report, with both types in the text.
-        self.set_types(state, "tensor_view", [own if isinstance(own, TensorViewType) else type.tensor])
+        self.set_types(state, "tensor_view", [type.tensor])
 
     def print(self, printer: Printer, operation: Operation) -> None:
         printer.out.append(f" : {operation.results[0].type.spelling}")
@@ -323,8 +324,8 @@ class ViewAccess(Custom):
         token = parser.position
         keyword = parser.parse_keyword()
         found = enum_case(parser, kind, keyword, token)
-        if found is None or (found.kind.values[found.keyword] >= 100 and not parser.seed_spellings):
-            choices = ", ".join([k for k, v in kind.values.items() if v < 100])
+        if found is None:
+            choices = ", ".join(kind.keywords(parser.version))
             if self.is_reduction:
                 fail_custom(parser, state, f"invalid {name}: '{keyword}'; expected one of: {choices}", token)
             fail_custom(
@@ -399,6 +400,7 @@ class ViewAccess(Custom):
             known = [type for type in own if type is not None]
             if not parser.seed_spellings or len(known) != len(own):
                 fail_custom(parser, state, "index types must be specified when indices are present")
+            parser.remark("the types of the indices are taken from the values", indices[0])
             return known
         fail_custom(parser, state, f"expected {len(indices)} index types, got {len(given)}")
 
@@ -453,7 +455,7 @@ class LoadOperands(Custom):
         if state.operands[mask] is None or state.operands[padding] is not None:
             return
         types = state.types[self.slots["mask"]]
-        if types and not (isinstance(types[0], TileType) and types[0].element is I1):
+        if types and isinstance(types[0], TileType) and types[0].element is not I1 and NUMBER.accepts(types[0]):
             state.operands[padding], state.operands[mask] = state.operands[mask], None
             state.types[self.slots["paddingValue"]] = types
             state.types[self.slots["mask"]] = None

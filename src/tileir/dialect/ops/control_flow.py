@@ -25,6 +25,7 @@ from tileir.dialect.control_flow_rules import (
     verify_return,
     verify_yield,
 )
+from tileir.dialect.types import scalar_tile
 from tileir.ir.declaration import (
     ALLOCATION_SCOPE,
     PURE,
@@ -41,6 +42,7 @@ from tileir.ir.declaration import (
     operand,
     result,
 )
+from tileir.ir.types import I1
 
 _TERMINATOR_SYNTAX: Final = "attr-dict ($operands ':' type($operands))?"
 
@@ -164,6 +166,7 @@ REGISTRY.add(
         ),
         example="%r = if %c -> (tile<f32>) {\n  yield %a : tile<f32>\n} else {\n  yield %b : tile<f32>\n}",
         operands=(operand("condition", SCALAR_I1, "which branch to take"),),
+        fixed_types={"condition": scalar_tile(I1)},
         results=(result("results", ANY_TYPE, "what the branch taken yields", VARIADIC),),
         regions=(
             RegionDeclaration("thenRegion", 1, "taken when the condition is true", implicit_terminator=YIELD),

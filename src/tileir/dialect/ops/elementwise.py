@@ -87,8 +87,9 @@ def binary(
     rules: tuple[TypeRule, ...] = _PAIR_RULES,
     verify: Verifier | None = None,
     legalization: str = "",
+    trailer: str = "",
 ) -> OperationDeclaration:
-    """Declare `name %lhs, %rhs [modifiers] : T`."""
+    """Declare `name %lhs, %rhs [modifiers] : T`; `trailer` is a directive after the type."""
     return REGISTRY.add(
         OperationDeclaration(
             name,
@@ -107,6 +108,6 @@ def binary(
             rules=rules,
             verify=verify,
             legalization=legalization,
-            syntax=f"$lhs ',' $rhs {modifiers} attr-dict ':' type($result)",
+            syntax=f"$lhs ',' $rhs {modifiers} attr-dict ':' type($result) {trailer}",
         )
     )

@@ -262,6 +262,7 @@ binary(
     returns="the shifted value",
     attributes=_OVERFLOW,
     modifiers="enclosed(overflow)",
+    trailer="shift-amount",
 )
 binary(
     "shri",
@@ -281,6 +282,7 @@ binary(
     returns="the shifted value",
     attributes=_SIGNEDNESS,
     modifiers="keyword(signedness)",
+    trailer="shift-amount",
 )
 binary(
     "subi",

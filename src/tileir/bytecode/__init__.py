@@ -1,0 +1,1 @@
+"""The binary form: primitives, container, the two layouts, reader, writer, annotated dump."""

@@ -1,0 +1,102 @@
+"""Dense constants as blobs (docs/bytecode.md section 3)."""
+
+from __future__ import annotations
+
+from tileir.bytecode.primitives import ByteReader, ByteWriter
+from tileir.dialect.constraints import NUMBER
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.types import I1, Type
+
+
+class ConstantTable:
+    """The constants of a file; a blob has a type only where it is used."""
+
+    __slots__ = ("_data", "_end", "_known", "_offsets", "_start")
+
+    def __init__(self, section: ByteReader | None) -> None:
+        self._offsets: list[int] = []
+        self._known: dict[tuple[int, Type], DenseAttribute] = {}
+        self._data: bytes = b""
+        self._start: int = 0
+        self._end: int = 0
+        if section is None:
+            return
+        count = section.varint("failed to read number of constants")
+        if not count:
+            return
+        if count > section.remaining // 8:
+            section.fail("insufficient data for constant indices")
+        section.align(8, "insufficient data for constant indices")
+        self._offsets = [section.fixed(8, "insufficient data for constant indices") for _ in range(count)]
+        self._data = section.data
+        self._start = section.position
+        self._end = section.end
+        self._check(section)
+
+    def _check(self, section: ByteReader) -> None:
+        available = self._end - self._start
+        for index, start in enumerate(self._offsets):
+            end = self._offsets[index + 1] if index + 1 < len(self._offsets) else available
+            if end < start:
+                section.fail(
+                    f"invalid constant start indices: end ({end}) is less than start ({start}) for constant {index}"
+                )
+            if end > available:
+                section.fail(f"constant {index} extends beyond available data: {end} > {available}")
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def piece(self, index: int) -> tuple[int, int]:
+        """Where the blob of an index starts and ends in the file."""
+        start = self._start + self._offsets[index]
+        end = self._start + self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
+        return start, end
+
+    def get(self, index: int, type: Type, user: ByteReader) -> DenseAttribute:
+        key = (index, type)
+        found = self._known.get(key)
+        if found is None:
+            if not isinstance(type, TileType) or not NUMBER.accepts(type):
+                user.fail(f"expect Cuda Tile integer or float type but got: '{type.text}'")
+            start, end = self.piece(index)
+            found = self._known[key] = self._decode(ByteReader(self._data, start, end), type)
+        return found
+
+    def _decode(self, reader: ByteReader, type: TileType) -> DenseAttribute:
+        size = reader.varint("failed to read the raw byte data")
+        data = reader.raw(size, "failed to read the raw byte data")
+        if type.element is I1:
+            return _from_bits(reader, data, type)
+        width = element_bytes(type.element)
+        if len(data) not in (width, width * type.count):
+            reader.fail("failed to validate buffer size and format")
+        return dense_attribute(type, type.shape, type.element, data)
+
+
+def _from_bits(reader: ByteReader, data: bytes, type: TileType) -> DenseAttribute:
+    """i1 is packed eight to a byte, lowest bit first; one byte for more than eight elements is a splat."""
+    count = type.count
+    if len(data) == 1 and count > 8:
+        return dense_attribute(type, type.shape, I1, bytes([data[0] & 1]))
+    if len(data) != (count + 7) // 8:
+        reader.fail(f"i1 dense attribute payload size {len(data)} is not a recognized encoding for {count} elements")
+    return dense_attribute(type, type.shape, I1, bytes([data[i >> 3] >> (i & 7) & 1 for i in range(count)]))
+
+
+def encode_constant(value: DenseAttribute) -> bytes:
+    """The blob of a constant: a splat as one element, i1 packed."""
+    data = value.data
+    if value.element_type is I1:
+        if value.is_splat:
+            data = b"\xff" if data[0] & 1 else b"\x00"
+        else:
+            packed = bytearray((len(data) + 7) // 8)
+            for index, bit in enumerate(data):
+                packed[index >> 3] |= (bit & 1) << (index & 7)
+            data = bytes(packed)
+    writer = ByteWriter()
+    writer.varint(len(data))
+    writer.raw(data)
+    return bytes(writer.data)

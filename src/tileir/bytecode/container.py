@@ -1,0 +1,170 @@
+"""The envelope both layouts share: magic, version, sections (docs/bytecode.md section 2)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
+from tileir.ir.declaration import NEWEST, V13_1, Version
+
+MAGIC: Final = b"\x7fTileIR\x00"
+
+END: Final = 0
+STRING: Final = 1
+FUNCTION: Final = 2
+DEBUG: Final = 3
+CONSTANT: Final = 4
+TYPE: Final = 5
+GLOBAL: Final = 6
+PRODUCER: Final = 7
+# Only the documented layout has it, so a file tells its layout by it (docs/bytecode.md section 10).
+ATTRIBUTE: Final = 8
+
+SECTION_NAMES: Final[dict[int, str]] = {
+    END: "End",
+    STRING: "String",
+    FUNCTION: "Func",
+    DEBUG: "Debug",
+    CONSTANT: "Constant",
+    TYPE: "Type",
+    GLOBAL: "Global",
+    PRODUCER: "Producer",
+    ATTRIBUTE: "Attribute",
+}
+ALIGNMENTS: Final[dict[int, int]] = {STRING: 4, FUNCTION: 8, DEBUG: 8, CONSTANT: 8, TYPE: 4, ATTRIBUTE: 4}
+
+_HEADER_SIZE: Final = 12
+
+
+class Section:
+    """One section: where its header starts, and where its payload starts and ends in the file."""
+
+    __slots__ = ("alignment", "end", "header", "identifier", "start")
+
+    def __init__(self, identifier: int, header: int, alignment: int, start: int, end: int) -> None:
+        self.identifier: int = identifier
+        self.header: int = header
+        self.alignment: int = alignment
+        self.start: int = start
+        self.end: int = end
+
+
+class Container:
+    """The sections of a file, in file order; of two with one id the last one counts."""
+
+    __slots__ = ("data", "order", "sections", "tag", "version")
+
+    def __init__(self, data: bytes, version: Version, tag: int, order: list[Section]) -> None:
+        self.data: bytes = data
+        self.version: Version = version
+        self.tag: int = tag
+        self.order: list[Section] = order
+        self.sections: dict[int, Section] = {section.identifier: section for section in order}
+
+    def reader(self, identifier: int) -> ByteReader | None:
+        section = self.sections.get(identifier)
+        return ByteReader(self.data, section.start, section.end) if section is not None else None
+
+
+def is_bytecode(data: bytes) -> bool:
+    return data[: len(MAGIC)] == MAGIC
+
+
+def read_container(data: bytes, newest: Version = NEWEST, known_sections: int = PRODUCER) -> Container:
+    """Read the envelope; nothing of the payloads is looked at."""
+    if not is_bytecode(data):
+        raise Malformed("input does not correspond to Tile IR bytecode", 0, prefixed=False)
+    reader = ByteReader(data, 0, len(data))
+    reader.position = len(MAGIC)
+    major = reader.byte("failed to read version")
+    minor = reader.byte("failed to read version")
+    tag = reader.fixed(2, "failed to read version")
+    version = (major, minor)
+    if not V13_1 <= version <= newest:
+        reader.fail(
+            f"unsupported Tile version {major}.{minor}.{tag}, this reader supports versions "
+            f"[13.1 - {newest[0]}.{newest[1]}]"
+        )
+    order: list[Section] = []
+    while True:
+        header = reader.position
+        marker = reader.byte("unexpected end of data while reading section header")
+        if marker == END:
+            if reader.remaining:
+                reader.fail("end section is not the last section")
+            return Container(data, version, tag, order)
+        order.append(_read_section(reader, marker, header, known_sections))
+
+
+def _read_section(reader: ByteReader, marker: int, header: int, known_sections: int) -> Section:
+    identifier = marker & 0x7F
+    try:
+        if identifier == END:
+            reader.fail("end section should not have alignment flag set")
+        if identifier > known_sections:
+            reader.fail(f"unknown section ID: {identifier}")
+        length = reader.varint("failed to read section length")
+        alignment = 1
+        wanted = ALIGNMENTS.get(identifier, 1)
+        if marker & 0x80:
+            alignment = reader.varint("failed to read section alignment")
+            if alignment <= 0 or alignment & (alignment - 1):
+                reader.fail(f"invalid alignment value: {alignment}")
+            if alignment % wanted:
+                reader.fail(
+                    f"section {identifier} must have alignment that is a multiple of {wanted} bytes, "
+                    f"but has alignment of {alignment}"
+                )
+            reader.align(alignment, "failed to skip section padding")
+        elif wanted > 1:
+            reader.fail(
+                f"section {identifier} must have alignment that is a multiple of {wanted} bytes, "
+                "but has no alignment flag set"
+            )
+        if length > reader.remaining:
+            reader.fail(f"section length {length} exceeds remaining data size {reader.remaining}")
+    except Malformed as failure:
+        raise failure.add("failed to parse section header", reader.offset) from None
+    start = reader.position
+    reader.position += length
+    return Section(identifier, header, alignment, start, reader.position)
+
+
+def write_container(version: Version, tag: int, sections: list[tuple[int, bytes]]) -> bytes:
+    """A file of these sections, in this order."""
+    writer = ByteWriter()
+    writer.raw(MAGIC)
+    writer.byte(version[0])
+    writer.byte(version[1])
+    writer.fixed(tag, 2)
+    for identifier, payload in sections:
+        alignment = ALIGNMENTS.get(identifier, 1)
+        writer.byte(identifier | (0x80 if alignment > 1 else 0))
+        writer.varint(len(payload))
+        if alignment > 1:
+            writer.varint(alignment)
+            while len(writer) % alignment:
+                writer.byte(PADDING_BYTE)
+        writer.raw(payload)
+    writer.byte(END)
+    return bytes(writer.data)
+
+
+def read_offsets(reader: ByteReader, size: int, count: int, what: str) -> list[int]:
+    """A table of `count` little-endian offsets."""
+    return [reader.fixed(size, what) for _ in range(count)]
+
+
+def write_blobs(blobs: list[bytes], size: int) -> bytes:
+    """A counted table of offsets and the blobs they point to: strings, types, constants."""
+    writer = ByteWriter()
+    writer.varint(len(blobs))
+    if blobs:
+        writer.align(size)
+        offset = 0
+        for blob in blobs:
+            writer.fixed(offset, size)
+            offset += len(blob)
+        for blob in blobs:
+            writer.raw(blob)
+    return bytes(writer.data)

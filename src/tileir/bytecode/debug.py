@@ -1,0 +1,285 @@
+"""The debug section: locations per function and operation (docs/bytecode.md section 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.dialect.attributes import (
+    DICompileUnit,
+    DIFile,
+    DILexicalBlock,
+    DILocation,
+    DISubprogram,
+    LocalScope,
+    di_compile_unit,
+    di_file,
+    di_lexical_block,
+    di_location,
+    di_subprogram,
+)
+from tileir.ir.attributes import Attribute
+from tileir.ir.location import (
+    UNKNOWN,
+    CallSiteLocation,
+    FileLocation,
+    FusedLocation,
+    Location,
+    NameLocation,
+    UnknownLocation,
+    call_site_location,
+    file_location,
+)
+
+if TYPE_CHECKING:
+    from tileir.bytecode.reader import StringTable
+
+COMPILE_UNIT: Final = 1
+FILE: Final = 2
+LEXICAL_BLOCK: Final = 3
+LOCATION: Final = 4
+SUBPROGRAM: Final = 5
+CALL_SITE: Final = 6
+
+_MAXIMUM_DEPTH: Final = 64
+
+
+class DebugTable:
+    """The debug section of a file; attributes are decoded when asked for."""
+
+    __slots__ = ("_busy", "_data", "_end", "_known", "_offsets", "_start", "_strings", "function_starts", "indices")
+
+    def __init__(self, section: ByteReader | None, strings: StringTable) -> None:
+        self._strings: StringTable = strings
+        self._known: dict[int, Attribute] = {}
+        self._busy: set[int] = set()
+        self._offsets: list[int] = []
+        self._data: bytes = b""
+        self._start: int = 0
+        self._end: int = 0
+        # For each function where its entries start in `indices`; an entry is 1 + attribute, or 0 for unknown.
+        self.function_starts: list[int] = []
+        self.indices: list[int] = []
+        if section is not None:
+            self._read(section)
+
+    def _read(self, section: ByteReader) -> None:
+        count = section.count("failed to read number of functions in debug section", 4)
+        section.align(4, "failed to skip padding for debug info index offset pointer")
+        self.function_starts = [section.fixed(4, "failed to read debug info index offset") for _ in range(count)]
+        count = section.count("failed to read number of debug info indices", 8)
+        section.align(8, "failed to skip padding for debug info indices")
+        self.indices = [section.fixed(8, "failed to read debug info index") for _ in range(count)]
+        count = section.count("failed to read debug info offset pointer", 4)
+        section.align(4, "failed to read debug info offset pointer")
+        if not count:
+            section.fail("failed to read debug info offset pointer")
+        self._offsets = [section.fixed(4, "failed to read debug info offset pointer") for _ in range(count)]
+        self._data = section.data
+        self._start = section.position
+        self._end = section.end
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def piece(self, index: int) -> tuple[int, int]:
+        """Where the blob of an attribute starts and ends in the file."""
+        start = self._start + self._offsets[index]
+        end = self._start + self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
+        return start, end
+
+    def location(self, reference: int) -> Location | None:
+        """The location of an entry; None when it is not one."""
+        found = self.attribute(reference)
+        return found if isinstance(found, Location) else None
+
+    def attribute(self, reference: int) -> Attribute | None:
+        if reference == 0:
+            return UNKNOWN
+        index = reference - 1
+        if index >= len(self._offsets):
+            return None
+        known = self._known.get(index)
+        if known is not None:
+            return known
+        if index in self._busy or len(self._busy) > _MAXIMUM_DEPTH:
+            return None
+        start, end = self.piece(index)
+        if not self._start <= start <= end <= self._end:
+            return None
+        self._busy.add(index)
+        try:
+            found = self._decode(ByteReader(self._data, start, end))
+        finally:
+            self._busy.discard(index)
+        self._known[index] = found
+        return found
+
+    def _decode(self, reader: ByteReader) -> Attribute:
+        tag = reader.varint("failed to read debug tag")
+        if tag == LOCATION:
+            scope = self._scope(reader, "DILocAttr")
+            name = self._string(reader)
+            line, column = self._number(reader), self._number(reader)
+            return di_location(file_location(name, line, column), scope)
+        if tag == SUBPROGRAM:
+            file = self._file(reader, "DISubprogramAttr")
+            line = self._number(reader)
+            name, linkage_name = self._string(reader), self._string(reader)
+            unit = self.attribute(self._number(reader))
+            if not isinstance(unit, DICompileUnit):
+                reader.fail("failed to read compile unit attribute when parsing DISubprogramAttr")
+            return di_subprogram(file, line, name, linkage_name, unit, self._number(reader))
+        if tag == FILE:
+            name = self._string(reader)
+            return di_file(name, self._string(reader))
+        if tag == COMPILE_UNIT:
+            return di_compile_unit(self._file(reader, "DICompileUnitAttr"))
+        if tag == LEXICAL_BLOCK:
+            scope = self._scope(reader, "DILexicalBlockAttr")
+            file = self._file(reader, "DILexicalBlockAttr")
+            return di_lexical_block(scope, file, self._number(reader), self._number(reader))
+        if tag == CALL_SITE:
+            callee = self.location(self._number(reader))
+            if callee is None:
+                reader.fail("failed to read callee attribute when parsing CallSiteLoc")
+            caller = self.location(self._number(reader))
+            if caller is None:
+                reader.fail("failed to read caller attribute when parsing CallSiteLoc")
+            return call_site_location(callee, caller)
+        return UNKNOWN
+
+    def _number(self, reader: ByteReader) -> int:
+        return reader.varint("failed to read debug attribute")
+
+    def _string(self, reader: ByteReader) -> str:
+        return self._strings.get(self._number(reader))
+
+    def _scope(self, reader: ByteReader, what: str) -> LocalScope:
+        found = self.attribute(self._number(reader))
+        if not isinstance(found, LocalScope):
+            reader.fail(f"failed to read scope attribute when parsing {what}")
+        return found
+
+    def _file(self, reader: ByteReader, what: str) -> DIFile:
+        found = self.attribute(self._number(reader))
+        if not isinstance(found, DIFile):
+            reader.fail(f"failed to read file attribute when parsing {what}")
+        return found
+
+
+class DebugEncoder:
+    """Collects the locations of the functions that have any."""
+
+    __slots__ = ("_intern", "blobs", "function_starts", "indices", "references")
+
+    def __init__(self, intern: StringInterner) -> None:
+        self._intern: StringInterner = intern
+        self.blobs: list[bytes] = []
+        self.references: dict[Attribute, int] = {UNKNOWN: 0}
+        self.function_starts: list[int] = []
+        self.indices: list[int] = []
+
+    def start_function(self, location: Location) -> int:
+        """Begin the entries of a function; the number its record refers to them by."""
+        self.function_starts.append(len(self.indices))
+        self.indices.append(self.reference(location))
+        return len(self.function_starts)
+
+    def add(self, location: Location) -> None:
+        self.indices.append(self.reference(location))
+
+    def reference(self, attribute: Attribute) -> int:
+        found = self.references.get(attribute)
+        if found is None:
+            blob = self._encode(attribute)
+            self.blobs.append(blob)
+            found = self.references[attribute] = len(self.blobs)
+        return found
+
+    def _encode(self, attribute: Attribute) -> bytes:
+        writer = ByteWriter()
+        if isinstance(attribute, DILocation):
+            scope = self.reference(attribute.scope)
+            source = attribute.source
+            if not isinstance(source, FileLocation):
+                raise _unsupported(source)
+            write_all(writer, (LOCATION, scope, self._intern.string(source.file), source.line, source.column))
+        elif isinstance(attribute, DISubprogram):
+            file, unit = self.reference(attribute.file), self.reference(attribute.compile_unit)
+            name, linkage = self._intern.string(attribute.name), self._intern.string(attribute.linkage_name)
+            write_all(writer, (SUBPROGRAM, file, attribute.line, name, linkage, unit, attribute.scope_line))
+        elif isinstance(attribute, DILexicalBlock):
+            scope, file = self.reference(attribute.scope), self.reference(attribute.file)
+            write_all(writer, (LEXICAL_BLOCK, scope, file, attribute.line, attribute.column))
+        elif isinstance(attribute, DICompileUnit):
+            write_all(writer, (COMPILE_UNIT, self.reference(attribute.file)))
+        elif isinstance(attribute, DIFile):
+            name, directory = self._intern.string(attribute.name), self._intern.string(attribute.directory)
+            write_all(writer, (FILE, name, directory))
+        elif isinstance(attribute, CallSiteLocation):
+            callee, caller = self.reference(attribute.callee), self.reference(attribute.caller)
+            write_all(writer, (CALL_SITE, callee, caller))
+        elif isinstance(attribute, Location):
+            raise _unsupported(attribute)
+        return bytes(writer.data)
+
+    def payload(self) -> bytes:
+        writer = ByteWriter()
+        writer.varint(len(self.function_starts))
+        writer.align(4)
+        for start in self.function_starts:
+            writer.fixed(start, 4)
+        writer.varint(len(self.indices))
+        writer.align(8)
+        for index in self.indices:
+            writer.fixed(index, 8)
+        # The reader fails on an empty attribute table, so there is always one (an unknown location).
+        blobs = self.blobs if self.blobs else [b"\x00"]
+        writer.varint(len(blobs))
+        writer.align(4)
+        offset = 0
+        for blob in blobs:
+            writer.fixed(offset, 4)
+            offset += len(blob)
+        for blob in blobs:
+            writer.raw(blob)
+        return bytes(writer.data)
+
+
+class StringInterner:
+    """Gives each string its index, in order of first use."""
+
+    __slots__ = ("indices", "strings")
+
+    def __init__(self) -> None:
+        self.indices: dict[str, int] = {}
+        self.strings: list[str] = []
+
+    def string(self, value: str) -> int:
+        found = self.indices.get(value)
+        if found is None:
+            found = self.indices[value] = len(self.strings)
+            self.strings.append(value)
+        return found
+
+
+def write_all(writer: ByteWriter, numbers: tuple[int, ...]) -> None:
+    for number in numbers:
+        writer.varint(number)
+
+
+def _unsupported(location: Location) -> Malformed:
+    names: dict[type[Location], str] = {
+        NameLocation: "NameLoc",
+        FusedLocation: "FusedLoc",
+        FileLocation: "FileLineColLoc",
+        UnknownLocation: "UnknownLoc",
+    }
+    name = names.get(type(location), "OpaqueLoc")
+    return Malformed(f"unsupported location, got {name}, expected DILocAttr or CallSiteLoc", 0, prefixed=False)
+
+
+def is_encodable(location: Location) -> bool:
+    """Whether a function with this location has entries in the debug section."""
+    return isinstance(location, (DILocation, CallSiteLocation))

@@ -1,0 +1,221 @@
+"""Numbers as bytes (docs/bytecode.md section 1).
+
+`ByteReader` never reads past its end and never trusts a count: whoever reads a count asks `count` for it, which refuses
+more items than the remaining bytes could hold.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NoReturn
+
+from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.location import UNKNOWN
+
+# Counts of types, operands, array elements and so on are bounded like this by NVIDIA's reader.
+MAXIMUM_COUNT: Final = (1 << 32) - 2
+
+
+class BytecodeError(TileIRError):
+    """The bytes are not a program, or the program has no bytes.
+
+    `offset` is where the innermost reader stood, -1 when a program could not be written.
+    """
+
+    def __init__(self, diagnostics: list[Diagnostic], offset: int) -> None:
+        super().__init__(diagnostics)
+        self.offset: int = offset
+
+
+def bytecode_error(messages: list[str], offset: int) -> BytecodeError:
+    """The error of a reader, one diagnostic per line."""
+    return BytecodeError([Diagnostic("error", message, UNKNOWN) for message in messages], offset)
+
+
+class Malformed(Exception):
+    """Ends the reading of one piece; the readers around it add their own line to `messages`."""
+
+    def __init__(self, message: str, offset: int, prefixed: bool = True) -> None:
+        super().__init__(message)
+        self.messages: list[str] = [f"error at offset {offset}: {message}" if prefixed else message]
+        self.offset: int = offset
+
+    def add(self, message: str, offset: int = -1) -> Malformed:
+        """Add the line of an outer reader; with an offset it is prefixed like the first."""
+        self.messages.append(f"error at offset {offset}: {message}" if offset >= 0 else message)
+        return self
+
+
+class ByteReader:
+    """A piece of bytes with a position; offsets in messages count from the start of the piece."""
+
+    __slots__ = ("data", "end", "position", "start")
+
+    def __init__(self, data: bytes, start: int, end: int) -> None:
+        self.data: bytes = data
+        self.start: int = start
+        self.position: int = start
+        self.end: int = end
+
+    @property
+    def offset(self) -> int:
+        return self.position - self.start
+
+    @property
+    def remaining(self) -> int:
+        return self.end - self.position
+
+    def fail(self, message: str) -> NoReturn:
+        raise Malformed(message, self.offset)
+
+    def byte(self, what: str) -> int:
+        if self.position >= self.end:
+            self.fail(what)
+        value = self.data[self.position]
+        self.position += 1
+        return value
+
+    def varint(self, what: str) -> int:
+        """An unsigned LEB128 number of at most 64 bits; `what` is the message when there is none."""
+        data = self.data
+        position = self.position
+        end = self.end
+        if position < end:
+            value = data[position]
+            if value < 0x80:
+                self.position = position + 1
+                return value
+        value = 0
+        shift = 0
+        while position < end:
+            byte = data[position]
+            position += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                self.position = position
+                return value & 0xFFFFFFFFFFFFFFFF
+            shift += 7
+            if shift > 63:
+                break
+        self.fail(what)
+
+    def signed(self, what: str) -> int:
+        """A zig-zag number."""
+        value = self.varint(what)
+        return (value >> 1) ^ -(value & 1)
+
+    def count(self, what: str, minimum_bytes: int = 1) -> int:
+        """A number of items that follow, each of at least `minimum_bytes` bytes."""
+        value = self.varint(what)
+        if value > MAXIMUM_COUNT:
+            self.fail(
+                "varint value exceeds maximum supported capacity. (expected value less than "
+                f"{MAXIMUM_COUNT}, got {value})."
+            )
+        if value * minimum_bytes > self.end - self.position:
+            self.fail(what)
+        return value
+
+    def fixed(self, size: int, what: str) -> int:
+        """A little-endian number of `size` bytes."""
+        end = self.position + size
+        if end > self.end:
+            self.fail(what)
+        value = int.from_bytes(self.data[self.position : end], "little")
+        self.position = end
+        return value
+
+    def raw(self, size: int, what: str) -> bytes:
+        end = self.position + size
+        if size < 0 or end > self.end:
+            self.fail(what)
+        value = self.data[self.position : end]
+        self.position = end
+        return value
+
+    def integers(self, size: int, what: str) -> tuple[int, ...]:
+        """A counted list of little-endian signed numbers of `size` bytes."""
+        length = self.varint(what)
+        if length > MAXIMUM_COUNT:
+            self.fail(f"array size in bytecode ({length}) exceeds maximum supported capacity")
+        if length * size > self.end - self.position:
+            self.fail(what)
+        values: list[int] = []
+        for _ in range(length):
+            values.append(int.from_bytes(self.data[self.position : self.position + size], "little", signed=True))
+            self.position += size
+        return tuple(values)
+
+    def align(self, alignment: int, what: str) -> None:
+        """Skip padding up to a multiple of `alignment`, counted from the start of the piece."""
+        skip = -self.offset % alignment
+        if skip > self.end - self.position:
+            self.fail(what)
+        self.position += skip
+
+
+PADDING_BYTE: Final = 0xCB
+
+
+class ByteWriter:
+    """Bytes being collected."""
+
+    __slots__ = ("data",)
+
+    def __init__(self) -> None:
+        self.data: bytearray = bytearray()
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def byte(self, value: int) -> None:
+        self.data.append(value)
+
+    def varint(self, value: int) -> None:
+        data = self.data
+        while value >= 0x80:
+            data.append(value & 0x7F | 0x80)
+            value >>= 7
+        data.append(value)
+
+    def signed(self, value: int) -> None:
+        self.varint((value << 1 if value >= 0 else (-value << 1) - 1) & 0xFFFFFFFFFFFFFFFF)
+
+    def fixed(self, value: int, size: int) -> None:
+        self.data += (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+
+    def raw(self, data: bytes) -> None:
+        self.data += data
+
+    def integers(self, values: tuple[int, ...], size: int) -> None:
+        self.varint(len(values))
+        for value in values:
+            self.fixed(value, size)
+
+    def align(self, alignment: int) -> None:
+        while len(self.data) % alignment:
+            self.data.append(PADDING_BYTE)
+
+
+def signed_leb128(value: int) -> bytes:
+    """Seed 001's location index: LEB128 with the sign in the last byte, so that -1 is 0x7F."""
+    data = bytearray()
+    while True:
+        byte = value & 0x7F
+        value >>= 7
+        if (value == 0 and not byte & 0x40) or (value == -1 and byte & 0x40):
+            data.append(byte)
+            return bytes(data)
+        data.append(byte | 0x80)
+
+
+def read_signed_leb128(reader: ByteReader, what: str) -> int:
+    value = 0
+    shift = 0
+    while True:
+        byte = reader.byte(what)
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value - (1 << shift) if byte & 0x40 else value
+        if shift > 63:
+            reader.fail(what)

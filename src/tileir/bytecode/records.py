@@ -1,0 +1,268 @@
+"""How an operation is laid out in the public bytecode, derived from its declaration (docs/bytecode.md section 6).
+
+Nothing here is written per operation: the order of results, flags, attributes, operands and regions, the bits of the
+flags and the gates by version all follow from the one declaration.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.dialect.enums import ENUM_KINDS
+from tileir.dialect.types import TOKEN
+from tileir.ir.attributes import FIRST_SEED_ONLY_VALUE, Attribute, EnumAttribute, EnumKind
+from tileir.ir.declaration import (
+    OPTIONAL,
+    REGISTRY,
+    SEGMENTS,
+    V13_1,
+    V13_2,
+    V13_3,
+    V13_4,
+    VARIADIC,
+    AttributeDeclaration,
+    OperationDeclaration,
+    Version,
+)
+from tileir.ir.types import Type
+
+# How an attribute is written.
+ENUM: Final = 0
+INTEGER: Final = 1
+BOOL: Final = 2
+STRING: Final = 3
+SYMBOL: Final = 4
+CONSTANT: Final = 5
+I32_LIST: Final = 6
+BOOL_LIST: Final = 7
+ARRAY: Final = 8
+HINTS: Final = 9
+TAGGED: Final = 10
+UNIT: Final = 11
+
+_CODECS: Final[dict[str, int]] = {
+    "enum": ENUM,
+    "i32": INTEGER,
+    "i64": INTEGER,
+    "bool": BOOL,
+    "string": STRING,
+    "symbol_name": STRING,
+    "symbol": SYMBOL,
+    "dense": CONSTANT,
+    "i32_array": I32_LIST,
+    "bool_array": BOOL_LIST,
+    "array": ARRAY,
+    "hints": HINTS,
+    "predicate": TAGGED,
+    "unit": UNIT,
+}
+
+# How operands are written.
+FIXED: Final = 0
+COUNTED: Final = 1
+SEGMENTED: Final = 2
+
+MAXIMUM_OPCODE: Final[dict[Version, int]] = {V13_1: 0x6D, V13_2: 0x6E, V13_3: 0x75, V13_4: 0x7A}
+
+# Operations that are sections of the file, never instructions.
+_STRUCTURAL: Final = frozenset(["entry", "global", "module"])
+
+
+class AttributeField:
+    """One attribute of a record; `bit` is its flag, -1 when it is always there, `gated` when it is newer."""
+
+    __slots__ = ("bit", "cases", "codec", "default", "gated", "name", "optional", "since", "width")
+
+    def __init__(self, declared: AttributeDeclaration, bit: int, gated: bool, since: Version) -> None:
+        self.name: str = declared.name
+        self.codec: int = _CODECS[declared.constraint.kind]
+        self.bit: int = bit
+        self.gated: bool = gated
+        self.since: Version = since
+        self.default: Attribute | None = declared.default
+        self.optional: bool = declared.optional
+        self.width: int = 32 if declared.constraint.kind == "i32" else 64
+        self.cases: list[EnumAttribute] = _cases(declared)
+
+
+def _cases(declared: AttributeDeclaration) -> list[EnumAttribute]:
+    """The enumerators by wire value."""
+    if declared.constraint.kind != "enum":
+        return []
+    for kind in ENUM_KINDS.values():
+        first = next(iter(kind.cases.values()))
+        if declared.constraint.predicate(first):
+            return enumerators(kind)
+    return []
+
+
+def enumerators(kind: EnumKind) -> list[EnumAttribute]:
+    public = [(value, name) for name, value in kind.values.items() if value < FIRST_SEED_ONLY_VALUE]
+    return [kind[name] for _, name in sorted(public)]
+
+
+class Record:
+    """The layout of one operation at one version."""
+
+    __slots__ = (
+        "attributes",
+        "class_name",
+        "counted_results",
+        "declaration",
+        "has_flags",
+        "late_results",
+        "opcode",
+        "operand_bits",
+        "operand_count",
+        "operand_mode",
+        "region_count",
+        "result_count",
+        "simple",
+        "simple_width",
+    )
+
+    def __init__(self, declaration: OperationDeclaration, version: Version) -> None:
+        self.declaration: OperationDeclaration = declaration
+        self.opcode: int = declaration.opcode if declaration.opcode is not None else -1
+        self.class_name: str = class_name(declaration.spelled_name(V13_4))
+        self.counted_results: bool = any(d.count == VARIADIC for d in (*declaration.operands, *declaration.results))
+        first = declaration.since if declaration.since is not None else V13_1
+        self.late_results: list[Type] = [
+            TOKEN for r in declaration.results if r.since is not None and r.since > version
+        ]
+        self.result_count: int = len(declaration.results) - len(self.late_results)
+        bits = _allocate_bits(declaration, version, first)
+        self.has_flags: bool = bool(bits)
+        self.attributes: list[AttributeField] = [
+            AttributeField(a, bits.get(a.name, -1), _newer(a.since, version), a.since if a.since is not None else first)
+            for a in declaration.attributes
+        ]
+        segmented = bool(declaration.traits & SEGMENTS)
+        self.operand_mode: int = SEGMENTED if segmented else FIXED if declaration.plain_operands else COUNTED
+        self.operand_count: int = len(declaration.operands)
+        self.operand_bits: list[int] = [
+            -2 if _newer(o.since, version) else bits.get(o.name, -1) for o in declaration.operands
+        ]
+        self.region_count: int = len(declaration.regions)
+        # Result types, enumerators and operands only, one number each: most operations of a program.
+        self.simple: bool = (
+            not self.counted_results
+            and not self.has_flags
+            and self.operand_mode == FIXED
+            and not self.region_count
+            and not self.late_results
+            and all(a.codec == ENUM and not a.gated for a in self.attributes)
+        )
+        self.simple_width: int = self.result_count + len(self.attributes) + self.operand_count
+
+
+def _newer(since: Version | None, version: Version) -> bool:
+    return since is not None and since > version
+
+
+def _allocate_bits(declaration: OperationDeclaration, version: Version, first: Version) -> dict[str, int]:
+    """Flag bits: by introducing version, then attributes, then operands, each in order of declaration."""
+    flagged: list[tuple[Version, int, str]] = []
+    for a in declaration.attributes:
+        is_list = a.constraint.kind == "bool_array"
+        if (a.optional and not is_list) and not _newer(a.since, version):
+            flagged.append((a.since if a.since is not None else first, 0, a.name))
+    if declaration.traits & SEGMENTS:
+        for o in declaration.operands:
+            if o.count == OPTIONAL and not _newer(o.since, version):
+                flagged.append((o.since if o.since is not None else first, 1, o.name))
+    # Sorting is stable, so declaration order is kept within one version and kind.
+    flagged.sort(key=_flag_order)
+    return {name: bit for bit, (_, _, name) in enumerate(flagged)}
+
+
+def _flag_order(item: tuple[Version, int, str]) -> tuple[Version, int]:
+    return item[0], item[1]
+
+
+_records: Final[dict[Version, dict[int, Record]]] = {}
+
+
+def records_of(version: Version) -> dict[int, Record]:
+    """The records of a version by opcode."""
+    found = _records.get(version)
+    if found is None:
+        found = {}
+        for declaration in REGISTRY.declarations():
+            opcode = declaration.opcode
+            since = declaration.since
+            if opcode is None or since is None or since > version or declaration.mnemonic in _STRUCTURAL:
+                continue
+            if not declaration.testing:
+                found[opcode] = Record(declaration, version)
+        _records[version] = found
+    return found
+
+
+# --- the names NVIDIA's messages use ---
+
+_CLASS_NAMES: Final[dict[str, str]] = {
+    "ftof": "FToF",
+    "ftoi": "FToI",
+    "itof": "IToF",
+    "shli": "ShLI",
+    "shri": "ShRI",
+    "mulhii": "MulhiI",
+    "cosh": "CosH",
+    "sinh": "SinH",
+    "tanh": "TanH",
+    "atomic_cas_tko": "AtomicCASTko",
+    "atomic_rmw_tko": "AtomicRMWTko",
+    "mmaf_scaled": "MmaFScaled",
+    "fpowi": "FPowI",
+    "fpowf": "FPowF",
+    "xori": "XOrI",
+}
+_CAPITAL_TAIL: Final = frozenset(
+    [
+        *("absf", "absi", "addf", "addi", "andi", "cmpf", "cmpi", "divf", "divi", "exti", "maxf", "maxi", "minf"),
+        *("mini", "mulf", "muli", "negf", "negi", "ori", "remf", "remi", "subf", "subi", "trunci", "mmaf", "mmai"),
+    ]
+)
+
+
+def class_name(mnemonic: str) -> str:
+    """The C++ class of an operation, as the reader's messages spell it."""
+    known = _CLASS_NAMES.get(mnemonic)
+    if known is None:
+        if mnemonic in _CAPITAL_TAIL:
+            known = mnemonic[:-1].capitalize() + mnemonic[-1].upper()
+        else:
+            known = "".join([part.capitalize() for part in mnemonic.split("_")])
+    return known + "Op"
+
+
+def notation(declaration: OperationDeclaration, version: Version) -> str:
+    """The record in the notation of docs/bytecode.md, for documentation and for checking the derivation."""
+    record = Record(declaration, version)
+    parts: list[str] = []
+    if record.counted_results:
+        several = any(r.count == VARIADIC for r in declaration.results)
+        parts.append("R#(n)" if several else f"R#({record.result_count})")
+    else:
+        parts.extend(["R"] * record.result_count)
+    flags = [(f.bit, f.name) for f in record.attributes if f.bit >= 0]
+    flags += [(b, o.name) for b, o in zip(record.operand_bits, declaration.operands, strict=True) if b >= 0]
+    if record.has_flags:
+        parts.append("F[" + ",".join([f"{bit}={name}" for bit, name in sorted(flags)]) + "]")
+    words = ["e", "u", "b", "s", "s", "const", "i32[]", "i8[]", "arr", "dict", "tag"]
+    for field in record.attributes:
+        if not field.gated and field.codec != UNIT:
+            parts.append(("?" if field.bit >= 0 else "") + f"{words[field.codec]}:{field.name}")
+    if record.operand_mode == COUNTED:
+        parts.append("N")
+    for declared, bit in zip(declaration.operands, record.operand_bits, strict=True):
+        if bit == -2:
+            continue
+        counted = "#" if record.operand_mode == SEGMENTED and declared.count == VARIADIC else ""
+        parts.append(f"{counted}%{declared.name}" + ("", "?", "*")[declared.count])
+    if record.region_count:
+        parts.append(f"G{record.region_count}")
+    return " ".join(parts)
+
+

@@ -1,0 +1,408 @@
+"""Types in the public layout (docs/bytecode.md section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.dialect.enums import PADDING
+from tileir.dialect.types import (
+    ELEMENT_SINCE,
+    TOKEN,
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+    gather_scatter_view_type,
+    gather_view_mistake,
+    partition_view_type,
+    pointer_mistake,
+    pointer_type,
+    strided_view_mistake,
+    strided_view_type,
+    tensor_view_mistake,
+    tensor_view_type,
+    tile_mistake,
+    tile_type,
+    view_mistake,
+)
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.declaration import NEWEST, V13_3, V13_4, Version
+from tileir.ir.types import (
+    BF16,
+    F4E2M1FN,
+    F8E4M3FN,
+    F8E5M2,
+    F8E8M0FNU,
+    F16,
+    F32,
+    F64,
+    FNV8E5M3FNU,
+    I1,
+    I4,
+    I8,
+    I16,
+    I32,
+    I64,
+    TF32,
+    FunctionType,
+    Type,
+    function_type,
+)
+
+SCALARS: Final[dict[int, Type]] = {
+    0: I1,
+    1: I8,
+    2: I16,
+    3: I32,
+    4: I64,
+    5: F16,
+    6: BF16,
+    7: F32,
+    8: TF32,
+    9: F64,
+    10: F8E4M3FN,
+    11: F8E5M2,
+    17: TOKEN,
+    18: F8E8M0FNU,
+    19: F4E2M1FN,
+    22: I4,
+    130: FNV8E5M3FNU,
+}
+SCALAR_TAGS: Final[dict[Type, int]] = {type: tag for tag, type in SCALARS.items()}
+POINTER_TAG: Final = 12
+TILE_TAG: Final = 13
+TENSOR_VIEW_TAG: Final = 14
+PARTITION_VIEW_TAG: Final = 15
+FUNCTION_TAG: Final = 16
+GATHER_SCATTER_VIEW_TAG: Final = 20
+STRIDED_VIEW_TAG: Final = 21
+
+# The names the version gates use, with the first version of each tag that came later.
+_GATES: Final[dict[int, tuple[str, Version]]] = {
+    18: ("Float8E8M0FNU", ELEMENT_SINCE[F8E8M0FNU]),
+    19: ("Float4E2M1FN", ELEMENT_SINCE[F4E2M1FN]),
+    20: ("GatherScatterViewType", V13_3),
+    21: ("StridedViewType", V13_3),
+    22: ("Int4", ELEMENT_SINCE[I4]),
+    130: ("FloatNV8E5M3FNU", ELEMENT_SINCE[FNV8E5M3FNU]),
+}
+
+# A type may contain types; real ones nest three deep.
+_MAXIMUM_DEPTH: Final = 16
+
+
+def version_text(version: Version) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+class TypeDecoder:
+    """Decodes one blob; `resolve` gives the type of another index."""
+
+    __slots__ = ("resolve", "version")
+
+    def __init__(self, version: Version, resolve: Callable[[int], Type | None]) -> None:
+        self.version: Version = version
+        self.resolve: Callable[[int], Type | None] = resolve
+
+    def decode(self, reader: ByteReader) -> Type:
+        tag = reader.varint("failed to read type tag") & 0xFF
+        gate = _GATES.get(tag)
+        if gate is not None and gate[1] > self.version:
+            raise Malformed(
+                f"type '{gate[0]}' requires bytecode version {version_text(gate[1])}+, "
+                f"file version is {version_text(self.version)}",
+                reader.offset,
+                prefixed=False,
+            )
+        scalar = SCALARS.get(tag)
+        if scalar is not None:
+            return scalar
+        if tag == TILE_TAG:
+            return self._tile(reader)
+        if tag == POINTER_TAG:
+            return self._pointer(reader)
+        if tag == TENSOR_VIEW_TAG:
+            return self._tensor_view(reader)
+        if tag == PARTITION_VIEW_TAG:
+            return self._partition_view(reader)
+        if tag == FUNCTION_TAG:
+            return self._function(reader)
+        if tag == GATHER_SCATTER_VIEW_TAG:
+            return self._gather_scatter_view(reader)
+        if tag == STRIDED_VIEW_TAG:
+            return self._strided_view(reader)
+        raise Malformed(f"unknown type tag: {tag}", reader.offset, prefixed=False)
+
+    def _type(self, reader: ByteReader, what: str) -> Type:
+        index = reader.varint(f"failed to read {what} type index")
+        try:
+            found = self.resolve(index)
+        except Malformed as failure:
+            raise failure.add(f"failed to get {what} type", reader.offset) from None
+        if found is None:
+            reader.fail(f"failed to get {what} type")
+        return found
+
+    def _checked(self, reader: ByteReader, mistake: str | None) -> None:
+        if mistake is not None:
+            reader.fail(mistake)
+
+    def _tile(self, reader: ByteReader) -> Type:
+        element = self._type(reader, "elementType")
+        shape = reader.integers(8, "failed to read shape")
+        self._checked(reader, tile_mistake(shape, element, NEWEST))
+        return tile_type(shape, element)
+
+    def _pointer_attribute(self, reader: ByteReader, flags: int) -> str | None:
+        if not flags & 1:
+            return None
+        value = reader.varint("failed to read ptr_attr")
+        if value != 0:
+            reader.fail(f"invalid integer value for enum type: {value}")
+        return "none"
+
+    def _pointer(self, reader: ByteReader) -> Type:
+        flags = reader.varint("failed to read optional flags") if self.version >= V13_4 else 0
+        pointee = self._type(reader, "pointeeType")
+        attribute = self._pointer_attribute(reader, flags)
+        self._checked(reader, pointer_mistake(pointee, NEWEST))
+        return pointer_type(pointee, attribute)
+
+    def _tensor_view(self, reader: ByteReader) -> Type:
+        flags = reader.varint("failed to read optional flags") if self.version >= V13_4 else 0
+        element = self._type(reader, "elementType")
+        shape = reader.integers(8, "failed to read shape")
+        strides = reader.integers(8, "failed to read strides")
+        attribute = self._pointer_attribute(reader, flags)
+        self._checked(reader, tensor_view_mistake(element, shape, strides, NEWEST))
+        return tensor_view_type(element, shape, strides, attribute)
+
+    def _tensor(self, reader: ByteReader) -> TensorViewType:
+        found = self._type(reader, "tensor_view")
+        if not isinstance(found, TensorViewType):
+            reader.fail("failed to get tensor_view type")
+        return found
+
+    def _padding(self, reader: ByteReader) -> EnumAttribute:
+        value = reader.varint("failed to read padding_value")
+        for name, number in PADDING.values.items():
+            if number == value:
+                return PADDING[name]
+        reader.fail(f"invalid integer value for enum type: {value}")
+
+    def _partition_view(self, reader: ByteReader) -> Type:
+        unified = self.version >= V13_3
+        flags = reader.varint("failed to read optional flags") if unified else 0
+        tile_shape = reader.integers(4, "failed to read tile_shape")
+        tensor = self._tensor(reader)
+        dim_map = reader.integers(4, "failed to read dim_map")
+        if not unified:
+            flags = 1 if reader.byte("failed to read padding flag") else 0
+        padding = self._padding(reader) if flags & 1 else None
+        self._checked(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
+        return partition_view_type(tile_shape, tensor, padding, dim_map)
+
+    def _gather_scatter_view(self, reader: ByteReader) -> Type:
+        flags = reader.varint("failed to read optional flags")
+        tile_shape = reader.integers(4, "failed to read tile_shape")
+        tensor = self._tensor(reader)
+        sparse_dim = reader.varint("failed to read sparse_dim")
+        if sparse_dim >> 32:
+            reader.fail(f"value {sparse_dim} does not fit in 32 bits")
+        padding = self._padding(reader) if flags & 1 else None
+        self._checked(reader, view_mistake(tile_shape, tensor, padding, None, NEWEST))
+        self._checked(reader, gather_view_mistake(tensor, sparse_dim))
+        return gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
+
+    def _strided_view(self, reader: ByteReader) -> Type:
+        flags = reader.varint("failed to read optional flags")
+        tile_shape = reader.integers(4, "failed to read tile_shape")
+        strides = reader.integers(4, "failed to read traversal_strides")
+        tensor = self._tensor(reader)
+        dim_map = reader.integers(4, "failed to read dim_map")
+        padding = self._padding(reader) if flags & 1 else None
+        self._checked(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
+        self._checked(reader, strided_view_mistake(len(tile_shape), strides))
+        return strided_view_type(tile_shape, tensor, strides, padding, dim_map)
+
+    def _function(self, reader: ByteReader) -> Type:
+        return function_type(self._types(reader, "parameter"), self._types(reader, "result"))
+
+    def _types(self, reader: ByteReader, what: str) -> tuple[Type, ...]:
+        count = reader.count(f"failed to read number of {what}s")
+        return tuple([self._type(reader, what) for _ in range(count)])
+
+
+class TypeTable:
+    """The types of a file, decoded when asked for, because a bad type nobody uses is no mistake."""
+
+    __slots__ = ("_busy", "_data", "_decoder", "_end", "_offsets", "_start", "known")
+
+    def __init__(self, section: ByteReader | None, version: Version) -> None:
+        self._decoder: TypeDecoder = TypeDecoder(version, self.get)
+        self._busy: set[int] = set()
+        self._offsets: list[int] = []
+        self._data: bytes = b""
+        self._start: int = 0
+        self._end: int = 0
+        self.known: list[Type | None] = []
+        if section is not None:
+            self._read_offsets(section)
+
+    def _read_offsets(self, section: ByteReader) -> None:
+        count = section.varint("failed to read number of types")
+        if count > section.remaining // 4:
+            section.fail(
+                f"number of types ({count}) exceeds the maximum of {section.remaining // 4} that can fit in the "
+                f"remaining payload of {section.remaining} bytes."
+            )
+        section.align(4, "failed to skip padding for type offsets")
+        self._offsets = [section.fixed(4, "failed to read type offset") for _ in range(count)]
+        self._data = section.data
+        self._start = section.position
+        self._end = section.end
+        self.known = [None] * count
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def piece(self, index: int) -> tuple[int, int]:
+        """Where the blob of an index starts and ends in the file."""
+        offsets = self._offsets
+        start = self._start + offsets[index]
+        end = self._start + offsets[index + 1] if index + 1 < len(offsets) else self._end
+        return start, end
+
+    def get(self, index: int) -> Type | None:
+        """The type of an index; None when there is none or when it contains itself."""
+        if index >= len(self.known):
+            return None
+        found = self.known[index]
+        if found is not None:
+            return found
+        if index in self._busy or len(self._busy) > _MAXIMUM_DEPTH:
+            return None
+        start, end = self.piece(index)
+        if not self._start <= start <= end <= self._end:
+            return None
+        self._busy.add(index)
+        try:
+            found = self._decoder.decode(ByteReader(self._data, start, end))
+        finally:
+            self._busy.discard(index)
+        self.known[index] = found
+        return found
+
+
+class TypeEncoder:
+    """The types a file needs, each once, what it contains before it."""
+
+    __slots__ = ("blobs", "indices", "version")
+
+    def __init__(self, version: Version) -> None:
+        self.version: Version = version
+        self.indices: dict[Type, int] = {}
+        self.blobs: list[bytes] = []
+
+    def index(self, type: Type) -> int:
+        found = self.indices.get(type)
+        if found is None:
+            blob = self._encode(type)
+            found = self.indices[type] = len(self.blobs)
+            self.blobs.append(blob)
+        return found
+
+    def _encode(self, type: Type) -> bytes:
+        writer = ByteWriter()
+        tag = SCALAR_TAGS.get(type)
+        if tag is not None:
+            self._tag(writer, tag)
+        elif isinstance(type, TileType):
+            element = self.index(type.element)
+            self._tag(writer, TILE_TAG)
+            writer.varint(element)
+            writer.integers(type.shape, 8)
+        elif isinstance(type, PointerType):
+            pointee = self.index(type.pointee)
+            self._tag(writer, POINTER_TAG)
+            self._pointer_flags(writer, type.attribute)
+            writer.varint(pointee)
+            self._pointer_attribute(writer, type.attribute)
+        elif isinstance(type, TensorViewType):
+            element = self.index(type.element)
+            self._tag(writer, TENSOR_VIEW_TAG)
+            self._pointer_flags(writer, type.attribute)
+            writer.varint(element)
+            writer.integers(type.shape, 8)
+            writer.integers(type.strides, 8)
+            self._pointer_attribute(writer, type.attribute)
+        elif isinstance(type, FunctionType):
+            inputs = [self.index(t) for t in type.inputs]
+            results = [self.index(t) for t in type.results]
+            self._tag(writer, FUNCTION_TAG)
+            for group in (inputs, results):
+                writer.varint(len(group))
+                for index in group:
+                    writer.varint(index)
+        else:
+            self._encode_view(writer, type)
+        return bytes(writer.data)
+
+    def _encode_view(self, writer: ByteWriter, type: Type) -> None:
+        if not isinstance(type, (PartitionViewType, StridedViewType, GatherScatterViewType)):
+            raise Malformed(f"type '{type.text}' has no bytecode form", 0, prefixed=False)
+        tensor = self.index(type.tensor)
+        padding = type.padding
+        flags = 0 if padding is None else 1
+        unified = not isinstance(type, PartitionViewType) or self.version >= V13_3
+        if isinstance(type, PartitionViewType):
+            self._tag(writer, PARTITION_VIEW_TAG)
+        elif isinstance(type, StridedViewType):
+            self._tag(writer, STRIDED_VIEW_TAG)
+        else:
+            self._tag(writer, GATHER_SCATTER_VIEW_TAG)
+        if unified:
+            writer.varint(flags)
+        writer.integers(type.tile_shape, 4)
+        if isinstance(type, StridedViewType):
+            writer.integers(type.traversal_strides, 4)
+        writer.varint(tensor)
+        if isinstance(type, GatherScatterViewType):
+            writer.varint(type.sparse_dim)
+        else:
+            writer.integers(type.dim_map, 4)
+        if not unified:
+            writer.byte(flags)
+        if padding is not None:
+            writer.varint(PADDING.values[padding.keyword])
+
+    def _tag(self, writer: ByteWriter, tag: int) -> None:
+        gate = _GATES.get(tag)
+        if gate is not None and gate[1] > self.version:
+            raise Malformed(
+                f"type '{gate[0]}' requires bytecode version {version_text(gate[1])}+, "
+                f"targeting {version_text(self.version)}",
+                0,
+                prefixed=False,
+            )
+        writer.varint(tag)
+
+    def _pointer_flags(self, writer: ByteWriter, attribute: str | None) -> None:
+        if self.version >= V13_4:
+            writer.varint(0 if attribute is None else 1)
+        elif attribute is not None:
+            raise Malformed(
+                f"pointer attribute requires bytecode version 13.4+, targeting {version_text(self.version)}",
+                0,
+                prefixed=False,
+            )
+
+    def _pointer_attribute(self, writer: ByteWriter, attribute: str | None) -> None:
+        if attribute is not None:
+            writer.varint(0)
+
+

@@ -1,0 +1,509 @@
+"""The public layout, written (docs/bytecode.md).
+
+Tables are filled in order of first use, as NVIDIA's writer fills them.  With `preserve` a module that was read from a
+file gets that file's tables, section order and habits back first, so that an unchanged module gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.bytecode import container as sections
+from tileir.bytecode import records
+from tileir.bytecode.attributes import write_array, write_attribute, write_dictionary
+from tileir.bytecode.constants import encode_constant
+from tileir.bytecode.container import Container, write_blobs, write_container
+from tileir.bytecode.debug import DebugEncoder, StringInterner, is_encodable
+from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed
+from tileir.bytecode.records import AttributeField, Record, records_of
+from tileir.bytecode.types import TypeEncoder, version_text
+from tileir.dialect.attributes import OptimizationHintsAttribute
+from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.ir.attributes import (
+    FIRST_SEED_ONLY_VALUE,
+    ArrayAttribute,
+    Attribute,
+    DenseArrayAttribute,
+    DenseAttribute,
+    EnumAttribute,
+    IntegerAttribute,
+    StringAttribute,
+    SymbolAttribute,
+    TypeAttribute,
+)
+from tileir.ir.core import Block, Operation, Value
+from tileir.ir.declaration import ONE, V13_3, VARIADIC, OperationDeclaration, Version
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.effects import is_pure
+from tileir.ir.location import UNKNOWN, Location, UnknownLocation
+
+# Section order of NVIDIA's C++ writer.
+_ORDER: Final = (
+    sections.GLOBAL,
+    sections.FUNCTION,
+    sections.CONSTANT,
+    sections.DEBUG,
+    sections.TYPE,
+    sections.PRODUCER,
+    sections.STRING,
+)
+
+
+class WriteFailure(Exception):
+    """A program that has no bytes in the wanted version."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__(diagnostics[0].message)
+        self.diagnostics: list[Diagnostic] = diagnostics
+
+
+def fail(operation: Operation, message: str) -> WriteFailure:
+    return WriteFailure([Diagnostic("error", message, operation.location)])
+
+
+class TableWriter:
+    """What the records of a file refer to, being collected."""
+
+    __slots__ = ("_constant_indices", "constants", "debug", "interner", "types", "version")
+
+    def __init__(self, version: Version) -> None:
+        self.version: Version = version
+        self.interner: StringInterner = StringInterner()
+        self.types: TypeEncoder = TypeEncoder(version)
+        self.debug: DebugEncoder = DebugEncoder(self.interner)
+        self.constants: list[bytes] = []
+        self._constant_indices: dict[bytes, int] = {}
+
+    def string(self, value: str) -> int:
+        return self.interner.string(value)
+
+    def constant(self, value: DenseAttribute) -> int:
+        return self.constant_blob(encode_constant(value))
+
+    def constant_blob(self, blob: bytes) -> int:
+        found = self._constant_indices.get(blob)
+        if found is None:
+            found = self._constant_indices[blob] = len(self.constants)
+            self.constants.append(blob)
+        return found
+
+
+def write_public(module: Operation, version: Version, preserved: Container | None = None) -> bytes:
+    """The bytes of a module; `preserved` is the file whose habits are kept."""
+    try:
+        return _ModuleWriter(module, version, preserved).write()
+    except WriteFailure as failure:
+        raise BytecodeError(failure.diagnostics, -1) from None
+    except Malformed as failure:
+        messages = [Diagnostic("error", message, UNKNOWN) for message in failure.messages]
+        raise BytecodeError(messages, -1) from None
+
+
+class _ModuleWriter:
+    def __init__(self, module: Operation, version: Version, preserved: Container | None) -> None:
+        self.module: Operation = module
+        self.version: Version = version
+        self.tables: TableWriter = TableWriter(version)
+        self.preserved: Container | None = preserved
+        self.keeps_debug: bool = False
+        if preserved is not None:
+            self._adopt(preserved)
+
+    def _adopt(self, file: Container) -> None:
+        """Fill the tables in the order the file has them."""
+        # Imported here: reading is only needed to write a file back as it was.
+        from tileir.bytecode.reader import Tables
+
+        tables = Tables(file)
+        for index in range(len(tables.strings)):
+            self.tables.string(tables.strings.get(index))
+        for index in range(len(tables.types)):
+            type = tables.types.get(index)
+            if type is not None:
+                self.tables.types.index(type)
+        for index in range(len(tables.constants)):
+            start, end = tables.constants.piece(index)
+            self.tables.constant_blob(file.data[start:end])
+        for index in range(len(tables.debug)):
+            attribute = tables.debug.attribute(index + 1)
+            if attribute is not None and not isinstance(attribute, UnknownLocation):
+                self.tables.debug.reference(attribute)
+        self.keeps_debug = bool(tables.debug.function_starts)
+
+    def write(self) -> bytes:
+        globals_, functions = self._contents()
+        tables = self.tables
+        for function in functions:
+            signature = function.attributes.get("function_type")
+            if isinstance(signature, TypeAttribute):
+                tables.types.index(signature.type)
+        payloads: dict[int, bytes] = {}
+        if globals_:
+            payloads[sections.GLOBAL] = self._globals(globals_)
+        payloads[sections.FUNCTION] = self._functions(functions)
+        keep = self.preserved.sections if self.preserved is not None else {}
+        if tables.constants or sections.CONSTANT in keep:
+            payloads[sections.CONSTANT] = self._constants()
+        if tables.debug.function_starts or sections.DEBUG in keep:
+            payloads[sections.DEBUG] = tables.debug.payload()
+        payloads[sections.TYPE] = write_blobs(tables.types.blobs, 4)
+        producer = self.module.attributes.get("producer")
+        if isinstance(producer, StringAttribute) and (self.version >= V13_3 or sections.PRODUCER in keep):
+            writer = ByteWriter()
+            writer.varint(tables.string(producer.value))
+            payloads[sections.PRODUCER] = bytes(writer.data)
+        strings = [text.encode("utf-8", "surrogateescape") for text in tables.interner.strings]
+        payloads[sections.STRING] = write_blobs(strings, 4)
+        order = [section.identifier for section in self.preserved.order] if self.preserved is not None else []
+        order = [i for i in dict.fromkeys([*order, *_ORDER]) if i in payloads]
+        tag = self.preserved.tag if self.preserved is not None else 0
+        return write_container(self.version, tag, [(identifier, payloads[identifier]) for identifier in order])
+
+    def _contents(self) -> tuple[list[Operation], list[Operation]]:
+        """Globals and functions; anything else has no place in a file."""
+        globals_: list[Operation] = []
+        functions: list[Operation] = []
+        name = self.module.name
+        for region in self.module.regions:
+            for block in region.blocks:
+                for operation in block:
+                    if operation.name == "cuda_tile.global":
+                        globals_.append(operation)
+                    elif "function_type" in operation.declaration.inherent:
+                        functions.append(operation)
+                    else:
+                        message = f"'{name}' op only function and global ops are allowed in the body"
+                        raise self._refused(operation, message)
+        return globals_, functions
+
+    def _refused(self, operation: Operation, message: str) -> WriteFailure:
+        remark = Diagnostic("remark", f"invalid op: {operation.name}", operation.location)
+        return WriteFailure([remark, Diagnostic("error", message, self.module.location)])
+
+    def _constants(self) -> bytes:
+        if self.tables.constants:
+            return write_blobs(self.tables.constants, 8)
+        # An empty section is padded all the same by the writer that always writes one.
+        writer = ByteWriter()
+        writer.varint(0)
+        writer.align(8)
+        return bytes(writer.data)
+
+    def _globals(self, operations: list[Operation]) -> bytes:
+        writer = ByteWriter()
+        writer.varint(len(operations))
+        for operation in operations:
+            attributes = operation.attributes
+            value = attributes.get("value")
+            name = operation.symbol_name
+            if not isinstance(value, DenseAttribute) or name is None:
+                raise fail(operation, "failed to add global constant: '")
+            private = operation.attribute("symbol_visibility") is SYMBOL_VISIBILITY["private"]
+            if self.version < V13_3:
+                self._refuse_newer_global(operation, name, private)
+            alignment = attributes.get("alignment")
+            writer.varint(self.tables.string(name))
+            writer.varint(self.tables.types.index(value.type))
+            writer.varint(self.tables.constant(value))
+            writer.varint(alignment.value & 0xFFFFFFFFFFFFFFFF if isinstance(alignment, IntegerAttribute) else 0)
+            if self.version >= V13_3:
+                writer.varint(1 if private else 0)
+                writer.varint(1 if "constant" in attributes else 0)
+        return bytes(writer.data)
+
+    def _refuse_newer_global(self, operation: Operation, name: str, private: bool) -> None:
+        target = version_text(self.version)
+        if private:
+            raise fail(
+                operation,
+                f"global `{name}` uses non-public symbol visibility, which cannot be encoded in bytecode version "
+                f"{target} (requires bytecode 13.3+)",
+            )
+        if "constant" in operation.attributes:
+            raise fail(
+                operation,
+                f"constant global `{name}` cannot be encoded in bytecode version {target} "
+                "(the `constant` attribute requires bytecode 13.3+)",
+            )
+
+    def _functions(self, operations: list[Operation]) -> bytes:
+        tables = self.tables
+        writer = ByteWriter()
+        writer.varint(len(operations))
+        for operation in operations:
+            name = operation.symbol_name
+            signature = operation.attributes.get("function_type")
+            if name is None or not isinstance(signature, TypeAttribute):
+                raise fail(operation, "requires a name and a function type")
+            hints = operation.attributes.get("optimization_hints")
+            writer.varint(tables.string(name))
+            writer.varint(tables.types.index(signature.type))
+            is_entry = operation.name == "cuda_tile.entry"
+            writer.byte((2 if is_entry else 0) | (4 if hints is not None else 0))
+            located = is_encodable(operation.location) or self.keeps_debug
+            debug = tables.debug if located else None
+            location = operation.location if is_encodable(operation.location) else UNKNOWN
+            writer.varint(debug.start_function(location) if debug is not None else 0)
+            if isinstance(hints, OptimizationHintsAttribute):
+                write_attribute(writer, hints, tables)
+            body = BodyWriter(tables, debug is not None)
+            block = operation.regions[0].blocks[0]
+            for argument in block.arguments:
+                body.define(argument)
+            body.write_operations(block)
+            writer.varint(len(body.data))
+            writer.raw(bytes(body.data))
+        if self.preserved is None:
+            # NVIDIA's writer pads the section inside its payload.
+            writer.align(8)
+        return bytes(writer.data)
+
+
+class BodyWriter(ByteWriter):
+    """The instructions of a function."""
+
+    __slots__ = ("located", "numbers", "records", "size", "tables")
+
+    def __init__(self, tables: TableWriter, located: bool) -> None:
+        super().__init__()
+        self.tables: TableWriter = tables
+        self.located: bool = located
+        self.records: dict[OperationDeclaration, Record] = {
+            record.declaration: record for record in records_of(tables.version).values()
+        }
+        self.numbers: dict[Value, int] = {}
+        self.size: int = 0
+
+    def define(self, value: Value) -> None:
+        self.numbers[value] = self.size
+        self.size += 1
+
+    def write_operations(self, block: Block) -> None:
+        data = self.data
+        numbers = self.numbers
+        table = self.records
+        type_indices = self.tables.types.indices
+        operation = block.first
+        while operation is not None:
+            record = table.get(operation.declaration)
+            if record is None:
+                raise self._unavailable(operation)
+            if self.located:
+                self._add_location(operation)
+            if record.simple and not operation.regions:
+                # One number per field, nearly always one byte.
+                data.append(record.opcode)
+                for result in operation.results:
+                    index = type_indices.get(result.type, -1)
+                    if index < 0:
+                        index = self.tables.types.index(result.type)
+                    if index < 0x80:
+                        data.append(index)
+                    else:
+                        self.varint(index)
+                attributes = operation.attributes
+                for field in record.attributes:
+                    case = attributes.get(field.name, field.default)
+                    data.append(self._enumerator(operation, field, case))
+                for value in operation.operands:
+                    number = numbers.get(value, -1)
+                    if number < 0:
+                        raise fail(operation, "operand is not defined before its use")
+                    if number < 0x80:
+                        data.append(number)
+                    else:
+                        self.varint(number)
+                size = self.size
+                for result in operation.results:
+                    numbers[result] = size
+                    size += 1
+                self.size = size
+            else:
+                self._write_operation(operation, record)
+            operation = operation.next
+
+    def _add_location(self, operation: Operation) -> None:
+        location: Location = operation.location
+        if not is_encodable(location):
+            if not isinstance(location, UnknownLocation):
+                self.tables.debug.reference(location)
+            location = UNKNOWN
+        self.tables.debug.add(location)
+
+    def _unavailable(self, operation: Operation) -> WriteFailure:
+        declaration = operation.declaration
+        if declaration.unregistered or not declaration.name.startswith("cuda_tile."):
+            return fail(operation, "only ops from the 'cuda_tile' dialect are allowed")
+        if declaration.opcode is None:
+            return fail(
+                operation,
+                f"operation '{declaration.name}' has no public bytecode form; legalize the program first",
+            )
+        return fail(
+            operation,
+            f"operation '{declaration.name}' is not available in bytecode version {version_text(self.tables.version)}",
+        )
+
+    def _enumerator(self, operation: Operation, field: AttributeField, value: Attribute | None) -> int:
+        if not isinstance(value, EnumAttribute):
+            raise fail(operation, f"requires attribute '{field.name}'")
+        number = value.kind.values[value.keyword]
+        if number >= FIRST_SEED_ONLY_VALUE:
+            raise fail(
+                operation,
+                f"'{value.keyword}' of attribute '{field.name}' has no public bytecode form; "
+                "legalize the program first",
+            )
+        since = value.kind.since.get(value.keyword)
+        if since is not None and since > self.tables.version:
+            raise fail(
+                operation,
+                f"'{value.keyword}' of attribute '{field.name}' requires bytecode version {version_text(since)}+, "
+                f"but targeting {version_text(self.tables.version)}",
+            )
+        return number
+
+    def _write_operation(self, operation: Operation, record: Record) -> None:
+        self.data.append(record.opcode)
+        results = operation.results
+        kept = len(results) - len(record.late_results)
+        for result in results[kept:]:
+            if result.has_uses:
+                raise fail(operation, self._newer_result(record, result.index))
+        if record.counted_results:
+            self.varint(kept)
+        for result in results[:kept]:
+            self.varint(self.tables.types.index(result.type))
+        lengths = operation.declaration.segment_lengths(operation)
+        if record.has_flags:
+            self.varint(self._flags(operation, record, lengths))
+        for field in record.attributes:
+            self._write_attribute(operation, field)
+        self._write_operands(operation, record, lengths)
+        if record.region_count:
+            self._write_regions(operation, record)
+        for result in results[:kept]:
+            self.define(result)
+
+    def _newer_result(self, record: Record, index: int) -> str:
+        declared = record.declaration.results[index]
+        since = version_text(declared.since) if declared.since is not None else "13.1"
+        return (
+            f"result '{declared.name}' requires bytecode version {since} but is being used and targeting "
+            f"{version_text(self.tables.version)}"
+        )
+
+    def _flags(self, operation: Operation, record: Record, lengths: list[int]) -> int:
+        flags = 0
+        for field in record.attributes:
+            if field.bit >= 0 and field.name in operation.attributes:
+                flags |= 1 << field.bit
+        for bit, length in zip(record.operand_bits, lengths, strict=True):
+            if bit >= 0 and length:
+                flags |= 1 << bit
+        return flags
+
+    def _write_attribute(self, operation: Operation, field: AttributeField) -> None:
+        value = operation.attributes.get(field.name)
+        if field.gated:
+            self._check_absent(operation, field, value)
+            return
+        codec = field.codec
+        if codec == records.UNIT or (value is None and field.optional and codec != records.BOOL_LIST):
+            return
+        if value is None:
+            value = field.default
+        if codec == records.ENUM:
+            self.varint(self._enumerator(operation, field, value))
+        elif codec == records.BOOL_LIST:
+            count = len(operation.operand_group("index"))
+            flags = value.values if isinstance(value, DenseArrayAttribute) else (0,) * count
+            self.integers(flags, 1)
+        elif codec == records.INTEGER and isinstance(value, IntegerAttribute):
+            self.varint(value.value & ((1 << field.width) - 1))
+        elif codec == records.BOOL and isinstance(value, IntegerAttribute):
+            self.byte(1 if value.value else 0)
+        elif codec == records.STRING and isinstance(value, StringAttribute):
+            self.varint(self.tables.string(value.value))
+        elif codec == records.SYMBOL and isinstance(value, SymbolAttribute):
+            self.varint(self.tables.string(value.path[-1]))
+        elif codec == records.CONSTANT and isinstance(value, DenseAttribute):
+            self.varint(self.tables.constant(value))
+        elif codec == records.I32_LIST and isinstance(value, DenseArrayAttribute):
+            self.integers(value.values, 4)
+        elif codec == records.ARRAY and isinstance(value, ArrayAttribute):
+            write_array(self, value, self.tables)
+        elif codec == records.HINTS and isinstance(value, OptimizationHintsAttribute):
+            write_dictionary(self, value.entries, self.tables)
+        elif codec == records.TAGGED and value is not None:
+            write_attribute(self, value, self.tables)
+        else:
+            raise fail(operation, f"requires attribute '{field.name}'")
+
+    def _check_absent(self, operation: Operation, field: AttributeField, value: Attribute | None) -> None:
+        """An attribute newer than the file must hold its default."""
+        if value is None or value is field.default:
+            return
+        if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
+            return
+        target = version_text(self.tables.version)
+        since = version_text(field.since)
+        if field.optional:
+            raise fail(
+                operation,
+                f"optional attribute '{field.name}' is provided but requires bytecode version {since}, "
+                f"targeting {target}",
+            )
+        raise fail(operation, f"attribute '{field.name}' requires bytecode version {since}+, but targeting {target}")
+
+    def _write_operands(self, operation: Operation, record: Record, lengths: list[int]) -> None:
+        if record.operand_mode == records.COUNTED:
+            self.varint(len(operation.operands))
+        position = 0
+        segmented = record.operand_mode == records.SEGMENTED
+        for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
+            if bit == -2 and length:
+                since = version_text(declared.since) if declared.since is not None else "13.1"
+                raise fail(
+                    operation,
+                    f"optional operand '{declared.name}' is provided but requires bytecode version {since}, "
+                    f"targeting {version_text(self.tables.version)}",
+                )
+            if segmented and declared.count == VARIADIC:
+                self.varint(length)
+            elif segmented and declared.count == ONE and length != 1:
+                raise fail(operation, f"requires operand '{declared.name}'")
+            for _ in range(length):
+                number = self.numbers.get(operation.operands[position], -1)
+                if number < 0:
+                    raise fail(operation, "operand is not defined before its use")
+                self.varint(number)
+                position += 1
+
+    def _write_regions(self, operation: Operation, record: Record) -> None:
+        if record.declaration.name in ("cuda_tile.reduce", "cuda_tile.scan"):
+            self._check_pure(operation)
+        self.varint(record.region_count)
+        for region in operation.regions:
+            self.varint(len(region.blocks))
+            for block in region.blocks:
+                mark = self.size
+                self.varint(len(block.arguments))
+                for argument in block.arguments:
+                    self.varint(self.tables.types.index(argument.type))
+                    self.define(argument)
+                self.varint(len(block))
+                self.write_operations(block)
+                self.size = mark
+        for _ in range(record.region_count - len(operation.regions)):
+            self.varint(0)
+
+    def _check_pure(self, operation: Operation) -> None:
+        """Before 13.4 the body of a reduction is pure (seed 000, 8.3.14)."""
+        if self.tables.version > V13_3:
+            return
+        for inner in operation.walk():
+            if inner is not operation and not is_pure(inner):
+                remark = Diagnostic("remark", f"invalid op: {inner.name}", inner.location)
+                message = f"'{operation.name}' op only pure operations allowed"
+                raise WriteFailure([remark, Diagnostic("error", message, operation.location)])

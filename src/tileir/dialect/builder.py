@@ -1,0 +1,415 @@
+"""Programs from Python: every declared operation is a method of `Builder`.
+
+    b = Builder("kernels")
+    with b.entry("double", ptr(f32)) as (data,):
+        x, token = b.load_ptr_tko(data)
+        b.store_ptr_tko(data, b.addf(x, x), token=token)
+    module = b.finish()
+
+There is no method per operation: a name that is not found on the class is looked up among the declarations, and the
+arguments are bound to what it declares (`signature.py`), Python values become attributes (`literals.py`), result types
+are inferred (`inference.py`).  Each operation is verified as it is built, so that a mistake shows up at the line that
+makes it; `finish` verifies the whole.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import tileir.dialect.ops  # noqa: F401  (declares the operations)
+from tileir.dialect.calls import Call
+from tileir.dialect.construct import described, element, tile, value_type
+from tileir.dialect.inference import number_type, result_types
+from tileir.dialect.literals import dense_of, is_number, literal_shape, number_attribute
+from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
+from tileir.dialect.signature import bind, check_counts, location_argument, signature_of
+from tileir.dialect.types import TileType, scalar_tile
+from tileir.ir.attributes import Attribute, array_attribute, string_attribute
+from tileir.ir.builder import InsertionPoint
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
+from tileir.ir.declaration import (
+    ISOLATED,
+    NEWEST,
+    ONE,
+    REGISTRY,
+    SEGMENTS,
+    SYMBOL_TABLE,
+    OperationDeclaration,
+    Version,
+)
+from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
+from tileir.ir.location import UNKNOWN, Location, file_location
+from tileir.ir.types import Type, function_type
+from tileir.ir.verifier import VerifyContext, verify_operation
+
+_PREFIX: Final = "cuda_tile."
+# Methods of the builder whose operation has a name that Python keeps for itself.
+_KEYWORD_METHODS: Final = ("for", "global", "if")
+
+
+class OperationMethod:
+    """An operation of the builder, ready to be called; it prints as its signature."""
+
+    __slots__ = ("_builder", "declaration")
+
+    def __init__(self, builder: Builder, declaration: OperationDeclaration) -> None:
+        self._builder: Builder = builder
+        self.declaration: OperationDeclaration = declaration
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Build the operation: one result is a value, several are a tuple, none is None."""
+        operation = self._builder.build(self.declaration, args, keywords)
+        declared = self.declaration.results
+        if len(declared) == 1 and declared[0].count == ONE:
+            return operation.results[0]
+        return tuple(operation.results) if declared else None
+
+    def __repr__(self) -> str:
+        return signature_of(self.declaration).text
+
+
+class Builder:
+    """Builds a module, or at a place inside one.
+
+    `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
+    `locations` each operation carries the file and line of the Python code that built it.
+    """
+
+    def __init__(
+        self,
+        name: str = "kernels",
+        *,
+        producer: str | None = None,
+        locations: bool = False,
+        version: Version = NEWEST,
+        block: Block | None = None,
+        before: Operation | None = None,
+    ) -> None:
+        self.version: Version = version
+        self.locations: bool = locations
+        self.scopes: list[Scope] = []
+        if block is None:
+            block = Block()
+            attributes: dict[str, Attribute] = {"sym_name": string_attribute(name)}
+            if producer is not None:
+                attributes["producer"] = string_attribute(producer)
+            location = _caller() if locations else UNKNOWN
+            Operation(REGISTRY.by_name["cuda_tile.module"], [], [], attributes, [Region([block])], location)
+        self.point: InsertionPoint = InsertionPoint(block, before)
+
+    @property
+    def module(self) -> Operation:
+        """The outermost operation around the place where the builder is, as it is now."""
+        found = self.point.block.parent_operation
+        if found is None:
+            raise BuildError("the block of this builder belongs to no operation")
+        while True:
+            outer = found.parent_operation
+            if outer is None:
+                return found
+            found = outer
+
+    def finish(self) -> Operation:
+        """The module, verified: `VerifyError` carries every mistake."""
+        if self.scopes:
+            raise BuildError(f"{self.scopes[-1].name}: the block is still open")
+        module = self.module
+        context = VerifyContext(self.version)
+        verify_operation(module, context)
+        if has_errors(context.diagnostics):
+            raise VerifyError(context.diagnostics)
+        return module
+
+    # --- any operation ---
+
+    def __getattr__(self, name: str) -> OperationMethod:
+        mnemonic = name.removesuffix("_")
+        declaration = REGISTRY.by_name.get(_PREFIX + mnemonic)
+        if declaration is None or name.startswith("_"):
+            raise AttributeError(_unknown(name))
+        if mnemonic in _KEYWORD_METHODS and name == mnemonic:
+            method: OperationMethod = getattr(self, name + "_")
+            return method
+        return OperationMethod(self, declaration)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *[d.mnemonic for d in REGISTRY.declarations()]})
+
+    def operation(self, mnemonic: str, *args: Any, **keywords: Any) -> Operation:
+        """Build an operation by name and get the operation instead of its results."""
+        declaration = REGISTRY.by_name.get(mnemonic if "." in mnemonic else _PREFIX + mnemonic)
+        if declaration is None:
+            raise BuildError(_unknown(mnemonic))
+        return self.build(declaration, args, keywords)
+
+    def build(
+        self, declaration: OperationDeclaration, args: tuple[object, ...], keywords: dict[str, object]
+    ) -> Operation:
+        """Bind, convert, infer, insert, verify; nothing is inserted unless all of it succeeds."""
+        call = Call(declaration, self.point.block)
+        location: Location = UNKNOWN
+        try:
+            location = self._location(keywords)
+            self._check_place()
+            bind(signature_of(declaration), call, args, keywords)
+            check_counts(call)
+            constants = _operands(call, location)
+            types = result_types(call)
+        except BuildError as failure:
+            raise BuildError(f"{declaration.mnemonic}: {failure.message}", location) from None
+        operation = _operation(call, types, location)
+        for constant in constants:
+            self.point.insert(constant)
+        self.point.insert(operation)
+        if not declaration.is_terminator and not declaration.regions:
+            self._verify(operation, constants)
+        return operation
+
+    def _location(self, keywords: dict[str, object]) -> Location:
+        given = location_argument(keywords)
+        if given is not None:
+            return given
+        return _caller() if self.locations else UNKNOWN
+
+    def _check_place(self) -> None:
+        last = self.point.block.last
+        if self.point.before is None and last is not None and last.declaration.is_terminator:
+            raise BuildError(f"the block has ended with '{last.declaration.mnemonic}'")
+
+    def _verify(self, operation: Operation, constants: list[Operation]) -> None:
+        context = VerifyContext(self.version)
+        verify_operation(operation, context)
+        if has_errors(context.diagnostics):
+            operation.erase()
+            for constant in constants:
+                constant.erase()
+            raise VerifyError(context.diagnostics)
+
+    # --- operations whose arguments are not those of their declaration ---
+
+    def constant(self, value: object, type: object, **keywords: Any) -> Value:
+        """A constant tile: one number for all elements, nested lists (or an array), or bytes.
+
+        `type` is a tile type; an element type means the scalar, or the shape of the lists.
+        """
+        try:
+            wanted = type if isinstance(type, TileType) else tile(literal_shape(value), element(type))
+            dense = dense_of(value, wanted)
+        except BuildError as failure:
+            raise BuildError(f"constant: {failure.message}", self._location(keywords)) from None
+        return self.build(REGISTRY.by_name["cuda_tile.constant"], (wanted, dense), keywords).result
+
+    def global_(self, name: str, value: object, type: object, **keywords: Any) -> Operation:
+        """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
+        try:
+            wanted = type if isinstance(type, TileType) else tile(literal_shape(value), element(type))
+            dense = dense_of(value, wanted)
+        except BuildError as failure:
+            raise BuildError(f"global: {failure.message}", self._location(keywords)) from None
+        inside = self.point
+        self.point = InsertionPoint(self._symbol_table("global"))
+        try:
+            return self.build(REGISTRY.by_name["cuda_tile.global"], (name, dense), keywords)
+        finally:
+            self.point = inside
+
+    def _symbol_table(self, what: str) -> Block:
+        """The body of the module around the builder."""
+        block: Block | None = self.point.block
+        while block is not None:
+            around = block.parent_operation
+            if around is None or around.declaration.traits & SYMBOL_TABLE:
+                return block
+            block = around.parent
+        raise BuildError(f"{what}: there is no module around")
+
+    # --- blocks ---
+
+    def entry(self, name: str, *argument_types: object, **keywords: Any) -> EntryScope:
+        """A kernel: `with b.entry("k", ptr(f32), i32) as (data, count): ...`.
+
+        An element or pointer type stands for its scalar tile.
+        """
+        around = self.point.block.parent_operation
+        if around is not None and around.declaration.traits & ISOLATED and not around.declaration.traits & SYMBOL_TABLE:
+            raise BuildError(f"entry: the kernel '{around.symbol_name}' is still open")
+        try:
+            types = [value_type(type) for type in argument_types]
+        except BuildError as failure:
+            raise BuildError(f"entry: {failure.message}", self._location(keywords)) from None
+        block = Block()
+        location = self._location(keywords)
+        for type in types:
+            block.add_argument(type, location)
+        signature = function_type(tuple(types), ())
+        keywords["regions"] = [Region([block])]
+        operation = self.build(REGISTRY.by_name["cuda_tile.entry"], (name, signature), keywords)
+        return EntryScope(self, operation, block)
+
+    def if_(self, condition: object, types: Sequence[object] = (), **keywords: Any) -> BranchScope:
+        """A branch: `with b.if_(condition) as branch: ...`, then `with branch.else_(): ...`.
+
+        The results have the types that the first branch with a `yield_` gives, or `types`.
+        """
+        block = Block()
+        keywords["regions"] = [Region([block]), Region()]
+        operation = self.build(REGISTRY.by_name["cuda_tile.if"], (condition,), {"types": list(types), **keywords})
+        return BranchScope(self, operation, block)
+
+    def for_(
+        self,
+        lower: object,
+        upper: object,
+        step: object = 1,
+        init: Sequence[object] = (),
+        *,
+        unsigned: bool = False,
+        **keywords: Any,
+    ) -> LoopScope:
+        """A counted loop: `with b.for_(0, n, init=[zero]) as loop: ...`; end with `continue_` of the next values."""
+        region = Region([Block()])
+        keywords["regions"] = [region]
+        bounds = (lower, upper, step, list(init))
+        operation = self.build(REGISTRY.by_name["cuda_tile.for"], bounds, {"unsignedCmp": unsigned, **keywords})
+        for value in [operation.operands[0], *operation.operands[3:]]:
+            region.block.add_argument(value.type, operation.location)
+        return LoopScope(self, operation, region.block)
+
+    def loop(self, init: Sequence[object] = (), types: Sequence[object] = (), **keywords: Any) -> LoopScope:
+        """A loop that `break_` ends; the results have the types that the first `break_` gives, or `types`."""
+        region = Region([Block()])
+        keywords["regions"] = [region]
+        operation = self.build(REGISTRY.by_name["cuda_tile.loop"], (list(init),), {"types": list(types), **keywords})
+        for value in operation.operands:
+            region.block.add_argument(value.type, operation.location)
+        return LoopScope(self, operation, region.block)
+
+    def reduce(
+        self, operands: object, dim: int, identities: object, body: Callable[..., Any] | None = None, **keywords: Any
+    ) -> Any:
+        """Combine the elements along a dimension.
+
+        With `body`, a function of an element and what was accumulated (per tile), the results; otherwise a scope:
+        `with b.reduce(x, 0, 0.0) as body: b.yield_(b.addf(*body.arguments))`.
+        """
+        return self._aggregate("reduce", operands, dim, identities, body, keywords)
+
+    def scan(
+        self,
+        operands: object,
+        dim: int,
+        identities: object,
+        body: Callable[..., Any] | None = None,
+        *,
+        reverse: bool = False,
+        **keywords: Any,
+    ) -> Any:
+        """Running combination along a dimension; as `reduce`."""
+        return self._aggregate("scan", operands, dim, identities, body, {"reverse": reverse, **keywords})
+
+    def _aggregate(
+        self,
+        mnemonic: str,
+        operands: object,
+        dim: int,
+        identities: object,
+        body: Callable[..., Any] | None,
+        keywords: dict[str, Any],
+    ) -> Any:
+        several = isinstance(operands, (list, tuple))
+        tiles: list[object] = list(operands) if isinstance(operands, (list, tuple)) else [operands]
+        neutral: list[object] = list(identities) if isinstance(identities, (list, tuple)) else [identities]
+        block = Block()
+        try:
+            elements = _elements(tiles, neutral)
+            numbers = [number_attribute(n, e) for n, e in zip(neutral, elements, strict=True)]
+        except BuildError as failure:
+            raise BuildError(f"{mnemonic}: {failure.message}", self._location(keywords)) from None
+        keywords["regions"] = [Region([block])]
+        keywords["dim"] = dim
+        keywords["identities"] = array_attribute(tuple(numbers))
+        operation = self.build(REGISTRY.by_name[_PREFIX + mnemonic], (tiles,), keywords)
+        for type in elements:
+            block.add_argument(scalar_tile(type), operation.location)
+            block.add_argument(scalar_tile(type), operation.location)
+        scope = BodyScope(self, operation, block)
+        if body is None:
+            return scope
+        with scope:
+            combined = body(*scope.arguments)
+            if combined is not None:
+                self.operation("yield", combined if isinstance(combined, (list, tuple)) else [combined])
+        return scope.results if several else scope.result
+
+
+def _elements(tiles: list[object], identities: list[object]) -> list[Type]:
+    """The element types of the tiles to combine."""
+    if len(tiles) != len(identities):
+        raise BuildError(f"there must be one identity per tile: {len(tiles)} tiles, {len(identities)} identities")
+    found: list[Type] = []
+    for item in tiles:
+        if not isinstance(item, Value) or not isinstance(item.type, TileType):
+            raise BuildError(f"'operands' must be tiles, got {described(item)}")
+        found.append(item.type.element)
+    return found
+
+
+def _operands(call: Call, location: Location) -> list[Operation]:
+    """Turn what was given into values; the constants that numbers became are returned, not inserted yet."""
+    declared = call.declaration.operands
+    for operand in declared:
+        given = call.given.get(operand.name, [])
+        call.operands[operand.name] = [item for item in given if isinstance(item, Value)]
+    constants: list[Operation] = []
+    declaration = REGISTRY.by_name["cuda_tile.constant"]
+    for operand in declared:
+        given = call.given.get(operand.name, [])
+        if not any(is_number(item) for item in given):
+            continue
+        values: list[Value] = []
+        for position, item in enumerate(given):
+            if not isinstance(item, Value):
+                type = number_type(call, operand, position)
+                if not isinstance(type, TileType):
+                    call.fail(
+                        f"the type of {described(item)} for '{operand.name}' is not known; give a value, "
+                        f"like constant({described(item)}, type)"
+                    )
+                attributes: dict[str, Attribute] = {"value": dense_of(item, type)}
+                constant = Operation(declaration, [], [type], attributes, NO_REGIONS, location)
+                constants.append(constant)
+                item = constant.result
+            values.append(item)
+        call.operands[operand.name] = values
+    return constants
+
+
+def _operation(call: Call, types: list[Type], location: Location) -> Operation:
+    declaration = call.declaration
+    operands: list[Value] = []
+    for operand in declaration.operands:
+        operands.extend(call.operands[operand.name])
+    segments: tuple[int, ...] | None = None
+    if declaration.traits & SEGMENTS:
+        segments = tuple([len(call.operands[operand.name]) for operand in declaration.operands])
+    attributes = call.attributes if call.attributes else NO_ATTRIBUTES
+    regions = call.regions if call.regions else NO_REGIONS
+    return Operation(declaration, operands, types, attributes, regions, location, segments)
+
+
+def _unknown(name: str) -> str:
+    import difflib
+
+    names = [d.mnemonic for d in REGISTRY.declarations()]
+    close = difflib.get_close_matches(name, names, 1)
+    return f"there is no operation '{name}'" + (f"; did you mean '{close[0]}'?" if close else "")
+
+
+def _caller() -> Location:
+    """The line of the caller: the innermost frame outside this package.  A compiled room has no frames to skip."""
+    frame = sys._getframe()
+    while str(frame.f_globals.get("__name__", "")).startswith("tileir.") and frame.f_back is not None:
+        frame = frame.f_back
+    return file_location(frame.f_code.co_filename, frame.f_lineno, 0)

@@ -1,0 +1,172 @@
+"""Types from Python values, checked: what `tileir.types` offers to people who write programs in Python.
+
+The factories in `types.py` trust their caller; these do not.  An element type may be given by its name, a dynamic
+extent or stride is None, and parameters that make no type are a `BuildError` with NVIDIA's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tileir.dialect.enums import PADDING
+from tileir.dialect.types import (
+    DYNAMIC,
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+    gather_scatter_view_type,
+    gather_view_mistake,
+    partition_view_type,
+    pointer_mistake,
+    pointer_type,
+    scalar_tile,
+    strided_view_mistake,
+    strided_view_type,
+    tensor_view_mistake,
+    tensor_view_type,
+    tile_mistake,
+    tile_type,
+    view_mistake,
+)
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.diagnostics import BuildError
+from tileir.ir.types import FLOAT_TYPES, FloatType, IntegerType, Type, integer_type
+
+
+def _check(what: str, mistake: str | None) -> None:
+    if mistake is not None:
+        raise BuildError(f"{what}: {mistake}")
+
+
+def element(source: object) -> Type:
+    """An element type, by itself or by its name: `f32` or `"f32"`."""
+    if isinstance(source, str):
+        found = FLOAT_TYPES.get(source)
+        if found is not None:
+            return found
+        if source in ("i1", "i4", "i8", "i16", "i32", "i64"):
+            return integer_type(int(source[1:]))
+        names = ", ".join(["i1", "i4", "i8", "i16", "i32", "i64", *FLOAT_TYPES])
+        raise BuildError(f"there is no element type '{source}'; there are {names}")
+    if isinstance(source, (IntegerType, FloatType, PointerType)):
+        return source
+    raise BuildError(f"expected an element type, got {described(source)}")
+
+
+def extents(source: object, what: str) -> tuple[int, ...]:
+    """A shape given as one number or as a sequence of numbers; None is a dynamic extent."""
+    items: Sequence[object] = source if isinstance(source, (tuple, list)) else (source,)
+    found: list[int] = []
+    for item in items:
+        if item is None:
+            found.append(DYNAMIC)
+        elif isinstance(item, int) and not isinstance(item, bool):
+            found.append(item)
+        else:
+            raise BuildError(f"{what}: expected an integer, got {described(item)}")
+    return tuple(found)
+
+
+def tile(shape: object, element_type: object = None) -> TileType:
+    """`tile((64, 64), f32)`; `tile(f32)` is the scalar, a tile without dimensions."""
+    if element_type is None:
+        shape, element_type = (), shape
+    dims = extents(shape, "tile")
+    kind = element(element_type)
+    _check("tile", tile_mistake(dims, kind))
+    return tile_type(dims, kind)
+
+
+def ptr(pointee: object, attribute: str | None = None) -> PointerType:
+    """`ptr(f32)`; `attribute` is the pointer attribute keyword of 13.4."""
+    kind = element(pointee)
+    _check("ptr", pointer_mistake(kind))
+    return pointer_type(kind, attribute)
+
+
+def tensor_view(
+    shape: object, element_type: object, strides: object, attribute: str | None = None
+) -> TensorViewType:
+    """`tensor_view((None, 64), f32, (64, 1))`; None is an extent or stride known only when the kernel runs."""
+    dims = extents(shape, "tensor_view")
+    steps = extents(strides, "tensor_view")
+    kind = element(element_type)
+    _check("tensor_view", tensor_view_mistake(kind, dims, steps))
+    return tensor_view_type(kind, dims, steps, attribute)
+
+
+def padding_value(source: object) -> EnumAttribute | None:
+    """What elements outside a tensor read as: a keyword, or None for unspecified."""
+    if source is None or (isinstance(source, EnumAttribute) and source.kind is PADDING):
+        return source
+    if isinstance(source, str) and source in PADDING.cases:
+        return PADDING[source]
+    raise BuildError(f"'padding' must be one of {', '.join(PADDING.cases)} or None, got {described(source)}")
+
+
+def _tensor(source: object, what: str) -> TensorViewType:
+    if isinstance(source, TensorViewType):
+        return source
+    raise BuildError(f"{what}: expected a tensor_view type, got {described(source)}")
+
+
+def partition_view(
+    tile_shape: object, tensor: object, padding: object = None, dim_map: object = None
+) -> PartitionViewType:
+    """`partition_view((64, 64), tensor, padding="zero", dim_map=(1, 0))`."""
+    dims = extents(tile_shape, "partition_view")
+    over = _tensor(tensor, "partition_view")
+    pad = padding_value(padding)
+    mapping = tuple(range(len(dims))) if dim_map is None else extents(dim_map, "partition_view")
+    _check("partition_view", view_mistake(dims, over, pad, mapping))
+    return partition_view_type(dims, over, pad, mapping)
+
+
+def strided_view(
+    tile_shape: object, tensor: object, traversal_strides: object, padding: object = None, dim_map: object = None
+) -> StridedViewType:
+    """`strided_view((64, 64), tensor, traversal_strides=(32, 64))`."""
+    dims = extents(tile_shape, "strided_view")
+    over = _tensor(tensor, "strided_view")
+    steps = extents(traversal_strides, "strided_view")
+    pad = padding_value(padding)
+    mapping = tuple(range(len(dims))) if dim_map is None else extents(dim_map, "strided_view")
+    _check("strided_view", view_mistake(dims, over, pad, mapping))
+    _check("strided_view", strided_view_mistake(len(dims), steps))
+    return strided_view_type(dims, over, steps, pad, mapping)
+
+
+def gather_scatter_view(
+    tile_shape: object, tensor: object, sparse_dim: object, padding: object = None
+) -> GatherScatterViewType:
+    """`gather_scatter_view((64, 64), tensor, sparse_dim=0)`."""
+    dims = extents(tile_shape, "gather_scatter_view")
+    over = _tensor(tensor, "gather_scatter_view")
+    (sparse,) = extents(sparse_dim, "gather_scatter_view")[:1] or (DYNAMIC,)
+    pad = padding_value(padding)
+    _check("gather_scatter_view", view_mistake(dims, over, pad, None))
+    _check("gather_scatter_view", gather_view_mistake(over, sparse))
+    return gather_scatter_view_type(dims, over, sparse, pad)
+
+
+def value_type(source: object) -> Type:
+    """The type of a value: any type; an element type or its name stands for the scalar tile."""
+    if isinstance(source, (str, IntegerType, FloatType, PointerType)):
+        kind = element(source)
+        _check("tile", tile_mistake((), kind))
+        return scalar_tile(kind)
+    if isinstance(source, Type):
+        return source
+    raise BuildError(f"expected a type, got {described(source)}")
+
+
+def described(value: object) -> str:
+    """A Python value as the texts of `BuildError` name it."""
+    if isinstance(value, Type):
+        return f"the type {value.spelling}"
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return repr(value)
+    return f"a {type(value).__name__}"

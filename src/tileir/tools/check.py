@@ -1,0 +1,86 @@
+"""`tileir check`: every finding in a program, at its position."""
+
+from __future__ import annotations
+
+import sys
+
+from tileir.ir.diagnostics import Diagnostic
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
+from tileir.tools.programs import READING_OPTIONS, STANDARD_INPUT, Settings, ToolFailure, guarded, read_program
+
+USAGE = Usage(
+    "tileir check",
+    "Reads Tile IR programs and reports every mistake at its position.",
+    "FILE...",
+    (
+        Option("json", "one JSON object per finding and line, for other programs to read"),
+        Option("quiet", "errors only: no warnings, no remarks, no counts", short="q"),
+        *READING_OPTIONS,
+    ),
+    most=-1,
+    details="FILE may be '-' for standard input. Exit status: 0 fine (warnings and remarks are fine), 1 a program has\n"
+    "errors, 2 the command line is wrong or a file cannot be read.",
+)
+
+_SEVERITIES = ("error", "warning", "remark")
+
+
+def run(arguments: list[str]) -> int:
+    return guarded("tileir check", _run, arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    settings = Settings(given)
+    quiet = given.has("quiet")
+    status = EXIT_FINE
+    counts = dict.fromkeys(_SEVERITIES, 0)
+    for path in given.operands:
+        try:
+            diagnostics = read_program(path, settings).diagnostics
+        except ToolFailure as failure:
+            # The other files are checked all the same.
+            print(f"tileir check: {failure.message}", file=sys.stderr)
+            status = max(status, failure.status)
+            continue
+        for diagnostic in diagnostics:
+            counts[diagnostic.severity] += 1
+            if diagnostic.severity == "error":
+                status = max(status, EXIT_WRONG_INPUT)
+        shown = [d for d in diagnostics if d.severity == "error"] if quiet else diagnostics
+        if given.has("json"):
+            _write_json(shown, STANDARD_INPUT if path == "-" else path)
+        else:
+            for diagnostic in shown:
+                print(diagnostic.render())
+    if not quiet and not given.has("json") and any(counts.values()):
+        print(_summary(counts))
+    return status
+
+
+def _summary(counts: dict[str, int]) -> str:
+    """`2 errors, 1 remark`"""
+    parts = [f"{count} {severity}{'' if count == 1 else 's'}" for severity, count in counts.items() if count]
+    return ", ".join(parts)
+
+
+def _write_json(diagnostics: list[Diagnostic], path: str) -> None:
+    import json
+
+    for diagnostic in diagnostics:
+        finding = _finding(diagnostic, path)
+        finding["notes"] = [_finding(note, path) for note in diagnostic.notes]
+        print(json.dumps(finding))
+
+
+def _finding(diagnostic: Diagnostic, path: str) -> dict[str, object]:
+    file, line, column = diagnostic.position
+    return {
+        "file": file or path,
+        "line": line,
+        "column": column,
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+    }

@@ -1,0 +1,180 @@
+"""`tileir explain`: the documentation of an operation, type, attribute, keyword or version, in the terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+from typing import Final
+
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Usage
+from tileir.tools.grammar import FURTHER_ATTRIBUTES, LEGEND
+from tileir.tools.pages import Block, Bullets, Code, Page, Paragraph, Table, listed
+from tileir.tools.vocabulary import close_names, find, groups
+
+USAGE: Final = Usage(
+    "tileir explain",
+    "Shows the documentation of an operation, type, attribute, keyword or version; without a name, lists them all.",
+    "[NAME...]",
+    (),
+    least=0,
+    most=-1,
+    details="NAME may carry its prefix (cuda_tile.addf, !cuda_tile.tile) or be one of the seeds' spellings (mulhi).",
+)
+
+_INDENT: Final = "  "
+_WIDEST: Final = 100
+_NARROWEST: Final = 60
+_CODE: Final = re.compile(r"`([^`]+)`")
+_BOLD: Final = "\033[1m"
+_CYAN: Final = "\033[36m"
+_PLAIN: Final = "\033[0m"
+
+
+def run(arguments: list[str]) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    width, colour = terminal_width(), wants_colour()
+    if not given.operands:
+        sys.stdout.write(styled(overview_text(width), colour))
+        return EXIT_FINE
+    status = EXIT_FINE
+    texts: list[str] = []
+    for name in given.operands:
+        pages = find(name)
+        texts.extend([page_text(page, width) for page in pages])
+        if not pages:
+            status = EXIT_WRONG_INPUT
+            sys.stderr.write(unknown_text(name))
+    separator = "\n" + "-" * width + "\n\n"
+    sys.stdout.write(styled(separator.join(texts), colour))
+    return status
+
+
+def terminal_width() -> int:
+    """As wide as the terminal within reason; the same everywhere when nobody watches."""
+    if not sys.stdout.isatty():
+        return _WIDEST
+    return max(_NARROWEST, min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST))
+
+
+def wants_colour() -> bool:
+    """Colour is for people at a terminal who did not refuse it (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def styled(text: str, colour: bool) -> str:
+    """Headings in bold and code in colour; the text stays as it is where colour is not wanted."""
+    if not colour:
+        return text
+    text = _CODE.sub(lambda found: f"{_CYAN}{found.group(1)}{_PLAIN}", text)
+    lines = []
+    for number, line in enumerate(text.split("\n")):
+        heading = number == 0 or (line[:1].isalpha() and line == line.upper())
+        lines.append(f"{_BOLD}{line}{_PLAIN}" if heading and line else line)
+    return "\n".join(lines)
+
+
+def unknown_text(name: str) -> str:
+    close = close_names(name)
+    suggestion = f"; did you mean {listed(close)}?" if close else "; 'tileir explain' lists what there is."
+    return f"tileir explain: nothing is known about '{name}'{suggestion}\n"
+
+
+# --- laying out ---
+
+
+def page_text(page: Page, width: int = _WIDEST) -> str:
+    """A page in the manner of a manual page."""
+    lines = [f"{page.name}: {page.summary}"]
+    if page.facts:
+        lines.extend(_wrapped(", ".join(page.facts), width, _INDENT))
+    for section in page.sections:
+        lines.extend(["", section.title.upper()])
+        for number, block in enumerate(section.blocks):
+            if number:
+                lines.append("")
+            lines.extend(block_lines(block, width))
+    return "\n".join(lines) + "\n"
+
+
+def _wrapped(text: str, width: int, indent: str, hanging: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent if hanging is None else hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def block_lines(block: Block, width: int) -> list[str]:
+    if isinstance(block, Paragraph):
+        return _wrapped(block.text, width, _INDENT)
+    if isinstance(block, Code):
+        if block.is_grammar:
+            return _wrapped(block.text, width, _INDENT, hanging=_INDENT * 4)
+        return [piece for line in block.text.split("\n") for piece in _code_lines(line, width)]
+    if isinstance(block, Bullets):
+        lines: list[str] = []
+        for item in block.items:
+            lines.extend(_wrapped(item, width, _INDENT + "- ", hanging=_INDENT * 2))
+        return lines
+    return table_lines(block, width)
+
+
+def _code_lines(line: str, width: int) -> list[str]:
+    """A line of a program; blanks and line ends mean the same there, so a long one may be broken."""
+    indent = _INDENT + line[: len(line) - len(line.lstrip())]
+    return _wrapped(line.lstrip(), width, indent, hanging=indent + _INDENT * 3) or [""]
+
+
+def table_lines(table: Table, width: int) -> list[str]:
+    """Columns side by side, each cell wrapped within its own; names go without their backticks."""
+    rows = [(row[0].replace("`", ""), *row[1:]) for row in table.rows]
+    widths = _column_widths(rows, width)
+    lines: list[str] = []
+    for row in rows:
+        cells = [
+            textwrap.wrap(cell, room, break_long_words=False, break_on_hyphens=False) or [""]
+            for cell, room in zip(row, widths, strict=True)
+        ]
+        for number in range(max(len(cell) for cell in cells)):
+            parts = [
+                (cell[number] if number < len(cell) else "").ljust(room)
+                for cell, room in zip(cells, widths, strict=True)
+            ]
+            lines.append((_INDENT + "  ".join(parts)).rstrip())
+    return lines
+
+
+def _column_widths(rows: list[tuple[str, ...]], width: int) -> list[int]:
+    """The first column as wide as it needs; of three, the middle one gets what the last does not need, or half."""
+    longest = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    room = width - len(_INDENT) - 2 * (len(longest) - 1) - longest[0]
+    if len(longest) == 2:
+        return [longest[0], room]
+    unbroken = max(len(word) for row in rows for word in row[1].split())
+    middle = min(longest[1], max(unbroken, room - longest[2], room // 2))
+    return [longest[0], middle, room - middle]
+
+
+def overview_text(width: int = _WIDEST) -> str:
+    """Everything there is, under its headings."""
+    lines = ["tileir explain NAME tells about each of these", ""]
+    for group, entries in groups():
+        lines.append(group.upper())
+        room = max(len(entry.name) for entry in entries)
+        for entry in entries:
+            head = f"{_INDENT}{entry.name.ljust(room)}  "
+            lines.extend(_wrapped(entry.summary.partition(".  ")[0], width, head, hanging=" " * len(head)))
+        lines.append("")
+    lines.append("HOW SYNTAX IS WRITTEN")
+    lines.extend(table_lines(Table(("form", "meaning"), LEGEND), width))
+    lines.append("")
+    lines.extend(_wrapped(FURTHER_ATTRIBUTES, width, _INDENT))
+    return "\n".join(lines) + "\n"

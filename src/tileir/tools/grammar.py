@@ -1,0 +1,230 @@
+"""The `syntax` of a declaration as a line a person reads.
+
+    addf %lhs, %rhs (rounding<ROUNDING_MODE>)? flush_to_zero? : type(%result)
+
+`LEGEND` says how to read it.  The dictionary of further attributes, which every operation takes, is not shown.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tileir.ir.attributes import FIRST_SEED_ONLY_VALUE, EnumKind
+from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.text.directive import enum_kind_of
+from tileir.text.format import ELEMENT
+
+LEGEND: Final[tuple[tuple[str, str], ...]] = (
+    ("`%x`", "a value"),
+    ("`type(%x)`", "the type of a value"),
+    ("`NAME`", "an attribute, or another piece the page describes"),
+    ("`x?` `(x y)?`", "may be left out"),
+    ("`(x | y)`", "one of these"),
+    ("`x, ...`", "a list, separated by commas"),
+    ("`{ body }`", "a region: operations in braces"),
+)
+FURTHER_ATTRIBUTES: Final = (
+    "Each operation also takes a dictionary of further attributes, `{name = value}`, as a rule before its colon."
+)
+
+# The directives that read more than a list of pieces (`text/*_syntax.py`).  The empty ones show nothing in the text.
+CUSTOM_FORMS: Final[dict[str, str]] = {
+    "dense-constant": "<ELEMENT: VALUE> : type(%result)",
+    "global": "(public | private)? constant? @SYM_NAME (alignment = ALIGNMENT)? <ELEMENT: VALUE> : TYPE",
+    "module": "@SYM_NAME (attributes {producer = PRODUCER, ...})? { body }",
+    "module-wrapper": "@SYM_NAME? (attributes {NAME = VALUE, ...})? { bodyRegion }",
+    "function": (
+        "@SYM_NAME(%argument: TYPE, ...) (optimization_hints=<OPTIMIZATION_HINTS>)? (attributes {NAME = VALUE, ...})? "
+        "{ body }"
+    ),
+    "if": "%condition (-> (type(%results), ...))? { thenRegion } (else { elseRegion })?",
+    "for": (
+        "unsigned? %index in (%lowerBound to %upperBound, step %step) : type(%lowerBound) "
+        "(iter_values(%carried = %initValues, ...) -> (type(%resultValues), ...))? { region }"
+    ),
+    "loop": (
+        "(iter_values(%carried = %initValues, ...))? "
+        "(: type(%initValues), ... (-> type(%resultValues), ...)? | : type(%resultValues), ...)? { region }"
+    ),
+    "combine": ": type(%operands), ... -> type(%results), ... (%element: TYPE, %accumulator: TYPE, ...) { body }",
+    "assume": "PREDICATE, %value : type(%value)",
+    "atomic-operands": "%pointers, MODE, %arg",
+    "atomic-mode": "",
+    "print-arguments": "STR (, %args, ...)? (token=%token)? (: type(%args), ...)? -> type(%result_token)",
+    "cast-types": ": type(%inputs), ... to type(%outputs), ...",
+    "comparison-types": ": type(%lhs) -> type(%result)",
+    "grid-type": ": tile<i32>",
+    "tensor-view": (
+        "%base, shape = [(INTEGER | %dynamicShape), ...], strides = [(INTEGER | %dynamicStrides), ...] : "
+        "(tile<INTEGER_TYPE> ->)? type(%result)"
+    ),
+    "make-view": ": type(%result)",
+    "shape-query": "%src : type(%src) -> type(%result)",
+    "load-operands": "",
+    "shift-amount": "",
+}
+
+_VIEW_CLAUSES: Final = (
+    "(token = %token)? (optimization_hints = <OPTIMIZATION_HINTS>)? (inbounds = INBOUNDS)? "
+    "(attributes {NAME = VALUE, ...})?"
+)
+
+# One directive serves the three operations on views, each with its own order of operands.
+_VIEW_ACCESS: Final[dict[str, str]] = {
+    "load_view_tko": (
+        f"MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %view[%index, ...] {_VIEW_CLAUSES} : type(%view), type(%index), ... "
+        "-> type(%tile), type(%result_token)"
+    ),
+    "store_view_tko": (
+        f"MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %tile, %view[%index, ...] {_VIEW_CLAUSES} : type(%tile), "
+        "type(%view), type(%index), ... -> type(%result_token)"
+    ),
+    "atomic_red_view_tko": (
+        "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE %view[%index, ...], MODE, %value (token = %token)? "
+        "(attributes {NAME = VALUE, ...})? : type(%value), type(%view), type(%index), ... -> type(%result_token)"
+    ),
+}
+
+# An enumeration of so many keywords or fewer is written out in the line.
+_FEW: Final = 2
+_NO_BLANK_BEFORE: Final = frozenset([",", "]", ">", ")", "["])
+_NO_BLANK_AFTER: Final = frozenset(["[", "<", "("])
+_SINGLE_WORD: Final = re.compile(r"[@%]?\w+")
+_CHOICE: Final = re.compile(r"\([^()]*\)")
+
+
+def grammar(declaration: OperationDeclaration) -> str:
+    """The whole statement, results included."""
+    return results_form(declaration) + _spelled(declaration) + " " + body(declaration)
+
+
+def _spelled(declaration: OperationDeclaration) -> str:
+    plain = declaration.name.startswith("cuda_tile.") and declaration.mnemonic != "module"
+    return declaration.spelled_name(NEWEST) if plain else declaration.name
+
+
+def results_form(declaration: OperationDeclaration) -> str:
+    """`%result, %result_token = `, or nothing; a list of results may be empty."""
+    if len(declaration.results) == 1 and declaration.results[0].count == VARIADIC:
+        return f"(%{declaration.results[0].name}, ... =)? "
+    names = [f"%{r.name}" for r in declaration.results]
+    return f"{', '.join(names)} = " if names else ""
+
+
+def body(declaration: OperationDeclaration) -> str:
+    """What follows the name of the operation."""
+    lines: list[_Line] = [_Line()]
+    for element in ELEMENT.finditer(declaration.syntax):
+        literal, variable, called, arguments, word, mark = element.group(1, 2, 3, 4, 5, 6)
+        if mark == "(":
+            lines.append(_Line())
+        elif mark == ")?":
+            inner = lines.pop().text
+            lines[-1].add(_optional(inner))
+        elif mark == "~":
+            lines[-1].glue()
+        elif literal is not None:
+            lines[-1].add(literal)
+        elif variable is not None:
+            lines[-1].add(_variable(declaration, variable))
+        elif called is not None:
+            lines[-1].add(_called(declaration, called, arguments))
+        elif word is not None:
+            lines[-1].add(_word(declaration, word))
+    return lines[0].text
+
+
+class _Line:
+    """Pieces with blanks between them, except around punctuation."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.glued = True
+
+    def glue(self) -> None:
+        self.glued = True
+
+    def add(self, piece: str) -> None:
+        if not piece:
+            return
+        if not self.glued and piece not in _NO_BLANK_BEFORE:
+            self.text += " "
+        self.text += piece
+        self.glued = piece in _NO_BLANK_AFTER
+
+
+def _optional(text: str) -> str:
+    whole = _SINGLE_WORD.fullmatch(text) or _CHOICE.fullmatch(text)
+    return f"{text}?" if whole else f"({text})?"
+
+
+def _variable(declaration: OperationDeclaration, name: str) -> str:
+    for declared in declaration.operands:
+        if declared.name == name:
+            return f"%{name}, ..." if declared.count == VARIADIC else f"%{name}"
+    return _attribute(declaration.inherent[name])
+
+
+def _attribute(declared: AttributeDeclaration) -> str:
+    kind = enum_kind_of(declared)
+    if kind is not None:
+        return _keywords(kind, declared.name)
+    prefix = "@" if declared.constraint.kind in ("symbol", "symbol_name") else ""
+    return prefix + declared.name.upper()
+
+
+def _keywords(kind: EnumKind, name: str) -> str:
+    if len(kind.values) > _FEW:
+        return name.upper()
+    return f"({' | '.join(sorted(kind.values))})"
+
+
+def _called(declaration: OperationDeclaration, word: str, arguments: str) -> str:
+    names = arguments.replace(",", " ").split()
+    if word == "type":
+        return _type(declaration, names[0][1:])
+    if word in ("flag", "flags"):
+        return " ".join([f"{name}?" for name in names])
+    if word in ("rounding", "open-rounding"):
+        return f"(rounding<{names[0].upper()}>)?"
+    if word == "enclosed":
+        return f"({names[0]}<{names[0].upper()}>)?"
+    if word == "keyword":
+        return _attribute(declaration.inherent[names[0]])
+    raise KeyError(word)
+
+
+def _type(declaration: OperationDeclaration, name: str) -> str:
+    for declared in (*declaration.operands, *declaration.results):
+        if declared.name == name:
+            several = declared.count == VARIADIC
+            return f"type(%{name}), ..." if several else f"type(%{name})"
+    raise KeyError(name)
+
+
+def _word(declaration: OperationDeclaration, word: str) -> str:
+    if word == "attr-dict":
+        return ""
+    if word == "hints":
+        return "(optimization_hints = <OPTIMIZATION_HINTS>)?"
+    if word == "view-access":
+        return _VIEW_ACCESS[declaration.mnemonic]
+    return CUSTOM_FORMS[word]
+
+
+def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDeclaration) -> list[str] | None:
+    """The keywords an enumeration attribute may have in this operation, as far as its syntax says so.
+
+    Those of the seeds alone are left out: no public program has them.
+    """
+    kind = enum_kind_of(declared)
+    if kind is None:
+        return None
+    for element in ELEMENT.finditer(declaration.syntax):
+        if element.group(3) in ("rounding", "open-rounding"):
+            names = element.group(4).replace(",", " ").split()
+            if names[0] == declared.name:
+                return names[1:]
+    public = [keyword for keyword, value in kind.values.items() if value < FIRST_SEED_ONLY_VALUE]
+    return public or list(kind.values)

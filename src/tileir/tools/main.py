@@ -1,0 +1,80 @@
+"""The `tileir` command: finds the subcommand and hands it the rest of the command line."""
+
+from __future__ import annotations
+
+import sys
+
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
+from tileir.tools.programs import run_process
+
+COMMANDS = {
+    "check": "report every mistake in a program at its position",
+    "opt": "read a program, verify it, print it",
+    "explain": "show the documentation of an operation, type or attribute",
+}
+
+
+def main() -> int:
+    return run_process("tileir", run, sys.argv[1:])
+
+
+def run(arguments: list[str]) -> int:
+    if not arguments:
+        print(help_text(), file=sys.stderr)
+        return EXIT_USAGE
+    command, rest = arguments[0], arguments[1:]
+    if command == "help" and rest:
+        command, rest = rest[0], ["--help"]
+    if command in ("--help", "-h", "help"):
+        print(help_text())
+        return EXIT_FINE
+    if command in ("--version", "version"):
+        print(version_text())
+        return EXIT_FINE
+    # Imported here: a command pays for itself only.
+    if command == "check":
+        from tileir.tools import check
+
+        return check.run(rest)
+    if command == "opt":
+        from tileir.tools import opt
+
+        return opt.run(rest)
+    if command == "explain":
+        from tileir.tools import explain
+
+        return explain.run(rest)
+    what = "option" if command.startswith("-") else "command"
+    print(f"tileir: unknown {what} '{command}'{_suggestion(command)}", file=sys.stderr)
+    print("Try 'tileir --help'.", file=sys.stderr)
+    return EXIT_USAGE
+
+
+def _suggestion(command: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(command, list(COMMANDS), 1, 0.6)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def version_text() -> str:
+    from tileir import __version__
+    from tileir.ir.declaration import NEWEST
+
+    return f"tileir {__version__} (CUDA Tile IR {NEWEST[0]}.{NEWEST[1]})"
+
+
+def help_text() -> str:
+    lines = ["usage: tileir COMMAND ...", "", "The toolkit for CUDA Tile IR.", "", "commands:"]
+    lines.extend([f"  {name:8}  {summary}" for name, summary in COMMANDS.items()])
+    lines.extend(
+        [
+            "",
+            "options:",
+            "  -h, --help  show this text; 'tileir COMMAND --help' tells about a command",
+            "  --version   show the version",
+            "",
+            "Exit status of every command: 0 fine, 1 the input is wrong, 2 the command line is wrong.",
+        ]
+    )
+    return "\n".join(lines)

@@ -1,0 +1,71 @@
+"""`tileir opt`: read a program, verify it, print it."""
+
+from __future__ import annotations
+
+import sys
+
+from tileir.ir.core import Operation
+from tileir.text.printer import print_disassembly, print_operation
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, write_output
+
+USAGE = Usage(
+    "tileir opt",
+    "Reads a Tile IR program, verifies it and prints it.",
+    "FILE",
+    (
+        Option("output", "where to write the program (default: standard output)", value="OUT", short="o"),
+        Option("generic", "print MLIR's generic form"),
+        Option("debug-info", "print locations", short="g"),
+        Option("names", "how constants are named: as NVIDIA's tools do or as seed 003 does", choices=("public", "seed")),
+        Option("disassembly", "print without the module around it, as NVIDIA's disassembler does"),
+        *READING_OPTIONS,
+    ),
+    details="FILE may be '-' for standard input. Diagnostics go to standard error. Exit status: 0 fine, 1 the program\n"
+    "has errors, 2 the command line is wrong or a file cannot be read or written.",
+)
+
+
+def run(arguments: list[str]) -> int:
+    return guarded("tileir opt", _run, arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    if given.has("disassembly") and (given.has("generic") or given.value("names", "public") == "seed"):
+        other = "--generic" if given.has("generic") else "--names seed"
+        raise ToolFailure(f"'--disassembly' and '{other}' exclude each other", USAGE.usage_status)
+    settings = Settings(given)
+    program = read_program(given.operands[0], settings)
+    for diagnostic in program.diagnostics:
+        print(diagnostic.render(), file=sys.stderr)
+    if program.module is None:
+        return EXIT_WRONG_INPUT
+    write_output(given.value("output", "-"), _text(program.module, given, settings))
+    return EXIT_FINE
+
+
+def _text(module: Operation, given: Arguments, settings: Settings) -> str:
+    debug_info = given.has("debug-info")
+    if given.has("disassembly"):
+        return print_disassembly(_tile_module(module), debug_info, settings.version)
+    text = print_operation(
+        module,
+        generic=given.has("generic"),
+        debug_info=debug_info,
+        names=given.value("names", "public"),
+        version=settings.version,
+    )
+    return text + "\n"
+
+
+def _tile_module(module: Operation) -> Operation:
+    """The cuda_tile module a program consists of."""
+    if module.name == "cuda_tile.module":
+        return module
+    contents = list(module.regions[0].blocks[0])
+    if len(contents) != 1 or contents[0].name != "cuda_tile.module":
+        raise ToolFailure("'--disassembly' needs a program that is one cuda_tile.module", EXIT_WRONG_INPUT)
+    return contents[0]

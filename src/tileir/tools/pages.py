@@ -1,0 +1,330 @@
+"""What the documentation says, apart from how it is laid out.
+
+A page is made from a declaration (or from `dialect/documentation.py` for what has none).  `tileir explain` lays it out
+for a terminal, `tileir.tools.reference` as Markdown, so both say the same.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+import tileir.dialect.ops  # noqa: F401  (registers the declarations)
+from tileir.dialect.documentation import Documentation
+from tileir.dialect.types import ELEMENT_SINCE
+from tileir.ir.declaration import (
+    ALLOCATION_SCOPE,
+    CONSTANT,
+    ELEMENTWISE,
+    GRAPH_REGION,
+    ISOLATED,
+    NEWEST,
+    NO_MEMORY_EFFECT,
+    NO_TERMINATOR,
+    OPTIONAL,
+    PURE,
+    REGION_EFFECTS,
+    REGISTRY,
+    SEGMENTS,
+    SIDE_EFFECT,
+    SYMBOL,
+    SYMBOL_TABLE,
+    TERMINATOR,
+    TOKEN_ORDERED,
+    VARIADIC,
+    AttributeDeclaration,
+    OperandDeclaration,
+    OperationDeclaration,
+    RegionDeclaration,
+    TypeConstraint,
+    Version,
+)
+from tileir.text.directive import enum_kind_of
+from tileir.tools.grammar import allowed_keywords, grammar
+
+
+class Paragraph(NamedTuple):
+    """Running text; `names in backticks` are code."""
+
+    text: str
+
+
+class Code(NamedTuple):
+    """Lines to be shown as they are; a `grammar` may be broken where it is too long."""
+
+    text: str
+    is_grammar: bool = False
+
+
+class Table(NamedTuple):
+    """Rows of cells, the first of each is the name of the thing."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class Bullets(NamedTuple):
+    items: tuple[str, ...]
+
+
+Block = Paragraph | Code | Table | Bullets
+
+
+class Section(NamedTuple):
+    title: str
+    blocks: tuple[Block, ...]
+
+
+class Page(NamedTuple):
+    """Everything there is to say about one name; `facts` are short and stand under the title."""
+
+    name: str
+    group: str
+    summary: str
+    facts: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+
+# In the order of seed 000.
+CHAPTERS: Final[tuple[str, ...]] = (
+    "Core",
+    "Conversions",
+    "Control flow",
+    "Memory",
+    "Floating point",
+    "Integer",
+    "Bitwise",
+    "Atomics",
+    "Views",
+    "Miscellaneous",
+    "Builtin",
+)
+
+_TRAITS: Final[tuple[tuple[int, str], ...]] = (
+    (PURE, "pure: no memory effect, and harmless to execute where the program would not"),
+    (NO_MEMORY_EFFECT, "no memory effect, but not to be executed where the program would not"),
+    (ELEMENTWISE, "element-wise: each element of the result depends on the elements at its place"),
+    (CONSTANT, "a constant"),
+    (TERMINATOR, "terminator: ends a block"),
+    (TOKEN_ORDERED, "accesses memory, ordered by tokens only"),
+    (REGION_EFFECTS, "has the memory effects of its regions"),
+    (SIDE_EFFECT, "has an effect besides its results"),
+    (ISOLATED, "isolated: its regions use no value from outside"),
+    (SYMBOL, "defines a symbol"),
+    (SYMBOL_TABLE, "holds symbols, each name once"),
+    (GRAPH_REGION, "its items may be used before they are defined"),
+    (NO_TERMINATOR, "its region needs no terminator"),
+    (ALLOCATION_SCOPE, "memory allocated inside is given back at the end of its region"),
+    (SEGMENTS, "the generic form counts the values of each operand (`operandSegmentSizes`)"),
+)
+
+# What diagnostics call a type, and what a reader calls it.
+_TYPE_WORDS: Final[dict[str, str]] = {
+    "tile": "any tile",
+    "any type": "anything",
+    "tile of Pointer type values": "tile of pointers",
+    "0D tile of Pointer type values": "0-D tile of a pointer",
+    "tensor view type": "`tensor_view`",
+    "TileView instance": "a tile view: `partition_view`, `strided_view` or `gather_scatter_view`",
+    "partition view type": "`partition_view`",
+    "strided view type": "`strided_view`",
+    "gather/scatter view type": "`gather_scatter_view`",
+    "cuda tile token type": "`token`",
+    "cuda tile string type": "`string`",
+}
+
+_ATTRIBUTE_WORDS: Final[dict[str, str]] = {
+    "unit": "flag",
+    "bool": "`true` or `false`",
+    "i64": "integer (i64)",
+    "i32": "integer (i32)",
+    "string": "string",
+    "symbol_name": "symbol name",
+    "symbol": "symbol",
+    "i32_array": "list of integers (i32)",
+    "bool_array": "list of `true` and `false`",
+    "array": "list",
+    "dictionary": "dictionary",
+    "dense": "constant elements (`dense`)",
+    "type": "function type",
+    "hints": "`optimization_hints`",
+    "predicate": "`div_by`, `bounded` or `same_elements`",
+}
+
+
+def version_text(version: Version) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def prose(text: str) -> str:
+    """Declarations put two blanks after a sentence; readers see one."""
+    return text.replace(".  ", ". ").replace(":  ", ": ")
+
+
+def operations() -> list[OperationDeclaration]:
+    """The documented operations, by chapter and name; those that serve NVIDIA's test suite only are left out."""
+    found = [d for d in REGISTRY.declarations() if not d.testing]
+    return sorted(found, key=lambda d: (CHAPTERS.index(d.chapter), title_of(d)))
+
+
+def title_of(declaration: OperationDeclaration) -> str:
+    """The name a page goes under: the mnemonic of the newest version, with a foreign dialect's prefix."""
+    if not declaration.name.startswith("cuda_tile."):
+        return declaration.name
+    return declaration.spelled_name(NEWEST)
+
+
+def other_names(declaration: OperationDeclaration) -> list[str]:
+    names = [declaration.mnemonic, *declaration.aliases]
+    return [name for name in names if name != declaration.spelled_name(NEWEST)]
+
+
+# --- words for declarations ---
+
+
+def listed(words: list[str], last: str = "or") -> str:
+    """`a, b or c`"""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def type_words(constraint: TypeConstraint) -> str:
+    """The types a constraint takes, with the version of those that came later."""
+    wording = constraint.wording(NEWEST)
+    known = _TYPE_WORDS.get(wording)
+    if known is not None:
+        return known
+    phrase, found, rest = wording.partition(" of ")
+    if not found or not rest.endswith(" values"):
+        return wording
+    since = {type.spelling: version_text(version) for type, version in ELEMENT_SINCE.items()}
+    elements = [f"{e} ({since[e]})" if e in since else e for e in rest[: -len(" values")].split(" or ")]
+    return f"{'0-D tile' if phrase == '0D tile' else 'tile'} of {listed(elements)}"
+
+
+def attribute_words(declaration: OperationDeclaration, declared: AttributeDeclaration) -> str:
+    """What an attribute may be, and what it is when left out."""
+    keywords = allowed_keywords(declaration, declared)
+    if keywords is not None:
+        words = keyword_words(keywords, declared)
+    else:
+        words = _ATTRIBUTE_WORDS[declared.constraint.kind]
+        if "non-negative" in declared.constraint.description or "minimum value is 0" in declared.constraint.description:
+            words += ", at least 0"
+    if declared.default is not None:
+        return f"{words}; default `{declared.default.bare_text}`"
+    if declared.optional and declared.constraint.kind != "unit":
+        return f"{words}; optional"
+    return words
+
+
+def keyword_words(keywords: list[str], declared: AttributeDeclaration) -> str:
+    """The keywords, or just the name of the enumeration where the documentation itself says which of them are legal."""
+    named = re.findall(r"\w+", declared.documentation)
+    kind = enum_kind_of(declared)
+    if kind is not None and sum(keyword in named for keyword in keywords) > 0 and len(keywords) > 2:
+        return f"`{kind.name}`"
+    return listed([f"`{keyword}`" for keyword in keywords])
+
+
+def _since_note(declaration: OperationDeclaration, since: Version | None) -> str:
+    """Marks what came later than the operation itself."""
+    if since is None or declaration.since is None or since <= declaration.since:
+        return ""
+    return f" (since {version_text(since)})"
+
+
+def _value_row(declaration: OperationDeclaration, declared: OperandDeclaration) -> tuple[str, ...]:
+    name = f"`{declared.name}`"
+    words = type_words(declared.constraint)
+    if declared.count == OPTIONAL:
+        words += "; optional"
+    elif declared.count == VARIADIC:
+        words += "; any number"
+    return name, words, prose(declared.documentation) + _since_note(declaration, declared.since)
+
+
+def _attribute_row(declaration: OperationDeclaration, declared: AttributeDeclaration) -> tuple[str, ...]:
+    note = _since_note(declaration, declared.since)
+    return f"`{declared.name}`", attribute_words(declaration, declared), prose(declared.documentation) + note
+
+
+def _region_row(region: RegionDeclaration) -> tuple[str, ...]:
+    blocks = {1: "one block", -1: "at most one block", -2: "any number of blocks"}[region.blocks]
+    if region.implicit_terminator is not None:
+        terminator = region.implicit_terminator.partition(".")[2]
+        blocks += f"; `{terminator}` at its end may be left out where it has no operands"
+    return f"`{region.name}`", blocks, prose(region.documentation)
+
+
+def trait_words(declaration: OperationDeclaration) -> list[str]:
+    return [words for trait, words in _TRAITS if declaration.traits & trait]
+
+
+def rule_words(message: str) -> str:
+    """A type rule in the words of its diagnostic: what must hold, or else what is said when it does not."""
+    for prefix in ("failed to verify that ", "requires "):
+        if message.startswith(prefix):
+            return message[len(prefix) :]
+    return f'refused with "{message}"'
+
+
+# --- pages ---
+
+
+def operation_page(declaration: OperationDeclaration) -> Page:
+    """All that a declaration says."""
+    sections = [Section("Syntax", (Code(grammar(declaration), True),))]
+    if declaration.description:
+        sections.append(Section("Description", (Paragraph(prose(declaration.description)),)))
+    for title, rows in (
+        ("Operands", [_value_row(declaration, o) for o in declaration.operands]),
+        ("Attributes", [_attribute_row(declaration, a) for a in declaration.attributes]),
+        ("Results", [_value_row(declaration, r) for r in declaration.results]),
+        ("Regions", [_region_row(r) for r in declaration.regions]),
+    ):
+        if rows:
+            kind = {"Attributes": "value", "Regions": "blocks"}.get(title, "type")
+            sections.append(Section(title, (Table(("name", kind, "meaning"), tuple(rows)),)))
+    rules = [rule_words(rule.message) for rule in declaration.rules if rule.message]
+    if rules:
+        sections.append(Section("Type rules", (Bullets(tuple(rules)),)))
+    traits = trait_words(declaration)
+    if traits:
+        sections.append(Section("Traits", (Bullets(tuple(traits)),)))
+    if declaration.legalization:
+        words = "Only the seeds have this operation. How it is said with public ones:"
+        sections.append(Section("Legalization", (Paragraph(words), Paragraph(prose(declaration.legalization)))))
+    if declaration.example:
+        sections.append(Section("Example", (Code(declaration.example),)))
+    return Page(title_of(declaration), declaration.chapter, declaration.summary, _facts(declaration), tuple(sections))
+
+
+def _facts(declaration: OperationDeclaration) -> tuple[str, ...]:
+    facts = [f"chapter {declaration.chapter}"]
+    if not declaration.name.startswith("cuda_tile."):
+        facts.append("of MLIR, not of cuda_tile")
+    elif declaration.since is None:
+        facts.append("seed only")
+    else:
+        facts.append(f"since {version_text(declaration.since)}")
+    if declaration.opcode is not None:
+        facts.append(f"opcode 0x{declaration.opcode:02X}")
+    if declaration.seed:
+        facts.append(f"seed 000 section {declaration.seed}")
+    if declaration.newer_mnemonic is not None:
+        facts.append(f"spelled {declaration.mnemonic} up to 13.3")
+    if declaration.aliases:
+        facts.append(f"also read: {', '.join(declaration.aliases)}")
+    return tuple(facts)
+
+
+def documentation_page(entry: Documentation) -> Page:
+    """A type or attribute that has no declaration."""
+    since = "seed only" if entry.since is None else f"since {version_text(entry.since)}"
+    sections = [
+        Section("Syntax", (Code(entry.syntax, True),)),
+        Section("Description", (Paragraph(prose(entry.description)),)),
+    ]
+    if entry.example:
+        sections.append(Section("Example", (Code(entry.example),)))
+    return Page(entry.name, entry.group, entry.summary, (since,), tuple(sections))

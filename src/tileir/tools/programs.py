@@ -1,0 +1,157 @@
+"""Programs in and out of the tools: files or standard streams, text or bytecode told apart by content."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from tileir.ir.core import Operation
+from tileir.ir.declaration import NEWEST, V13_1, V13_2, V13_3, V13_4, Version
+from tileir.ir.diagnostics import Diagnostic, has_errors
+from tileir.ir.location import TextLocation
+from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.text.reading import read_text
+from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
+
+BYTECODE_MAGIC = b"\x7fTileIR\x00"
+STANDARD_INPUT = "<stdin>"
+
+VERSIONS: dict[str, Version] = {f"{v[0]}.{v[1]}": v for v in (V13_1, V13_2, V13_3, V13_4)}
+
+# What every tool that reads and verifies a program takes.
+READING_OPTIONS = (
+    Option("dialect-version", "the dialect the text is written in (default: the newest)", choices=tuple(VERSIONS)),
+    Option("hints", "what to do about doubtful optimization hints (default: ignore)", choices=("ignore", "warn", "error")),
+    Option("no-seed-spellings", "accept only the spellings NVIDIA's tools accept"),
+)
+
+
+class ToolFailure(Exception):
+    """Ends a tool with a one-line message and an exit status."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.message: str = message
+        self.status: int = status
+
+
+class Settings:
+    """How a program is read and verified."""
+
+    __slots__ = ("hints", "seed_spellings", "version")
+
+    def __init__(self, given: Arguments) -> None:
+        self.version: Version = VERSIONS[given.value("dialect-version", f"{NEWEST[0]}.{NEWEST[1]}")]
+        self.hints: str = given.value("hints", "ignore")
+        self.seed_spellings: bool = not given.has("no-seed-spellings")
+
+
+class Program:
+    """A program that was read and verified: the module if it is sound, and everything there is to say about it."""
+
+    __slots__ = ("diagnostics", "module")
+
+    def __init__(self, module: Operation | None, diagnostics: list[Diagnostic]) -> None:
+        self.module: Operation | None = module
+        self.diagnostics: list[Diagnostic] = diagnostics
+
+
+def read_program(path: str, settings: Settings) -> Program:
+    """Read and verify what a file holds."""
+    data = read_bytes(path)
+    name = STANDARD_INPUT if path == "-" else path
+    if data.startswith(BYTECODE_MAGIC):
+        return _read_bytecode(data, name, settings)
+    found = read_text(
+        decode(data, name), name, version=settings.version, seed_spellings=settings.seed_spellings
+    )
+    diagnostics = found.diagnostics
+    if found.module is not None:
+        context = VerifyContext(settings.version, settings.hints)
+        verify_operation(found.module, context)
+        diagnostics = diagnostics + context.diagnostics
+    module = None if has_errors(diagnostics) else found.module
+    return Program(module, sorted(diagnostics, key=_place))
+
+
+def _read_bytecode(data: bytes, name: str, settings: Settings) -> Program:
+    raise ToolFailure(f"'{name}' is Tile IR bytecode; this release reads text only", EXIT_WRONG_INPUT)
+
+
+def _place(diagnostic: Diagnostic) -> tuple[int, int]:
+    """Findings go from the top of the text to its end; those that are not about a place in it come last."""
+    if not isinstance(diagnostic.location, TextLocation):
+        return (sys.maxsize, 0)
+    _, line, column = diagnostic.position
+    return (line, column)
+
+
+# --- files and streams ---
+
+
+def read_bytes(path: str) -> bytes:
+    try:
+        if path == "-":
+            if sys.stdin is None:
+                raise ToolFailure("cannot read standard input: it is closed", EXIT_USAGE)
+            return sys.stdin.buffer.read()
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        raise ToolFailure(f"cannot read '{path}': {_reason(error)}", EXIT_USAGE) from None
+
+
+def decode(data: bytes, name: str) -> str:
+    """Bytes into text.  Bytes that are not UTF-8 may stand in strings and comments and are kept as they are."""
+    if b"\x00" in data:
+        raise ToolFailure(f"'{name}' holds neither Tile IR text nor Tile IR bytecode", EXIT_WRONG_INPUT)
+    return data.decode("utf-8", "surrogateescape")
+
+
+def write_output(path: str, text: str) -> None:
+    """Write to a file, or to standard output for `-`."""
+    try:
+        if path == "-":
+            sys.stdout.write(text)
+            return
+        with open(path, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        raise ToolFailure(f"cannot write '{path}': {_reason(error)}", EXIT_USAGE) from None
+
+
+def _reason(error: Exception) -> str:
+    """The operating system's words, without Python's error number."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+def guarded(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:
+    """Run a tool; what ends it early becomes a one-line message and a status, never a traceback."""
+    try:
+        return tool(arguments)
+    except ToolFailure as failure:
+        print(f"{name}: {failure.message}", file=sys.stderr)
+        return failure.status
+
+
+def run_process(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:
+    """Run a tool as a whole process: `guarded`, with the standard streams made fit for any program text."""
+    import io
+
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
+    try:
+        status = guarded(name, tool, arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # Whoever read the output has gone. Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_WRONG_INPUT
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,147 @@
+"""Writes the reference in `docs/operations`: `python -m tileir.tools.reference [DIRECTORY]`.
+
+One page per chapter, one for the types, one for the attributes, one for the versions, and an index; what
+`tileir explain` shows, as Markdown.  The same declarations give the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import Final
+
+from tileir.tools.grammar import FURTHER_ATTRIBUTES, LEGEND
+from tileir.tools.pages import CHAPTERS, Block, Bullets, Code, Page, Paragraph, Table
+from tileir.tools.vocabulary import (
+    Entry,
+    attribute_entries,
+    operation_entries,
+    type_entries,
+    version_entries,
+)
+
+DIRECTORY: Final = os.path.join("docs", "operations")
+_NOTE: Final = "<!-- Written by `make docs` from the declarations; edit those. -->"
+_DOCUMENT: Final = re.compile(r"docs/(\w+\.md)")
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
+        print("usage: python -m tileir.tools.reference [DIRECTORY]", file=sys.stderr)
+        return 2
+    directory = arguments[0] if arguments else DIRECTORY
+    count = write(directory)
+    print(f"{count} pages in {directory}")
+    return 0
+
+
+def write(directory: str) -> int:
+    """Write all pages; pages of chapters that are gone are removed, so that nothing stale stays."""
+    os.makedirs(directory, exist_ok=True)
+    texts = pages()
+    for name in sorted(os.listdir(directory)):
+        if name.endswith(".md") and name not in texts:
+            os.remove(os.path.join(directory, name))
+    for name, text in texts.items():
+        with open(os.path.join(directory, name), "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    return len(texts)
+
+
+def pages() -> dict[str, str]:
+    """File names and contents."""
+    texts: dict[str, str] = {}
+    index: list[tuple[str, str, list[Entry]]] = []
+    operations = operation_entries()
+    for chapter in CHAPTERS:
+        entries = [entry for entry in operations if entry.group == chapter]
+        index.append((chapter, f"{chapter.lower().replace(' ', '_')}.md", entries))
+    index.append(("Types", "types.md", type_entries()))
+    index.append(("Attributes", "attributes.md", attribute_entries()))
+    index.append(("Versions", "versions.md", version_entries()))
+    for title, name, entries in index:
+        texts[name] = chapter_text(title, entries)
+    texts["README.md"] = index_text(index)
+    return texts
+
+
+def index_text(index: list[tuple[str, str, list[Entry]]]) -> str:
+    count = sum(len(entries) for title, _, entries in index if title in CHAPTERS)
+    lines = [
+        "# Reference",
+        "",
+        _NOTE,
+        "",
+        f"The {count} operations tileir knows, the types, attributes and versions of the dialect. "
+        "`tileir explain NAME` shows the same in the terminal.",
+        "",
+        "## How syntax is written",
+        "",
+        *_table(Table(("form", "meaning"), LEGEND)),
+        "",
+        FURTHER_ATTRIBUTES,
+    ]
+    for title, name, entries in index:
+        lines.extend(["", f"## [{title}]({name})", ""])
+        rows = tuple([(f"[`{e.name}`]({name}#{anchor(e.name)})", _first_sentence(e.summary)) for e in entries])
+        lines.extend(_table(Table(("name", "meaning"), rows)))
+    return "\n".join(lines) + "\n"
+
+
+def chapter_text(title: str, entries: list[Entry]) -> str:
+    lines = [f"# {title}", "", _NOTE, "", "[All chapters](README.md)"]
+    for entry in entries:
+        lines.extend(["", *page_lines(entry.page())])
+    return "\n".join(lines) + "\n"
+
+
+def anchor(name: str) -> str:
+    """The fragment that GitHub makes of a heading."""
+    return re.sub(r"[^\w\- ]", "", name.lower()).replace(" ", "-")
+
+
+def page_lines(page: Page) -> list[str]:
+    lines = [f"## {page.name}", "", f"{_linked(page.summary)}."]
+    if page.facts:
+        facts = [fact[0].upper() + fact[1:] for fact in page.facts if not fact.startswith("chapter ")]
+        lines.extend(["", f"*{'. '.join(facts)}.*"])
+    for section in page.sections:
+        # The first two need no heading: the syntax stands out, and the description follows it.
+        if section.title not in ("Syntax", "Description"):
+            lines.extend(["", f"**{section.title}**"])
+        for block in section.blocks:
+            lines.extend(["", *block_lines(block)])
+    return lines
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(".  ")[0]
+
+
+def _linked(text: str) -> str:
+    """Pages of docs/ that a text names become links."""
+    return _DOCUMENT.sub(r"[docs/\1](../\1)", text)
+
+
+def block_lines(block: Block) -> list[str]:
+    if isinstance(block, Paragraph):
+        return [_linked(block.text)]
+    if isinstance(block, Code):
+        return ["```text" if block.is_grammar else "```mlir", *block.text.split("\n"), "```"]
+    if isinstance(block, Bullets):
+        return [f"- {item}" for item in block.items]
+    return _table(block)
+
+
+def _table(table: Table) -> list[str]:
+    lines = [f"| {' | '.join(table.header)} |", "|" + "---|" * len(table.header)]
+    for row in table.rows:
+        cells = [_linked(cell).replace("|", "\\|") for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+"""Whole programs around the examples of the declarations.
+
+An example is a statement that uses values nobody defined.  Their types are found by asking the parser: each value starts
+as a `tile<i1>`, and whenever the parser says that a use expects another type, the value gets that one.
+"""
+
+from __future__ import annotations
+
+import re
+
+import tileir
+from tileir.ir.declaration import OperationDeclaration
+
+#: What stands around a statement that cannot stand alone in an entry.
+FRAMES: dict[str, str] = {
+    "break": "%r = loop : tile<f32> {{\n{example}\n}}",
+    "continue": "%r = loop iter_values(%carried = %x) : tile<f32> -> tile<f32> {{\n{example}\n}}",
+    "yield": "%r = if %condition -> (tile<f32>) {{\n{example}\n}} else {{\n{example}\n}}",
+}
+#: What the module holds besides the entry.
+COMPANIONS: dict[str, str] = {"get_global": "global @table <f32: [0.5, 1.5]> : tile<2xf32>"}
+#: Examples that are items of a module, or modules.
+ITEMS = frozenset(["entry", "global"])
+MODULES = frozenset(["cuda_tile.module", "builtin.module"])
+
+_VALUE = re.compile(r"%[A-Za-z_]\w*")
+_DEFINITION = re.compile(r"^\s*(%[\w:]+(?:\s*,\s*%[\w:]+)*)\s*=", re.MULTILINE)
+#: Block arguments, the induction variable and the carried values of loops.
+_LOCAL = re.compile(r"(%\w+)(?=:\s*tile|\s*=\s*%|\s+in\s*\()")
+_OTHER_TYPE = re.compile(r"use of value '(%\w+)' expects different type than prior uses: '([^']+)' vs ")
+
+
+def program_of(declaration: OperationDeclaration) -> str:
+    """The text of a module that contains the example."""
+    if declaration.name in MODULES:
+        return declaration.example
+    if declaration.mnemonic in ITEMS:
+        return f"cuda_tile.module @m {{\n{declaration.example}\n}}"
+    statement = FRAMES.get(declaration.mnemonic, "{example}").format(example=declaration.example)
+    types = dict.fromkeys(missing_values(statement), "tile<i1>")
+    for _ in range(len(types) + 1):
+        text = _module(statement, types, COMPANIONS.get(declaration.mnemonic, ""))
+        try:
+            tileir.parse(text)
+        except tileir.ParseError as error:
+            found = [_OTHER_TYPE.search(d.message) for d in error.diagnostics]
+            corrections = [(match[1], match[2]) for match in found if match is not None]
+            if not corrections:
+                return text
+            types.update(corrections)
+        else:
+            break
+    return text
+
+
+def missing_values(statement: str) -> list[str]:
+    """The values a statement uses and does not define, in order."""
+    without_strings = re.sub(r'"[^"]*"', '""', statement)
+    defined = {name.partition(":")[0] for names in _DEFINITION.findall(without_strings) for name in re.split(r"\s*,\s*", names)}
+    defined.update(_LOCAL.findall(without_strings) if "{" in statement else [])
+    used = dict.fromkeys(_VALUE.findall(without_strings))
+    return [name for name in used if name not in defined]
+
+
+def _module(statement: str, types: dict[str, str], companion: str) -> str:
+    values = "\n".join(f"{name} = unrealized_conversion_cast to {type}" for name, type in types.items())
+    return f"cuda_tile.module @m {{\n{companion}\nentry @example() {{\n{values}\n{statement}\n}}\n}}"

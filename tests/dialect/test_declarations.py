@@ -1,0 +1,157 @@
+"""The declarations are complete, agree with the roster, and their examples are programs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.dialect.example_programs import missing_values, program_of
+from tests.dialect.roster import LATER, PUBLIC, SEED_NAMES, SEED_SECTIONS
+
+import tileir
+import tileir.dialect.ops
+from tileir.ir.declaration import REGISTRY, V13_1, OperationDeclaration
+
+DECLARATIONS = [d for d in REGISTRY.declarations() if d.name.startswith("cuda_tile.") and not d.testing]
+DOCUMENTED = [d for d in REGISTRY.declarations() if not d.testing]
+
+
+def declared(name: str) -> OperationDeclaration:
+    return REGISTRY.by_name[f"cuda_tile.{name}"]
+
+
+# --- the roster ---
+
+
+def test_the_roster_has_the_numbers_the_sources_give() -> None:
+    assert len(SEED_SECTIONS) == 104
+    counts = [sum(version == (13, minor) for version, _ in PUBLIC.values()) for minor in (1, 2, 3, 4)]
+    assert counts == [92, 1, 7, 5]
+
+
+@pytest.mark.parametrize("name", SEED_SECTIONS)
+def test_every_operation_of_the_seed_is_declared_with_its_section(name: str) -> None:
+    section = SEED_SECTIONS[name]
+    # The seed has tanh under two names; the declaration cites the section of the public one.
+    if SEED_NAMES.get(name) in SEED_SECTIONS:
+        section = SEED_SECTIONS[SEED_NAMES[name]]
+    assert declared(name).seed == section
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_operation_is_declared_with_its_version_and_opcode(name: str) -> None:
+    version, opcode = PUBLIC[name]
+    assert (declared(name).since, declared(name).opcode) == (version, opcode)
+
+
+@pytest.mark.parametrize("name", SEED_NAMES)
+def test_a_name_only_the_seed_has_is_read_as_the_public_operation(name: str) -> None:
+    assert declared(name) is declared(SEED_NAMES[name])
+
+
+def test_the_newest_version_spells_pow_differently() -> None:
+    power = declared("pow")
+    assert declared("fpowf") is power
+    assert (power.spelled_name((13, 3)), power.spelled_name((13, 4))) == ("pow", "fpowf")
+
+
+def test_nothing_is_declared_that_the_roster_does_not_have() -> None:
+    # The condition form of seed 000's assume is an operation of its own (docs/conflicts.md C1).
+    known = {*PUBLIC, *SEED_SECTIONS, "assume_cond"}
+    assert [d.name for d in DECLARATIONS if d.mnemonic not in known] == []
+
+
+def test_operations_without_public_version_have_no_opcode_and_say_how_they_are_made_public() -> None:
+    seed_only = {d.mnemonic for d in DECLARATIONS if d.seed_only}
+    assert seed_only == {*SEED_SECTIONS, "assume_cond"} - {*PUBLIC, *SEED_NAMES}
+    for name in seed_only:
+        assert declared(name).opcode is None, name
+        assert declared(name).legalization, name
+
+
+def test_opcodes_are_unique() -> None:
+    opcodes = [d.opcode for d in DECLARATIONS if d.opcode is not None]
+    assert len(opcodes) == len(set(opcodes)) == len(PUBLIC)
+
+
+def test_operands_attributes_and_results_carry_the_version_that_brought_them() -> None:
+    found = {
+        (d.mnemonic, piece.name): piece.since
+        for d in DECLARATIONS
+        for piece in (*d.operands, *d.attributes, *d.results)
+        if piece.since is not None and d.since is not None and piece.since > d.since
+    }
+    assert found == LATER
+
+
+def test_nothing_is_older_than_the_operation_it_belongs_to() -> None:
+    for d in DECLARATIONS:
+        for piece in (*d.operands, *d.attributes, *d.results):
+            assert piece.since is None or piece.since >= (d.since or V13_1), (d.name, piece.name)
+
+
+# --- the words ---
+
+
+@pytest.mark.parametrize("declaration", DOCUMENTED, ids=lambda d: d.name)
+def test_a_declaration_is_documented(declaration: OperationDeclaration) -> None:
+    assert declaration.chapter
+    assert declaration.summary and declaration.summary[0].isupper() and not declaration.summary.endswith(".")
+    assert declaration.description.endswith(".")
+    assert declaration.example
+    for piece in (*declaration.operands, *declaration.attributes, *declaration.results, *declaration.regions):
+        assert piece.documentation and not piece.documentation.endswith("."), piece.name
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS, ids=lambda d: d.name)
+def test_a_declaration_says_where_it_comes_from(declaration: OperationDeclaration) -> None:
+    assert declaration.seed or declaration.since
+    assert declaration.opcode is not None or declaration.seed_only
+
+
+def test_words_in_backticks_name_things_that_exist() -> None:
+    known = {d.mnemonic for d in DECLARATIONS} | {n for d in DECLARATIONS for n in (d.newer_mnemonic, *d.aliases) if n}
+    for d in DOCUMENTED:
+        for word in re.findall(r"`([a-z]\w*_tko)`", d.description + d.legalization):
+            assert word in known, (d.name, word)
+
+
+# --- the examples ---
+
+
+def test_missing_values_are_those_used_and_not_defined() -> None:
+    statement = '%r = for %i in (%lb to %ub, step %s) : tile<i32> iter_values(%a = %x) -> (tile<f32>) {\n  print "%d" %a\n}'
+    assert missing_values(statement) == ["%lb", "%ub", "%s", "%x"]
+
+
+@pytest.mark.parametrize("declaration", DOCUMENTED, ids=lambda d: d.name)
+def test_the_example_is_a_program(declaration: OperationDeclaration) -> None:
+    module = tileir.parse(program_of(declaration))
+    tileir.verify(module)
+    assert any(operation.declaration is declaration for operation in module.walk())
+
+
+@pytest.mark.parametrize("declaration", DOCUMENTED, ids=lambda d: d.name)
+def test_the_example_prints_back(declaration: OperationDeclaration) -> None:
+    printed = str(tileir.parse(program_of(declaration)))
+    again = tileir.parse(printed)
+    tileir.verify(again)
+    assert str(again) == printed
+
+
+@pytest.mark.parametrize("declaration", DECLARATIONS, ids=lambda d: d.name)
+def test_the_example_is_spelled_as_the_printer_spells_it(declaration: OperationDeclaration) -> None:
+    """Apart from names of values, blanks and the digits of floats."""
+    printed = _normal(str(tileir.parse(program_of(declaration))))
+    for line in declaration.example.splitlines():
+        expected = _normal(line)
+        if expected not in ("}", "yield", "return"):
+            assert expected in printed, f"{expected}\nis not in\n{printed}"
+
+
+def _normal(text: str) -> str:
+    text = text.replace("pow ", "fpowf ") if "fpowf" not in text else text
+    text = re.sub(r"^\s*%[^=\n]*=", "%=", text, flags=re.MULTILINE)
+    text = re.sub(r"%[A-Za-z_]\w*(?:#\d+)?|%\d+(?:#\d+)?", "%", text)
+    text = re.sub(r"\d+\.\d+(?:e[+-]\d+)?", lambda number: str(float(number[0])), text)
+    return re.sub(r"\s+", "", text)

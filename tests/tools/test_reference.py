@@ -1,0 +1,73 @@
+"""The Markdown reference says what `tileir explain` says, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tileir.tools.pages import CHAPTERS
+from tileir.tools.reference import anchor, pages, write
+from tileir.tools.vocabulary import all_entries, operation_entries
+
+DOCUMENTS = Path(__file__).parents[2] / "docs"
+PAGES = pages()
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"^## (?:\[[^\]]+\]\([^)]*\)|(.+))$", text, re.MULTILINE)
+
+
+def test_there_is_a_page_per_chapter_and_four_more() -> None:
+    assert len(PAGES) == len(CHAPTERS) + 4
+    assert {"README.md", "types.md", "attributes.md", "versions.md", "control_flow.md"} <= set(PAGES)
+
+
+def test_everything_that_can_be_explained_has_a_heading_once() -> None:
+    found = [name for file, text in PAGES.items() if file != "README.md" for name in headings(text)]
+    assert sorted(found) == sorted(entry.name for entry in all_entries())
+
+
+def test_an_operation_stands_in_the_page_of_its_chapter() -> None:
+    for entry in operation_entries():
+        assert f"\n## {entry.name}\n" in PAGES[entry.group.lower().replace(" ", "_") + ".md"]
+
+
+def test_links_of_the_index_lead_to_headings() -> None:
+    links = re.findall(r"\]\((\w+\.md)(?:#([\w-]+))?\)", PAGES["README.md"])
+    assert len(links) > len(all_entries())
+    for file, fragment in links:
+        assert file in PAGES
+        if fragment:
+            assert fragment in [anchor(name) for name in headings(PAGES[file])], (file, fragment)
+
+
+def test_links_to_other_documents_lead_to_files() -> None:
+    targets = {target for text in PAGES.values() for target in re.findall(r"\]\(\.\./(\w+\.md)\)", text)}
+    assert targets
+    for target in targets:
+        assert (DOCUMENTS / target).is_file(), target
+
+
+def test_tables_have_as_many_cells_as_columns() -> None:
+    for file, text in PAGES.items():
+        width = 0
+        for line in text.split("\n"):
+            cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+            if cells and width:
+                assert cells == width, (file, line)
+            width = cells
+
+
+def test_writing_is_deterministic_and_removes_stale_pages(tmp_path: Path) -> None:
+    (tmp_path / "gone.md").write_text("a chapter that was\n")
+    (tmp_path / "notes.txt").write_text("not ours\n")
+    write(str(tmp_path))
+    assert {path.name for path in tmp_path.iterdir()} == {*PAGES, "notes.txt"}
+    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in PAGES} == PAGES
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_the_written_page_is_up_to_date(name: str) -> None:
+    assert (DOCUMENTS / "operations" / name).read_text(encoding="utf-8") == PAGES[name], "run make docs"
