@@ -52,7 +52,7 @@ demo: $(VENV)/.installed ## install, then show the main job on the examples
 	@echo
 	@echo "=== 1. A correct program: tileir check says nothing and succeeds"
 	@echo "    \$$ tileir check examples/vector_add.mlir"
-	@$(BIN)/tileir check examples/vector_add.mlir
+	@$(BIN)/tileir check examples/vector_add.mlir && echo "    (no findings, exit status 0)"
 	@echo
 	@echo "=== 2. A program with three mistakes: each is reported with its position"
 	@echo "    \$$ tileir check examples/broken.mlir"
@@ -64,11 +64,15 @@ demo: $(VENV)/.installed ## install, then show the main job on the examples
 	@echo
 	@echo "=== 4. The same for softmax, in a pipe"
 	@echo "    \$$ tileir opt examples/softmax.mlir | tileir check -"
-	@$(BIN)/tileir opt examples/softmax.mlir > $(VENV)/demo.mlir && $(BIN)/tileir check - < $(VENV)/demo.mlir
+	@$(BIN)/tileir opt examples/softmax.mlir > $(VENV)/demo.mlir && $(BIN)/tileir check - < $(VENV)/demo.mlir && echo "    (no findings, exit status 0)"
 	@echo
 	@echo "=== 5. What does an operation mean? The matrix product of the example:"
 	@echo "    \$$ tileir explain mmaf"
 	@$(BIN)/tileir explain mmaf
+	@echo
+	@echo "=== 6. The same matrix product built in Python instead of written, in a pipe"
+	@echo "    \$$ python examples/build_matmul.py | tileir check -"
+	@$(BIN)/python examples/build_matmul.py > $(VENV)/demo.mlir && $(BIN)/tileir check - < $(VENV)/demo.mlir && echo "    (no findings, exit status 0)"
 	@echo
 	@echo "Done. The tool is $(BIN)/tileir; the programs are in examples/; docs/ tells the rest."
 

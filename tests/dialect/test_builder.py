@@ -11,6 +11,7 @@ import pytest
 
 import tileir
 from tileir import Builder, BuildError, VerifyError
+from tileir.dialect.signature import signature_of
 from tileir.ir.core import Block, Region, Value
 from tileir.ir.declaration import REGISTRY
 from tileir.types import (
@@ -755,3 +756,61 @@ def test_types_are_the_interned_ones_of_the_parser() -> None:
     module = tileir.parse("cuda_tile.module @m { entry @k(%v: partition_view<tile=(4), tensor_view<?xf32, strides=[1]>>) { return } }")
     (argument,) = module.regions[0].block.first.regions[0].block.arguments
     assert argument.type is partition_view((4,), tensor_view((None,), f32, (1,)))
+
+
+# --- any arguments at all ---
+
+
+def junk(v: Values) -> list[object]:
+    return [None, True, -1, 1 << 70, 1.5, float("nan"), "x", "f32", b"x", [], [3], [[1], 2], (None,), {}, {"x": 1}, {1: 2}]\
+        + [object(), f32, tile((4, 4), f32), v.floats, v.token, v.tensor, v.view, [v.floats, v.token], [v.number, "x"]]
+
+
+@pytest.mark.parametrize("mnemonic", sorted(OPERATIONS))
+def test_wrong_arguments_are_never_another_kind_of_exception(mnemonic: str) -> None:
+    b = Builder("m")
+    with b.entry("k", ptr(f32), i32) as arguments:
+        v = Values(b, arguments)
+        parameters = signature_of(REGISTRY.by_name[f"cuda_tile.{mnemonic}"]).positional
+        words = ["attributes", "location", *signature_of(REGISTRY.by_name[f"cuda_tile.{mnemonic}"]).by_name]
+        pool = junk(v)
+        refused = 0
+        for index, value in enumerate(pool):
+            # Once everything by position, shifted so that neighbours differ, then each argument by name.
+            calls: list[tuple[list[object], dict[str, object]]] = [
+                ([pool[(index + shift) % len(pool)] for shift in range(count)], {}) for count in range(len(parameters) + 2)
+            ]
+            calls.extend([([v.ints] * (len(parameters) - 1), {word: value}) for word in words])
+            for args, keywords in calls:
+                block = Block()
+                body = Builder(block=block)
+                try:
+                    body.operation(mnemonic, *args, **keywords)
+                except tileir.TileIRError:
+                    refused += 1
+        assert refused > 0
+
+
+@pytest.mark.parametrize("method", ["constant", "global_", "entry", "if_", "for_", "loop", "reduce", "scan"])
+def test_wrong_arguments_of_special_methods_are_never_another_kind_of_exception(method: str) -> None:
+    b = Builder("m")
+    with b.entry("k", ptr(f32), i32) as arguments:
+        pool = junk(Values(b, arguments))
+    counts = {"constant": 2, "global_": 3, "entry": 2, "if_": 2, "for_": 4, "loop": 2, "reduce": 3, "scan": 3}
+    refused = 0
+    for index in range(len(pool)):
+        for stride in (1, 3, 7):
+            args = [pool[(index + stride * position) % len(pool)] for position in range(counts[method])]
+            try:
+                getattr(Builder("m"), method)(*args)
+            except tileir.TileIRError:
+                refused += 1
+    assert refused > 0
+
+
+def test_first_example_of_the_documentation_runs() -> None:
+    page = (EXAMPLES.parent / "docs" / "building.md").read_text(encoding="utf-8")
+    source = page.split("```python\n")[1].split("```")[0]
+    names: dict[str, Any] = {}
+    exec(source, names)
+    assert "addf" in str(names["b"].module)

@@ -184,7 +184,6 @@ class AttributeSource:
                 type_attribute(I32),
                 array_attribute((integer_attribute(I32, 1), integer_attribute(I64, 2))),
                 dictionary_attribute({"x y": integer_attribute(I64, 1)}),
-                dense(rng, tile_type((2,), I8)),
             )
         )
 

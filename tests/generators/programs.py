@@ -20,7 +20,7 @@ from tests.generators.regions import fill
 
 import tileir  # noqa: F401  (registers the declarations)
 from tileir.dialect.enums import SYMBOL_VISIBILITY
-from tileir.dialect.types import PointerType, scalar_tile
+from tileir.dialect.types import PointerType
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
@@ -122,7 +122,7 @@ def _add_entry(module: Body, name: str, outside: LocationSource, count: int) -> 
     rng = module.rng
     program = module.program
     locations = outside.for_function(name)
-    arguments: list[Type] = [scalar_tile(rng.choice(program.types.elements)) for _ in range(rng.randrange(5))]
+    arguments: list[Type] = [program.types.scalar() for _ in range(rng.randrange(5))]
     body = Body(program, locations, Block(arguments))
     body.may_return = True
     fill(body, count)

@@ -93,6 +93,10 @@ class TypeSource:
             if tile_mistake(extents, element, self.version) is None:
                 return tile_type(extents, element)
 
+    def scalar(self) -> TileType:
+        """A 0-D tile."""
+        return self.tile(shape=())
+
     def carried(self) -> Type:
         """What a loop or branch may carry: a tile or a token."""
         return TOKEN if self.rng.random() < 0.2 else self.tile()

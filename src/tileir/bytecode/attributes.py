@@ -75,6 +75,14 @@ def write_bits(writer: ByteWriter, width: int, bits: int) -> None:
 
 def read_attribute(reader: ByteReader, tables: Tables, depth: int = 0) -> Attribute:
     """A tag and what belongs to it."""
+    start = reader.position
+    found = _read_attribute(reader, tables, depth)
+    if tables.spellings is not None and isinstance(found, (IntegerAttribute, FloatAttribute)):
+        tables.spellings.note(found, reader.data[start : reader.position])
+    return found
+
+
+def _read_attribute(reader: ByteReader, tables: Tables, depth: int) -> Attribute:
     if depth > _MAXIMUM_DEPTH:
         reader.fail("attribute nesting is too deep")
     tag = reader.varint("failed to read attribute tag")
@@ -141,6 +149,7 @@ def _read_bounded(reader: ByteReader) -> Attribute:
 
 
 def read_dictionary(reader: ByteReader, tables: Tables, depth: int = 0) -> DictionaryAttribute:
+    start = reader.position
     count = reader.count("failed to read number of elements for DictionaryAttr", 2)
     entries: dict[str, Attribute] = {}
     for index in range(count):
@@ -149,8 +158,11 @@ def read_dictionary(reader: ByteReader, tables: Tables, depth: int = 0) -> Dicti
             reader.fail(f"invalid empty attribute name for DictionaryAttr element {index}")
         if key in entries:
             reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{key}"')
-        entries[key] = read_attribute(reader, tables, depth + 1)
-    return dictionary_attribute(entries)
+        entries[key] = _read_attribute(reader, tables, depth + 1)
+    found = dictionary_attribute(entries)
+    if tables.spellings is not None:
+        tables.spellings.note(found, reader.data[start : reader.position])
+    return found
 
 
 def read_hints(reader: ByteReader, tables: Tables) -> Attribute:
@@ -164,7 +176,10 @@ def read_hints(reader: ByteReader, tables: Tables) -> Attribute:
 
 def write_attribute(writer: ByteWriter, attribute: Attribute, tables: TableWriter) -> None:
     """The tag of an attribute and what belongs to it."""
-    if isinstance(attribute, IntegerAttribute):
+    spelling = tables.spelling(attribute) if isinstance(attribute, (IntegerAttribute, FloatAttribute)) else None
+    if spelling is not None:
+        writer.raw(spelling)
+    elif isinstance(attribute, IntegerAttribute):
         writer.varint(INTEGER)
         writer.varint(tables.types.index(attribute.type))
         if attribute.type is I1:
@@ -220,6 +235,10 @@ def write_array(writer: ByteWriter, array: ArrayAttribute, tables: TableWriter) 
 
 
 def write_dictionary(writer: ByteWriter, dictionary: DictionaryAttribute, tables: TableWriter) -> None:
+    spelling = tables.spelling(dictionary)
+    if spelling is not None:
+        writer.raw(spelling)
+        return
     writer.varint(len(dictionary.entries))
     for key, value in dictionary.entries:
         writer.varint(tables.string(key))

@@ -15,7 +15,7 @@ from tileir.bytecode.attributes import read_attribute, read_hints
 from tileir.bytecode.constants import ConstantTable
 from tileir.bytecode.container import Container, read_container
 from tileir.bytecode.debug import DebugTable
-from tileir.bytecode.origin import BytecodeOrigin
+from tileir.bytecode.origin import BytecodeOrigin, Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
 from tileir.bytecode.records import AttributeField, Record, records_of
 from tileir.bytecode.types import TypeTable, version_text
@@ -92,10 +92,12 @@ class StringTable:
 class Tables:
     """What the records of a file refer to."""
 
-    __slots__ = ("constants", "debug", "strings", "types", "version")
+    __slots__ = ("constants", "debug", "spellings", "strings", "types", "version")
 
-    def __init__(self, file: Container) -> None:
+    def __init__(self, file: Container, spellings: Spellings | None = None) -> None:
         self.version: Version = file.version
+        # Filled while reading when a writer wants to know how the file writes its attributes.
+        self.spellings: Spellings | None = spellings
         section = file.reader(sections.STRING)
         if section is None:
             raise Malformed("string section is mandatory", len(file.data))
@@ -138,10 +140,18 @@ def read_public(data: bytes, newest: Version = NEWEST) -> Operation:
         raise bytecode_error(messages, failure.offset) from None
 
 
+def read_spellings(file: Container) -> tuple[Tables, Spellings]:
+    """The tables of a file and the way it writes its attributes."""
+    spellings = Spellings()
+    reader = _ModuleReader(file, spellings)
+    reader.read()
+    return reader.tables, spellings
+
+
 class _ModuleReader:
-    def __init__(self, file: Container) -> None:
+    def __init__(self, file: Container, spellings: Spellings | None = None) -> None:
         self.file: Container = file
-        self.tables: Tables = Tables(file)
+        self.tables: Tables = Tables(file, spellings)
         self.block: Block = Block()
 
     def read(self) -> Operation:

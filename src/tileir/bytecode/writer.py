@@ -14,7 +14,9 @@ from tileir.bytecode.attributes import write_array, write_attribute, write_dicti
 from tileir.bytecode.constants import encode_constant
 from tileir.bytecode.container import Container, write_blobs, write_container
 from tileir.bytecode.debug import DebugEncoder, StringInterner, is_encodable
+from tileir.bytecode.origin import Spellings
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed
+from tileir.bytecode.reader import read_spellings
 from tileir.bytecode.records import AttributeField, Record, records_of
 from tileir.bytecode.types import TypeEncoder, version_text
 from tileir.dialect.attributes import OptimizationHintsAttribute
@@ -64,7 +66,7 @@ def fail(operation: Operation, message: str) -> WriteFailure:
 class TableWriter:
     """What the records of a file refer to, being collected."""
 
-    __slots__ = ("_constant_indices", "constants", "debug", "interner", "types", "version")
+    __slots__ = ("_constant_indices", "constants", "debug", "interner", "spellings", "types", "version")
 
     def __init__(self, version: Version) -> None:
         self.version: Version = version
@@ -72,10 +74,15 @@ class TableWriter:
         self.types: TypeEncoder = TypeEncoder(version)
         self.debug: DebugEncoder = DebugEncoder(self.interner)
         self.constants: list[bytes] = []
+        self.spellings: Spellings | None = None
         self._constant_indices: dict[bytes, int] = {}
 
     def string(self, value: str) -> int:
         return self.interner.string(value)
+
+    def spelling(self, attribute: Attribute) -> bytes | None:
+        """The bytes of an attribute in the file that is being written back, if there is one."""
+        return self.spellings.take(attribute) if self.spellings is not None else None
 
     def constant(self, value: DenseAttribute) -> int:
         return self.constant_blob(encode_constant(value))
@@ -111,10 +118,7 @@ class _ModuleWriter:
 
     def _adopt(self, file: Container) -> None:
         """Fill the tables in the order the file has them."""
-        # Imported here: reading is only needed to write a file back as it was.
-        from tileir.bytecode.reader import Tables
-
-        tables = Tables(file)
+        tables, spellings = read_spellings(file)
         for index in range(len(tables.strings)):
             self.tables.string(tables.strings.get(index))
         for index in range(len(tables.types)):
@@ -129,6 +133,10 @@ class _ModuleWriter:
             if attribute is not None and not isinstance(attribute, UnknownLocation):
                 self.tables.debug.reference(attribute)
         self.keeps_debug = bool(tables.debug.function_starts)
+        # Spellings hold table numbers, which are the same only if no table entry was a repetition.
+        same_strings = len(self.tables.interner.strings) == len(tables.strings)
+        if same_strings and len(self.tables.types.blobs) == len(tables.types):
+            self.tables.spellings = spellings
 
     def write(self) -> bytes:
         globals_, functions = self._contents()

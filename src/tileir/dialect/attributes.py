@@ -17,6 +17,8 @@ from tileir.ir.attributes import (
     DictionaryAttribute,
     FloatAttribute,
     IntegerAttribute,
+    element_text,
+    is_bare_identifier,
     quote,
 )
 from tileir.ir.declaration import AttributeConstraint
@@ -125,8 +127,13 @@ class OptimizationHintsAttribute(Attribute):
         return "<" + ", ".join([_architecture_text(name, hints) for name, hints in self.entries.entries]) + ">"
 
     @property
+    def exact_text(self) -> str:
+        """The same with the quotes and types NVIDIA's printer leaves out, where the reader would miss them."""
+        return "<" + ", ".join([_exact_entry(name, hints) for name, hints in self.entries.entries]) + ">"
+
+    @property
     def text(self) -> str:
-        return "#cuda_tile.optimization_hints" + self.bare_text
+        return "#cuda_tile.optimization_hints" + self.exact_text
 
 
 def _architecture_text(name: str, hints: Attribute) -> str:
@@ -142,6 +149,18 @@ def _untyped_text(value: Attribute) -> str:
     if isinstance(value, DenseAttribute):
         return f"dense<{value.literal}>"
     return value.text
+
+
+def _exact_entry(name: str, value: Attribute) -> str:
+    key = name if is_bare_identifier(name) else quote(name)
+    if isinstance(value, DictionaryAttribute):
+        return f"{key} = {{{', '.join([_exact_hint(*entry) for entry in value.entries])}}}"
+    return f"{key} = {value.text}"
+
+
+def _exact_hint(name: str, value: Attribute) -> str:
+    """As in an array, a number goes without its type if that is the one the reader takes anyway."""
+    return f"{name if is_bare_identifier(name) else quote(name)} = {element_text(value)}"
 
 
 def optimization_hints_mistake(entries: DictionaryAttribute) -> str | None:

@@ -153,10 +153,11 @@ class Builder:
         try:
             location = self._location(keywords)
             self._check_place()
-            bind(signature_of(declaration), call, args, keywords)
+            signature = signature_of(declaration)
+            bind(signature, call, args, keywords)
             check_counts(call)
             constants = _operands(call, location)
-            types = result_types(call)
+            types = result_types(call, signature.inference)
         except BuildError as failure:
             raise BuildError(f"{declaration.mnemonic}: {failure.message}", location) from None
         operation = _operation(call, types, location)
@@ -255,7 +256,7 @@ class Builder:
         """
         block = Block()
         keywords["regions"] = [Region([block]), Region()]
-        operation = self.build(REGISTRY.by_name["cuda_tile.if"], (condition,), {"types": list(types), **keywords})
+        operation = self.build(REGISTRY.by_name["cuda_tile.if"], (condition,), {"types": types, **keywords})
         return BranchScope(self, operation, block)
 
     def for_(
@@ -271,7 +272,7 @@ class Builder:
         """A counted loop: `with b.for_(0, n, init=[zero]) as loop: ...`; end with `continue_` of the next values."""
         region = Region([Block()])
         keywords["regions"] = [region]
-        bounds = (lower, upper, step, list(init))
+        bounds = (lower, upper, step, init)
         operation = self.build(REGISTRY.by_name["cuda_tile.for"], bounds, {"unsignedCmp": unsigned, **keywords})
         for value in [operation.operands[0], *operation.operands[3:]]:
             region.block.add_argument(value.type, operation.location)
@@ -281,7 +282,7 @@ class Builder:
         """A loop that `break_` ends; the results have the types that the first `break_` gives, or `types`."""
         region = Region([Block()])
         keywords["regions"] = [region]
-        operation = self.build(REGISTRY.by_name["cuda_tile.loop"], (list(init),), {"types": list(types), **keywords})
+        operation = self.build(REGISTRY.by_name["cuda_tile.loop"], (init,), {"types": types, **keywords})
         for value in operation.operands:
             region.block.add_argument(value.type, operation.location)
         return LoopScope(self, operation, region.block)

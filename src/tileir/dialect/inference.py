@@ -96,13 +96,13 @@ def _declared_type(call: Call, result: OperandDeclaration) -> Type:
     return scalar_tile(I32)
 
 
-def result_types(call: Call) -> list[Type]:
-    """The types of all results."""
+def result_types(call: Call, inference: Inference) -> list[Type]:
+    """The types of all results, where `inference` is the rule of the operation."""
     declaration = call.declaration
-    left = inference_of(declaration).rule(call)
+    left = inference.rule(call)
     found: list[Type] = []
     for result in declaration.results:
-        if is_declared(declaration, result):
+        if inference is _DECLARED or is_declared(declaration, result):
             found.append(_declared_type(call, result))
         elif result.count == VARIADIC:
             found.extend(left)

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from tileir.dialect.attributes import DebugScope, children, definition
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Operation
+from tileir.ir.core import Operation, Region
+from tileir.ir.equality import same_location
 from tileir.ir.location import Location, resolved
 
 
 class Aliases:
-    """Collects the locations of a program in print order, numbers them, and spells them."""
+    """Collects the locations of a program in print order, numbers them, and spells them.
 
-    __slots__ = ("_depths", "_order", "names")
+    `implied` tells that the text leaves terminators out, as the custom form does; `lossless` is as in the printer.
+    """
 
-    def __init__(self, root: Operation, contents_only: bool = False) -> None:
+    __slots__ = ("_depths", "_implied", "_lossless", "_order", "names")
+
+    def __init__(
+        self, root: Operation, contents_only: bool = False, implied: bool = True, lossless: bool = False
+    ) -> None:
+        self._implied: bool = implied
+        self._lossless: bool = lossless
         self._depths: dict[Attribute, int] = {}
         self._order: list[Attribute] = []
         self.names: dict[Attribute, str] = {}
@@ -24,9 +32,8 @@ class Aliases:
 
     def _visit_contents(self, operation: Operation) -> None:
         for index, region in enumerate(operation.regions):
+            omitted = self._omitted(operation, index) if self._implied else None
             for block in region.blocks:
-                last = block.last
-                omitted = last if self._is_implied(operation, index, last) else None
                 cursor = block.first
                 while cursor is not None:
                     if cursor is not omitted:
@@ -35,13 +42,12 @@ class Aliases:
                             self._visit_contents(cursor)
                     cursor = cursor.next
 
-    def _is_implied(self, parent: Operation, index: int, last: Operation | None) -> bool:
+    def _omitted(self, parent: Operation, index: int) -> Operation | None:
         """A terminator that is not printed has no location to print either."""
         declared = parent.declaration.regions
-        if last is None or last.operands or index >= len(declared):
-            return False
-        implied = declared[index].implicit_terminator
-        return last.name == implied and parent.name in ("cuda_tile.if", "cuda_tile.for", "cuda_tile.loop")
+        if index >= len(declared) or parent.name not in ("cuda_tile.if", "cuda_tile.for", "cuda_tile.loop"):
+            return None
+        return implied_terminator(parent.regions[index], declared[index].implicit_terminator, self._lossless)
 
     def _visit(self, attribute: Attribute) -> int:
         """Note an attribute and what it contains; its depth is one more than the deepest of those."""
@@ -77,6 +83,19 @@ class Aliases:
         """One line per alias."""
         lines = [f"{self.names[a]} = {definition(a, self.names)}\n" for a in self._order]
         return "".join(lines)
+
+
+def implied_terminator(region: Region, name: str | None, located: bool) -> Operation | None:
+    """The terminator of a region that the text may leave out: one without operands and attributes.
+
+    With `located` it must also stand at the location of the operation around it, where the reader puts it.
+    """
+    last = region.blocks[0].last if region.blocks else None
+    if last is None or last.name != name or last.operands or last.attributes:
+        return None
+    if located and region.parent is not None and not same_location(last.location, region.parent.location):
+        return None
+    return last
 
 
 def _stem(attribute: Attribute) -> str:

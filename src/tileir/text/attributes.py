@@ -243,9 +243,12 @@ class AttributeCursor(TypeCursor):
         back = self.position
         self.position = where
         self.enter()
-        found = self.parse_attribute()
+        try:
+            found = self.parse_attribute()
+        finally:
+            # A mistake in the definition ends the operation that used it: parsing goes on there.
+            self.position = back
         self.leave()
-        self.position = back
         self.open_aliases.discard(name)
         self.aliases[name] = found
         return found
@@ -416,9 +419,7 @@ class AttributeCursor(TypeCursor):
         self.position += 1
         while self.peek() in ("<", "("):
             self.skip_balanced()
-        first = self.source.token_offset(start)
-        last = self.source.token_offset(self.position - 1) + len(self.tokens[self.position - 1])
-        return opaque_attribute(" ".join(self.source.text[first:last].split()))
+        return opaque_attribute(self.written(start))
 
     # --- dense ---
 

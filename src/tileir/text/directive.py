@@ -130,6 +130,16 @@ class Custom(Directive):
         state.operands[self.declaration.operand_number(name)] = tokens
 
 
+class Doubtful(Custom):
+    """A directive whose text is at times read back as something else."""
+
+    __slots__ = ()
+
+    def is_ambiguous(self, operation: Operation) -> bool:
+        """Whether the text of this operation would not give the operation back; it is then printed generically."""
+        raise TypeError(type(self).__name__)
+
+
 class SingleOperand(Directive):
     """One operand of an operation all of whose operands are single."""
 
@@ -613,7 +623,7 @@ class Hints(Directive):
     def print(self, printer: Printer, operation: Operation) -> None:
         value = operation.attributes.get("optimization_hints")
         if value is not None:
-            printer.out.append(f" optimization_hints = {value.bare_text}")
+            printer.out.append(f" optimization_hints = {printer.hints(value)}")
 
 
 def enum_kind_of(declared: AttributeDeclaration) -> EnumKind | None:

@@ -32,6 +32,7 @@ from tileir.text.directive import (
     Blank,
     Custom,
     Directive,
+    Doubtful,
     Enclosed,
     Flag,
     Group,
@@ -88,6 +89,7 @@ class Assembly:
 
     __slots__ = (
         "directives",
+        "doubtful",
         "fixed",
         "operand_count",
         "operand_slots",
@@ -102,6 +104,7 @@ class Assembly:
     def __init__(self, declaration: OperationDeclaration) -> None:
         compiler = _Compiler(declaration)
         self.directives: list[Directive] = compiler.compile()
+        self.doubtful: Doubtful | None = next((d for d in self.directives if isinstance(d, Doubtful)), None)
         self.operand_count: int = len(declaration.operands)
         self.slot_count: int = len(compiler.slots)
         self.operand_slots: list[int] = [compiler.slot_of(o.name) for o in declaration.operands]

@@ -357,7 +357,7 @@ class Parser(LocationCursor):
                 directive.parse(self, state)
             operation = state.assembly.build(self, state)
         if tokens[self.position] == "loc" and tokens[self.position + 1] == "(":
-            operation.location = self.parse_trailing_location()
+            self._place(operation, self.parse_trailing_location())
         block.append(operation)
         results = operation.results
         if single:
@@ -373,6 +373,16 @@ class Parser(LocationCursor):
                 self._bind_results(operation, [(token, 1)], start)
         elif names is not None:
             self._bind_results(operation, names, start)
+
+    def _place(self, operation: Operation, location: Location) -> None:
+        """Give an operation its location, and the terminators the text left out with it."""
+        own = operation.location
+        for region in operation.regions:
+            last = region.blocks[-1].last if region.blocks else None
+            if last is not None and isinstance(own, TextLocation) and isinstance(last.location, TextLocation):
+                if last.location.token == own.token:
+                    last.location = location
+        operation.location = location
 
     def _parse_result_names(self) -> list[tuple[str, int]]:
         """results ::= value (`:` integer)? (`,` value (`:` integer)?)* `=`"""

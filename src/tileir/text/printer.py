@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text, quote
 from tileir.ir.core import PRINTING, Block, Operation, Region, Value
 from tileir.ir.declaration import ISOLATED, NEWEST, SEGMENTS, Version
 from tileir.ir.types import Type, type_list
-from tileir.text.aliases import Aliases
+from tileir.text.aliases import Aliases, implied_terminator
 from tileir.text.format import Assembly, assembly_of
 from tileir.text.names import Naming
 
@@ -15,13 +16,19 @@ class Printer:
     """Collects text in `out`.
 
     `generic` prints the quoted form, `aliases` (with debug info) the locations, `elide` tells whether the
-    `cuda_tile.` prefix of operations is left out where the printer stands: inside a cuda_tile module.
+    `cuda_tile.` prefix of operations is left out where the printer stands: inside a cuda_tile module.  `lossless`
+    says the little that NVIDIA's printers leave out although no reader could guess it.
     """
 
-    __slots__ = ("aliases", "elide", "generic", "indent", "names", "naming", "out", "version")
+    __slots__ = ("aliases", "elide", "generic", "indent", "lossless", "names", "naming", "out", "version")
 
     def __init__(
-        self, generic: bool = False, seed_names: bool = False, version: Version = NEWEST, aliases: Aliases | None = None
+        self,
+        generic: bool = False,
+        seed_names: bool = False,
+        version: Version = NEWEST,
+        aliases: Aliases | None = None,
+        lossless: bool = True,
     ) -> None:
         self.out: list[str] = []
         self.generic: bool = generic
@@ -31,6 +38,7 @@ class Printer:
         self.indent: str = ""
         self.elide: bool = False
         self.aliases: Aliases | None = aliases
+        self.lossless: bool = lossless
 
     # --- operations ---
 
@@ -52,12 +60,15 @@ class Printer:
             if assembly is None:
                 assembly = assembly_of(declaration)
             assert isinstance(assembly, Assembly)
-            if declaration.newer_mnemonic is None:
-                out.append(declaration.mnemonic if self.elide else declaration.name)
+            if assembly.doubtful is not None and self.lossless and assembly.doubtful.is_ambiguous(operation):
+                self._print_generic(operation)
             else:
-                out.append(("" if self.elide else "cuda_tile.") + declaration.spelled_name(self.version))
-            for directive in assembly.directives:
-                directive.print(self, operation)
+                if declaration.newer_mnemonic is None:
+                    out.append(declaration.mnemonic if self.elide else declaration.name)
+                else:
+                    out.append(("" if self.elide else "cuda_tile.") + declaration.spelled_name(self.version))
+                for directive in assembly.directives:
+                    directive.print(self, operation)
         if self.aliases is not None:
             out.append(f" loc({self.aliases.use(operation.location)})")
 
@@ -84,12 +95,10 @@ class Printer:
         """`{`, the single block of a region, `}`; an operand-less terminator named `implied` is left out."""
         self.out.append("{\n")
         if len(region.blocks) == 1:
-            block = region.blocks[0]
             omit: Operation | None = None
-            last = block.last
-            if implied is not None and last is not None and last.name == implied and not last.operands:
-                omit = last if not last.attributes else None
-            self.print_block_body(block, omit)
+            if implied is not None:
+                omit = implied_terminator(region, implied, self.lossless and self.aliases is not None)
+            self.print_block_body(region.blocks[0], omit)
         elif region.blocks:
             self._print_blocks(region)
         self.out.append(self.indent + "}")
@@ -121,6 +130,12 @@ class Printer:
 
     def entry(self, name: str, value: Attribute) -> str:
         return entry_text(name, value)
+
+    def hints(self, value: Attribute) -> str:
+        """`<..>` of optimization hints."""
+        if self.lossless and isinstance(value, OptimizationHintsAttribute):
+            return value.exact_text
+        return value.bare_text
 
     # --- generic form ---
 
@@ -172,7 +187,8 @@ class Printer:
     def _print_generic_region(self, region: Region) -> None:
         self.out.append("{\n")
         for index, block in enumerate(region.blocks):
-            if index or block.arguments:
+            # A block with nothing in it needs its label to be seen at all.
+            if index or block.arguments or block.first is None:
                 arguments = ", ".join([f"{self.names[a]}: {a.type.text}" for a in block.arguments])
                 label = f"^bb{index}" + (f"({arguments})" if arguments else "")
                 self.out.append(f"{self.indent}{label}:\n")
@@ -192,10 +208,15 @@ def print_operation(
     debug_info: bool = False,
     names: str = "public",
     version: Version = NEWEST,
+    lossless: bool = True,
 ) -> str:
-    """The text of an operation and all it contains; `names="seed"` takes seed 003's constant names."""
-    aliases = Aliases(operation) if debug_info else None
-    printer = Printer(generic, names == "seed", version, aliases)
+    """The text of an operation and all it contains; `names="seed"` takes seed 003's constant names.
+
+    Reading the text gives an equal operation.  Without `lossless` the text is NVIDIA's to the byte even where that
+    loses something: a promise about no dimension, the types of odd hints, the location of an implied terminator.
+    """
+    aliases = Aliases(operation, implied=not generic, lossless=lossless) if debug_info else None
+    printer = Printer(generic, names == "seed", version, aliases, lossless)
     if not operation.declaration.traits & ISOLATED:
         _name_outside(operation, printer)
     printer.naming.name_regions(operation)
@@ -222,7 +243,7 @@ def _name_outside(operation: Operation, printer: Printer) -> None:
 def print_disassembly(module: Operation, debug_info: bool = False, version: Version = NEWEST) -> str:
     """A module as NVIDIA's disassembler prints it: its contents without a wrapper, aliases at the end."""
     aliases = Aliases(module, contents_only=True) if debug_info else None
-    printer = Printer(False, False, version, aliases)
+    printer = Printer(False, False, version, aliases, lossless=False)
     printer.naming.name_regions(module)
     printer.elide = True
     producer = module.attributes.get("producer")

@@ -25,7 +25,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.types import I64, FunctionType, Type, function_type
 from tileir.text.dense import DenseReader
-from tileir.text.directive import Custom, fail_custom, say_first
+from tileir.text.directive import Custom, Doubtful, fail_custom, say_first
 from tileir.text.state import ParseState
 from tileir.text.types import builtin_type
 
@@ -145,10 +145,14 @@ def _inherent(declaration: OperationDeclaration) -> frozenset[str]:
     return frozenset(declaration.inherent)
 
 
-class Module(Custom):
+class Module(Doubtful):
     """module ::= symbol (`attributes` dictionary)? region"""
 
     __slots__ = ()
+
+    def is_ambiguous(self, operation: Operation) -> bool:
+        """The braces are read as a block with nothing in it, not as no block."""
+        return not operation.regions[0].blocks
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if not (parser.seed_spellings and parser.peek() in ("{", "attributes")):
@@ -282,8 +286,9 @@ class Function(Custom):
             results = printer.type_names(list(type.type.results))
             out.append(f" -> {results}" if len(type.type.results) == 1 else f" -> ({results})")
         hints = operation.attributes.get("optimization_hints")
-        if hints is not None and hints.bare_text != "<>":
-            out.append(f" optimization_hints={hints.bare_text}")
+        # Hints that say nothing are left out by NVIDIA's printer.
+        if hints is not None and (printer.lossless or hints.bare_text != "<>"):
+            out.append(f" optimization_hints={printer.hints(hints)}")
         print_attributes_with_keyword(
             printer, operation, frozenset(["sym_name", "function_type", "optimization_hints"])
         )

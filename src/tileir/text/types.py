@@ -179,9 +179,19 @@ class TypeCursor(Cursor):
         self.position += 1
         if self.peek() == "<":
             self.skip_balanced()
-        first = self.source.token_offset(start)
-        last = self.source.token_offset(self.position - 1) + len(self.tokens[self.position - 1])
-        return opaque_type(" ".join(self.source.text[first:last].split()))
+        return opaque_type(self.written(start))
+
+    def written(self, start: int) -> str:
+        """The text from a token to the current one: comments dropped, one blank where there were any."""
+        parts: list[str] = []
+        end = self.source.token_offset(start)
+        for position in range(start, self.position):
+            offset = self.source.token_offset(position)
+            if offset > end:
+                parts.append(" ")
+            parts.append(self.tokens[position])
+            end = offset + len(self.tokens[position])
+        return "".join(parts)
 
     def skip_balanced(self) -> None:
         """Step over a bracketed piece of text that is kept without looking inside."""

@@ -23,7 +23,7 @@ from tileir.ir.attributes import EnumAttribute, EnumKind
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I1, Type
-from tileir.text.directive import Custom, enum_case, fail_custom, read_bool_array
+from tileir.text.directive import Custom, Doubtful, enum_case, fail_custom, read_bool_array
 from tileir.text.state import ParseState
 from tileir.text.structure_syntax import parse_attributes_with_keyword, print_attributes_with_keyword
 
@@ -428,9 +428,10 @@ class ViewAccess(Custom):
             out.append(f" token = {names[token]}")
         hints = attributes.get("optimization_hints")
         if hints is not None:
-            out.append(f" optimization_hints = {hints.bare_text}")
+            out.append(f" optimization_hints = {printer.hints(hints)}")
         inbounds = attributes.get("inbounds")
-        if inbounds is not None and "true" in inbounds.bare_text:
+        # A promise about no dimension is left out by NVIDIA's printer.
+        if inbounds is not None and (printer.lossless or "true" in inbounds.bare_text):
             out.append(f" inbounds = {inbounds.bare_text}")
         print_attributes_with_keyword(printer, operation, frozenset(self.declaration.inherent))
         types = [] if moved is None else [moved.type.spelling]
@@ -441,10 +442,11 @@ class ViewAccess(Custom):
         out.append(f" : {', '.join(types)} -> {results}")
 
 
-class LoadOperands(Custom):
+class LoadOperands(Doubtful):
     """Tells a padding value from a mask when only one of them is written: a mask is a tile of i1.
 
-    NVIDIA prints both alike, after a comma; read as a mask, a lone padding value would not verify.
+    NVIDIA prints both alike, after a comma; read as a mask, a lone padding value would not verify.  Of a lone padding
+    value that is itself a tile of i1 the text cannot tell.
     """
 
     __slots__ = ()
@@ -459,6 +461,15 @@ class LoadOperands(Custom):
             state.operands[padding], state.operands[mask] = state.operands[mask], None
             state.types[self.slots["paddingValue"]] = types
             state.types[self.slots["mask"]] = None
+
+    def is_ambiguous(self, operation: Operation) -> bool:
+        padding = operation.operand("paddingValue")
+        return (
+            padding is not None
+            and operation.operand("mask") is None
+            and isinstance(padding.type, TileType)
+            and padding.type.element is I1
+        )
 
     def print(self, printer: Printer, operation: Operation) -> None:
         return None

@@ -54,10 +54,27 @@ def _run(arguments: list[str]) -> int:
             _write_json(shown, STANDARD_INPUT if path == "-" else path)
         else:
             for diagnostic in shown:
+                suggest(diagnostic)
                 print(diagnostic.render())
     if not quiet and not given.has("json") and any(counts.values()):
         print(_summary(counts))
     return status
+
+
+def suggest(diagnostic: Diagnostic) -> None:
+    """Add a note about what a misspelled operation may have been meant to be."""
+    message = diagnostic.message
+    if not (message.startswith("custom op '") and " is unknown" in message):
+        return
+    import difflib
+
+    from tileir.ir.declaration import REGISTRY
+
+    word = message.split("'")[1].rpartition(".")[2]
+    names = [declaration.mnemonic for declaration in REGISTRY.by_name.values() if not declaration.testing]
+    close = difflib.get_close_matches(word, names, 1, 0.7)
+    if close:
+        diagnostic.notes.append(Diagnostic("note", f"did you mean '{close[0]}'?", diagnostic.location))
 
 
 def _summary(counts: dict[str, int]) -> str:

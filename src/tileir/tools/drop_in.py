@@ -100,7 +100,8 @@ def hint_mode(given: Arguments) -> str:
 
 def print_module(module: Operation, given: Arguments) -> str:
     generic = given.has("mlir-print-op-generic")
-    text = print_operation(module, generic=generic, debug_info=given.has("mlir-print-debuginfo"), version=VERSION)
+    debug_info = given.has("mlir-print-debuginfo")
+    text = print_operation(module, generic=generic, debug_info=debug_info, version=VERSION, lossless=False)
     # At the outermost level MLIR leaves out the name of its own dialect.
     return text.removeprefix("builtin.") + "\n"
 

@@ -1,0 +1,139 @@
+"""`tileir opt`: reads, verifies, prints."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from tileir.tools import check, opt
+
+PROGRAM = """\
+cuda_tile.module @kernels {
+  entry @f(%arg0: tile<i32>) {
+    %cst_1_i32 = constant <i32: 1> : tile<i32>
+    %0 = addi %arg0, %cst_1_i32 : tile<i32>
+    return
+  }
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "k.mlir"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def test_printed_program_is_the_program(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run([program]) == 0
+    assert capsys.readouterr() == (PROGRAM, "")
+
+
+def test_output_goes_to_the_file_asked_for(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "out.mlir"
+    assert opt.run([program, "-o", str(target)]) == 0
+    assert target.read_text() == PROGRAM
+    assert capsys.readouterr().out == ""
+
+
+def test_generic_form_reads_back_to_the_same_program(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "generic.mlir"
+    assert opt.run([program, "--generic", "-o", str(target)]) == 0
+    assert '"cuda_tile.addi"(' in target.read_text()
+    assert opt.run([str(target)]) == 0
+    assert capsys.readouterr().out == PROGRAM
+
+
+def test_debug_info_shows_locations(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run([program, "-g"]) == 0
+    printed = capsys.readouterr().out
+    assert f'loc("{program}":4:10)' in printed
+    assert printed.endswith("\n")
+
+
+def test_seed_names_are_used_where_asked_for(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run([program, "--names", "seed"]) == 0
+    assert "%cst_1 = constant <i32: 1>" in capsys.readouterr().out
+
+
+def test_disassembly_has_no_module_around_it(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run([program, "--disassembly"]) == 0
+    assert capsys.readouterr().out.startswith("entry @f(%arg0: tile<i32>) {\n")
+
+
+def test_disassembly_takes_the_module_inside_a_builtin_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text("builtin.module {\n" + PROGRAM + "}\n")
+    assert opt.run([str(path), "--disassembly"]) == 0
+    assert capsys.readouterr().out.startswith("entry @f(")
+
+
+def test_disassembly_of_two_modules_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(PROGRAM + PROGRAM.replace("@kernels", "@others"))
+    assert opt.run([str(path), "--disassembly"]) == 1
+    assert capsys.readouterr() == ("", "tileir opt: '--disassembly' needs a program that is one cuda_tile.module\n")
+
+
+def test_disassembly_in_generic_form_is_a_usage_mistake(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run([program, "--disassembly", "--generic"]) == 2
+    assert capsys.readouterr().err == "tileir opt: '--disassembly' and '--generic' exclude each other\n"
+
+
+def test_wrong_program_is_status_1_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(PROGRAM.replace("addi", "addf"))
+    target = tmp_path / "out.mlir"
+    assert opt.run([str(path), "-o", str(target)]) == 1
+    assert not target.exists()
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"{path}:4:10: error: 'cuda_tile.addf' op operand #0 must be ")
+
+
+def test_remarks_do_not_mix_with_the_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(PROGRAM.replace("<i32: 1>", "dense<1>"))
+    assert opt.run([str(path)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == PROGRAM
+    assert "remark:" in printed.err
+
+
+def test_output_that_cannot_be_written_is_status_2(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = str(tmp_path / "no" / "such" / "folder.mlir")
+    assert opt.run([program, "-o", target]) == 2
+    assert capsys.readouterr().err == f"tileir opt: cannot write '{target}': No such file or directory\n"
+
+
+def test_bytes_of_a_string_survive_whatever_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_bytes(PROGRAM.encode().replace(b"@kernels", b'@kernels attributes {note = "caf\xe9"}'))
+    target = tmp_path / "out.mlir"
+    assert opt.run([str(path), "-o", str(target)]) == 0
+    assert check.run([str(target)]) == 0
+    again = tmp_path / "again.mlir"
+    assert opt.run([str(target), "-o", str(again)]) == 0
+    assert again.read_bytes() == target.read_bytes()
+
+
+def test_closed_standard_input_is_status_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert opt.run(["-"]) == 2
+    assert capsys.readouterr().err == "tileir opt: cannot read standard input: it is closed\n"
+
+
+def test_older_dialect_version_is_printed_in_its_own_spelling(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PROGRAM.replace("i32", "f32").replace("<f32: 1>", "<f32: 1.0>").replace("addi", "pow")
+    for version, spelling in (("13.3", " = pow "), ("13.4", " = fpowf ")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        assert opt.run(["-", "--dialect-version", version]) == 0
+        assert spelling in capsys.readouterr().out
