@@ -196,6 +196,9 @@ class Body:
         return self.add("constant", [], [type], {"value": dense(self.rng, type)}).results[0]
 
     def _fresh_tensor_view(self, type: TensorViewType) -> Value:
+        if self.pure and self.parent is not None and self.version < V13_4:
+            # Made outside: the operation this block belongs to is not in its own block yet.
+            return self.parent.value(type)
         base = self.value(scalar_tile(pointer_type(type.element, type.attribute)))
         size = scalar_tile(self.rng.choice((I32, I64)))
         shape = [self.value(size) for extent in type.shape if extent == DYNAMIC]

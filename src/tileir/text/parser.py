@@ -471,8 +471,11 @@ class Parser(LocationCursor):
             return found
         if found.since is not None and found.since > self.version:
             return None
-        if not self.seed_spellings and (found.since is None or name.rpartition(".")[2] in found.aliases):
-            return None
+        if not self.seed_spellings:
+            word = name.rpartition(".")[2]
+            too_new = word == found.newer_mnemonic and word != found.spelled_name(self.version)
+            if found.since is None or word in found.aliases or too_new:
+                return None
         return found
 
     def _parse_generic(self, name: str) -> Operation:

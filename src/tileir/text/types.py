@@ -32,6 +32,7 @@ from tileir.dialect.types import (
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.location import CharacterLocation
 from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, function_type, integer_type, opaque_type
 from tileir.text.cursor import Cursor, SyntaxFailure
 
@@ -127,12 +128,13 @@ class TypeCursor(Cursor):
             return element
         if token in ("tensor", "vector", "memref", "complex", "tuple") and self.tokens[self.position + 1] == "<":
             return self._parse_opaque_type()
-        if not self.is_identifier():
-            failure = Diagnostic("error", "expected valid keyword", self.location(self.position))
-            if self.recover:
-                failure.notes.append(note("a type is missing here", self.gap()))
-            raise SyntaxFailure(failure, True)
-        self.fail_in_operation(f"unknown type: {token}")
+        message = f"unknown type: {token}" if self.is_identifier() else "expected valid keyword"
+        failure = Diagnostic("error", message, self.location(self.position))
+        gap = self.gap()
+        # NVIDIA's words alone would send the reader to a line that has nothing wrong with it.
+        if self.recover and (isinstance(gap, CharacterLocation) or not self.is_identifier()):
+            failure.notes.append(note("a type is missing here", gap))
+        raise SyntaxFailure(failure, True)
 
     def _is_dialect_type(self, name: str) -> bool:
         return name in _DIALECT_TYPES or (name == "string" and self.seed_spellings)
