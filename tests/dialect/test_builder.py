@@ -466,7 +466,9 @@ def test_exception_in_a_block_passes_and_restores_the_place() -> None:
 
 def test_builder_adds_to_an_existing_program() -> None:
     module = tileir.parse("cuda_tile.module @m { entry @k(%x: tile<i32>) { return } }")
-    body = module.regions[0].block.first.regions[0].block
+    entry = module.regions[0].block.first
+    assert entry is not None
+    body = entry.regions[0].block
     b = Builder(block=body, before=body.last)
     b.addi(body.arguments[0], 1)
     assert b.finish() is module
@@ -754,7 +756,9 @@ def test_wrong_type_parameters_are_build_errors(make: Callable[[], Any], text: s
 
 def test_types_are_the_interned_ones_of_the_parser() -> None:
     module = tileir.parse("cuda_tile.module @m { entry @k(%v: partition_view<tile=(4), tensor_view<?xf32, strides=[1]>>) { return } }")
-    (argument,) = module.regions[0].block.first.regions[0].block.arguments
+    entry = module.regions[0].block.first
+    assert entry is not None
+    (argument,) = entry.regions[0].block.arguments
     assert argument.type is partition_view((4,), tensor_view((None,), f32, (1,)))
 
 

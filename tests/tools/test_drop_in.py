@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ WRONG_TEXT = "'cuda_tile.negf' op operand #0 must be "
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> "Runner":
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
     return Runner(monkeypatch, capsys)
 
 
@@ -63,6 +64,11 @@ def test_orderings_and_scopes_are_integers_in_generic_form(run: Runner) -> None:
 
 def test_no_implicit_module_prints_the_operation_alone(run: Runner) -> None:
     assert run(MODULE, "-no-implicit-module") == (0, MODULE, "")
+
+
+def test_no_implicit_module_keeps_a_module_that_is_written_out(run: Runner) -> None:
+    assert run(WRAPPED, "-no-implicit-module") == (0, WRAPPED, "")
+    assert run(WRAPPED.rstrip() + ' loc("a.py":1:2)\n', "-no-implicit-module") == (0, WRAPPED, "")
 
 
 def test_no_implicit_module_wants_one_operation(run: Runner) -> None:
@@ -161,14 +167,12 @@ def test_hint_flags_decide_about_doubtful_hints(run: Runner, flags: list[str], s
     assert [line.split(":")[3].strip() for line in error.splitlines() if line.startswith("<stdin>")] == severities
 
 
-def test_output_file_is_written_only_when_all_went_well(run: Runner, tmp_path: object) -> None:
-    target = f"{tmp_path}/out.mlir"
-    assert run(WRONG, "-o", target)[0] == 1
-    with pytest.raises(FileNotFoundError):
-        open(target)
-    assert run(MODULE, "-o", target) == (0, "", "")
-    with open(target) as file:
-        assert file.read() == WRAPPED
+def test_output_file_is_written_only_when_all_went_well(run: Runner, tmp_path: Path) -> None:
+    target = tmp_path / "out.mlir"
+    assert run(WRONG, "-o", str(target))[0] == 1
+    assert not target.exists()
+    assert run(MODULE, "-o", str(target)) == (0, "", "")
+    assert target.read_text() == WRAPPED
 
 
 def test_passes_are_refused_by_name(run: Runner) -> None:

@@ -16,7 +16,8 @@ def finding(line: int, message: str, severity: str = "error", notes: list[Diagno
 
 
 def compare(text: str, *findings: Diagnostic, only_expected: bool = False) -> list[str]:
-    return [str(problem) for problem in ExpectedDiagnostics(text, FILE, only_expected=only_expected).compare(list(findings))]
+    expected = ExpectedDiagnostics(text, FILE, only_expected=only_expected)
+    return [str(problem) for problem in expected.compare(list(findings))]
 
 
 @pytest.mark.parametrize(
@@ -25,9 +26,7 @@ def compare(text: str, *findings: Diagnostic, only_expected: bool = False) -> li
         ("op // expected-error {{wrong}}", 1),
         ("// expected-error @below {{wrong}}\nop", 2),
         ("// expected-error@below{{wrong}}\nop", 2),
-        ("// expected-error @below {{wrong}}\n// expected-error @below {{wrong}}\nop", 3),
         ("op\n// expected-error @above {{wrong}}", 1),
-        ("op\n// expected-error @above {{wrong}}\n// expected-error @above {{wrong}}", 1),
         ("// expected-error @+2 {{wrong}}\n\nop", 3),
         ("op\n\n// expected-error @-2 {{wrong}}", 1),
         ("\nop // expected-error-re {{w{{r|l}}ong{{$}}}}", 2),
@@ -35,9 +34,16 @@ def compare(text: str, *findings: Diagnostic, only_expected: bool = False) -> li
     ],
 )
 def test_designator_finds_its_line(text: str, line: int) -> None:
-    assert compare(text, finding(line, "something is wrong")) == []
-    elsewhere = compare(text, finding(line + 1, "something is wrong"))
-    assert f"{FILE}:{line + 1}:1: error: unexpected error: something is wrong" in elsewhere
+    assert compare(text, finding(line, "is wrong")) == []
+    elsewhere = compare(text, finding(line + 1, "is wrong"))
+    assert f"{FILE}:{line + 1}:1: error: unexpected error: is wrong" in elsewhere
+
+
+def test_below_and_above_step_over_lines_that_are_expectations_themselves() -> None:
+    below = "// expected-error @below {{first}}\n// expected-error @below {{second}}\nop"
+    assert compare(below, finding(3, "first"), finding(3, "second")) == []
+    above = "op\n// expected-error @above {{first}}\n// expected-error @above {{second}}"
+    assert compare(above, finding(1, "first"), finding(1, "second")) == []
 
 
 def test_finding_that_was_not_expected_is_reported() -> None:

@@ -15,7 +15,7 @@ makes it; `finish` verifies the whole.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import tileir.dialect.ops  # noqa: F401  (declares the operations)
@@ -124,14 +124,13 @@ class Builder:
 
     # --- any operation ---
 
-    def __getattr__(self, name: str) -> OperationMethod:
+    def __getattr__(self, name: str) -> Any:
         mnemonic = name.removesuffix("_")
         declaration = REGISTRY.by_name.get(_PREFIX + mnemonic)
         if declaration is None or name.startswith("_"):
             raise AttributeError(_unknown(name))
         if mnemonic in _KEYWORD_METHODS and name == mnemonic:
-            method: OperationMethod = getattr(self, name + "_")
-            return method
+            return getattr(self, name + "_")
         return OperationMethod(self, declaration)
 
     def __dir__(self) -> list[str]:
@@ -189,6 +188,9 @@ class Builder:
             raise VerifyError(context.diagnostics)
 
     # --- operations whose arguments are not those of their declaration ---
+    #
+    # Arguments are typed `object` on purpose: a compiled build checks narrower types itself, with a TypeError, before
+    # the mistake can be explained.
 
     def constant(self, value: object, type: object, **keywords: Any) -> Value:
         """A constant tile: one number for all elements, nested lists (or an array), or bytes.
@@ -202,7 +204,7 @@ class Builder:
             raise BuildError(f"constant: {failure.message}", self._location(keywords)) from None
         return self.build(REGISTRY.by_name["cuda_tile.constant"], (wanted, dense), keywords).result
 
-    def global_(self, name: str, value: object, type: object, **keywords: Any) -> Operation:
+    def global_(self, name: object, value: object, type: object, **keywords: Any) -> Operation:
         """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
         try:
             wanted = type if isinstance(type, TileType) else tile(literal_shape(value), element(type))
@@ -228,7 +230,7 @@ class Builder:
 
     # --- blocks ---
 
-    def entry(self, name: str, *argument_types: object, **keywords: Any) -> EntryScope:
+    def entry(self, name: object, *argument_types: object, **keywords: Any) -> EntryScope:
         """A kernel: `with b.entry("k", ptr(f32), i32) as (data, count): ...`.
 
         An element or pointer type stands for its scalar tile.
@@ -249,7 +251,7 @@ class Builder:
         operation = self.build(REGISTRY.by_name["cuda_tile.entry"], (name, signature), keywords)
         return EntryScope(self, operation, block)
 
-    def if_(self, condition: object, types: Sequence[object] = (), **keywords: Any) -> BranchScope:
+    def if_(self, condition: object, types: object = (), **keywords: Any) -> BranchScope:
         """A branch: `with b.if_(condition) as branch: ...`, then `with branch.else_(): ...`.
 
         The results have the types that the first branch with a `yield_` gives, or `types`.
@@ -264,9 +266,9 @@ class Builder:
         lower: object,
         upper: object,
         step: object = 1,
-        init: Sequence[object] = (),
+        init: object = (),
         *,
-        unsigned: bool = False,
+        unsigned: object = False,
         **keywords: Any,
     ) -> LoopScope:
         """A counted loop: `with b.for_(0, n, init=[zero]) as loop: ...`; end with `continue_` of the next values."""
@@ -278,7 +280,7 @@ class Builder:
             region.block.add_argument(value.type, operation.location)
         return LoopScope(self, operation, region.block)
 
-    def loop(self, init: Sequence[object] = (), types: Sequence[object] = (), **keywords: Any) -> LoopScope:
+    def loop(self, init: object = (), types: object = (), **keywords: Any) -> LoopScope:
         """A loop that `break_` ends; the results have the types that the first `break_` gives, or `types`."""
         region = Region([Block()])
         keywords["regions"] = [region]
@@ -288,7 +290,7 @@ class Builder:
         return LoopScope(self, operation, region.block)
 
     def reduce(
-        self, operands: object, dim: int, identities: object, body: Callable[..., Any] | None = None, **keywords: Any
+        self, operands: object, dim: object, identities: object, body: Callable[..., Any] | None = None, **keywords: Any
     ) -> Any:
         """Combine the elements along a dimension.
 
@@ -300,11 +302,11 @@ class Builder:
     def scan(
         self,
         operands: object,
-        dim: int,
+        dim: object,
         identities: object,
         body: Callable[..., Any] | None = None,
         *,
-        reverse: bool = False,
+        reverse: object = False,
         **keywords: Any,
     ) -> Any:
         """Running combination along a dimension; as `reduce`."""
@@ -314,7 +316,7 @@ class Builder:
         self,
         mnemonic: str,
         operands: object,
-        dim: int,
+        dim: object,
         identities: object,
         body: Callable[..., Any] | None,
         keywords: dict[str, Any],

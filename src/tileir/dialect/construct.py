@@ -72,10 +72,8 @@ def extents(source: object, what: str) -> tuple[int, ...]:
 
 def tile(shape: object, element_type: object = None) -> TileType:
     """`tile((64, 64), f32)`; `tile(f32)` is the scalar, a tile without dimensions."""
-    if element_type is None:
-        shape, element_type = (), shape
-    dims = extents(shape, "tile")
-    kind = element(element_type)
+    dims = extents(shape, "tile") if element_type is not None else ()
+    kind = element(element_type if element_type is not None else shape)
     _check("tile", tile_mistake(dims, kind))
     return tile_type(dims, kind)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.ir.attributes import EnumKind
-from tileir.ir.declaration import V13_4
+from tileir.ir.declaration import V13_4, AttributeDeclaration
 
 SIGNEDNESS: Final = EnumKind("signedness", {"unsigned": 0, "signed": 1})
 OVERFLOW: Final = EnumKind("overflow", {"none": 0, "no_signed_wrap": 1, "no_unsigned_wrap": 2, "no_wrap": 3})
@@ -73,3 +73,13 @@ ENUM_KINDS: Final[dict[str, EnumKind]] = {
         BARRIER_SCOPE,
     )
 }
+
+
+def enum_kind_of(declared: AttributeDeclaration) -> EnumKind | None:
+    """The enumeration an attribute is declared to be from."""
+    if declared.constraint.kind != "enum":
+        return None
+    for kind in ENUM_KINDS.values():
+        if declared.constraint.predicate(next(iter(kind.cases.values()))):
+            return kind
+    return None

@@ -7,13 +7,12 @@ from typing import Any, Final
 
 from tileir.dialect.attributes import optimization_hints, optimization_hints_mistake
 from tileir.dialect.construct import described
-from tileir.dialect.enums import ENUM_KINDS
+from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
     DenseAttribute,
-    EnumKind,
     array_attribute,
     bool_attribute,
     dense_array_attribute,
@@ -171,24 +170,10 @@ def _key(key: object) -> str:
     return key
 
 
-_enum_kinds: Final[dict[AttributeDeclaration, EnumKind]] = {}
-
-
-def enum_kind_of(declared: AttributeDeclaration) -> EnumKind:
-    """The enumeration an attribute is declared to be from."""
-    found = _enum_kinds.get(declared)
-    if found is None:
-        for kind in ENUM_KINDS.values():
-            if declared.constraint.predicate(next(iter(kind.cases.values()))):
-                found = _enum_kinds[declared] = kind
-                break
-        else:
-            raise BuildError(f"'{declared.name}' is from no known enumeration")
-    return found
-
-
 def _enum(declared: AttributeDeclaration, value: object) -> Attribute | None:
     kind = enum_kind_of(declared)
+    if kind is None:
+        return _given_only(declared, value)
     if isinstance(value, str):
         found = kind.cases.get(kind.aliases.get(value, value))
         if found is not None:

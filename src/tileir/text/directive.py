@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from tileir.dialect.enums import ENUM_KINDS
+from tileir.dialect.enums import enum_kind_of as enum_kind_of
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
@@ -624,15 +625,3 @@ class Hints(Directive):
         value = operation.attributes.get("optimization_hints")
         if value is not None:
             printer.out.append(f" optimization_hints = {printer.hints(value)}")
-
-
-def enum_kind_of(declared: AttributeDeclaration) -> EnumKind | None:
-    """The enumeration an attribute is declared to be from."""
-    if declared.constraint.kind != "enum":
-        return None
-    for kind in ENUM_KINDS.values():
-        if declared.constraint.predicate(next(iter(kind.cases.values()))):
-            return kind
-    return None
-
-

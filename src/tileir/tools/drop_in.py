@@ -13,7 +13,7 @@ import tileir.dialect.ops.testing  # noqa: F401  (the operations of the public t
 from tileir.ir.core import Operation
 from tileir.ir.declaration import V13_3
 from tileir.ir.diagnostics import Diagnostic, has_errors
-from tileir.ir.location import TextLocation, file_location
+from tileir.ir.location import file_location
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.printer import print_operation
 from tileir.text.reading import read_text
@@ -71,7 +71,8 @@ def read_part(text: str, name: str, given: Arguments, diagnostics: list[Diagnost
     )
     diagnostics.extend(found.diagnostics)
     module = found.module
-    if module is not None and given.has("no-implicit-module") and not isinstance(module.location, TextLocation):
+    # Only the module that was put around the text stands at 0:0.
+    if module is not None and given.has("no-implicit-module") and module.location is file_location(name, 0, 0):
         module = _only_operation(module, name, diagnostics)
     if module is None:
         return None

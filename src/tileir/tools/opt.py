@@ -17,7 +17,7 @@ USAGE = Usage(
         Option("output", "where to write the program (default: standard output)", value="OUT", short="o"),
         Option("generic", "print MLIR's generic form"),
         Option("debug-info", "print locations", short="g"),
-        Option("names", "how constants are named: as NVIDIA's tools do or as seed 003 does", choices=("public", "seed")),
+        Option("names", "constants named as NVIDIA's tools do, or as seed 003 does", choices=("public", "seed")),
         Option("disassembly", "print without the module around it, as NVIDIA's disassembler does"),
         *READING_OPTIONS,
     ),

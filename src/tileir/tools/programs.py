@@ -22,7 +22,7 @@ VERSIONS: dict[str, Version] = {f"{v[0]}.{v[1]}": v for v in (V13_1, V13_2, V13_
 # What every tool that reads and verifies a program takes.
 READING_OPTIONS = (
     Option("dialect-version", "the dialect the text is written in (default: the newest)", choices=tuple(VERSIONS)),
-    Option("hints", "what to do about doubtful optimization hints (default: ignore)", choices=("ignore", "warn", "error")),
+    Option("hints", "what to do about doubtful hints (default: ignore)", choices=("ignore", "warn", "error")),
     Option("no-seed-spellings", "accept only the spellings NVIDIA's tools accept"),
 )
 

@@ -1,0 +1,364 @@
+"""Broken bytecode on purpose, and what NVIDIA's reader says to it.
+
+    for name, data in mutants(seed=7, count=1000): ...      the same files for the same seed, everywhere
+
+A mutant is a valid file with one to three mistakes.  Most keep the envelope intact, so that the readers of types,
+constants, locations and instructions and the verifier behind them are reached, not only the reader of sections.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+
+from tests.bytecode.pieces import File, Function, split_functions, split_table
+from tests.generators.programs import random_module
+from tests.kernels.export import _disassembler, all_cases, export
+
+import tileir
+from tileir.bytecode.primitives import BytecodeError
+from tileir.bytecode.reader import read_public
+from tileir.bytecode.writer import write_public
+
+VERSIONS = ((13, 1), (13, 2), (13, 3), (13, 4))
+#: Files larger than this are left out: they are slow and show nothing new.
+LARGEST = 3000
+#: Numbers at which readers break.
+NUMBERS = (
+    *range(10),
+    *(15, 16, 31, 32, 63, 64, 77, 100, 113, 116, 122, 123, 126, 127, 128, 129, 130, 255, 256, 1000, 16383, 16384, 65535),
+    *(1 << 24, (1 << 31) - 1, 1 << 31, (1 << 32) - 2, (1 << 32) - 1, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1),
+)
+WORDS = (0, 1, 2, 3, 4, 8, 16, 32, 64, 1024, 1 << 24, (1 << 24) + 1, 1 << 31, (1 << 32) - 1, 1 << 63, (1 << 64) - 1)
+
+
+@functools.cache
+def valid_files(programs: int = 240) -> tuple[tuple[str, bytes], ...]:
+    """Kernels cuTile exported, each at one version, and random programs that use every operation."""
+    files: list[tuple[str, bytes]] = []
+    for number, case in enumerate(all_cases()):
+        version = case.versions[number % len(case.versions)]
+        files.append((f"{case.name}.{version}", export(case, version)))
+    for number in range(programs):
+        version = VERSIONS[number % len(VERSIONS)]
+        module = random_module(
+            Random(number), version=version, size=12, seed_forms=False, locations=number % 3 == 0, discardable=False
+        )
+        try:
+            files.append((f"program_{number}.{version[0]}.{version[1]}", write_public(module, version)))
+        except BytecodeError:
+            continue  # A program that has no bytes at this version.
+    return tuple((name, data) for name, data in files if len(data) <= LARGEST)
+
+
+def mutants(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
+    """Files with mistakes; the name tells what they were made of."""
+    files = valid_files()
+    for number in range(count):
+        rng = Random(f"{seed}.{number}")
+        name, data = rng.choice(files)
+        kinds: list[str] = []
+        for _ in range(rng.choice((1, 1, 1, 2, 3))):
+            kind, data = mutate(data, rng)
+            kinds.append(kind)
+        yield f"{number}: {name}: {' + '.join(kinds)}", data
+
+
+def mutate(data: bytes, rng: Random) -> tuple[str, bytes]:
+    """One mistake."""
+    mutation = rng.choices(_MUTATIONS, _WEIGHTS)[0]
+    try:
+        changed = mutation(data, rng)
+    except (LookupError, ValueError):
+        # Not a file any more after an earlier mistake, or it lacks the piece.
+        mutation = any_byte
+        changed = mutation(data, rng)
+    return mutation.__name__, changed
+
+
+# --- bytes ---
+
+
+def any_byte(data: bytes, rng: Random) -> bytes:
+    if not data:
+        return b"\0"
+    at = rng.randrange(len(data))
+    kind = rng.randrange(6)
+    if kind == 0:
+        return data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+    if kind == 1:
+        return data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
+    if kind == 2:
+        return data[:at] + bytes([rng.choice((0, 1, 2, 0x7F, 0x80, 0xFF))]) + data[at + 1 :]
+    if kind == 3:
+        return data[:at] + rng.randbytes(rng.choice((1, 1, 2, 4))) + data[at:]
+    if kind == 4:
+        return data[:at] + data[at + rng.choice((1, 1, 2, 4)) :]
+    return data[:at] + varint(rng.choice(NUMBERS)) + data[at + 1 :]
+
+
+def cut_off(data: bytes, rng: Random) -> bytes:
+    at = rng.randrange(len(data))
+    return data[:at] + (b"\0" if rng.random() < 0.3 else b"")
+
+
+def copied_piece(data: bytes, rng: Random) -> bytes:
+    start = rng.randrange(len(data))
+    piece = data[start : start + rng.randrange(1, 17)]
+    at = rng.randrange(len(data))
+    return data[:at] + piece + data[at + (len(piece) if rng.random() < 0.5 else 0) :]
+
+
+def header(data: bytes, rng: Random) -> bytes:
+    at = rng.choice((0, 7, 8, 9, 9, 9, 9, 10, 11))
+    return data[:at] + bytes([rng.choice((0, 1, 2, 3, 4, 5, 12, 13, 14, 255))]) + data[at + 1 :]
+
+
+# --- sections ---
+
+
+def sections(data: bytes, rng: Random) -> bytes:
+    """Swap, repeat, drop or misalign sections."""
+    file = File.parse(data)
+    kind = rng.randrange(7)
+    at, other = rng.randrange(len(file.sections)), rng.randrange(len(file.sections))
+    section = file.sections[at]
+    if kind == 0:
+        file.sections[at], file.sections[other] = file.sections[other], section
+    elif kind == 1:
+        file.sections.insert(other, section)
+    elif kind == 2:
+        del file.sections[at]
+    elif kind == 3:
+        section.alignment = rng.choice((0, 1, 2, 3, 4, 8, 16, 64, 12, 1 << 40))
+    elif kind == 4:
+        section.identifier = rng.choice((0, 1, 2, 3, 4, 5, 6, 7, 8, 127))
+    elif kind == 5:
+        section.stated_length = max(0, len(section.payload) + rng.choice((-8, -1, 1, 8, 1 << 20, 1 << 62)))
+    else:
+        section.payload, file.sections[other].payload = file.sections[other].payload, section.payload
+    return file.build()
+
+
+def payload(data: bytes, rng: Random) -> bytes:
+    """A mistake inside a section whose length stays right."""
+    file = File.parse(data)
+    section = rng.choice(file.sections)
+    section.payload = any_byte(section.payload, rng)
+    return file.build()
+
+
+def section_tail(data: bytes, rng: Random) -> bytes:
+    """A section cut off, or with something after its end."""
+    file = File.parse(data)
+    section = rng.choice(file.sections)
+    if rng.random() < 0.5:
+        section.payload = section.payload[: -rng.randrange(1, 9)]
+    else:
+        section.payload += rng.randbytes(rng.randrange(1, 9))
+    return file.build()
+
+
+# --- tables ---
+
+
+def table_number(data: bytes, rng: Random) -> bytes:
+    """A wrong count or offset in a table of strings, types or constants."""
+    file = File.parse(data)
+    section = rng.choice([s for s in file.sections if s.identifier in (1, 4, 5) and len(s.payload) > 8])
+    size = 8 if section.identifier == 4 else 4
+    if rng.random() < 0.3:
+        section.payload = varint(rng.choice(NUMBERS)) + section.payload[1:]
+        return file.build()
+    entry = size + size * rng.randrange(max(1, section.payload[0] & 0x7F))
+    value = int.from_bytes(section.payload[entry : entry + size], "little") + rng.choice((-2, -1, 1, 2, 1 << 16))
+    if rng.random() < 0.3:
+        value = rng.choice(WORDS)
+    word = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+    section.payload = section.payload[:entry] + word + section.payload[entry + size :]
+    return file.build()
+
+
+def table_entry(data: bytes, rng: Random) -> bytes:
+    """A changed, repeated, swapped, dropped or borrowed entry of a table; the offsets stay right."""
+    file = File.parse(data)
+    section = rng.choice([s for s in file.sections if s.identifier in (1, 4, 5, 5, 5) and s.payload[:1] != b"\0"])
+    table = split_table(section)
+    at, other = rng.randrange(len(table.blobs)), rng.randrange(len(table.blobs))
+    kind = rng.randrange(8)
+    if kind < 4:
+        table.blobs[at] = any_byte(table.blobs[at], rng)
+    elif kind == 4:
+        table.blobs[at], table.blobs[other] = table.blobs[other], table.blobs[at]
+    elif kind == 5:
+        table.blobs[at] = table.blobs[other]
+    elif kind == 6:
+        del table.blobs[at]
+    else:
+        table.blobs[at] = _number_in(table.blobs[at], rng)
+    section.payload = table.build()
+    return file.build()
+
+
+def debug_word(data: bytes, rng: Random) -> bytes:
+    """A wrong byte or number in the debug section."""
+    file = File.parse(data)
+    section = file.section(3)
+    at = rng.randrange(len(section.payload))
+    if rng.random() < 0.5:
+        at -= at % 4
+        section.payload = section.payload[:at] + bytes([rng.randrange(12)]) + section.payload[at + 1 :]
+    else:
+        section.payload = _number_in(section.payload, rng)
+    return file.build()
+
+
+# --- functions ---
+
+
+def function_field(data: bytes, rng: Random) -> bytes:
+    """A wrong name, signature, flag or location of a function."""
+
+    def change(function: Function) -> None:
+        kind = rng.randrange(4)
+        if kind == 0:
+            function.name = rng.choice(NUMBERS[:12])
+        elif kind == 1:
+            function.signature = rng.choice(NUMBERS)
+        elif kind == 2:
+            function.flags = rng.choice((0, 1, 2, 3, 4, 6, 7, 8, 10, 130))
+        else:
+            function.location = rng.choice(NUMBERS)
+
+    return _in_function(data, rng, change)
+
+
+def body_byte(data: bytes, rng: Random) -> bytes:
+    def change(function: Function) -> None:
+        function.body = any_byte(function.body, rng)
+
+    return _in_function(data, rng, change)
+
+
+def body_index(data: bytes, rng: Random) -> bytes:
+    """A byte of an instruction becomes another small number: an index, an enumerator, an opcode."""
+
+    def change(function: Function) -> None:
+        at = rng.randrange(len(function.body))
+        value = (function.body[at] + rng.choice((-2, -1, 1, 2, rng.randrange(128)))) & 0x7F
+        function.body = function.body[:at] + bytes([value]) + function.body[at + 1 :]
+
+    return _in_function(data, rng, change)
+
+
+def body_number(data: bytes, rng: Random) -> bytes:
+    def change(function: Function) -> None:
+        function.body = _number_in(function.body, rng)
+
+    return _in_function(data, rng, change)
+
+
+def body_piece(data: bytes, rng: Random) -> bytes:
+    def change(function: Function) -> None:
+        function.body = copied_piece(function.body, rng)
+
+    return _in_function(data, rng, change)
+
+
+def body_end(data: bytes, rng: Random) -> bytes:
+    def change(function: Function) -> None:
+        if rng.random() < 0.5:
+            function.body = function.body[: -rng.randrange(1, 8)]
+        else:
+            function.body += rng.choice((b"\x5c\0\0", b"\x44\0", b"\x5c", rng.randbytes(3)))
+
+    return _in_function(data, rng, change)
+
+
+def _in_function(data: bytes, rng: Random, change: object) -> bytes:
+    file = File.parse(data)
+    section = file.section(2)
+    functions, rest = split_functions(file)
+    function = rng.choice(functions)
+    assert callable(change)
+    change(function)
+    section.payload = varint(len(functions)) + b"".join([f.build() for f in functions]) + rest
+    return file.build()
+
+
+def _number_in(data: bytes, rng: Random) -> bytes:
+    """Replace the varint at a random place."""
+    at = rng.randrange(len(data))
+    end = at
+    while end < len(data) and data[end] & 0x80:
+        end += 1
+    number = varint(rng.choice(NUMBERS))
+    if rng.random() < 0.1:
+        # Not minimal: allowed, up to ten bytes.
+        number = varint(data[at] & 0x7F)[:-1] + bytes([data[at] & 0x7F | 0x80]) + b"\x80" * rng.randrange(10) + b"\0"
+    return data[:at] + number + data[end + 1 :]
+
+
+def varint(value: int) -> bytes:
+    data = bytearray()
+    while value >= 0x80:
+        data.append(value & 0x7F | 0x80)
+        value >>= 7
+    data.append(value)
+    return bytes(data)
+
+
+_MUTATIONS = (
+    *(any_byte, cut_off, copied_piece, header, sections, payload, section_tail, table_number, table_entry, debug_word),
+    *(function_field, body_byte, body_index, body_number, body_piece, body_end),
+)
+_WEIGHTS = (10, 3, 3, 3, 5, 6, 3, 6, 20, 8, 4, 10, 20, 5, 5, 3)
+
+
+# --- judges ---
+
+
+class Verdict:
+    """What a reader said: whether it took the file, and its lines."""
+
+    def __init__(self, accepted: bool, lines: list[str], crashed: bool = False) -> None:
+        self.accepted = accepted
+        self.lines = lines
+        self.crashed = crashed
+
+
+def our_verdict(data: bytes) -> Verdict:
+    """Read and verify, as the disassembler does; any exception but ours goes through."""
+    try:
+        tileir.verify(read_public(data))
+    except tileir.TileIRError as error:
+        return Verdict(False, [d.message for d in error.diagnostics])
+    return Verdict(True, [])
+
+
+def tool_verdicts(files: Iterable[bytes], workers: int = 2) -> Iterator[Verdict]:
+    """What tileirdisasm says, in order."""
+    folder = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=folder) as directory, ThreadPoolExecutor(workers) as pool:
+        judge = functools.partial(_tool_verdict, directory)
+        yield from pool.map(judge, *zip(*enumerate(files), strict=True))
+
+
+def _tool_verdict(directory: str, number: int, data: bytes) -> Verdict:
+    path = Path(directory) / f"{number}.tileirbc"
+    path.write_bytes(data)
+    tool = _disassembler()
+    assert tool is not None
+    # Without close_fds the start of a process costs a third.
+    result = subprocess.run(
+        [tool, path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, close_fds=False
+    )
+    path.unlink()
+    lines = result.stderr.decode("utf-8", "replace").splitlines()
+    return Verdict(result.returncode == 0, lines, result.returncode not in (0, 3))

@@ -1,0 +1,131 @@
+"""A bytecode file taken apart and put together again, without asking whether it makes sense."""
+
+from __future__ import annotations
+
+from tileir.bytecode.attributes import read_attribute
+from tileir.bytecode.container import CONSTANT, FUNCTION, STRING, TYPE, read_container
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.reader import Tables
+
+
+class Piece:
+    """One section; `stated_length` is what its header says, when that is not the truth."""
+
+    def __init__(self, identifier: int, alignment: int, payload: bytes) -> None:
+        self.identifier = identifier
+        self.alignment = alignment
+        self.payload = payload
+        self.stated_length: int | None = None
+
+
+class File:
+    """The header and the sections."""
+
+    def __init__(self, head: bytes, sections: list[Piece]) -> None:
+        self.head = head
+        self.sections = sections
+
+    @staticmethod
+    def parse(data: bytes) -> File:
+        try:
+            container = read_container(data)
+        except Malformed as failure:
+            raise ValueError(failure.messages[0]) from None
+        return File(data[:12], [Piece(s.identifier, s.alignment, data[s.start : s.end]) for s in container.order])
+
+    def section(self, identifier: int) -> Piece:
+        return [s for s in self.sections if s.identifier == identifier][-1]
+
+    def build(self) -> bytes:
+        writer = ByteWriter()
+        writer.raw(self.head)
+        for section in self.sections:
+            aligned = section.alignment != 1
+            writer.byte(section.identifier | (0x80 if aligned else 0))
+            writer.varint(len(section.payload) if section.stated_length is None else section.stated_length)
+            if aligned:
+                writer.varint(section.alignment)
+                # An absurd alignment is stated, not honoured.
+                if 1 < section.alignment <= 1 << 16:
+                    writer.align(section.alignment)
+            writer.raw(section.payload)
+        writer.byte(0)
+        return bytes(writer.data)
+
+
+class Table:
+    """Counted offsets and the blobs they point to."""
+
+    def __init__(self, size: int, blobs: list[bytes]) -> None:
+        self.size = size
+        self.blobs = blobs
+
+    def build(self) -> bytes:
+        writer = ByteWriter()
+        writer.varint(len(self.blobs))
+        writer.align(self.size)
+        offset = 0
+        for blob in self.blobs:
+            writer.fixed(offset, self.size)
+            offset += len(blob)
+        for blob in self.blobs:
+            writer.raw(blob)
+        return bytes(writer.data)
+
+
+def split_table(section: Piece) -> Table:
+    """The entries of a string, type or constant section."""
+    size = {STRING: 4, TYPE: 4, CONSTANT: 8}[section.identifier]
+    reader = ByteReader(section.payload, 0, len(section.payload))
+    try:
+        count = reader.varint("count")
+        reader.align(size, "padding")
+        offsets = [reader.fixed(size, "offset") for _ in range(min(count, len(section.payload)))]
+    except Malformed:
+        raise ValueError("not a table") from None
+    data = section.payload[reader.position :]
+    ends = [*offsets[1:], len(data)]
+    return Table(size, [data[start:end] for start, end in zip(offsets, ends, strict=True)])
+
+
+class Function:
+    """One entry of the function section; `hints` are the bytes between location and body."""
+
+    def __init__(self, name: int, signature: int, flags: int, location: int, hints: bytes, body: bytes) -> None:
+        self.name = name
+        self.signature = signature
+        self.flags = flags
+        self.location = location
+        self.hints = hints
+        self.body = body
+
+    def build(self) -> bytes:
+        writer = ByteWriter()
+        writer.varint(self.name)
+        writer.varint(self.signature)
+        writer.byte(self.flags)
+        writer.varint(self.location)
+        writer.raw(self.hints)
+        writer.varint(len(self.body))
+        writer.raw(self.body)
+        return bytes(writer.data)
+
+
+def split_functions(file: File) -> tuple[list[Function], bytes]:
+    """The functions, and what follows the last one."""
+    payload = file.section(FUNCTION).payload
+    reader = ByteReader(payload, 0, len(payload))
+    functions: list[Function] = []
+    try:
+        tables = Tables(read_container(file.build()))
+        for _ in range(reader.varint("count")):
+            name, signature = reader.varint("name"), reader.varint("signature")
+            flags, location = reader.byte("flags"), reader.varint("location")
+            start = reader.position
+            if flags & 4:
+                read_attribute(reader, tables)
+            hints = payload[start : reader.position]
+            functions.append(Function(name, signature, flags, location, hints, reader.raw(reader.varint("length"), "body")))
+    except Malformed:
+        raise ValueError("not a function section") from None
+    return functions, payload[reader.position :]
