@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
 from tileir.ir.declaration import NEWEST, V13_1, Version
 
@@ -76,58 +75,73 @@ def read_container(data: bytes, newest: Version = NEWEST, known_sections: int = 
         raise Malformed("input does not correspond to Tile IR bytecode", 0, prefixed=False)
     reader = ByteReader(data, 0, len(data))
     reader.position = len(MAGIC)
-    major = reader.byte("failed to read version")
-    minor = reader.byte("failed to read version")
-    tag = reader.fixed(2, "failed to read version")
+    try:
+        version, tag = _read_version(reader, newest)
+    except Malformed as failure:
+        raise failure.add("failed to parse bytecode header", reader.offset) from None
+    order: list[Section] = []
+    while True:
+        header = reader.position
+        try:
+            section = _read_section_header(reader, known_sections)
+        except Malformed as failure:
+            raise failure.add("failed to parse section header", reader.offset) from None
+        if section is None:
+            if reader.remaining:
+                reader.fail("end section is not the last section")
+            return Container(data, version, tag, order)
+        identifier, length, alignment = section
+        _check_alignment(reader, identifier, alignment)
+        if length > reader.remaining:
+            reader.fail(f"section length {length} exceeds remaining bytecode data. {reader.remaining}")
+        start = reader.position
+        reader.position += length
+        order.append(Section(identifier, header, alignment if alignment is not None else 1, start, reader.position))
+
+
+def _read_version(reader: ByteReader, newest: Version) -> tuple[Version, int]:
+    major = reader.byte("")
+    minor = reader.byte("")
+    tag = reader.fixed(2, "")
     version = (major, minor)
     if not V13_1 <= version <= newest:
         reader.fail(
             f"unsupported Tile version {major}.{minor}.{tag}, this reader supports versions "
             f"[13.1 - {newest[0]}.{newest[1]}]"
         )
-    order: list[Section] = []
-    while True:
-        header = reader.position
-        marker = reader.byte("unexpected end of data while reading section header")
-        if marker == END:
-            if reader.remaining:
-                reader.fail("end section is not the last section")
-            return Container(data, version, tag, order)
-        order.append(_read_section(reader, marker, header, known_sections))
+    return version, tag
 
 
-def _read_section(reader: ByteReader, marker: int, header: int, known_sections: int) -> Section:
+def _read_section_header(reader: ByteReader, known_sections: int) -> tuple[int, int, int | None] | None:
+    """Identifier, length and alignment (None when the header has none) of a section; None for the end."""
+    marker = reader.byte("unexpected end of data while reading section header")
     identifier = marker & 0x7F
-    try:
-        if identifier == END:
+    if identifier == END:
+        if marker:
             reader.fail("end section should not have alignment flag set")
-        if identifier > known_sections:
-            reader.fail(f"unknown section ID: {identifier}")
-        length = reader.varint("failed to read section length")
-        alignment = 1
-        wanted = ALIGNMENTS.get(identifier, 1)
-        if marker & 0x80:
-            alignment = reader.varint("failed to read section alignment")
-            if alignment <= 0 or alignment & (alignment - 1):
-                reader.fail(f"invalid alignment value: {alignment}")
-            if alignment % wanted:
-                reader.fail(
-                    f"section {identifier} must have alignment that is a multiple of {wanted} bytes, "
-                    f"but has alignment of {alignment}"
-                )
-            reader.align(alignment, "failed to skip section padding")
-        elif wanted > 1:
-            reader.fail(
-                f"section {identifier} must have alignment that is a multiple of {wanted} bytes, "
-                "but has no alignment flag set"
-            )
-        if length > reader.remaining:
-            reader.fail(f"section length {length} exceeds remaining data size {reader.remaining}")
-    except Malformed as failure:
-        raise failure.add("failed to parse section header", reader.offset) from None
-    start = reader.position
-    reader.position += length
-    return Section(identifier, header, alignment, start, reader.position)
+        return None
+    if identifier > known_sections:
+        reader.fail(f"unknown section ID: {identifier}")
+    length = reader.varint("failed to read section length")
+    if length > reader.remaining:
+        reader.fail(f"section length {length} exceeds remaining data size {reader.remaining}")
+    if not marker & 0x80:
+        return identifier, length, None
+    alignment = reader.varint("")
+    if alignment == 0 or alignment & (alignment - 1):
+        reader.fail(f"invalid alignment value: {alignment}")
+    reader.align(alignment, "")
+    return identifier, length, alignment
+
+
+def _check_alignment(reader: ByteReader, identifier: int, alignment: int | None) -> None:
+    wanted = ALIGNMENTS.get(identifier, 1)
+    if wanted == 1 or (alignment is not None and alignment % wanted == 0):
+        return
+    reader.fail(
+        f"section {identifier} must have alignment that is a multiple of {wanted} bytes, but has "
+        + (f"alignment of {alignment}" if alignment is not None else "no alignment flag set")
+    )
 
 
 def write_container(version: Version, tag: int, sections: list[tuple[int, bytes]]) -> bytes:
@@ -152,7 +166,8 @@ def write_container(version: Version, tag: int, sections: list[tuple[int, bytes]
 
 def read_offsets(reader: ByteReader, size: int, count: int, what: str) -> list[int]:
     """A table of `count` little-endian offsets."""
-    return [reader.fixed(size, what) for _ in range(count)]
+    data = reader.raw(count * size, what)
+    return [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)]
 
 
 def write_blobs(blobs: list[bytes], size: int) -> bytes:

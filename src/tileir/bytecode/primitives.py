@@ -1,13 +1,12 @@
 """Numbers as bytes (docs/bytecode.md section 1).
 
-`ByteReader` never reads past its end and never trusts a count: whoever reads a count asks `count` for it, which refuses
-more items than the remaining bytes could hold.
+`ByteReader` never reads past its end and takes no memory on the word of a count: lists grow item by item, and every item
+takes at least one byte, so a list is never longer than the piece it is read from.
 """
 
 from __future__ import annotations
 
-from typing import Final, NoReturn
-
+from tileir.annotations import Final, NoReturn
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.location import UNKNOWN
 
@@ -32,11 +31,16 @@ def bytecode_error(messages: list[str], offset: int) -> BytecodeError:
 
 
 class Malformed(Exception):
-    """Ends the reading of one piece; the readers around it add their own line to `messages`."""
+    """Ends the reading of one piece; the readers around it add their own line to `messages`.
+
+    Without a message it says nothing itself: NVIDIA's reader leaves some failures to the line of the reader around.
+    """
 
     def __init__(self, message: str, offset: int, prefixed: bool = True) -> None:
         super().__init__(message)
-        self.messages: list[str] = [f"error at offset {offset}: {message}" if prefixed else message]
+        self.messages: list[str] = []
+        if message:
+            self.messages.append(f"error at offset {offset}: {message}" if prefixed else message)
         self.offset: int = offset
 
     def add(self, message: str, offset: int = -1) -> Malformed:
@@ -96,6 +100,8 @@ class ByteReader:
             shift += 7
             if shift > 63:
                 break
+        # The bytes of a number that has no end are gone all the same.
+        self.position = position
         self.fail(what)
 
     def signed(self, what: str) -> int:
@@ -103,16 +109,16 @@ class ByteReader:
         value = self.varint(what)
         return (value >> 1) ^ -(value & 1)
 
-    def count(self, what: str, minimum_bytes: int = 1) -> int:
-        """A number of items that follow, each of at least `minimum_bytes` bytes."""
+    def count(self, what: str) -> int:
+        """A number of items that follow, bounded like in NVIDIA's reader; read the items one by one."""
         value = self.varint(what)
         if value > MAXIMUM_COUNT:
-            self.fail(
+            failure = Malformed(
                 "varint value exceeds maximum supported capacity. (expected value less than "
-                f"{MAXIMUM_COUNT}, got {value})."
+                f"{MAXIMUM_COUNT}, got {value}).",
+                self.offset,
             )
-        if value * minimum_bytes > self.end - self.position:
-            self.fail(what)
+            raise failure.add(what, self.offset) if what else failure
         return value
 
     def fixed(self, size: int, what: str) -> int:
@@ -136,8 +142,13 @@ class ByteReader:
         """A counted list of little-endian signed numbers of `size` bytes."""
         length = self.varint(what)
         if length > MAXIMUM_COUNT:
-            self.fail(f"array size in bytecode ({length}) exceeds maximum supported capacity")
-        if length * size > self.end - self.position:
+            failure = Malformed(
+                f"array size in bytecode ({length}) exceeds maximum supported capacity", self.offset
+            )
+            raise failure.add(what, self.offset)
+        whole = (self.end - self.position) // size
+        if length > whole:
+            self.position += whole * size
             self.fail(what)
         values: list[int] = []
         for _ in range(length):
@@ -146,9 +157,12 @@ class ByteReader:
         return tuple(values)
 
     def align(self, alignment: int, what: str) -> None:
-        """Skip padding up to a multiple of `alignment`, counted from the start of the piece."""
+        """Skip padding up to a multiple of `alignment`, counted from the start of the piece.
+
+        A piece that ends here fails even when it is aligned, as in NVIDIA's reader.
+        """
         skip = -self.offset % alignment
-        if skip > self.end - self.position:
+        if skip > self.end - self.position or (alignment > 1 and self.position == self.end):
             self.fail(what)
         self.position += skip
 

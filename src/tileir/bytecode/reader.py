@@ -6,9 +6,8 @@ and every failure is a `BytecodeError` with the lines NVIDIA's reader prints.
 
 from __future__ import annotations
 
-from typing import Final
-
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
+from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
 from tileir.bytecode.attributes import read_attribute, read_hints

@@ -6,8 +6,7 @@ flags and the gates by version all follow from the one declaration.
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import TOKEN
 from tileir.ir.attributes import FIRST_SEED_ONLY_VALUE, Attribute, EnumAttribute, EnumKind

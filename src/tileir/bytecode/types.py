@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
+from tileir.annotations import Final
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.enums import PADDING
 from tileir.dialect.types import (

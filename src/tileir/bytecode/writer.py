@@ -6,8 +6,7 @@ file gets that file's tables, section order and habits back first, so that an un
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
 from tileir.bytecode.attributes import write_array, write_attribute, write_dictionary

@@ -8,8 +8,7 @@ parameters on their own.  What an attribute must satisfy together with an operat
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
+from tileir.annotations import NoReturn
 from tileir.dialect.construct import described
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType, tile_type
 from tileir.ir.attributes import Attribute, IntegerAttribute

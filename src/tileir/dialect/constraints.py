@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
+from tileir.annotations import Final
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE, OVERFLOW, ROUNDING, SIGNEDNESS
 from tileir.dialect.types import (
     FLOATS,

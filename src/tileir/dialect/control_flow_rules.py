@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.dialect.types import TensorViewType, TileViewType
 from tileir.ir.attributes import TypeAttribute
 from tileir.ir.core import Block, BlockArgument, Operation, Value

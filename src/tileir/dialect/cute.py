@@ -5,8 +5,7 @@ They ride on tile metadata as discardable attributes, are read strictly and writ
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.diagnostics import Invalid
 

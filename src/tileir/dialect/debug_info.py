@@ -9,8 +9,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.attributes import DILexicalBlock, DILocation, DISubprogram, LocalScope
 from tileir.ir.attributes import quote
 from tileir.ir.core import Operation

@@ -6,8 +6,7 @@ explain things import this module.
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.ir.declaration import V13_1, V13_2, V13_3, V13_4, Version
 
 

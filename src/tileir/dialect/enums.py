@@ -6,8 +6,7 @@ something of their own (`cluster`, `seq_cst`) and read as aliases where they do 
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.ir.attributes import EnumKind
 from tileir.ir.declaration import V13_4, AttributeDeclaration
 

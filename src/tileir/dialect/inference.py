@@ -8,8 +8,8 @@ not say enough (the element type of a conversion, the shape of a reshape, the ti
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
+from tileir.annotations import Final
 from tileir.dialect.calls import Call
 from tileir.dialect.constraints import SCALAR_I1, SCALAR_I32, SCALAR_INT, TOKEN_TYPE, element_width
 from tileir.dialect.construct import (

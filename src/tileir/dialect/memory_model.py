@@ -7,8 +7,7 @@ An access says how far others may touch the same memory meanwhile (its ordering)
 
 from __future__ import annotations
 
-from typing import Final, cast
-
+from tileir.annotations import Final, cast
 from tileir.dialect.constraints import named_types, shape_of
 from tileir.dialect.types import PointerType, TileType
 from tileir.ir.attributes import EnumAttribute

@@ -8,8 +8,8 @@ passes through untouched.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING
 
+from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.inference import expected_types
 from tileir.ir.builder import InsertionPoint
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, OperationResult, Value

@@ -8,8 +8,7 @@ parameter the values may also stand one by one.  A name that is a Python keyword
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.dialect.calls import Call
 from tileir.dialect.construct import described
 from tileir.dialect.enums import MEMORY_ORDERING

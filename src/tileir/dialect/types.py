@@ -7,8 +7,7 @@ readers and the builder ask for the mistake first, because each reports it at it
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, Version
 from tileir.ir.types import (

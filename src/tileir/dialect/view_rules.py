@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
-
+from tileir.annotations import cast
 from tileir.dialect.hints import verify_hints
 from tileir.dialect.types import GatherScatterViewType, TileType, TileViewType
 from tileir.ir.attributes import DenseArrayAttribute

@@ -6,8 +6,7 @@ a prefix ask for `bare_text`.  As with types, build attributes through the facto
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.ir.floats import FORMATS, format_float, integral_value, is_nan
 from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
 

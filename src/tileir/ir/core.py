@@ -8,8 +8,8 @@ Lists that are nearly always empty or short are shared or small: a program has m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
 
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.attributes import Attribute, StringAttribute
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import Type

@@ -7,8 +7,8 @@ declaration (one per operation, in `dialect/ops/`, one file per chapter of seed 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
 
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.types import Type
 

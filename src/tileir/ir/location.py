@@ -7,8 +7,8 @@ holds only the token's number until somebody asks for the line (one in a thousan
 from __future__ import annotations
 
 import re
-from typing import Final
 
+from tileir.annotations import Final
 from tileir.ir.attributes import Attribute, quote
 
 

@@ -8,7 +8,7 @@ the factory returns the one instance there is (seed 002, "TypeStorage and TypeID
 
 from __future__ import annotations
 
-from typing import Final
+from tileir.annotations import Final
 
 
 class Type:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
 
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE, PredicateAttribute, same_elements
 from tileir.dialect.enums import ATOMIC_MODE, SIGNEDNESS
 from tileir.dialect.types import TOKEN, TileType, scalar_tile, with_element

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from tileir.annotations import TYPE_CHECKING
 from tileir.ir.attributes import UNIT
 from tileir.ir.core import Operation, Region
 from tileir.ir.location import Location, TextLocation

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
+from tileir.annotations import NoReturn
 from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
-
+from tileir.annotations import TYPE_CHECKING, NoReturn
 from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import FloatType, IntegerType, Type
 

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NoReturn
-
+from tileir.annotations import TYPE_CHECKING, Final, NoReturn
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.enums import enum_kind_of as enum_kind_of
 from tileir.ir.attributes import (

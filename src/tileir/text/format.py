@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation, Value
 from tileir.ir.declaration import ONE, SEGMENTS, VARIADIC, OperationDeclaration
 from tileir.ir.location import TextLocation

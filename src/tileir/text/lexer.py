@@ -8,7 +8,8 @@ token, so that reading a type is one dictionary look-up.
 from __future__ import annotations
 
 import re
-from typing import Final
+
+from tileir.annotations import Final
 
 # Up to two levels of angle brackets inside: partition_view<.., tensor_view<.., #cuda_tile.ptr_attr<none>>>.
 _NESTED: Final = r'<[^<>"]*(?:<[^<>"]*(?:<[^<>"]*>[^<>"]*)*>[^<>"]*)*>'

@@ -9,8 +9,8 @@ not add noise.
 from __future__ import annotations
 
 import re
-from typing import Final, NoReturn
 
+from tileir.annotations import Final, NoReturn
 from tileir.ir.attributes import Attribute, DenseArrayAttribute, IntegerAttribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, BlockArgument, Operation, Region, Value
 from tileir.ir.declaration import ISOLATED, NEWEST, REGISTRY, OperationDeclaration, Version, unregistered

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from tileir.annotations import TYPE_CHECKING
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Region, Value
 from tileir.ir.declaration import OperationDeclaration

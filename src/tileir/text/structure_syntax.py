@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.types import TileType

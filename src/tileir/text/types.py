@@ -7,8 +7,8 @@ A dialect type arrives as one token and is looked up whole; only a spelling neve
 from __future__ import annotations
 
 import re
-from typing import Final, NoReturn
 
+from tileir.annotations import Final, NoReturn
 from tileir.dialect.enums import PADDING
 from tileir.dialect.types import (
     DYNAMIC,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
 from tileir.dialect.types import (

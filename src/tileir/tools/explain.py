@@ -7,8 +7,8 @@ import re
 import shutil
 import sys
 import textwrap
-from typing import Final
 
+from tileir.annotations import Final
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Usage
 from tileir.tools.grammar import FURTHER_ATTRIBUTES, LEGEND
 from tileir.tools.pages import Block, Bullets, Code, Page, Paragraph, Table, listed

@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
+from tileir.annotations import Final
 from tileir.ir.attributes import FIRST_SEED_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.text.directive import enum_kind_of

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import Final
 
+from tileir.annotations import Final
 from tileir.tools.grammar import FURTHER_ATTRIBUTES, LEGEND
 from tileir.tools.pages import CHAPTERS, Block, Bullets, Code, Page, Paragraph, Table
 from tileir.tools.vocabulary import (

@@ -6,8 +6,7 @@ Both carry a body that combines two elements per operand.  Argument `2i` of the 
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.dialect.constraints import (
     ANY_TILE,
     ARRAY,

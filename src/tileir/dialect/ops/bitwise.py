@@ -5,8 +5,7 @@ The public dialect has the first three only; the others are legalized into them,
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.dialect.constraints import INT, INT_NOT_I1
 from tileir.dialect.ops.elementwise import binary, unary
 

@@ -5,8 +5,7 @@ Modules, kernels, globals and the grid are in `structure.py`, `reduce` and `scan
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.dialect.constraints import (
     ANY_TILE,
     DENSE,

@@ -6,8 +6,7 @@ The functions of the same section (exponentials, logarithms, trigonometry, roots
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.dialect.constraints import (
     FLOAT,
     I1_TILE,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, same_shape, same_type, tile_of
 from tileir.dialect.enums import ROUNDING
 from tileir.dialect.ops.elementwise import unary

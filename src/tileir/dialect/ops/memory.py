@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
-
+from tileir.annotations import cast
 from tileir.dialect.attributes import HINTS_ATTRIBUTE
 from tileir.dialect.constraints import (
     ANY_TILE,
