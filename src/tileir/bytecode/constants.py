@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from tileir.bytecode.primitives import ByteReader, ByteWriter
-from tileir.dialect.constraints import NUMBER
+from typing import Final
+
+from tileir.bytecode.container import read_offsets
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
-from tileir.ir.types import I1, Type
+from tileir.ir.types import I1, FloatType, IntegerType, Type
 
 
 class ConstantTable:
     """The constants of a file; a blob has a type only where it is used."""
 
-    __slots__ = ("_data", "_end", "_known", "_offsets", "_start")
+    __slots__ = ("_data", "_end", "_known", "_offsets", "_raw", "_start")
 
     def __init__(self, section: ByteReader | None) -> None:
         self._offsets: list[int] = []
         self._known: dict[tuple[int, Type], DenseAttribute] = {}
+        # The bytes of each blob, so that tiles of several types share them.
+        self._raw: dict[int, bytes] = {}
         self._data: bytes = b""
         self._start: int = 0
         self._end: int = 0
         if section is None:
             return
-        count = section.varint("failed to read number of constants")
+        count = section.count("")
         if not count:
             return
+        section.align(8, "")
         if count > section.remaining // 8:
             section.fail("insufficient data for constant indices")
-        section.align(8, "insufficient data for constant indices")
-        self._offsets = [section.fixed(8, "insufficient data for constant indices") for _ in range(count)]
+        if not section.remaining:
+            section.fail("")
+        self._offsets = read_offsets(section, 8, count, "")
         self._data = section.data
         self._start = section.position
         self._end = section.end
@@ -43,7 +49,10 @@ class ConstantTable:
                     f"invalid constant start indices: end ({end}) is less than start ({start}) for constant {index}"
                 )
             if end > available:
-                section.fail(f"constant {index} extends beyond available data: {end} > {available}")
+                section.fail(
+                    f"constant {index} extends beyond available data: size={end - start}, start={start}, "
+                    f"total data size={available}"
+                )
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -54,25 +63,39 @@ class ConstantTable:
         end = self._start + self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
         return start, end
 
-    def get(self, index: int, type: Type, user: ByteReader) -> DenseAttribute:
+    def get(self, index: int, type: Type | None) -> DenseAttribute:
+        """The constant of an index that is in range, as a tile of the type its user has."""
+        if type is None:
+            raise Malformed("provided type is null", 0)
         key = (index, type)
         found = self._known.get(key)
         if found is None:
-            if not isinstance(type, TileType) or not NUMBER.accepts(type):
-                user.fail(f"expect Cuda Tile integer or float type but got: '{type.text}'")
             start, end = self.piece(index)
-            found = self._known[key] = self._decode(ByteReader(self._data, start, end), type)
+            reader = ByteReader(self._data, start, end)
+            if not isinstance(type, TileType):
+                reader.fail("expect Cuda Tile integer or float type but got: '<<NULL TYPE>>'")
+            if not isinstance(type.element, (IntegerType, FloatType)):
+                reader.fail(f"expect Cuda Tile integer or float type but got: '{type.text}'")
+            found = self._known[key] = self._decode(reader, type, index)
         return found
 
-    def _decode(self, reader: ByteReader, type: TileType) -> DenseAttribute:
-        size = reader.varint("failed to read the raw byte data")
-        data = reader.raw(size, "failed to read the raw byte data")
+    def _decode(self, reader: ByteReader, type: TileType, index: int) -> DenseAttribute:
+        size = reader.varint("failed to read the size of the data buffer")
+        data = self._raw.get(index)
+        if data is None:
+            data = self._raw[index] = reader.raw(size, "failed to read the raw byte data")
+        else:
+            reader.position += size
         if type.element is I1:
             return _from_bits(reader, data, type)
         width = element_bytes(type.element)
-        if len(data) not in (width, width * type.count):
+        if len(data) != width and len(data) != width * type.count:
             reader.fail("failed to validate buffer size and format")
         return dense_attribute(type, type.shape, type.element, data)
+
+
+# The eight bits of each byte, one byte each.
+_BITS: Final = [bytes([byte >> bit & 1 for bit in range(8)]) for byte in range(256)]
 
 
 def _from_bits(reader: ByteReader, data: bytes, type: TileType) -> DenseAttribute:
@@ -82,7 +105,7 @@ def _from_bits(reader: ByteReader, data: bytes, type: TileType) -> DenseAttribut
         return dense_attribute(type, type.shape, I1, bytes([data[0] & 1]))
     if len(data) != (count + 7) // 8:
         reader.fail(f"i1 dense attribute payload size {len(data)} is not a recognized encoding for {count} elements")
-    return dense_attribute(type, type.shape, I1, bytes([data[i >> 3] >> (i & 7) & 1 for i in range(count)]))
+    return dense_attribute(type, type.shape, I1, b"".join([_BITS[byte] for byte in data])[:count])
 
 
 def encode_constant(value: DenseAttribute) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
+from tileir.bytecode.container import read_offsets
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.enums import PADDING
 from tileir.dialect.types import (
@@ -93,6 +94,11 @@ _GATES: Final[dict[int, tuple[str, Version]]] = {
 
 # A type may contain types; real ones nest three deep.
 _MAXIMUM_DEPTH: Final = 16
+# What the types of any file may cost, in decoded bytes and in characters of function types, and what each byte of the
+# section adds.  Blobs may overlap and types may nest, so without a bound the cost is not linear in the file.
+_DECODING_ALLOWANCE: Final = 1 << 16
+_SPELLING_ALLOWANCE: Final = 1 << 18
+_SPELLING_PER_BYTE: Final = 256
 
 
 def version_text(version: Version) -> str:
@@ -100,16 +106,22 @@ def version_text(version: Version) -> str:
 
 
 class TypeDecoder:
-    """Decodes one blob; `resolve` gives the type of another index."""
+    """Decodes one blob; `resolve` gives the type of another index.
 
-    __slots__ = ("resolve", "version")
+    `spelling_budget` is how many characters the function types may have together.
+    """
+
+    __slots__ = ("resolve", "spelling_budget", "version")
 
     def __init__(self, version: Version, resolve: Callable[[int], Type | None]) -> None:
+        self.spelling_budget: int = _SPELLING_ALLOWANCE
         self.version: Version = version
         self.resolve: Callable[[int], Type | None] = resolve
 
     def decode(self, reader: ByteReader) -> Type:
-        tag = reader.varint("failed to read type tag") & 0xFF
+        tag = reader.varint("") & 0xFF
+        # Offsets in messages count from behind the tag.
+        reader.start = reader.position
         gate = _GATES.get(tag)
         if gate is not None and gate[1] > self.version:
             raise Malformed(
@@ -138,13 +150,14 @@ class TypeDecoder:
         raise Malformed(f"unknown type tag: {tag}", reader.offset, prefixed=False)
 
     def _type(self, reader: ByteReader, what: str) -> Type:
-        index = reader.varint(f"failed to read {what} type index")
+        message = f"failed to get {what} type"
+        index = reader.varint(message)
         try:
             found = self.resolve(index)
         except Malformed as failure:
-            raise failure.add(f"failed to get {what} type", reader.offset) from None
+            raise failure.add(message, reader.offset) from None
         if found is None:
-            reader.fail(f"failed to get {what} type")
+            reader.fail(message)
         return found
 
     def _checked(self, reader: ByteReader, mistake: str | None) -> None:
@@ -160,20 +173,20 @@ class TypeDecoder:
     def _pointer_attribute(self, reader: ByteReader, flags: int) -> str | None:
         if not flags & 1:
             return None
-        value = reader.varint("failed to read ptr_attr")
+        value = reader.varint("failed to read VarInt for enum attribute.") & 0xFFFFFFFF
         if value != 0:
             reader.fail(f"invalid integer value for enum type: {value}")
         return "none"
 
     def _pointer(self, reader: ByteReader) -> Type:
-        flags = reader.varint("failed to read optional flags") if self.version >= V13_4 else 0
+        flags = reader.varint("failed to read optional parameter flags") if self.version >= V13_4 else 0
         pointee = self._type(reader, "pointeeType")
         attribute = self._pointer_attribute(reader, flags)
         self._checked(reader, pointer_mistake(pointee, NEWEST))
         return pointer_type(pointee, attribute)
 
     def _tensor_view(self, reader: ByteReader) -> Type:
-        flags = reader.varint("failed to read optional flags") if self.version >= V13_4 else 0
+        flags = reader.varint("failed to read optional parameter flags") if self.version >= V13_4 else 0
         element = self._type(reader, "elementType")
         shape = reader.integers(8, "failed to read shape")
         strides = reader.integers(8, "failed to read strides")
@@ -184,11 +197,11 @@ class TypeDecoder:
     def _tensor(self, reader: ByteReader) -> TensorViewType:
         found = self._type(reader, "tensor_view")
         if not isinstance(found, TensorViewType):
-            reader.fail("failed to get tensor_view type")
+            reader.fail(f"expected TensorViewType but got '{found.text}'")
         return found
 
     def _padding(self, reader: ByteReader) -> EnumAttribute:
-        value = reader.varint("failed to read padding_value")
+        value = reader.varint("failed to read VarInt for enum attribute.") & 0xFFFFFFFF
         for name, number in PADDING.values.items():
             if number == value:
                 return PADDING[name]
@@ -196,31 +209,32 @@ class TypeDecoder:
 
     def _partition_view(self, reader: ByteReader) -> Type:
         unified = self.version >= V13_3
-        flags = reader.varint("failed to read optional flags") if unified else 0
-        tile_shape = reader.integers(4, "failed to read tile_shape")
+        flags = reader.varint("failed to read optional parameter flags") if unified else 0
+        tile_shape = reader.integers(4, "failed to read tile_shape data")
         tensor = self._tensor(reader)
         dim_map = reader.integers(4, "failed to read dim_map")
         if not unified:
-            flags = 1 if reader.byte("failed to read padding flag") else 0
+            # A missing byte counts as zero.
+            flags = 1 if reader.remaining and reader.byte("") else 0
         padding = self._padding(reader) if flags & 1 else None
         self._checked(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
         return partition_view_type(tile_shape, tensor, padding, dim_map)
 
     def _gather_scatter_view(self, reader: ByteReader) -> Type:
-        flags = reader.varint("failed to read optional flags")
-        tile_shape = reader.integers(4, "failed to read tile_shape")
+        flags = reader.varint("failed to read optional parameter flags")
+        tile_shape = reader.integers(4, "failed to read tile_shape data")
         tensor = self._tensor(reader)
         sparse_dim = reader.varint("failed to read sparse_dim")
         if sparse_dim >> 32:
-            reader.fail(f"value {sparse_dim} does not fit in 32 bits")
+            reader.fail(f"sparse_dim value {sparse_dim} exceeds uint32_t range")
         padding = self._padding(reader) if flags & 1 else None
         self._checked(reader, view_mistake(tile_shape, tensor, padding, None, NEWEST))
         self._checked(reader, gather_view_mistake(tensor, sparse_dim))
         return gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
 
     def _strided_view(self, reader: ByteReader) -> Type:
-        flags = reader.varint("failed to read optional flags")
-        tile_shape = reader.integers(4, "failed to read tile_shape")
+        flags = reader.varint("failed to read optional parameter flags")
+        tile_shape = reader.integers(4, "failed to read tile_shape data")
         strides = reader.integers(4, "failed to read traversal_strides")
         tensor = self._tensor(reader)
         dim_map = reader.integers(4, "failed to read dim_map")
@@ -230,7 +244,13 @@ class TypeDecoder:
         return strided_view_type(tile_shape, tensor, strides, padding, dim_map)
 
     def _function(self, reader: ByteReader) -> Type:
-        return function_type(self._types(reader, "parameter"), self._types(reader, "result"))
+        inputs = self._types(reader, "parameter")
+        results = self._types(reader, "result")
+        # A function type spells its parts out, and a few bytes can nest them: the spelling is paid for first.
+        self.spelling_budget -= sum([len(t.text) for t in (*inputs, *results)])
+        if self.spelling_budget < 0:
+            reader.fail("function types are too large")
+        return function_type(inputs, results)
 
     def _types(self, reader: ByteReader, what: str) -> tuple[Type, ...]:
         count = reader.count(f"failed to read number of {what}s")
@@ -240,11 +260,12 @@ class TypeDecoder:
 class TypeTable:
     """The types of a file, decoded when asked for, because a bad type nobody uses is no mistake."""
 
-    __slots__ = ("_busy", "_data", "_decoder", "_end", "_offsets", "_start", "known")
+    __slots__ = ("_budget", "_busy", "_data", "_decoder", "_end", "_offsets", "_start", "known")
 
     def __init__(self, section: ByteReader | None, version: Version) -> None:
         self._decoder: TypeDecoder = TypeDecoder(version, self.get)
         self._busy: set[int] = set()
+        self._budget: int = 0
         self._offsets: list[int] = []
         self._data: bytes = b""
         self._start: int = 0
@@ -254,18 +275,23 @@ class TypeTable:
             self._read_offsets(section)
 
     def _read_offsets(self, section: ByteReader) -> None:
-        count = section.varint("failed to read number of types")
+        count = section.varint("")
+        if not count:
+            return
         if count > section.remaining // 4:
             section.fail(
                 f"number of types ({count}) exceeds the maximum of {section.remaining // 4} that can fit in the "
                 f"remaining payload of {section.remaining} bytes."
             )
-        section.align(4, "failed to skip padding for type offsets")
-        self._offsets = [section.fixed(4, "failed to read type offset") for _ in range(count)]
+        section.align(4, "")
+        self._offsets = read_offsets(section, 4, count, "")
         self._data = section.data
         self._start = section.position
         self._end = section.end
         self.known = [None] * count
+        size = section.end - section.start
+        self._budget = size + _DECODING_ALLOWANCE
+        self._decoder.spelling_budget += size * _SPELLING_PER_BYTE
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -287,13 +313,15 @@ class TypeTable:
         if index in self._busy or len(self._busy) > _MAXIMUM_DEPTH:
             return None
         start, end = self.piece(index)
-        if not self._start <= start <= end <= self._end:
+        if not self._start <= start <= end <= self._end or self._budget < 0:
             return None
         self._busy.add(index)
+        reader = ByteReader(self._data, start, end)
         try:
-            found = self._decoder.decode(ByteReader(self._data, start, end))
+            found = self._decoder.decode(reader)
         finally:
             self._busy.discard(index)
+            self._budget -= reader.position - start
         self.known[index] = found
         return found
 

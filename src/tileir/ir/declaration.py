@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Version = tuple[int, int]
 Verifier = Callable[["Operation", "VerifyContext"], None]
-TypeInference = Callable[["Operation"], list[Type]]
 
 V13_1: Final[Version] = (13, 1)
 V13_2: Final[Version] = (13, 2)
@@ -177,7 +176,7 @@ class OperationDeclaration:
     """Everything known about one operation.
 
     `syntax` is its assembly format (the language is described in `text/format.py`).  `same_types` lists groups of
-    operand and result names that share one type; with `fixed_types` and `infer` they give the types the text leaves
+    operand and result names that share one type; with `fixed_types` they give the types the text leaves
     out.  `rules` are the declared type constraints that NVIDIA's verifier checks in order, before `verify`.
     """
 

@@ -10,35 +10,24 @@ from __future__ import annotations
 
 import re
 
-from tileir.annotations import Final, NoReturn
+from tileir.annotations import Final
 from tileir.ir.attributes import Attribute, DenseArrayAttribute, IntegerAttribute
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, BlockArgument, Operation, Region, Value
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import ISOLATED, NEWEST, REGISTRY, OperationDeclaration, Version, unregistered
-from tileir.ir.diagnostics import Diagnostic, note
-from tileir.ir.location import UNKNOWN, Location, TextLocation
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import Location, TextLocation
 from tileir.ir.types import I32, FunctionType, Type
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.directive import enum_kind_of
 from tileir.text.format import Assembly, assembly_of
-from tileir.text.locations import LocationCursor
 from tileir.text.state import ParseState
+from tileir.text.values import ValueCursor
 
 # Whether a text defines aliases at all; most do not, and then the tokens need not be looked through.
 _ALIAS_DEFINITION: Final = re.compile(r"^[ \t]*[#!][\w$.\-]+[ \t]*=", re.MULTILINE)
 
 
-class ForwardReference(Value):
-    """Stands for a value used before its definition, or one whose definition could not be read."""
-
-    __slots__ = ("poisoned", "token")
-
-    def __init__(self, type: Type, token: int, poisoned: bool = False) -> None:
-        super().__init__(type)
-        self.token: int = token
-        self.poisoned: bool = poisoned
-
-
-class Parser(LocationCursor):
+class Parser(ValueCursor):
     """Parses operations.  `allow_unregistered` accepts operations nobody declared, in generic form."""
 
     def __init__(
@@ -58,12 +47,6 @@ class Parser(LocationCursor):
         self.testing: bool = testing
         self.seed_spellings = seed_spellings
         self.block: Block = Block()
-        # What the text calls things: the values in sight, the names the innermost region has defined, the
-        # references that wait for a definition.
-        self.values: dict[str, Value] = {}
-        self.defined: list[str] = []
-        self.forward: dict[str, ForwardReference] = {}
-        self.poisoned: set[str] = set()
         self.blocks: dict[str, Block] = {}
         self.waiting_blocks: dict[str, int] = {}
         self.declarations: dict[str, OperationDeclaration] = {}
@@ -234,95 +217,6 @@ class Parser(LocationCursor):
             if len(found) == limit or self.tokens[self.position] != ",":
                 return found
             self.position += 1
-
-    # --- names ---
-
-    def define(self, name: str, value: Value, token: int) -> None:
-        """Give a value its name."""
-        known = self.values.get(name)
-        if known is not None:
-            waiting = self.forward.pop(name, None)
-            if waiting is None:
-                self.fail_redefined(name, known, token)
-            if waiting.type is not value.type and not waiting.poisoned:
-                self.fail_type(name, waiting.type, value.type, waiting.token, self.location(token))
-            waiting.replace_all_uses_with(value)
-        self.values[name] = value
-        self.defined.append(name)
-
-    def fail_redefined(self, name: str, known: Value, token: int) -> NoReturn:
-        notes = [note("previously defined here", self._definition(name, known))]
-        message = f"redefinition of SSA value '{name.split('#')[0]}'"
-        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
-
-    def fail_type(self, name: str, wanted: Type, found: Type, token: int, prior: Location | None) -> NoReturn:
-        message = f"use of value '{name}' expects different type than prior uses: '{wanted.text}' vs '{found.text}'"
-        notes = [note("prior use here", prior)] if prior is not None else []
-        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
-
-    def resolve(self, token: int, type: Type) -> Value:
-        """The value a token names, which must have the type."""
-        name = self.tokens[token]
-        value = self.values.get(name)
-        if value is None:
-            return self._resolve_forward(name, token, type)
-        if value.type is not type:
-            if isinstance(value, ForwardReference) and value.poisoned:
-                return ForwardReference(type, token, True)
-            self._fail_use(name, value, token, type)
-        return value
-
-    def _fail_use(self, name: str, value: Value, token: int, type: Type) -> NoReturn:
-        self.fail_type(name, type, value.type, token, self._definition(name, value))
-
-    def _definition(self, name: str, value: Value) -> Location:
-        """Where a value got its name, or was first used."""
-        if isinstance(value, ForwardReference):
-            return self.location(value.token)
-        operation = value.defining_operation
-        if operation is None:
-            return value.location if isinstance(value, BlockArgument) else UNKNOWN
-        place = operation.location
-        if isinstance(place, TextLocation) and place.source is self.source:
-            # The location is that of the operation's name; the results stand before it on the way back to the start.
-            base = name.partition("#")[0]
-            token = place.token - 1
-            while token >= 0 and (self.tokens[token][:1] in "%=,:" or self.tokens[token].isdigit()):
-                if self.tokens[token] == base:
-                    return self.location(token)
-                token -= 1
-        return place
-
-    def _resolve_forward(self, name: str, token: int, type: Type) -> Value:
-        base, _, number = name.partition("#")
-        if number and base in self.values and not number.strip("0"):
-            return self.resolve_value(base, token, type)
-        if number and base in self.values:
-            self.fail("reference to invalid result number", token)
-        waiting = ForwardReference(type, token, base in self.poisoned)
-        self.values[name] = waiting
-        self.forward[name] = waiting
-        return waiting
-
-    def resolve_value(self, name: str, token: int, type: Type) -> Value:
-        value = self.values[name]
-        if value.type is not type:
-            self._fail_use(name, value, token, type)
-        return value
-
-    def value_type(self, token: int) -> Type | None:
-        """The type of a value that is already defined."""
-        value = self.values.get(self.tokens[token])
-        return value.type if value is not None else None
-
-    def close_scope(self) -> None:
-        """Report what was used and never defined."""
-        for name, waiting in self.forward.items():
-            if not waiting.poisoned:
-                self.note_failure(
-                    Diagnostic("error", f"use of undeclared SSA value name '{name}'", self.location(waiting.token))
-                )
-        self.forward = {}
 
     # --- operations ---
 
@@ -590,25 +484,6 @@ class Parser(LocationCursor):
         self.expect(")")
         return regions
 
-    def parse_value_token(self) -> list[int]:
-        """value, as a list of its one token number"""
-        if self.tokens[self.position][:1] != "%":
-            self.fail("expected SSA operand")
-        self.position += 1
-        return [self.position - 1]
-
-    def parse_value_tokens(self) -> list[int]:
-        """values ::= value (`,` value)*, as token numbers"""
-        found: list[int] = []
-        while True:
-            if self.tokens[self.position][:1] != "%":
-                self.fail("expected SSA operand")
-            found.append(self.position)
-            self.position += 1
-            if self.tokens[self.position] != ",":
-                return found
-            self.position += 1
-
     def ensure_terminator(self, region: Region, name: str, location: Location) -> None:
         """Add the terminator the text may leave out (MLIR's implicit terminators)."""
         if not region.blocks:
@@ -634,72 +509,3 @@ class Parser(LocationCursor):
             if declaration is not None:
                 diagnostic.message = f"custom op '{declaration.name}' {diagnostic.message}"
         return diagnostic
-
-    def diagnostic(self, message: str) -> Diagnostic:
-        return Diagnostic("error", message, self.location(self.position))
-
-    def note_failure(self, diagnostic: Diagnostic) -> None:
-        self.diagnostics.append(diagnostic)
-        if not self.recover:
-            raise StopParsing()
-
-    def recover_after(self, start: int) -> None:
-        """Go to where the next operation seems to begin.
-
-        Brackets the broken operation opened are closed again by skipping; what it would have defined is poisoned.
-        """
-        tokens = self.tokens
-        failed = self.position
-        index = start
-        while tokens[index][:1] == "%":
-            self.poisoned.add(tokens[index])
-            index += 1
-            if tokens[index] == ":":
-                index += 2
-            if tokens[index] != ",":
-                break
-            index += 1
-        depth = 0
-        for position in range(start, min(failed, len(tokens))):
-            token = tokens[position]
-            if token == "{":
-                depth += 1
-            elif token == "}":
-                depth -= 1
-        position = max(failed, start)
-        if position == start:
-            position += 1
-        while tokens[position] != "":
-            token = tokens[position]
-            if token == "{":
-                depth += 1
-            elif token == "}":
-                if depth <= 0:
-                    break
-                depth -= 1
-            elif depth <= 0 and self._begins_operation(position):
-                break
-            position += 1
-        self.position = position
-
-    def _begins_operation(self, position: int) -> bool:
-        tokens = self.tokens
-        token = tokens[position]
-        if token[:1] == "%":
-            following = tokens[position + 1]
-            return following == "=" or (following in (",", ":") and self._is_first_on_line(position))
-        if token[:1] == "^" or (token[:1] == "#" and tokens[position + 1] == "="):
-            return True
-        known = token[:1].isalpha() and (f"cuda_tile.{token}" in REGISTRY.by_name or token in REGISTRY.by_name)
-        return known and self._is_first_on_line(position)
-
-    def _is_first_on_line(self, position: int) -> bool:
-        offset = self.source.token_offset(position)
-        line_start = self.source.text.rfind("\n", 0, offset) + 1
-        return not self.source.text[line_start:offset].strip()
-
-
-class StopParsing(Exception):
-    """Raised after the first mistake when recovery is off."""
-
-

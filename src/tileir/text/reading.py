@@ -7,7 +7,8 @@ from tileir.ir.core import NO_ATTRIBUTES, PRINTING, Block, Operation, Region
 from tileir.ir.declaration import NEWEST, REGISTRY, Version
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
 from tileir.ir.location import file_location
-from tileir.text.parser import Parser, StopParsing
+from tileir.text.parser import Parser
+from tileir.text.values import StopParsing
 
 _PRODUCER = "// Producer: "
 
