@@ -9,9 +9,10 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tileir import types
+    from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.builder import Builder
-    from tileir.interface import load, parse, verify
+    from tileir.interface import from_bytecode, load, parse, to_bytecode, verify
     from tileir.ir.core import Block, Operation, Region, Value
     from tileir.ir.diagnostics import BuildError, Diagnostic, ParseError, TileIRError, VerifyError
 
@@ -21,6 +22,7 @@ __all__ = [
     "Block",
     "BuildError",
     "Builder",
+    "BytecodeError",
     "Diagnostic",
     "Operation",
     "ParseError",
@@ -30,9 +32,11 @@ __all__ = [
     "VerifyError",
     "bounded",
     "div_by",
+    "from_bytecode",
     "load",
     "parse",
     "same_elements",
+    "to_bytecode",
     "types",
     "verify",
 ]
@@ -43,6 +47,7 @@ _HOMES = {
     "Block": "tileir.ir.core",
     "BuildError": "tileir.ir.diagnostics",
     "Builder": "tileir.dialect.builder",
+    "BytecodeError": "tileir.bytecode.primitives",
     "Diagnostic": "tileir.ir.diagnostics",
     "Operation": "tileir.ir.core",
     "ParseError": "tileir.ir.diagnostics",
@@ -52,9 +57,11 @@ _HOMES = {
     "VerifyError": "tileir.ir.diagnostics",
     "bounded": "tileir.dialect.attributes",
     "div_by": "tileir.dialect.attributes",
+    "from_bytecode": "tileir.interface",
     "load": "tileir.interface",
     "parse": "tileir.interface",
     "same_elements": "tileir.dialect.attributes",
+    "to_bytecode": "tileir.interface",
     "verify": "tileir.interface",
 }
 

@@ -5,25 +5,81 @@ from __future__ import annotations
 import os
 
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST
+from tileir.ir.declaration import NEWEST, VERSIONS, Version
 from tileir.ir.diagnostics import Diagnostic, VerifyError, has_errors
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 from tileir.text.reading import parse_text
 
+_BYTECODE_MAGIC = b"\x7fTileIR\x00"
 
-def parse(text: str, name: str = "-") -> Operation:
-    """The module a text describes; `ParseError` carries every mistake."""
-    return parse_text(text, name)
+
+def parse(text: str, name: str = "-", *, allow_unregistered: bool = False) -> Operation:
+    """The module a text describes; `ParseError` carries every mistake.
+
+    `allow_unregistered` takes operations of dialects nobody declared, in the generic form.
+    """
+    return parse_text(text, name, allow_unregistered=allow_unregistered)
 
 
 def load(source: str | os.PathLike[str] | bytes) -> Operation:
-    """The module in a file, or in the bytes of one."""
+    """The module in a file, or in the bytes of one: text or bytecode, told apart by content.
+
+    Text is read as by `parse`, bytecode as by `from_bytecode`.
+    """
+    name = "-"
     if isinstance(source, bytes):
-        return parse_text(source.decode("utf-8", "surrogateescape"), "-")
-    with open(source, "rb") as file:
-        data = file.read()
-    return parse_text(data.decode("utf-8", "surrogateescape"), os.fspath(source))
+        data = source
+    else:
+        name = os.fspath(source)
+        with open(source, "rb") as file:
+            data = file.read()
+    if data.startswith(_BYTECODE_MAGIC):
+        return from_bytecode(data)
+    return parse_text(data.decode("utf-8", "surrogateescape"), name)
+
+
+def from_bytecode(data: bytes, layout: str | None = None) -> Operation:
+    """The module in a bytecode file, verified.
+
+    Bytes that cannot be decoded are a `BytecodeError`, which carries `.offset` and `.diagnostics`.  As NVIDIA's reader
+    does, this one verifies what it has decoded: nothing ensures that bytes describe a sound program, and everything
+    that takes a module, its printer first, may rely on one.  A program that breaks a rule is a `VerifyError`.
+    `layout` is "public" or "documented"; without it the content tells.
+    """
+    from tileir.bytecode.layouts import from_bytes
+
+    module = from_bytes(data, layout)
+    verify(module)
+    return module
+
+
+def to_bytecode(
+    module: Operation, version: str | None = None, layout: str = "public", preserve: bool = False
+) -> bytes:
+    """The bytes of a module that was verified; `BytecodeError` says what the version or the layout cannot hold.
+
+    `version` is "13.1" to "13.4"; without it, the version of the file the module was read from, or the newest.
+    With `preserve` such a module also gets the tables, the section order and the habits of its file back: unchanged,
+    it gives the same bytes.
+    """
+    from tileir.bytecode.layouts import to_bytes
+    from tileir.bytecode.origin import origin_of
+
+    if version is None:
+        origin = origin_of(module)
+        number = origin.version if origin is not None else NEWEST
+    else:
+        number = _version(version)
+    return to_bytes(module, number, layout, preserve)
+
+
+def _version(text: str) -> Version:
+    for version in VERSIONS:
+        if text == f"{version[0]}.{version[1]}":
+            return version
+    names = ", ".join([f"{major}.{minor}" for major, minor in VERSIONS])
+    raise ValueError(f"'{text}' is not a version of the dialect: {names}")
 
 
 def verify(module: Operation, *, hints: str = "ignore", version: tuple[int, int] = NEWEST) -> list[Diagnostic]:

@@ -15,6 +15,7 @@ from tileir.dialect.attributes import (
     optimization_hints_mistake,
     same_elements,
 )
+from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
@@ -58,8 +59,9 @@ _MAXIMUM_DEPTH: Final = 64
 def read_bits(reader: ByteReader, width: int) -> int:
     """An integer or float pattern of `width` bits: a byte, or a zig-zag number."""
     if width <= 8:
-        return reader.byte("failed to read integer value")
-    value = reader.signed("failed to read integer value") & 0xFFFFFFFFFFFFFFFF
+        value = reader.byte("failed to read byte for APInt (<= 8 bits).")
+    else:
+        value = reader.signed("failed to read signed varint for APInt (<= 64 bits).") & 0xFFFFFFFFFFFFFFFF
     if value >> width:
         reader.fail(f"value {value} does not fit in {width} bits.")
     return value
@@ -84,64 +86,100 @@ def read_attribute(reader: ByteReader, tables: Tables, depth: int = 0) -> Attrib
 def _read_attribute(reader: ByteReader, tables: Tables, depth: int) -> Attribute:
     if depth > _MAXIMUM_DEPTH:
         reader.fail("attribute nesting is too deep")
-    tag = reader.varint("failed to read attribute tag")
+    tag = reader.varint("failed to read AttributeTag for self-contained attribute.")
     if tag == INTEGER:
         return _read_integer(reader, tables)
     if tag == FLOAT:
-        type = tables.types.get(reader.varint("failed to read valid FloatType for FloatAttr"))
+        type = tables.read_type(reader, "failed to read valid FloatType for FloatAttr")
         if not isinstance(type, FloatType):
             reader.fail("failed to read valid FloatType for FloatAttr")
         return float_attribute(type, read_bits(reader, type.width))
     if tag == BOOL:
-        return bool_attribute(reader.byte("failed to read BoolAttr") != 0)
+        return bool_attribute(reader.byte("failed to read byte for inline bool (i1)") != 0)
     if tag == TYPE:
-        found = tables.types.get(reader.varint("failed to get referenced type for TypeAttr"))
-        if found is None:
-            reader.fail("failed to get referenced type for TypeAttr")
-        return type_attribute(found)
+        return type_attribute(tables.read_type(reader, "failed to get referenced type for TypeAttr"))
     if tag == STRING:
         return string_attribute(tables.string(reader, "failed to read StringAttr."))
     if tag == ARRAY:
-        count = reader.count("failed to read number of elements for ArrayAttr")
-        return array_attribute(tuple([read_attribute(reader, tables, depth + 1) for _ in range(count)]))
+        return read_array(reader, tables, depth)
     if tag == DENSE:
         # NVIDIA's reader has this tag and always fails on it.
-        reader.fail("failed to read valid MLIR Type for self-contained DenseElementsAttr")
+        found = tables.read_type(reader, "failed to read valid MLIR Type for self-contained DenseElementsAttr")
+        if not isinstance(found, TileType):
+            reader.fail("failed to read valid MLIR Type for self-contained DenseElementsAttr")
+        reader.fail("unknown DenseElementsAttr based Attr")
     if tag == DIV_BY:
         return _read_div_by(reader)
     if tag == SAME_ELEMENTS:
-        return same_elements(reader.integers(8, "failed to read DenseI64ArrayAttr for SameElementsAttr"))
+        return _read_same_elements(reader)
     if tag == DICTIONARY:
         return read_dictionary(reader, tables, depth)
     if tag == HINTS:
-        return read_hints(reader, tables)
+        return read_hints(reader, tables, depth)
     if tag == BOUNDED:
         return _read_bounded(reader)
     reader.fail(f"unsupported AttributeTag {tag} for self-contained attribute")
 
 
 def _read_integer(reader: ByteReader, tables: Tables) -> Attribute:
-    type = tables.types.get(reader.varint("failed to read valid Type for IntegerAttr"))
+    type = tables.read_type(reader, "failed to read valid IntegerType for IntegerAttr")
     if not isinstance(type, IntegerType):
-        reader.fail("failed to read valid Type for IntegerAttr")
+        reader.fail("failed to read valid IntegerType for IntegerAttr")
     if type is I1:
-        return bool_attribute(reader.byte("failed to read IntegerAttr") != 0)
-    value = reader.varint("failed to read IntegerAttr")
-    if value >> type.width:
-        reader.fail(f"value {value} does not fit in {type.width} bits")
-    return integer_attribute(type, signed_value(type.width, value))
+        return bool_attribute(reader.byte("failed to read byte for inline bool (i1)") != 0)
+    return integer_attribute(type, signed_value(type.width, read_unsigned(reader, type.width)))
+
+
+def read_unsigned(reader: ByteReader, width: int) -> int:
+    """An integer of `width` bits, zero-extended."""
+    value = reader.varint(f"failed to read VarInt for inline integer (width={width})")
+    if value >> width:
+        reader.fail(f"value {value} does not fit in {width} bits")
+    return value
+
+
+def _read_same_elements(reader: ByteReader) -> Attribute:
+    message = "failed to read DenseI64ArrayAttr for SameElementsAttr"
+    try:
+        values = reader.integers(8, "failed to read DenseI64ArrayAttr values.")
+        check_values(reader, values, 64)
+    except Malformed as failure:
+        raise failure.add(message, reader.offset) from None
+    return same_elements(values)
+
+
+def check_values(reader: ByteReader, values: tuple[int, ...], width: int) -> None:
+    """NVIDIA's reader refuses the two ends of the range in arrays."""
+    limit = (1 << (width - 1)) - 1
+    for value in values:
+        if value == limit or value == -limit - 1:
+            reader.fail(f"array contains unsupported value {value}")
+
+
+def read_array(reader: ByteReader, tables: Tables, depth: int = 0) -> ArrayAttribute:
+    """A counted array of typed attributes, without a tag."""
+    elements: list[Attribute] = []
+    for index in range(reader.count("failed to read size for ArrayAttr.")):
+        try:
+            element = read_attribute(reader, tables, depth + 1)
+        except Malformed as failure:
+            raise failure.add(f"failed to parse ArrayAttr element {index}", reader.offset) from None
+        if not isinstance(element, (IntegerAttribute, FloatAttribute)):
+            reader.fail("ArrayAttr contains non-TypedAttr elements or is null")
+        elements.append(element)
+    return array_attribute(tuple(elements))
 
 
 def _read_div_by(reader: ByteReader) -> Attribute:
     divisor = reader.varint("failed to read divisor for DivByAttr")
-    flags = reader.byte("failed to read flags byte for DivByAttr")
+    flags = reader.varint("failed to read optional parameter flags")
     every = reader.signed("failed to read value for 'every' in DivByAttr") if flags & 1 else None
     along = reader.signed("failed to read value for 'along' in DivByAttr") if flags & 2 else None
     return div_by(divisor, every, along)
 
 
 def _read_bounded(reader: ByteReader) -> Attribute:
-    flags = reader.byte("failed to read flags byte for BoundedAttr")
+    flags = reader.varint("failed to read optional parameter flags")
     lower = reader.signed("failed to read lower bound for BoundedAttr") if flags & 1 else None
     upper = reader.signed("failed to read upper bound for BoundedAttr") if flags & 2 else None
     return bounded(lower, upper)
@@ -149,27 +187,34 @@ def _read_bounded(reader: ByteReader) -> Attribute:
 
 def read_dictionary(reader: ByteReader, tables: Tables, depth: int = 0) -> DictionaryAttribute:
     start = reader.position
-    count = reader.count("failed to read number of elements for DictionaryAttr", 2)
     entries: dict[str, Attribute] = {}
-    for index in range(count):
-        key = tables.string(reader, "failed to read key for DictionaryAttr")
+    repeated = ""
+    for index in range(reader.count("failed to read size for DictionaryAttr")):
+        key = tables.string(reader, f"failed to read key for DictionaryAttr element {index}")
         if not key:
             reader.fail(f"invalid empty attribute name for DictionaryAttr element {index}")
+        try:
+            value = _read_attribute(reader, tables, depth + 1)
+        except Malformed as failure:
+            raise failure.add(f"failed to parse DictionaryAttr value for key {key}", reader.offset) from None
         if key in entries:
-            reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{key}"')
-        entries[key] = _read_attribute(reader, tables, depth + 1)
+            # Of several repeated keys the first in sorting order is reported.
+            repeated = min(repeated, key) if repeated else key
+        entries[key] = value
+    if repeated:
+        reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{repeated}"')
     found = dictionary_attribute(entries)
     if tables.spellings is not None:
         tables.spellings.note(found, reader.data[start : reader.position])
     return found
 
 
-def read_hints(reader: ByteReader, tables: Tables) -> Attribute:
+def read_hints(reader: ByteReader, tables: Tables, depth: int = 0) -> Attribute:
     """The dictionary of optimization hints, without a tag."""
-    entries = read_dictionary(reader, tables)
+    entries = read_dictionary(reader, tables, depth)
     mistake = optimization_hints_mistake(entries)
     if mistake is not None:
-        raise Malformed(mistake, reader.offset, prefixed=False)
+        raise Malformed(mistake, reader.offset).add("failed to parse OptimizationHintsAttr", reader.offset)
     return optimization_hints(entries)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from tileir.annotations import Final
 from tileir.bytecode.container import read_offsets
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.types import TileType

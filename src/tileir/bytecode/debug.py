@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
+from tileir.bytecode.container import read_offsets
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.attributes import (
     DICompileUnit,
@@ -41,17 +42,31 @@ SUBPROGRAM: Final = 5
 CALL_SITE: Final = 6
 
 _MAXIMUM_DEPTH: Final = 64
+# How many locations one may consist of when it is written out: call sites share their parts, and text does not.
+_MAXIMUM_CALL_SITES: Final = 4096
 
 
 class DebugTable:
     """The debug section of a file; attributes are decoded when asked for."""
 
-    __slots__ = ("_busy", "_data", "_end", "_known", "_offsets", "_start", "_strings", "function_starts", "indices")
+    __slots__ = (
+        "_busy",
+        "_data",
+        "_end",
+        "_known",
+        "_offsets",
+        "_start",
+        "_strings",
+        "_weights",
+        "function_starts",
+        "indices",
+    )
 
     def __init__(self, section: ByteReader | None, strings: StringTable) -> None:
         self._strings: StringTable = strings
         self._known: dict[int, Attribute] = {}
         self._busy: set[int] = set()
+        self._weights: dict[Location, int] = {}
         self._offsets: list[int] = []
         self._data: bytes = b""
         self._start: int = 0
@@ -63,17 +78,23 @@ class DebugTable:
             self._read(section)
 
     def _read(self, section: ByteReader) -> None:
-        count = section.count("failed to read number of functions in debug section", 4)
+        count = section.varint("failed to read total number of operations with debug info")
         section.align(4, "failed to skip padding for debug info index offset pointer")
-        self.function_starts = [section.fixed(4, "failed to read debug info index offset") for _ in range(count)]
-        count = section.count("failed to read number of debug info indices", 8)
-        section.align(8, "failed to skip padding for debug info indices")
-        self.indices = [section.fixed(8, "failed to read debug info index") for _ in range(count)]
-        count = section.count("failed to read debug info offset pointer", 4)
-        section.align(4, "failed to read debug info offset pointer")
-        if not count:
-            section.fail("failed to read debug info offset pointer")
-        self._offsets = [section.fixed(4, "failed to read debug info offset pointer") for _ in range(count)]
+        _more(section, "failed to read debug info index offset pointer.")
+        self.function_starts = read_offsets(section, 4, count, "failed to skip debug info index offsets")
+        count = section.varint("failed to read total number of debug info indices")
+        section.align(8, "failed to skip padding for debug info indices pointer")
+        _more(section, "failed to read debug info indices pointer")
+        self.indices = read_offsets(section, 8, count, "failed to skip debug info indices")
+        count = section.varint("failed to read total number of debug info attributes")
+        if count > section.remaining // 4:
+            section.fail(
+                f"number of debug info attributes ({count}) exceeds the maximum of {section.remaining // 4} that can "
+                f"fit in the remaining payload of {section.remaining} bytes."
+            )
+        section.align(4, "failed to skip padding for debug info offset pointer")
+        _more(section, "failed to read debug info offset pointer")
+        self._offsets = read_offsets(section, 4, count, "failed to skip debug info offsets")
         self._data = section.data
         self._start = section.position
         self._end = section.end
@@ -93,6 +114,7 @@ class DebugTable:
         return found if isinstance(found, Location) else None
 
     def attribute(self, reference: int) -> Attribute | None:
+        """The attribute of an entry; None when there is none or when it contains itself."""
         if reference == 0:
             return UNKNOWN
         index = reference - 1
@@ -115,56 +137,91 @@ class DebugTable:
         return found
 
     def _decode(self, reader: ByteReader) -> Attribute:
-        tag = reader.varint("failed to read debug tag")
+        tag = reader.varint("") & 0xFF
+        # Offsets in messages count from behind the tag.
+        reader.start = reader.position
         if tag == LOCATION:
             scope = self._scope(reader, "DILocAttr")
-            name = self._string(reader)
-            line, column = self._number(reader), self._number(reader)
+            name = self._string(reader, "file name attribute", "FileLineColLoc")
+            line = self._number(reader, "line number", "FileLineColLoc")
+            column = self._number(reader, "column number", "FileLineColLoc")
             return di_location(file_location(name, line, column), scope)
         if tag == SUBPROGRAM:
-            file = self._file(reader, "DISubprogramAttr")
-            line = self._number(reader)
-            name, linkage_name = self._string(reader), self._string(reader)
-            unit = self.attribute(self._number(reader))
-            if not isinstance(unit, DICompileUnit):
-                reader.fail("failed to read compile unit attribute when parsing DISubprogramAttr")
-            return di_subprogram(file, line, name, linkage_name, unit, self._number(reader))
+            return self._subprogram(reader)
         if tag == FILE:
-            name = self._string(reader)
-            return di_file(name, self._string(reader))
+            name = self._string(reader, "file name attribute", "DIFileAttr")
+            return di_file(name, self._string(reader, "directory attribute", "DIFileAttr"))
         if tag == COMPILE_UNIT:
             return di_compile_unit(self._file(reader, "DICompileUnitAttr"))
         if tag == LEXICAL_BLOCK:
             scope = self._scope(reader, "DILexicalBlockAttr")
             file = self._file(reader, "DILexicalBlockAttr")
-            return di_lexical_block(scope, file, self._number(reader), self._number(reader))
+            line = self._number(reader, "line number", "DILexicalBlockAttr")
+            return di_lexical_block(scope, file, line, self._number(reader, "column number", "DILexicalBlockAttr"))
         if tag == CALL_SITE:
-            callee = self.location(self._number(reader))
-            if callee is None:
-                reader.fail("failed to read callee attribute when parsing CallSiteLoc")
-            caller = self.location(self._number(reader))
-            if caller is None:
-                reader.fail("failed to read caller attribute when parsing CallSiteLoc")
-            return call_site_location(callee, caller)
+            callee = self._location(reader, "callee")
+            caller = self._location(reader, "caller")
+            weight = self._weights.get(callee, 1) + self._weights.get(caller, 1) + 1
+            if weight > _MAXIMUM_CALL_SITES:
+                reader.fail("call sites are nested too deep")
+            found = call_site_location(callee, caller)
+            self._weights[found] = weight
+            return found
         return UNKNOWN
 
-    def _number(self, reader: ByteReader) -> int:
-        return reader.varint("failed to read debug attribute")
+    def _subprogram(self, reader: ByteReader) -> Attribute:
+        file = self._file(reader, "DISubprogramAttr")
+        line = self._number(reader, "line number", "DISubprogramAttr")
+        name = self._string(reader, "name attribute", "DISubprogramAttr")
+        linkage_name = self._string(reader, "linkage name attribute", "DISubprogramAttr")
+        unit = self._reference(reader, "compile unit", "DISubprogramAttr")
+        if not isinstance(unit, DICompileUnit):
+            reader.fail("failed to read compile unit attribute when parsing DISubprogramAttr")
+        scope_line = self._number(reader, "scope line number", "DISubprogramAttr")
+        return di_subprogram(file, line, name, linkage_name, unit, scope_line)
 
-    def _string(self, reader: ByteReader) -> str:
-        return self._strings.get(self._number(reader))
+    def _number(self, reader: ByteReader, what: str, owner: str) -> int:
+        """A line or column, which are 32 bits wide whatever the file says."""
+        return reader.varint(f"failed to read {what} when parsing {owner}") & 0xFFFFFFFF
 
-    def _scope(self, reader: ByteReader, what: str) -> LocalScope:
-        found = self.attribute(self._number(reader))
+    def _string(self, reader: ByteReader, what: str, owner: str) -> str:
+        message = f"failed to read {what} when parsing {owner}"
+        try:
+            return self._strings.get(reader.varint(""))
+        except Malformed as failure:
+            raise failure.add(message, reader.offset) from None
+
+    def _reference(self, reader: ByteReader, what: str, owner: str) -> Attribute | None:
+        message = f"failed to read {what} attribute when parsing {owner}"
+        reference = reader.varint(message)
+        try:
+            return self.attribute(reference)
+        except Malformed as failure:
+            raise failure.add(message, reader.offset) from None
+
+    def _scope(self, reader: ByteReader, owner: str) -> LocalScope:
+        found = self._reference(reader, "scope", owner)
         if not isinstance(found, LocalScope):
-            reader.fail(f"failed to read scope attribute when parsing {what}")
+            reader.fail(f"failed to read scope attribute when parsing {owner}")
         return found
 
-    def _file(self, reader: ByteReader, what: str) -> DIFile:
-        found = self.attribute(self._number(reader))
+    def _file(self, reader: ByteReader, owner: str) -> DIFile:
+        found = self._reference(reader, "file", owner)
         if not isinstance(found, DIFile):
-            reader.fail(f"failed to read file attribute when parsing {what}")
+            reader.fail(f"failed to read file attribute when parsing {owner}")
         return found
+
+    def _location(self, reader: ByteReader, what: str) -> Location:
+        found = self._reference(reader, what, "CallSiteLoc")
+        if not isinstance(found, Location):
+            reader.fail(f"failed to read {what} attribute when parsing CallSiteLoc")
+        return found
+
+
+def _more(section: ByteReader, message: str) -> None:
+    """NVIDIA's reader wants a byte behind each padding, even for an empty list."""
+    if not section.remaining:
+        section.fail(message)
 
 
 class DebugEncoder:

@@ -1,7 +1,7 @@
 """Numbers as bytes (docs/bytecode.md section 1).
 
-`ByteReader` never reads past its end and takes no memory on the word of a count: lists grow item by item, and every item
-takes at least one byte, so a list is never longer than the piece it is read from.
+`ByteReader` never reads past its end and takes no memory on the word of a count: lists grow item by item, and every
+item takes at least one byte, so a list is never longer than the piece it is read from.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
-from tileir.bytecode.attributes import read_attribute, read_hints
+from tileir.bytecode.attributes import check_values, read_array, read_attribute, read_hints, read_unsigned
 from tileir.bytecode.constants import ConstantTable
-from tileir.bytecode.container import Container, read_container
+from tileir.bytecode.container import Container, read_container, read_offsets
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.origin import BytecodeOrigin, Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
@@ -20,14 +20,9 @@ from tileir.bytecode.records import AttributeField, Record, records_of
 from tileir.bytecode.types import TypeTable, version_text
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
-from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
     UNIT,
-    ArrayAttribute,
     Attribute,
-    FloatAttribute,
-    IntegerAttribute,
-    array_attribute,
     bool_attribute,
     dense_array_attribute,
     integer_attribute,
@@ -37,11 +32,20 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
-from tileir.ir.declaration import NEWEST, ONE, REGISTRY, VARIADIC, Version
+from tileir.ir.declaration import NEWEST, ONE, REGISTRY, V13_3, V13_4, VARIADIC, Version
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I1, I32, I64, FunctionType, Type
 
 _MAXIMUM_NESTING: Final = 100
+_STRING_ALLOWANCE: Final = 1 << 20
+_GLOBAL_FIELDS: Final = (
+    "symbol name string.",
+    "value type",
+    "value constant index",
+    "alignment",
+    "symbol visibility",
+    "constant flag",
+)
 _FLAG_PRIVATE: Final = 1
 _FLAG_ENTRY: Final = 2
 _FLAG_HINTS: Final = 4
@@ -50,88 +54,116 @@ _FLAG_HINTS: Final = 4
 class StringTable:
     """The strings of a file, decoded when asked for."""
 
-    __slots__ = ("_data", "_end", "_known", "_offsets", "_start")
+    __slots__ = ("_budget", "_data", "_end", "_known", "_offsets", "_start")
 
     def __init__(self, section: ByteReader) -> None:
-        count = section.varint("failed to read number of strings")
+        count = section.varint("")
         if count > section.remaining // 4:
             section.fail(
                 f"number of strings ({count}) exceeds the maximum of {section.remaining // 4} that can fit in the "
                 f"remaining payload of {section.remaining} bytes."
             )
         if count:
-            section.align(4, "failed to skip padding for string offsets")
-        self._offsets: list[int] = [section.fixed(4, "failed to read string offset") for _ in range(count)]
+            section.align(4, "")
+        self._offsets: list[int] = read_offsets(section, 4, count, "")
         self._known: list[str | None] = [None] * count
         self._data: bytes = section.data
         self._start: int = section.position
         self._end: int = section.end
+        # Strings may overlap, so without a bound they take more than the file.
+        self._budget: int = section.end - section.start + _STRING_ALLOWANCE
 
     def __len__(self) -> int:
         return len(self._offsets)
 
     def piece(self, index: int) -> tuple[int, int]:
-        start = self._start + self._offsets[index]
-        end = self._start + self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
-        return start, end
+        """Where a string starts and ends in the file.
+
+        Ends that make no sense are cut to the section, with the 32-bit arithmetic of NVIDIA's reader: a string that
+        ends before it starts goes on to the end of the section.
+        """
+        size = self._end - self._start
+        start = self._offsets[index]
+        end = self._offsets[index + 1] if index + 1 < len(self._offsets) else size
+        length = (end - start) & 0xFFFFFFFF
+        start = min(start, size)
+        return self._start + start, self._start + start + min(length, size - start)
 
     def get(self, index: int) -> str:
-        """The string of an index; one whose offsets make no sense is empty, as NVIDIA's reader has it."""
         if index >= len(self._offsets):
             raise Malformed(f"string index {index} out of bounds", 0, prefixed=False)
         found = self._known[index]
         if found is None:
             start, end = self.piece(index)
-            valid = self._start <= start <= end <= self._end
-            found = self._data[start:end].decode("utf-8", "surrogateescape") if valid else ""
-            self._known[index] = found
+            self._budget -= end - start
+            if self._budget < 0:
+                raise Malformed("strings overlap too much", 0, prefixed=False)
+            found = self._known[index] = self._data[start:end].decode("utf-8", "surrogateescape")
         return found
 
 
 class Tables:
     """What the records of a file refer to."""
 
-    __slots__ = ("constants", "debug", "spellings", "strings", "types", "version")
+    __slots__ = ("constants", "debug", "producer", "spellings", "strings", "types", "version")
 
     def __init__(self, file: Container, spellings: Spellings | None = None) -> None:
         self.version: Version = file.version
         # Filled while reading when a writer wants to know how the file writes its attributes.
         self.spellings: Spellings | None = spellings
-        section = file.reader(sections.STRING)
-        if section is None:
-            raise Malformed("string section is mandatory", len(file.data))
-        self.strings: StringTable = _in_section("string", StringTable, section, file)
-        self.types: TypeTable = TypeTable(None, file.version)
-        section = file.reader(sections.TYPE)
+        self.producer: str | None = None
+        name = "string"
         try:
-            self.types = TypeTable(section, file.version)
-        except Malformed as failure:
-            raise failure.add("failed to parse type section", len(file.data)) from None
-        try:
+            section = file.reader(sections.STRING)
+            if section is None:
+                raise Malformed("string section is mandatory", len(file.data))
+            self.strings: StringTable = StringTable(section)
+            # Read later: NVIDIA's reader looks at the functions first.
+            self.debug: DebugTable = DebugTable(None, self.strings)
+            name = "producer"
+            producer = file.reader(sections.PRODUCER)
+            if producer is not None:
+                self.producer = self._read_producer(producer)
+            name = "type"
+            self.types: TypeTable = TypeTable(file.reader(sections.TYPE), file.version)
+            name = "constant"
             self.constants: ConstantTable = ConstantTable(file.reader(sections.CONSTANT))
         except Malformed as failure:
-            raise failure.add("failed to parse constant section", len(file.data)) from None
+            if not failure.messages or not failure.messages[0].endswith("is mandatory"):
+                failure.add(f"failed to parse {name} section", len(file.data))
+            raise failure from None
+
+    def _read_producer(self, section: ByteReader) -> str:
+        index = section.varint("failed to read producer string index")
         try:
-            self.debug: DebugTable = DebugTable(file.reader(sections.DEBUG), self.strings)
+            return self.strings.get(index)
         except Malformed as failure:
-            raise failure.add("failed to parse debug section", len(file.data)) from None
+            raise failure.add(f"failed to get producer string at index {index}", section.offset) from None
 
     def string(self, reader: ByteReader, what: str) -> str:
-        return self.strings.get(reader.varint(what))
+        """The string a reader refers to; `what` is its line when there is none."""
+        try:
+            return self.strings.get(reader.varint(""))
+        except Malformed as failure:
+            raise failure.add(what, reader.offset) from None
 
-
-def _in_section(name: str, table: type[StringTable], section: ByteReader, file: Container) -> StringTable:
-    try:
-        return table(section)
-    except Malformed as failure:
-        raise failure.add(f"failed to parse {name} section", len(file.data)) from None
+    def read_type(self, reader: ByteReader, what: str) -> Type:
+        """The type a reader refers to; `what` is its line when there is none."""
+        index = reader.varint(what)
+        try:
+            found = self.types.get(index)
+        except Malformed as failure:
+            raise failure.add(what, reader.offset) from None
+        if found is None:
+            reader.fail(what)
+        return found
 
 
 def read_public(data: bytes, newest: Version = NEWEST) -> Operation:
     """The module in a file of the public layout, not yet verified."""
     try:
         file = read_container(data, newest)
-        return _ModuleReader(file).read()
+        return ModuleReader(file).read()
     except Malformed as failure:
         messages = failure.messages
         if messages != ["input does not correspond to Tile IR bytecode"]:
@@ -142,215 +174,256 @@ def read_public(data: bytes, newest: Version = NEWEST) -> Operation:
 def read_spellings(file: Container) -> tuple[Tables, Spellings]:
     """The tables of a file and the way it writes its attributes."""
     spellings = Spellings()
-    reader = _ModuleReader(file, spellings)
+    reader = ModuleReader(file, spellings)
     reader.read()
     return reader.tables, spellings
 
 
-class _ModuleReader:
+class _FunctionEntry:
+    """A function before its body is looked at."""
+
+    __slots__ = ("end", "flags", "hints", "location", "name", "signature", "start")
+
+    def __init__(self, name: int, signature: int, flags: int, location: int) -> None:
+        self.name: int = name
+        self.signature: int = signature
+        self.flags: int = flags
+        self.location: int = location
+        self.hints: Attribute | None = None
+        self.start: int = 0
+        self.end: int = 0
+
+
+class ModuleReader:
+    """Reads in the order of NVIDIA's reader, which decides what of several mistakes is reported.
+
+    The tables first, then the globals, the list of functions, the debug section, the functions.  What concerns a
+    function or a global as a whole is reported at the end of the file.
+    """
+
     def __init__(self, file: Container, spellings: Spellings | None = None) -> None:
         self.file: Container = file
+        self.size: int = len(file.data)
         self.tables: Tables = Tables(file, spellings)
         self.block: Block = Block()
 
     def read(self) -> Operation:
         attributes: dict[str, Attribute] = {"sym_name": string_attribute("kernels")}
-        producer = self.file.reader(sections.PRODUCER)
-        if producer is not None:
+        if self.tables.producer is not None:
+            attributes["producer"] = string_attribute(self.tables.producer)
+        for numbers in self._list_globals():
             try:
-                name = self.tables.string(producer, "failed to read producer")
+                self._read_global(numbers)
             except Malformed as failure:
-                raise failure.add("failed to parse producer section", len(self.file.data)) from None
-            attributes["producer"] = string_attribute(name)
-        globals_section = self.file.reader(sections.GLOBAL)
-        if globals_section is not None:
-            self._read_globals(globals_section)
-        functions = self.file.reader(sections.FUNCTION)
-        if functions is None:
-            raise Malformed("function section is mandatory", len(self.file.data))
-        self._read_functions(functions)
+                raise failure.add("failed to create global from bytecode", self.size) from None
+        functions = self._list_functions()
+        try:
+            self.tables.debug = DebugTable(self.file.reader(sections.DEBUG), self.tables.strings)
+        except Malformed as failure:
+            raise failure.add("failed to parse debug section", self.size) from None
+        for function in functions:
+            try:
+                self._read_function(function, self.tables.debug)
+            except Malformed as failure:
+                raise failure.add("failed to create function from bytecode", self.size) from None
         origin: Location = BytecodeOrigin(self.file)
         return Operation(
             REGISTRY.by_name["cuda_tile.module"], [], [], attributes, [Region([self.block])], origin
         )
 
-    def _read_globals(self, section: ByteReader) -> None:
-        count = section.varint("failed to read number of globals")
-        if count > section.remaining:
-            section.fail(f"number of globals ({count}) exceeds the maximum of {section.remaining}")
-        for _ in range(count):
-            try:
-                self._read_global(section)
-            except Malformed as failure:
-                raise failure.add("failed to create global from bytecode", len(self.file.data)) from None
+    # --- globals ---
 
-    def _read_global(self, section: ByteReader) -> None:
-        name_index = section.varint("failed to read global name")
-        name = self.tables.strings.get(name_index)
+    def _list_globals(self) -> list[list[int]]:
+        """The numbers of each global: name, type, value, alignment, visibility, whether it is constant."""
+        section = self.file.reader(sections.GLOBAL)
+        if section is None:
+            return []
+        found: list[list[int]] = []
+        fields = _GLOBAL_FIELDS if self.file.version >= V13_3 else _GLOBAL_FIELDS[:4]
+        try:
+            count = section.varint("failed to read number of global.")
+            most = section.remaining // len(fields)
+            if count > most:
+                section.fail(
+                    f"number of globals ({count}) exceeds the maximum of {most} that can fit in the remaining payload "
+                    f"of {section.remaining} bytes."
+                )
+            for _ in range(count):
+                numbers = [section.varint(f"failed to read global {field}") for field in fields]
+                found.append(numbers if len(numbers) > 4 else [*numbers, 0, 0])
+        except Malformed as failure:
+            raise failure.add("failed to parse global section", self.size) from None
+        return found
+
+    def _read_global(self, numbers: list[int]) -> None:
+        name_index, type_index, value_index, alignment, visibility, constant = numbers
+        tables = self.tables
+        if value_index >= len(tables.constants):
+            raise Malformed("global value constant index out of bounds", self.size)
+        try:
+            name = tables.strings.get(name_index)
+        except Malformed as failure:
+            message = f"failed to get global symbol name string for index {name_index}"
+            raise failure.add(message, self.size) from None
         if not name:
-            section.fail(f"global symbol name at index {name_index} is empty")
-        type = self.tables.types.get(section.varint("failed to read global type"))
-        if not isinstance(type, TileType):
-            section.fail("failed to get global type")
-        index = section.varint("failed to read global value")
-        if index >= len(self.tables.constants):
-            section.fail("global value constant index out of bounds")
-        value = self.tables.constants.get(index, type, section)
-        alignment = section.varint("failed to read global alignment")
+            raise Malformed(f"global symbol name at index {name_index} is empty", self.size)
+        try:
+            type = tables.types.get(type_index)
+        except Malformed as failure:
+            raise failure.add("provided type is null", 0) from None
+        value = tables.constants.get(value_index, type)
+        if visibility & 0xFFFFFFFF > 1:
+            raise Malformed(f"invalid symbol visibility value: {visibility}", self.size)
         attributes: dict[str, Attribute] = {"sym_name": string_attribute(name), "value": value}
         if alignment:
             attributes["alignment"] = integer_attribute(I64, signed_value(64, alignment))
-        if self.file.version >= (13, 3):
-            visibility = section.varint("failed to read global visibility")
-            if visibility > 1:
-                section.fail(f"invalid symbol visibility value: {visibility}")
-            if visibility:
-                attributes["symbol_visibility"] = SYMBOL_VISIBILITY["private"]
-            if section.varint("failed to read global constant flag"):
-                attributes["constant"] = UNIT
+        if visibility & 1:
+            attributes["symbol_visibility"] = SYMBOL_VISIBILITY["private"]
+        if constant:
+            attributes["constant"] = UNIT
         declaration = REGISTRY.by_name["cuda_tile.global"]
         self.block.append(Operation(declaration, [], [], attributes, NO_REGIONS, UNKNOWN))
 
-    def _read_functions(self, section: ByteReader) -> None:
-        try:
-            count = section.varint("failed to read number of functions")
-            if count > section.end - section.start:
-                section.fail(f"number of functions ({count}) exceeds payload size ({section.end - section.start})")
-            for _ in range(count):
-                self._read_function(section)
-        except Malformed as failure:
-            if not failure.messages[-1].endswith("from bytecode"):
-                failure.add("failed to parse function section", len(self.file.data))
-            raise failure from None
+    # --- functions ---
 
-    def _read_function(self, section: ByteReader) -> None:
-        tables = self.tables
-        size = len(self.file.data)
-        name_index = section.varint("failed to read function name")
-        name = tables.strings.get(name_index)
-        if not name:
-            section.fail(f"function name at index {name_index} is empty")
-        signature_index = section.varint("failed to read function signature")
-        if signature_index >= len(tables.types):
-            section.fail(f"function signature index {signature_index} out of bounds for function '{name}'")
+    def _list_functions(self) -> list[_FunctionEntry]:
+        section = self.file.reader(sections.FUNCTION)
+        if section is None:
+            raise Malformed("function section is mandatory", self.size)
+        found: list[_FunctionEntry] = []
         try:
-            signature = tables.types.get(signature_index)
+            count = section.varint("")
+            size = section.end - section.start
+            if count > size:
+                section.fail(f"number of functions ({count}) exceeds payload size ({size})")
+            for _ in range(count):
+                found.append(self._read_entry(section))
         except Malformed as failure:
-            message = f"failed to parse type at index {signature_index} for function '{name}"
-            raise failure.add(message, section.offset) from None
-        if not isinstance(signature, FunctionType):
-            if signature is None:
-                section.fail(f"failed to parse type at index {signature_index} for function '{name}")
-            section.fail(
-                f"function signature index {signature_index} does not refer to a function type for function "
-                f"'{name}', got type: {signature.text}"
-            )
-        flags = section.byte("failed to read function flags")
-        if flags & ~7:
-            section.fail(f"function entry has unrecognized flag bits (0x{flags & ~7:X});")
-        if not flags & _FLAG_ENTRY:
-            section.fail(f"un-expected non-entry function '{name}'")
-        debug_index = section.varint("failed to read function location")
-        attributes: dict[str, Attribute] = {
-            "sym_name": string_attribute(name),
-            "function_type": type_attribute(signature),
-        }
-        if flags & _FLAG_HINTS:
-            hints = read_attribute(section, tables)
-            if not isinstance(hints, OptimizationHintsAttribute):
-                section.fail(f"invalid optimization hints attribute for function '{name}'")
-            attributes["optimization_hints"] = hints
-        length = section.varint("failed to read function body length")
+            raise failure.add("failed to parse function section", self.size) from None
+        return found
+
+    def _read_entry(self, section: ByteReader) -> _FunctionEntry:
+        name, signature = section.varint(""), section.varint("")
+        flags = section.byte("")
+        location = section.varint("")
+        # Readers before 13.4 ignored the other bits.
+        unknown = flags & ~(_FLAG_PRIVATE | _FLAG_ENTRY | _FLAG_HINTS)
+        if unknown and self.file.version >= V13_4:
+            section.fail(f"function entry has unrecognized flag bits (0x{unknown:X});")
+        entry = _FunctionEntry(name, signature, flags, location)
+        if flags & _FLAG_ENTRY and flags & _FLAG_HINTS:
+            entry.hints = read_attribute(section, self.tables)
+        length = section.varint("")
         if length > section.remaining:
             section.fail(
                 f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)"
             )
-        locations = self._locations(name, debug_index, size)
-        reader = BodyReader(self.file.data, section.position, section.position + length, tables, locations)
-        location = reader.next_location()
+        entry.start = section.position
+        section.position += length
+        entry.end = section.position
+        return entry
+
+    def _read_function(self, entry: _FunctionEntry, debug: DebugTable) -> None:
+        tables = self.tables
+        size = self.size
+        try:
+            name = tables.strings.get(entry.name)
+        except Malformed as failure:
+            raise failure.add(f"failed to get function name string at index {entry.name}", size) from None
+        if not name:
+            raise Malformed(f"function name at index {entry.name} is empty", size)
+        signature = self._signature(entry.signature, name)
+        reader = BodyReader(self.file.data, entry.start, entry.end, tables, debug)
+        location: Location = UNKNOWN
+        if entry.location:
+            message = f"failed to read function location for '{name}'"
+            try:
+                first = reader.first_location(entry.location - 1)
+            except Malformed as failure:
+                raise failure.add(message, size) from None
+            if first is None:
+                raise Malformed(message, size)
+            location = first
+        if not entry.flags & _FLAG_ENTRY:
+            raise Malformed(f"un-expected non-entry function '{name}'", size)
+        attributes: dict[str, Attribute] = {
+            "sym_name": string_attribute(name),
+            "function_type": type_attribute(signature),
+        }
+        if entry.hints is not None:
+            if not isinstance(entry.hints, OptimizationHintsAttribute):
+                raise Malformed(f"invalid optimization hints attribute for function '{name}'", size)
+            attributes["optimization_hints"] = entry.hints
         block = Block(list(signature.inputs))
         reader.values.extend(block.arguments)
         try:
             reader.read_operations(block, -1)
         except Malformed as failure:
-            failure.add(f"failed to parse function body for function '{name}'", size)
-            raise failure.add("failed to create function from bytecode", size) from None
-        section.position += length
+            raise failure.add(f"failed to parse function body for function '{name}'", size) from None
         declaration = REGISTRY.by_name["cuda_tile.entry"]
         self.block.append(Operation(declaration, [], [], attributes, [Region([block])], location))
 
-    def _locations(self, name: str, debug_index: int, size: int) -> list[Location] | None:
-        """The locations of a function and its operations in pre-order; None when all are unknown."""
-        if debug_index == 0:
-            return None
-        debug = self.tables.debug
-        number = debug_index - 1
-        message = f"failed to read function location for '{name}'"
-        if number >= len(debug.function_starts):
-            raise Malformed(message, size).add("failed to create function from bytecode", size)
-        start = debug.function_starts[number]
-        # Functions follow one another, but only the end of the list is sure to end this one.
+    def _signature(self, index: int, name: str) -> FunctionType:
+        if index >= len(self.tables.types):
+            raise Malformed(f"function signature index {index} out of bounds for function '{name}'", self.size)
+        # The missing quote is NVIDIA's.
+        message = f"failed to parse type at index {index} for function '{name}"
         try:
-            first = debug.location(debug.indices[start]) if start < len(debug.indices) else None
+            found = self.tables.types.get(index)
         except Malformed as failure:
-            raise failure.add(message, size).add("failed to create function from bytecode", size) from None
-        if first is None:
-            raise Malformed(message, size).add("failed to create function from bytecode", size)
-        return _LocationList(debug, start).resolve_all()
-
-
-class _LocationList:
-    """The entries of a function, resolved once each."""
-
-    def __init__(self, debug: DebugTable, start: int) -> None:
-        self.debug: DebugTable = debug
-        self.start: int = start
-
-    def resolve_all(self) -> list[Location]:
-        """Up to the first entry that is no location; whoever needs one past it reports the failure."""
-        debug = self.debug
-        known: dict[int, Location] = {}
-        found: list[Location] = []
-        starts = sorted(debug.function_starts)
-        end = next((s for s in starts if s > self.start), len(debug.indices))
-        for reference in debug.indices[self.start : end]:
-            location = known.get(reference)
-            if location is None:
-                try:
-                    location = debug.location(reference)
-                except Malformed:
-                    location = None
-                if location is None:
-                    break
-                known[reference] = location
-            found.append(location)
+            raise failure.add(message, self.size) from None
+        if found is None:
+            raise Malformed(message, self.size)
+        if not isinstance(found, FunctionType):
+            raise Malformed(
+                f"function signature index {index} does not refer to a function type for function '{name}', "
+                f"got type: '{found.text}'",
+                self.size,
+            )
         return found
 
 
 class BodyReader(ByteReader):
     """The instructions of a function."""
 
-    __slots__ = ("locations", "nesting", "next", "records", "tables", "values")
+    __slots__ = ("debug", "has_locations", "known_locations", "nesting", "next", "records", "tables", "values")
 
-    def __init__(
-        self, data: bytes, start: int, end: int, tables: Tables, locations: list[Location] | None
-    ) -> None:
+    def __init__(self, data: bytes, start: int, end: int, tables: Tables, debug: DebugTable) -> None:
         super().__init__(data, start, end)
         self.tables: Tables = tables
         self.records: dict[int, Record] = records_of(tables.version)
         self.values: list[Value] = []
-        self.locations: list[Location] | None = locations
+        # Where the locations of the operations are, in pre-order: in the indices of the debug section from `next` on.
+        self.debug: DebugTable = debug
+        self.has_locations: bool = False
+        self.known_locations: dict[int, Location] = {}
         self.next: int = 0
         self.nesting: int = 0
 
+    def first_location(self, number: int) -> Location | None:
+        """The location of the function itself; the operations then have theirs behind it."""
+        starts = self.debug.function_starts
+        if number >= len(starts) or starts[number] >= len(self.debug.indices):
+            return None
+        self.has_locations = True
+        self.next = starts[number] + 1
+        return self.debug.location(self.debug.indices[starts[number]])
+
     def next_location(self) -> Location:
-        """The location of the next operation in pre-order."""
-        locations = self.locations
-        if locations is None:
-            return UNKNOWN
-        if self.next >= len(locations):
+        """The location of the next operation."""
+        indices = self.debug.indices
+        if self.next >= len(indices):
             self.fail("failed to read operation location.")
-        found = locations[self.next]
+        reference = indices[self.next]
+        found = self.known_locations.get(reference)
+        if found is None:
+            try:
+                found = self.debug.location(reference)
+            except Malformed as failure:
+                raise failure.add("failed to read operation location.", self.offset) from None
+            if found is None:
+                self.fail("failed to read operation location.")
+            self.known_locations[reference] = found
         self.next += 1
         return found
 
@@ -361,13 +434,14 @@ class BodyReader(ByteReader):
         table = self.records
         types = self.tables.types.known
         values = self.values
+        location: Location = UNKNOWN
         done = 0
         while done != count:
-            position = self.position
+            position = start = self.position
             if position >= end:
                 if count < 0:
                     return
-                self.fail("failed to read opcode")
+                self.fail("failed to read operation opcode.")
             done += 1
             record = table.get(data[position])
             # The common case: one byte per field, every field an index that is in range.  Anything else goes the
@@ -418,8 +492,11 @@ class BodyReader(ByteReader):
                             break
                         operands.append(values[index])
                     if plain and position <= end:
+                        if self.has_locations:
+                            # Where the careful way stands when it asks for the location.
+                            self.position = start + 1
+                            location = self.next_location()
                         self.position = position
-                        location = UNKNOWN if self.locations is None else self.next_location()
                         operation = Operation(
                             declaration, operands, result_types, attributes, NO_REGIONS, location
                         )
@@ -430,16 +507,16 @@ class BodyReader(ByteReader):
 
     def _read_operation(self, block: Block) -> None:
         """One instruction, field by field."""
-        opcode = self.varint("failed to read opcode")
+        opcode = self.varint("failed to read operation opcode.") & 0xFFFFFFFF
         record = self.records.get(opcode)
         version = self.tables.version
+        if record is None and opcode > records.MAXIMUM_OPCODE[version]:
+            self.fail(f"unsupported opcode {opcode} for bytecode version {version_text(version)}")
+        location = self.next_location() if self.has_locations else UNKNOWN
         if record is None:
-            if opcode > records.MAXIMUM_OPCODE[version]:
-                self.fail(f"unsupported opcode {opcode} for bytecode version {version_text(version)}")
             self.fail(f"unknown or unimplemented opcode: {opcode}")
-        location = self.next_location()
         result_types = self._read_result_types(record)
-        flags = self.varint(f"failed to read flags for {record.class_name}") if record.has_flags else 0
+        flags = self.varint("failed to read flags field") if record.has_flags else 0
         attributes = self._read_attributes(record, flags, result_types)
         operands, segments = self._read_operands(record, flags)
         regions = self._read_regions(record) if record.region_count else NO_REGIONS
@@ -462,15 +539,7 @@ class BodyReader(ByteReader):
             count = self.count(f"failed to read number of result types for {record.class_name}")
         found: list[Type] = []
         for index in range(count):
-            message = f"failed to get result type {index} for {record.class_name}"
-            number = self.varint(message)
-            try:
-                type = self.tables.types.get(number)
-            except Malformed as failure:
-                raise failure.add(message, self.offset) from None
-            if type is None:
-                self.fail(message)
-            found.append(type)
+            found.append(self.tables.read_type(self, f"failed to get result type {index} for {record.class_name}"))
         return found
 
     # --- attributes ---
@@ -483,108 +552,118 @@ class BodyReader(ByteReader):
             try:
                 value = self._read_field(field, result_types)
             except Malformed as failure:
-                raise failure.add(f"failed to parse attribute '{field.name}'", self.offset) from None
+                kind = "optional attribute" if field.bit >= 0 else "attribute"
+                raise failure.add(f"failed to parse {kind} '{field.name}'", self.offset) from None
             if value is not None and value is not field.default:
                 found[field.name] = value
         return found
 
     def _read_field(self, field: AttributeField, result_types: list[Type]) -> Attribute | None:
         codec = field.codec
-        what = f"failed to read attribute '{field.name}'"
         if codec == records.ENUM:
-            number = self.varint(what)
+            number = self.varint("failed to read VarInt for enum attribute.") & 0xFFFFFFFF
             if number >= len(field.cases):
                 self.fail(f"invalid integer value for enum type: {number}")
             return field.cases[number]
         if codec == records.UNIT:
             return UNIT
         if codec == records.INTEGER:
-            number = self.varint(what)
-            if number >> field.width:
-                self.fail(f"value {number} does not fit in {field.width} bits")
-            return integer_attribute(I32 if field.width == 32 else I64, signed_value(field.width, number))
+            number = signed_value(field.width, read_unsigned(self, field.width))
+            return integer_attribute(I32 if field.width == 32 else I64, number)
         if codec == records.BOOL:
-            return bool_attribute(self.byte(what) != 0)
+            return bool_attribute(self.byte("failed to read byte for inline bool (i1)") != 0)
         if codec == records.STRING:
-            return string_attribute(self.tables.string(self, what))
+            return string_attribute(self.tables.string(self, "failed to read StringAttr."))
         if codec == records.SYMBOL:
-            name = self.tables.string(self, what)
+            name = self.tables.string(self, "failed to read string for FlatSymbolRefAttr.")
             if not name:
                 self.fail("empty symbol reference is invalid")
             return symbol_attribute(name)
         if codec == records.CONSTANT:
-            return self._read_constant(result_types, what)
+            return self._read_constant(result_types)
         if codec == records.I32_LIST:
-            values = self.integers(4, what)
-            for value in values:
-                if value in (0x7FFFFFFF, -0x80000000):
-                    self.fail(f"array contains unsupported value {value}")
+            values = self.integers(4, "failed to read DenseI32ArrayAttr values.")
+            check_values(self, values, 32)
             return dense_array_attribute(I32, values)
         if codec == records.BOOL_LIST:
-            flags = tuple([1 if value else 0 for value in self.integers(1, what)])
+            values = self.integers(1, "failed to read DenseBoolArrayAttr values.")
+            flags = tuple([1 if value else 0 for value in values])
             # The text cannot tell a list without a promise from no list at all, so neither does the IR.
             return dense_array_attribute(I1, flags) if any(flags) else None
         if codec == records.ARRAY:
-            return self._read_array(what)
+            return read_array(self, self.tables)
         if codec == records.HINTS:
             return read_hints(self, self.tables)
-        found = read_attribute(self, self.tables)
+        return self._read_predicate()
+
+    def _read_predicate(self) -> Attribute:
+        try:
+            found = read_attribute(self, self.tables)
+        except Malformed as failure:
+            message = "failed to parse self-contained attribute for AssumePredicateAttrInterface"
+            raise failure.add(message, self.offset) from None
         if not isinstance(found, PredicateAttribute):
             self.fail("failed to cast parsed attribute to AssumePredicateAttrInterface")
         return found
 
-    def _read_constant(self, result_types: list[Type], what: str) -> Attribute:
-        index = self.varint(what)
+    def _read_constant(self, result_types: list[Type]) -> Attribute:
+        index = self.varint("failed to read constant index")
         if index >= len(self.tables.constants):
             self.fail(f"constant index {index} out of bounds")
-        type = result_types[0] if result_types else None
-        if type is None:
-            self.fail("expect Cuda Tile integer or float type but got no result")
-        return self.tables.constants.get(index, type, self)
-
-    def _read_array(self, what: str) -> ArrayAttribute:
-        count = self.count(what)
-        elements: list[Attribute] = []
-        for _ in range(count):
-            element = read_attribute(self, self.tables)
-            if not isinstance(element, (IntegerAttribute, FloatAttribute)):
-                self.fail("failed to cast parsed attribute to TypedAttr")
-            elements.append(element)
-        return array_attribute(tuple(elements))
+        return self.tables.constants.get(index, result_types[0] if result_types else None)
 
     # --- operands ---
 
     def _read_operands(self, record: Record, flags: int) -> tuple[list[Value], tuple[int, ...] | None]:
         mode = record.operand_mode
         if mode == records.FIXED:
-            return [self._value(index) for index in range(record.operand_count)], None
+            return self._read_values(record.operand_count), None
         if mode == records.COUNTED:
-            count = self.count("failed to read operand count")
-            return [self._value(index) for index in range(count)], None
+            return self._read_values(self.count("failed to read operand count")), None
         operands: list[Value] = []
         segments: list[int] = []
         for declared, bit in zip(record.declaration.operands, record.operand_bits, strict=True):
             if declared.count == ONE:
                 count = 1
             elif declared.count == VARIADIC:
-                count = self.count("failed to read operand count")
+                count = self._segment_length(record, declared.name)
             else:
                 count = 1 if bit >= 0 and flags >> bit & 1 else 0
             segments.append(count)
-            for _ in range(count):
-                operands.append(self._value(len(operands)))
+            for number in range(count):
+                operands.append(self._segment_value(declared.name, number))
         return operands, tuple(segments)
 
-    def _value(self, number: int) -> Value:
-        index = self.varint(f"failed to read operand index {number}")
+    def _segment_length(self, record: Record, name: str) -> int:
+        """A 32-bit number; what is negative as one counts as nothing."""
+        operation = record.declaration.name
+        count = self.varint(f"failed to read actual size for variadic ODS segment '{name}' of op '{operation}'")
+        count &= 0xFFFFFFFF
+        if count >> 31:
+            self.fail(f"failed to read operands for {name} segment, exceeds maximum supported capacity")
+        return count
+
+    def _read_values(self, count: int) -> list[Value]:
+        found: list[Value] = []
+        for number in range(count):
+            index = self.varint(f"failed to read operand index {number}")
+            if index >= len(self.values):
+                self.fail(f"operand index {index} out of bounds (size={len(self.values)}) for operand {number}")
+            found.append(self.values[index])
+        return found
+
+    def _segment_value(self, name: str, number: int) -> Value:
+        index = self.varint(f"failed to read operand index for {name} segment, element {number}")
         if index >= len(self.values):
-            self.fail(f"operand index {index} out of bounds (size={len(self.values)}) for operand {number}")
+            self.fail(
+                f"operand index {index} out of bounds (size={len(self.values)}) for {name} segment, element {number}"
+            )
         return self.values[index]
 
     # --- regions ---
 
     def _read_regions(self, record: Record) -> list[Region]:
-        count = self.varint("failed to read number of regions")
+        count = self.count("failed to read number of regions to parse.")
         if count != record.region_count:
             self.fail(f"{record.declaration.name} op expected {record.region_count} regions, got {count}")
         self.nesting += 1
@@ -601,7 +680,7 @@ class BodyReader(ByteReader):
 
     def _read_region(self) -> Region:
         region = Region()
-        for index in range(self.count("failed to read number of blocks")):
+        for index in range(self.varint("failed to read region block count")):
             try:
                 region.append(self._read_block())
             except Malformed as failure:
@@ -611,12 +690,14 @@ class BodyReader(ByteReader):
     def _read_block(self) -> Block:
         mark = len(self.values)
         block = Block()
-        for _ in range(self.count("failed to read number of block arguments")):
-            type = self.tables.types.get(self.varint("failed to read block argument type"))
-            if type is None:
-                self.fail("failed to get block argument type")
+        for index in range(self.varint("failed to read block argument count.")):
+            type = self.tables.read_type(self, f"failed to read block argument type: {index}")
             self.values.append(block.add_argument(type))
-        self.read_operations(block, self.count("failed to read number of operations"))
+        count = self.varint("failed to read block operation count.")
+        try:
+            self.read_operations(block, count)
+        except Malformed as failure:
+            raise failure.add(f"failed to parse operation {len(block)} in block.", self.offset) from None
         del self.values[mark:]
         last = block.last
         start = "invalid block structure: block is expected to have a terminator operation, but "

@@ -197,7 +197,7 @@ class TypeDecoder:
     def _tensor(self, reader: ByteReader) -> TensorViewType:
         found = self._type(reader, "tensor_view")
         if not isinstance(found, TensorViewType):
-            reader.fail(f"expected TensorViewType but got '{found.text}'")
+            reader.fail(f"expected ::mlir::cuda_tile::TensorViewType but got '{found.text}'")
         return found
 
     def _padding(self, reader: ByteReader) -> EnumAttribute:
@@ -235,7 +235,7 @@ class TypeDecoder:
     def _strided_view(self, reader: ByteReader) -> Type:
         flags = reader.varint("failed to read optional parameter flags")
         tile_shape = reader.integers(4, "failed to read tile_shape data")
-        strides = reader.integers(4, "failed to read traversal_strides")
+        strides = reader.integers(4, "failed to read traversal_strides data")
         tensor = self._tensor(reader)
         dim_map = reader.integers(4, "failed to read dim_map")
         padding = self._padding(reader) if flags & 1 else None

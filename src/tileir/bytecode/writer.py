@@ -97,7 +97,7 @@ class TableWriter:
 def write_public(module: Operation, version: Version, preserved: Container | None = None) -> bytes:
     """The bytes of a module; `preserved` is the file whose habits are kept."""
     try:
-        return _ModuleWriter(module, version, preserved).write()
+        return ModuleWriter(module, version, preserved).write()
     except WriteFailure as failure:
         raise BytecodeError(failure.diagnostics, -1) from None
     except Malformed as failure:
@@ -105,7 +105,7 @@ def write_public(module: Operation, version: Version, preserved: Container | Non
         raise BytecodeError(messages, -1) from None
 
 
-class _ModuleWriter:
+class ModuleWriter:
     def __init__(self, module: Operation, version: Version, preserved: Container | None) -> None:
         self.module: Operation = module
         self.version: Version = version

@@ -90,7 +90,7 @@ NUMBER: Final = tile_of(_NUMBERS, _NEWER)
 I1_TILE: Final = tile_of((I1,))
 I8_TILE: Final = tile_of((I8,))
 I64_TILE: Final = tile_of((I64,))
-ANY_TILE: Final = TypeConstraint("tile", lambda t: isinstance(t, TileType))
+ANY_TILE: Final = TypeConstraint("Tile type", lambda t: isinstance(t, TileType))
 POINTER_TILE: Final = TypeConstraint(
     "tile of Pointer type values", lambda t: isinstance(t, TileType) and isinstance(t.element, PointerType)
 )
@@ -115,7 +115,7 @@ MMAI_INPUT: Final = tile_of((I8,), phrase="mmai operand tile type of")
 
 
 def enum_attribute(kind: EnumKind, description: str) -> AttributeConstraint:
-    return AttributeConstraint(description, lambda a: isinstance(a, EnumAttribute) and a.kind is kind, "enum")
+    return EnumConstraint(description, lambda a: isinstance(a, EnumAttribute) and a.kind is kind, kind)
 
 
 def _integer_of(type: Type, minimum: int | None = None) -> Callable[[Attribute], bool]:

@@ -6,9 +6,11 @@ something of their own (`cluster`, `seq_cst`) and read as aliases where they do 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tileir.annotations import Final
-from tileir.ir.attributes import EnumKind
-from tileir.ir.declaration import V13_4, AttributeDeclaration
+from tileir.ir.attributes import Attribute, EnumKind
+from tileir.ir.declaration import V13_4, AttributeConstraint, AttributeDeclaration
 
 SIGNEDNESS: Final = EnumKind("signedness", {"unsigned": 0, "signed": 1})
 OVERFLOW: Final = EnumKind("overflow", {"none": 0, "no_signed_wrap": 1, "no_unsigned_wrap": 2, "no_wrap": 3})
@@ -74,11 +76,17 @@ ENUM_KINDS: Final[dict[str, EnumKind]] = {
 }
 
 
+class EnumConstraint(AttributeConstraint):
+    """The keywords of one enumeration."""
+
+    __slots__ = ("enumeration",)
+
+    def __init__(self, description: str, predicate: Callable[[Attribute], bool], enumeration: EnumKind) -> None:
+        super().__init__(description, predicate, "enum")
+        self.enumeration: EnumKind = enumeration
+
+
 def enum_kind_of(declared: AttributeDeclaration) -> EnumKind | None:
     """The enumeration an attribute is declared to be from."""
-    if declared.constraint.kind != "enum":
-        return None
-    for kind in ENUM_KINDS.values():
-        if declared.constraint.predicate(next(iter(kind.cases.values()))):
-            return kind
-    return None
+    constraint = declared.constraint
+    return constraint.enumeration if isinstance(constraint, EnumConstraint) else None

@@ -24,6 +24,7 @@ V13_2: Final[Version] = (13, 2)
 V13_3: Final[Version] = (13, 3)
 V13_4: Final[Version] = (13, 4)
 NEWEST: Final[Version] = V13_4
+VERSIONS: Final[tuple[Version, ...]] = (V13_1, V13_2, V13_3, V13_4)
 
 # How many operands or results a declared name stands for.
 ONE: Final = 0

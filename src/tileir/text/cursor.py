@@ -107,7 +107,7 @@ class Cursor:
 
     def is_identifier(self) -> bool:
         first = self.tokens[self.position][:1]
-        return first.isalpha() or first == "_"
+        return (first.isalpha() and first.isascii()) or first == "_"
 
     def parse_keyword(self) -> str:
         """keyword ::= bare-id"""
@@ -148,7 +148,7 @@ class Cursor:
             if len(token) > 130:
                 self.fail("integer value too large")
             return int(token, 16)
-        if not token.isdigit():
+        if not (token.isascii() and token.isdigit()):
             return None
         if len(token) > 40:
             self.fail("integer value too large")

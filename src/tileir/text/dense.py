@@ -67,17 +67,16 @@ class DenseReader:
                 cursor.enter()
                 counts.append(0)
                 cursor.position += 1
+                # A list with nothing in it is complete as it is.
                 if cursor.peek() != "]":
                     continue
-            elif token != "]" or not counts or counts[-1] != 0:
+            else:
                 self._read_element()
                 if leaf_depth not in (-1, len(counts)):
                     self._inconsistent()
                 leaf_depth = len(counts)
-            # One literal is complete: count it, then close as many lists as end here.
-            closing = cursor.peek() == "]" and counts[-1] == 0 and leaf_depth != len(counts)
-            if not closing:
                 counts[-1] += 1
+            # Close as many lists as end here; each is a member of the one around it.
             while counts and cursor.accept("]"):
                 cursor.leave()
                 depth = len(counts)

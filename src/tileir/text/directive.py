@@ -269,6 +269,13 @@ class TypeOf(Directive):
         return bool(self.values(operation))
 
 
+class FullTypeOf(TypeOf):
+    """The same where the dialect's name is always printed: `!cuda_tile.tile<2xf32>`."""
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.out.append(self.lead + ", ".join([value.type.text for value in self.values(operation)]))
+
+
 class AttributeValue(Directive):
     """An attribute written plainly; the constraint of its declaration says how."""
 

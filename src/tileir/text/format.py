@@ -6,7 +6,7 @@ The language:
     'text'             a literal
     ~   _              no blank here; one blank here
     ( ... )?           optional; present when its first `$name` is
-    type($name)        the type(s) of an operand or result
+    type($name)        the type(s) of an operand or result; full-type($name) prints the dialect's name with it
     attr-dict          the attributes not shown otherwise
     word  word(args)   a directive of `text/directive.py` or one of the custom ones registered below
 
@@ -35,6 +35,7 @@ from tileir.text.directive import (
     Doubtful,
     Enclosed,
     Flag,
+    FullTypeOf,
     Group,
     Hints,
     Keyword,
@@ -299,8 +300,8 @@ class _Compiler:
             return self._literal(literal)
         if variable is not None:
             return self._placed(self._variable(variable))
-        if called == "type":
-            return self._placed(self._type(arguments[1:]))
+        if called in ("type", "full-type"):
+            return self._placed(self._type(arguments[1:], called == "full-type"))
         if called is not None:
             return self._called(called, arguments)
         if word == "attr-dict":
@@ -337,12 +338,14 @@ class _Compiler:
         attribute = declaration.inherent[name]
         return AttributeValue(attribute, enum_kind_of(attribute))
 
-    def _type(self, name: str) -> Directive:
+    def _type(self, name: str, full: bool) -> Directive:
         declaration = self.declaration
         self.slots.setdefault(name, len(self.slots))
         for index, declared in enumerate(declaration.operands):
             if declared.name == name:
                 grouped = not declaration.plain_operands
+                if full:
+                    return FullTypeOf(self.slots[name], name, False, index, declared.count == VARIADIC, True)
                 return TypeOf(self.slots[name], name, False, index, declared.count == VARIADIC, grouped)
         for index, declared in enumerate(declaration.results):
             if declared.name == name:

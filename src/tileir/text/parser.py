@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from tileir.annotations import Final
+from tileir.annotations import Final, NoReturn
 from tileir.ir.attributes import Attribute, DenseArrayAttribute, IntegerAttribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import ISOLATED, NEWEST, REGISTRY, OperationDeclaration, Version, unregistered
@@ -328,7 +328,9 @@ class Parser(ValueCursor):
             return None
         if not (name[:1].isalpha() or name[:1] == "_"):
             self.fail("expected operation name in quotes")
-        found = self.lookup(name if "." in name else f"{self.dialects[-1]}.{name}")
+        # Outside of everything a bare `module` is MLIR's own, as its printer writes it.
+        dialect = "builtin" if name == "module" and self.nesting == 0 else self.dialects[-1]
+        found = self.lookup(name if "." in name else f"{dialect}.{name}")
         if found is None and "." not in name:
             found = self.lookup(f"builtin.{name}")
         if found is None:
@@ -383,15 +385,8 @@ class Parser(ValueCursor):
         if declaration is not None:
             self._remark_alias(full, declaration, name_position)
         else:
-            if not self.allow_unregistered and not (self.recover and "." in full and not full.startswith("cuda_tile.")):
-                dialect = full.partition(".")[0]
-                self.fail(
-                    f"unregistered operation '{full}' found in dialect ('{dialect}') that does not allow unknown "
-                    "operations" if full.startswith("cuda_tile.") else
-                    "operation being parsed with an unregistered dialect. If this is intended, please use "
-                    "-allow-unregistered-dialect with the MLIR opt tool used",
-                    name_position,
-                )
+            if not self.allow_unregistered:
+                self._fail_unregistered(full, name_position)
             declaration = unregistered(full)
         self.expect("(")
         operands: list[int] = []
@@ -434,6 +429,19 @@ class Parser(ValueCursor):
             TextLocation(self.source, name_position),
             segments,
             successors,
+        )
+
+    def _fail_unregistered(self, name: str, token: int) -> NoReturn:
+        if name.startswith("cuda_tile."):
+            self.fail(
+                f"unregistered operation '{name}' found in dialect ('cuda_tile') that does not allow unknown "
+                "operations",
+                token,
+            )
+        self.fail(
+            "operation being parsed with an unregistered dialect. If this is intended, please use "
+            "-allow-unregistered-dialect with the MLIR opt tool used",
+            token,
         )
 
     def _read_enumerations(self, declaration: OperationDeclaration, attributes: dict[str, Attribute]) -> None:

@@ -64,7 +64,8 @@ class Printer:
                 self._print_generic(operation)
             else:
                 if declaration.newer_mnemonic is None:
-                    out.append(declaration.mnemonic if self.elide else declaration.name)
+                    bare = self.elide != (declaration.name == "builtin.module")
+                    out.append(declaration.mnemonic if bare else declaration.name)
                 else:
                     out.append(("" if self.elide else "cuda_tile.") + declaration.spelled_name(self.version))
                 for directive in assembly.directives:

@@ -6,7 +6,8 @@ from tileir.ir.attributes import string_attribute
 from tileir.ir.core import NO_ATTRIBUTES, PRINTING, Block, Operation, Region
 from tileir.ir.declaration import NEWEST, REGISTRY, Version
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
-from tileir.ir.location import file_location
+from tileir.ir.location import CharacterLocation, SourceText, file_location
+from tileir.text.lexer import TOKEN
 from tileir.text.parser import Parser
 from tileir.text.values import StopParsing
 
@@ -50,6 +51,13 @@ def read_text(
     Otherwise a text that is one module is that module, and bare entries and globals (what NVIDIA's disassembler
     prints) are put into a `cuda_tile.module @kernels`.
     """
+    if not text.isascii():
+        try:
+            # What is no text at all is refused here, so that every string can be printed.
+            text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as failure:
+            place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
+            return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
     parser = Parser(text, name, version, allow_unregistered, first_line, recover, testing, seed_spellings)
     if implicit_module:
         # As in MLIR's tools, only a cuda_tile module lets its contents leave the prefix out.
@@ -84,9 +92,11 @@ def _wrap(block: Block, text: str, name: str, implicit_module: bool) -> Operatio
     return Operation(REGISTRY.by_name["builtin.module"], [], [], NO_ATTRIBUTES, [Region([block])], location)
 
 
-def parse_text(text: str, name: str = "-", version: Version = NEWEST) -> Operation:
+def parse_text(
+    text: str, name: str = "-", version: Version = NEWEST, allow_unregistered: bool = False
+) -> Operation:
     """The module a text describes; every mistake in it is in the `ParseError`."""
-    found = read_text(text, name, version=version)
+    found = read_text(text, name, version=version, allow_unregistered=allow_unregistered)
     if found.module is None:
         raise ParseError([d for d in found.diagnostics if d.severity == "error"])
     return found.module

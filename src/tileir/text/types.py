@@ -37,9 +37,9 @@ from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, function_type, 
 from tileir.text.cursor import Cursor, SyntaxFailure
 
 _INTEGER: Final = re.compile(r"([su]?)i([1-9]\d{0,7})\Z", re.ASCII)
-_BLANKS: Final = re.compile(r"(?:\s+|//[^\n]*)*")
+_BLANKS: Final = re.compile(r"(?:\s+|//[^\n]*)*", re.ASCII)
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
-_NUMBER: Final = re.compile(r"-?\d+")
+_NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
 _DIALECT_TYPES: Final = frozenset(
     ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"]
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import UnknownLocation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
 from tileir.tools.programs import READING_OPTIONS, STANDARD_INPUT, Settings, ToolFailure, guarded, read_program
 
@@ -55,10 +56,16 @@ def _run(arguments: list[str]) -> int:
         else:
             for diagnostic in shown:
                 suggest(diagnostic)
-                print(diagnostic.render())
+                print(_named(diagnostic, STANDARD_INPUT if path == "-" else path))
     if not quiet and not given.has("json") and any(counts.values()):
         print(_summary(counts))
     return status
+
+
+def _named(diagnostic: Diagnostic, path: str) -> str:
+    """The finding as it is shown; one about bytecode has no position, so it gets at least its file."""
+    rendered = diagnostic.render()
+    return f"{path}: {rendered}" if isinstance(diagnostic.location, UnknownLocation) else rendered
 
 
 def suggest(diagnostic: Diagnostic) -> None:

@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import sys
 
-from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.drop_in import OPTIONS
-from tileir.tools.programs import ToolFailure, guarded, run_process
+from tileir.bytecode.layouts import from_bytes, tile_module, to_bytes
+from tileir.bytecode.primitives import BytecodeError
+from tileir.dialect.ops.testing import TESTING_VERSIONS
+from tileir.ir.core import Operation
+from tileir.ir.declaration import V13_1, V13_2, V13_3, Version
+from tileir.ir.diagnostics import Diagnostic, has_errors
+from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.drop_in import OPTIONS, VERSION, hint_mode, print_module, process
+from tileir.tools.programs import ToolFailure, decode, guarded, read_bytes, run_process, write_output
 
 TRANSLATIONS = (
     Option("mlir-to-cudatilebc", "text into bytecode"),
     Option("cudatilebc-to-mlir", "bytecode into text"),
     Option("test-cudatile-roundtrip", "text into bytecode and back"),
-    Option("list-versions", "list the bytecode versions"),
 )
 
 USAGE = Usage(
     "tileir-translate",
     "Translates between Tile IR text and bytecode, as NVIDIA's cuda-tile-translate does.",
     "[FILE]",
-    (*TRANSLATIONS, Option("bytecode-version", "the bytecode version to write", value="VERSION"), *OPTIONS),
+    (
+        *TRANSLATIONS,
+        Option("bytecode-version", "the bytecode version to write (default: 13.3)", value="VERSION"),
+        Option("list-versions", "list the bytecode versions"),
+        Option("generic-form", "after a round trip, print the generic form"),
+        *OPTIONS,
+    ),
     least=0,
     details="Options may begin with one dash or two. Without FILE, or with '-', standard input is read.",
     single_dash=True,
     usage_status=EXIT_WRONG_INPUT,
 )
+
+_VERSIONS = (V13_1, V13_2, V13_3, *TESTING_VERSIONS)
 
 
 def main() -> int:
@@ -39,13 +53,101 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
+    if given.has("list-versions"):
+        for major, minor in _VERSIONS:
+            print(f"{major}.{minor}")
+        return EXIT_FINE
     asked = [option.name for option in TRANSLATIONS if given.has(option.name)]
     if len(asked) != 1:
         choices = ", ".join([f"-{option.name}" for option in TRANSLATIONS])
         raise ToolFailure(f"expected one of {choices}", EXIT_WRONG_INPUT)
-    return translate(asked[0], given)
+    version = _bytecode_version(given)
+    path = given.operands[0] if given.operands else "-"
+    data = read_bytes(path)
+    if asked[0] == "cudatilebc-to-mlir":
+        status, output = _disassemble(data, given)
+    else:
+        translations = _Translations(given, version)
+        translation = translations.assemble if asked[0] == "mlir-to-cudatilebc" else translations.round_trip
+        status, output = process(decode(data, path), path, given, translation)
+    target = given.value("o", "-")
+    if status == EXIT_FINE or target == "-":
+        write_output(target, output)
+    return status
 
 
-def translate(translation: str, given: Arguments) -> int:
-    """Carry out a translation.  All of them involve bytecode."""
-    raise ToolFailure(f"'-{translation}': bytecode is not in this release yet", EXIT_WRONG_INPUT)
+def _bytecode_version(given: Arguments) -> Version:
+    text = given.value("bytecode-version", f"{VERSION[0]}.{VERSION[1]}")
+    for version in _VERSIONS:
+        if text == f"{version[0]}.{version[1]}":
+            return version
+    raise ToolFailure(
+        f"for the --bytecode-version option: Invalid argument '{text}': the supported versions are [13.1 - 13.3]",
+        EXIT_WRONG_INPUT,
+    )
+
+
+class _Translations:
+    """What is done with the module of one part of a text."""
+
+    def __init__(self, given: Arguments, version: Version) -> None:
+        self.given: Arguments = given
+        self.version: Version = version
+
+    def assemble(self, module: Operation, diagnostics: list[Diagnostic]) -> str | None:
+        data = self._bytes(module, diagnostics)
+        # Output is one text; any bytes pass through it unchanged, because it is encoded in the same way.
+        return None if data is None else data.decode("utf-8", "surrogateescape")
+
+    def round_trip(self, module: Operation, diagnostics: list[Diagnostic]) -> str | None:
+        if module.name != "cuda_tile.module":
+            message = f"expected a 'cuda_tile.module' op, got '{module.name}'"
+            diagnostics.append(Diagnostic("error", message, module.location))
+            return None
+        data = self._bytes(module, diagnostics)
+        if data is None:
+            return None
+        read = _read(data, self.given, diagnostics)
+        if read is None:
+            diagnostics.append(Diagnostic("error", "Failed to deserialize bytecode", module.location))
+            return None
+        if self.given.has("generic-form"):
+            self.given.options["mlir-print-op-generic"] = ""
+        return print_module(read, self.given)
+
+    def _bytes(self, module: Operation, diagnostics: list[Diagnostic]) -> bytes | None:
+        try:
+            return to_bytes(tile_module(module), self.version)
+        except BytecodeError as error:
+            diagnostics.extend(error.diagnostics)
+            return None
+
+
+def _disassemble(data: bytes, given: Arguments) -> tuple[int, str]:
+    diagnostics: list[Diagnostic] = []
+    module = _read(data, given, diagnostics)
+    for diagnostic in diagnostics:
+        print(diagnostic.render(), file=sys.stderr)
+    return (EXIT_WRONG_INPUT, "") if module is None else (EXIT_FINE, print_module(module, given))
+
+
+def _read(data: bytes, given: Arguments, diagnostics: list[Diagnostic]) -> Operation | None:
+    """Decode and verify; None if there is no program in the bytes."""
+    version = (data[8], data[9]) if len(data) > 9 else VERSION
+    try:
+        module = from_bytes(data, "public", version if version in TESTING_VERSIONS else VERSION)
+    except BytecodeError as error:
+        for diagnostic in error.diagnostics:
+            # The public sources have another text for this than the released tools.
+            if diagnostic.message == "input does not correspond to Tile IR bytecode":
+                diagnostic.message = "invalid magic number"
+        diagnostics.extend(error.diagnostics)
+        return None
+    context = VerifyContext(VERSION, hint_mode(given), first_only=True)
+    verify_operation(module, context)
+    diagnostics.extend(context.diagnostics)
+    if not has_errors(context.diagnostics):
+        return module
+    message = "verification failed for deserialized cuda_tile::ModuleOp"
+    diagnostics.append(Diagnostic("error", message, module.location))
+    return None

@@ -10,6 +10,9 @@ from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
 COMMANDS = {
     "check": "report every mistake in a program at its position",
     "opt": "read a program, verify it, print it",
+    "as": "write a program as bytecode",
+    "dis": "print the program in a bytecode file, as NVIDIA's disassembler does",
+    "objdump": "show every byte of a bytecode file and what it means",
     "explain": "show the documentation of an operation, type or attribute",
 }
 
@@ -44,6 +47,18 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import opt
 
         return opt.run(rest)
+    if command == "as":
+        from tileir.tools import assemble
+
+        return assemble.run(rest)
+    if command == "dis":
+        from tileir.tools import disassemble
+
+        return disassemble.run(rest)
+    if command == "objdump":
+        from tileir.tools import objdump
+
+        return objdump.run(rest)
     if command == "explain":
         from tileir.tools import explain
 

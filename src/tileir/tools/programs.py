@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Callable
 
+from tileir.ir import declaration
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, V13_1, V13_2, V13_3, V13_4, Version
+from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.location import TextLocation
 from tileir.ir.verifier import VerifyContext, verify_operation
@@ -17,13 +18,14 @@ from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Opti
 BYTECODE_MAGIC = b"\x7fTileIR\x00"
 STANDARD_INPUT = "<stdin>"
 
-VERSIONS: dict[str, Version] = {f"{v[0]}.{v[1]}": v for v in (V13_1, V13_2, V13_3, V13_4)}
+VERSIONS: dict[str, Version] = {f"{v[0]}.{v[1]}": v for v in declaration.VERSIONS}
 
 # What every tool that reads and verifies a program takes.
 READING_OPTIONS = (
-    Option("dialect-version", "the dialect the text is written in (default: the newest)", choices=tuple(VERSIONS)),
+    Option("dialect-version", "the dialect a text is written in (default: the newest)", choices=tuple(VERSIONS)),
     Option("hints", "what to do about doubtful hints (default: ignore)", choices=("ignore", "warn", "error")),
     Option("no-seed-spellings", "accept only the spellings NVIDIA's tools accept"),
+    Option("allow-unregistered-dialect", "accept operations of other dialects, in the generic form"),
 )
 
 
@@ -39,12 +41,13 @@ class ToolFailure(Exception):
 class Settings:
     """How a program is read and verified."""
 
-    __slots__ = ("hints", "seed_spellings", "version")
+    __slots__ = ("allow_unregistered", "hints", "seed_spellings", "version")
 
     def __init__(self, given: Arguments) -> None:
         self.version: Version = VERSIONS[given.value("dialect-version", f"{NEWEST[0]}.{NEWEST[1]}")]
         self.hints: str = given.value("hints", "ignore")
         self.seed_spellings: bool = not given.has("no-seed-spellings")
+        self.allow_unregistered: bool = given.has("allow-unregistered-dialect")
 
 
 class Program:
@@ -62,9 +65,13 @@ def read_program(path: str, settings: Settings) -> Program:
     data = read_bytes(path)
     name = STANDARD_INPUT if path == "-" else path
     if data.startswith(BYTECODE_MAGIC):
-        return _read_bytecode(data, name, settings)
+        return _read_bytecode(data, settings)
     found = read_text(
-        decode(data, name), name, version=settings.version, seed_spellings=settings.seed_spellings
+        decode(data, name),
+        name,
+        version=settings.version,
+        allow_unregistered=settings.allow_unregistered,
+        seed_spellings=settings.seed_spellings,
     )
     diagnostics = found.diagnostics
     if found.module is not None:
@@ -75,8 +82,19 @@ def read_program(path: str, settings: Settings) -> Program:
     return Program(module, sorted(diagnostics, key=_place))
 
 
-def _read_bytecode(data: bytes, name: str, settings: Settings) -> Program:
-    raise ToolFailure(f"'{name}' is Tile IR bytecode; this release reads text only", EXIT_WRONG_INPUT)
+def _read_bytecode(data: bytes, settings: Settings) -> Program:
+    """Bytecode says itself which version it is written in, and is verified by the rules of the newest."""
+    # Imported here: who checks a text does not pay for the bytecode.
+    from tileir.bytecode.layouts import from_bytes
+    from tileir.bytecode.primitives import BytecodeError
+
+    try:
+        module = from_bytes(data)
+    except BytecodeError as error:
+        return Program(None, error.diagnostics)
+    context = VerifyContext(NEWEST, settings.hints)
+    verify_operation(module, context)
+    return Program(None if has_errors(context.diagnostics) else module, context.diagnostics)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:
@@ -110,13 +128,29 @@ def decode(data: bytes, name: str) -> str:
 
 
 def write_output(path: str, text: str) -> None:
-    """Write to a file, or to standard output for `-`."""
+    """Write a text to a file, or to standard output for `-`."""
     try:
         if path == "-":
             sys.stdout.write(text)
             return
         with open(path, "wb") as file:
             file.write(text.encode("utf-8", "surrogateescape"))
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        raise ToolFailure(f"cannot write '{path}': {_reason(error)}", EXIT_USAGE) from None
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Write bytes to a file, or to standard output for `-`, but never onto a screen."""
+    try:
+        if path == "-":
+            if sys.stdout.isatty():
+                raise ToolFailure("bytecode is not written to a terminal: use '-o FILE'", EXIT_USAGE)
+            sys.stdout.buffer.write(data)
+            return
+        with open(path, "wb") as file:
+            file.write(data)
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:

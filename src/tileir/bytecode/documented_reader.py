@@ -1,0 +1,408 @@
+"""The documented layout, read (docs/bytecode.md section 10; seed 001).
+
+The envelope, the framing of tables, regions and blocks and the numbering of values are those of the public layout; types,
+attributes, operation records and locations are not.  Messages have no offset in front of them: seed 001 quotes them bare.
+"""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.bytecode import container as sections
+from tileir.bytecode import documented_dictionary as kinds
+from tileir.bytecode import records
+from tileir.bytecode.container import Container, read_container
+from tileir.bytecode.debug import CALL_SITE, DebugTable
+from tileir.bytecode.documented_dictionary import AttributeTable, DictionaryEntry, plain_attribute
+from tileir.bytecode.documented_enums import READERS
+from tileir.bytecode.documented_records import (
+    SEGMENT_SIZES,
+    DocumentedRecord,
+    Schema,
+    documented_records,
+    section_schema,
+)
+from tileir.bytecode.documented_types import DocumentedTypeTable
+from tileir.bytecode.primitives import (
+    ByteReader,
+    BytecodeError,
+    Malformed,
+    bytecode_error,
+    read_signed_leb128,
+)
+from tileir.bytecode.reader import BodyReader, ModuleReader, StringTable, Tables
+from tileir.bytecode.records import AttributeField
+from tileir.bytecode.types import version_text
+from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
+from tileir.dialect.constraints import NUMBER
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import (
+    ArrayAttribute,
+    Attribute,
+    DenseArrayAttribute,
+    DenseAttribute,
+    IntegerAttribute,
+    StringAttribute,
+    dense_array_attribute,
+    dense_attribute,
+    string_attribute,
+    symbol_attribute,
+    type_attribute,
+)
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.declaration import REGISTRY, V13_1
+from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.types import I32, I64, FunctionType, Type
+
+_FLAG_ENTRY: Final = 2
+_KNOWN_FLAGS: Final = 3
+
+
+def read_documented(data: bytes) -> Operation:
+    """The module in a file of the documented layout, not yet verified."""
+    try:
+        file = read_container(data, V13_1, sections.ATTRIBUTE)
+        return DocumentedModuleReader(file).read()
+    except Malformed as failure:
+        raise _error(failure) from None
+
+
+def _error(failure: Malformed) -> BytecodeError:
+    messages = [_without_offset(message) for message in failure.messages]
+    if messages != ["input does not correspond to Tile IR bytecode"]:
+        messages.append("failed to read provided Tile IR bytecode")
+    return bytecode_error(messages, failure.offset)
+
+
+def _without_offset(message: str) -> str:
+    return message.partition(": ")[2] if message.startswith("error at offset ") else message
+
+
+class DocumentedDebugTable(DebugTable):
+    """The public payloads behind a dispatcher of exactly seven cases."""
+
+    __slots__ = ()
+
+    def __init__(self, section: ByteReader | None, strings: StringTable) -> None:
+        super().__init__(section, strings)
+
+    def _decode(self, reader: ByteReader) -> Attribute:
+        tag = reader.varint("failed to read debug tag")
+        if tag > CALL_SITE:
+            reader.fail(f"unsupported DebugTag {tag}")
+        reader.position = reader.start
+        return super()._decode(reader)
+
+
+class DocumentedTables(Tables):
+    """What the records of a file refer to."""
+
+    __slots__ = ("_pool_end", "_pool_start", "_pooled", "attributes", "data", "types")
+
+    def __init__(self, file: Container) -> None:
+        super().__init__(file)
+        self.data: bytes = file.data
+        try:
+            self.types: DocumentedTypeTable = DocumentedTypeTable(file.reader(sections.TYPE))
+        except Malformed as failure:
+            raise failure.add("failed to parse type section", len(file.data)) from None
+        try:
+            self.debug = DocumentedDebugTable(file.reader(sections.DEBUG), self.strings)
+        except Malformed as failure:
+            raise failure.add("failed to parse debug section", len(file.data)) from None
+        # The i64 pool is the last blob of the constant section.
+        self._pool_start: int = 0
+        self._pool_end: int = 0
+        self._pooled: int = 0
+        if len(self.constants):
+            self._pool_start, self._pool_end = self.constants.piece(len(self.constants) - 1)
+        section = file.reader(sections.ATTRIBUTE)
+        if section is None:
+            raise Malformed("attribute section is mandatory", len(file.data))
+        try:
+            self.attributes: AttributeTable = AttributeTable(section, self)
+        except Malformed as failure:
+            raise failure.add("failed to parse attribute section", len(file.data)) from None
+
+    def pooled(self, rank: int, offset: int) -> tuple[int, ...] | None:
+        """`rank` numbers from a byte offset of the pool; None when it has not got them.
+
+        Any number of arrays may share the pool, so what is taken out of it altogether is bounded by the file.
+        """
+        self._pooled += rank
+        if offset > self._pool_end - self._pool_start or self._pooled > 1024 + 16 * len(self.data):
+            return None
+        reader = ByteReader(self.data, self._pool_start + offset, self._pool_end)
+        values: list[int] = []
+        for _ in range(rank):
+            try:
+                values.append(reader.signed(""))
+            except Malformed:
+                return None
+        return tuple(values)
+
+    def location(self, reader: ByteReader) -> Location:
+        """An index into the debug attributes, -1 for an unknown location."""
+        what = "failed to read operation location."
+        index = read_signed_leb128(reader, what)
+        if index == -1:
+            return UNKNOWN
+        if index < 0:
+            reader.fail(what)
+        try:
+            found = self.debug.location(index + 1)
+        except Malformed as failure:
+            raise failure.add(what, reader.offset) from None
+        if found is None:
+            reader.fail(what)
+        return found
+
+
+class BoundAttributes:
+    """A dictionary read with the schema of its owner."""
+
+    __slots__ = ("attributes", "segments")
+
+    def __init__(self, attributes: dict[str, Attribute], segments: tuple[int, ...] | None) -> None:
+        self.attributes: dict[str, Attribute] = attributes
+        self.segments: tuple[int, ...] | None = segments
+
+
+def bind(
+    index: int, schema: Schema, tables: DocumentedTables, user: ByteReader, constant_type: Type | None
+) -> BoundAttributes:
+    """The attributes of an operation from its dictionary; one at its default is left out."""
+    found: dict[str, Attribute] = {}
+    segments: tuple[int, ...] | None = None
+    names: set[str] = set()
+    for entry in tables.attributes.entries(index, user):
+        names.add(entry.name)
+        field = schema.names.get(entry.name)
+        try:
+            if field is not None:
+                value = _declared(entry, field, user, constant_type)
+                if value is not field.default:
+                    found[entry.name] = value
+            elif entry.name == SEGMENT_SIZES:
+                segments = _segment_sizes(entry, user)
+            elif not entry.name:
+                user.fail("invalid empty attribute name for DictionaryAttr element 0")
+            else:
+                found[entry.name] = plain_attribute(entry, user)
+        except Malformed as failure:
+            raise failure.add(f"failed to parse attribute '{entry.name}'", user.offset) from None
+    for name in schema.required:
+        if name not in names:
+            user.fail(f"requires attribute '{name}'")
+    return BoundAttributes(found if found else NO_ATTRIBUTES, segments)
+
+
+def _segment_sizes(entry: DictionaryEntry, user: ByteReader) -> tuple[int, ...]:
+    value = entry.attribute
+    if entry.kind != kinds.I32_LIST or not isinstance(value, DenseArrayAttribute):
+        user.fail(f"unexpected kind {entry.kind} of attribute '{entry.name}'")
+    return value.values
+
+
+def _declared(
+    entry: DictionaryEntry, field: AttributeField, user: ByteReader, constant_type: Type | None
+) -> Attribute:
+    """The value of a declared attribute, which must be what the declaration says."""
+    if field.gated:
+        user.fail(
+            f"attribute '{field.name}' requires bytecode version {version_text(field.since)}+, file version is 13.1"
+        )
+    codec = field.codec
+    value = entry.attribute
+    if codec == records.ENUM and entry.kind == kinds.ENUM:
+        return READERS[field.cases[0].kind].attribute(user, entry.number)
+    if codec == records.UNIT and entry.kind == kinds.UNIT_VALUE and value is not None:
+        return value
+    if codec == records.INTEGER and entry.kind == kinds.INTEGER and isinstance(value, IntegerAttribute):
+        if value.type is (I32 if field.width == 32 else I64):
+            return value
+    if codec == records.BOOL and entry.kind == kinds.BOOL and value is not None:
+        return value
+    if codec == records.STRING and isinstance(value, StringAttribute):
+        return value
+    if codec == records.SYMBOL and isinstance(value, StringAttribute):
+        if not value.value:
+            user.fail("empty symbol reference is invalid")
+        return symbol_attribute(value.value)
+    if codec == records.CONSTANT and isinstance(value, DenseAttribute):
+        return _constant(value, user, constant_type)
+    if codec == records.I32_LIST and isinstance(value, DenseArrayAttribute):
+        return _i32_list(value, user)
+    if codec == records.ARRAY and isinstance(value, ArrayAttribute):
+        return value
+    if codec == records.HINTS and isinstance(value, OptimizationHintsAttribute):
+        return value
+    if codec == records.TAGGED and value is not None:
+        if not isinstance(value, PredicateAttribute):
+            user.fail("failed to cast parsed attribute to AssumePredicateAttrInterface")
+        return value
+    user.fail(f"unexpected kind {entry.kind} of attribute '{entry.name}'")
+
+
+def _constant(value: DenseAttribute, user: ByteReader, type: Type | None) -> Attribute:
+    """A constant has the type of its result; one element alone fills the whole tile."""
+    if type is None:
+        user.fail("expect Cuda Tile integer or float type but got no result")
+    if not isinstance(type, TileType) or not NUMBER.accepts(type):
+        user.fail(f"expect Cuda Tile integer or float type but got: '{type.text}'")
+    if value.element_type is not type.element or (value.shape and value.shape != type.shape):
+        user.fail("failed to validate buffer size and format")
+    return dense_attribute(type, type.shape, type.element, value.data)
+
+
+def _i32_list(value: DenseArrayAttribute, user: ByteReader) -> Attribute:
+    for number in value.values:
+        if not -0x80000000 < number < 0x7FFFFFFF:
+            user.fail(f"array contains unsupported value {number}")
+    return dense_array_attribute(I32, value.values)
+
+
+class DocumentedModuleReader(ModuleReader):
+    """Globals and functions; the module around them is read as in the public layout."""
+
+    def __init__(self, file: Container) -> None:
+        super().__init__(file)
+        self.documented: DocumentedTables = DocumentedTables(file)
+        self.tables = self.documented
+
+    def _read_global(self, section: ByteReader) -> None:
+        name = self._name(section, "global symbol")
+        try:
+            type = self.documented.types.get(section.varint("failed to get global type"))
+        except Malformed as failure:
+            raise failure.add("failed to get global type", section.offset) from None
+        if type is None:
+            section.fail("failed to get global type")
+        schema = section_schema("cuda_tile.global")
+        bound = bind(section.varint("failed to read attribute dictionary"), schema, self.documented, section, type)
+        self._define("cuda_tile.global", name, bound.attributes, [], UNKNOWN)
+
+    def _read_function(self, section: ByteReader) -> None:
+        name = self._name(section, "function")
+        signature = self._signature(section, name)
+        flags = section.byte("failed to read function flags")
+        if flags & ~_KNOWN_FLAGS:
+            section.fail(f"function entry has unrecognized flag bits (0x{flags & ~_KNOWN_FLAGS:X});")
+        if not flags & _FLAG_ENTRY:
+            section.fail(f"un-expected non-entry function '{name}'")
+        size = len(self.file.data)
+        try:
+            location = self.documented.location(section)
+        except Malformed as failure:
+            failure.add(f"failed to read function location for '{name}'", size)
+            raise failure.add("failed to create function from bytecode", size) from None
+        schema = section_schema("cuda_tile.entry")
+        bound = bind(section.varint("failed to read attribute dictionary"), schema, self.documented, section, None)
+        length = section.varint("failed to read function body length")
+        if length > section.remaining:
+            section.fail(
+                f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)"
+            )
+        reader = DocumentedBodyReader(section.data, section.position, section.position + length, self.documented)
+        block = Block(list(signature.inputs))
+        reader.values.extend(block.arguments)
+        try:
+            reader.read_operations(block, -1)
+        except Malformed as failure:
+            failure.add(f"failed to parse function body for function '{name}'", size)
+            raise failure.add("failed to create function from bytecode", size) from None
+        section.position += length
+        attributes = {"function_type": type_attribute(signature), **bound.attributes}
+        self._define("cuda_tile.entry", name, attributes, [Region([block])], location)
+
+    def _define(
+        self,
+        declared: str,
+        name: str,
+        attributes: dict[str, Attribute],
+        regions: list[Region],
+        location: Location,
+    ) -> None:
+        named: dict[str, Attribute] = {"sym_name": string_attribute(name), **attributes}
+        self.block.append(Operation(REGISTRY.by_name[declared], [], [], named, regions, location))
+
+    def _name(self, section: ByteReader, what: str) -> str:
+        index = section.varint(f"failed to read {what} name")
+        name = self.tables.strings.get(index)
+        if not name:
+            section.fail(f"{what} name at index {index} is empty")
+        return name
+
+    def _signature(self, section: ByteReader, name: str) -> FunctionType:
+        index = section.varint("failed to read function signature")
+        if index >= len(self.documented.types):
+            section.fail(f"function signature index {index} out of bounds for function '{name}'")
+        message = f"failed to parse type at index {index} for function '{name}"
+        try:
+            found = self.documented.types.get(index)
+        except Malformed as failure:
+            raise failure.add(message, section.offset) from None
+        if found is None:
+            section.fail(message)
+        if not isinstance(found, FunctionType):
+            section.fail(
+                f"function signature index {index} does not refer to a function type for function '{name}', "
+                f"got type: {found.text}"
+            )
+        return found
+
+
+class DocumentedBodyReader(BodyReader):
+    """The operations of a function."""
+
+    __slots__ = ("_bound", "documented", "layouts")
+
+    def __init__(self, data: bytes, start: int, end: int, tables: DocumentedTables) -> None:
+        super().__init__(data, start, end, tables, None)
+        self.documented: DocumentedTables = tables
+        self.layouts: dict[int, DocumentedRecord] = documented_records()
+        # Most operations of one kind share a few dictionaries.
+        self._bound: dict[tuple[int, int, Type | None], BoundAttributes] = {}
+
+    def read_operations(self, block: Block, count: int) -> None:
+        done = 0
+        while done != count:
+            if count < 0 and self.position >= self.end:
+                return
+            done += 1
+            self._read_operation(block)
+
+    def _read_operation(self, block: Block) -> None:
+        """One record: opcode, location, result types, operand count, operands, dictionary, regions."""
+        opcode = self.varint("failed to read opcode")
+        record = self.layouts.get(opcode)
+        if record is None:
+            self.fail(f"unknown or unimplemented opcode: {opcode}")
+        location = self.documented.location(self)
+        result_types = self._read_result_types(record)
+        total = self.count("failed to read operand count")
+        operands = [self._value(number) for number in range(total)]
+        bound = self._dictionary(record, result_types)
+        segments = record.segments_of(total, bound.segments)
+        if segments is None:
+            self.fail(f"{total} operands do not fit {record.class_name}")
+        regions = self._read_regions(record) if record.region_count else NO_REGIONS
+        operation = Operation(
+            record.declaration,
+            operands,
+            [*result_types, *record.late_results],
+            bound.attributes,
+            regions,
+            location,
+            segments if record.operand_mode == records.SEGMENTED else None,
+        )
+        block.append(operation)
+        self.values.extend(operation.results[: len(result_types)])
+
+    def _dictionary(self, record: DocumentedRecord, result_types: list[Type]) -> BoundAttributes:
+        index = self.varint("failed to read attribute dictionary")
+        type = result_types[0] if record.schema.has_constant and result_types else None
+        key = (record.opcode, index, type)
+        found = self._bound.get(key)
+        if found is None:
+            found = self._bound[key] = bind(index, record.schema, self.documented, self, type)
+        return found

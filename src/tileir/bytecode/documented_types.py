@@ -1,0 +1,261 @@
+"""Types in the documented layout (docs/bytecode.md section 10; seed 001, "TypeTag Dispatcher").
+
+Nineteen tags, 0 to 18.  The numbers are the public ones, the payloads are not: shapes are lists of varints, a pointer has
+an address space, and f8E8M0FNU is a leaf that only tiles and views reach.
+"""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.bytecode.documented_enums import READERS
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.types import (
+    FUNCTION_TAG,
+    PARTITION_VIEW_TAG,
+    POINTER_TAG,
+    SCALAR_TAGS,
+    SCALARS,
+    TENSOR_VIEW_TAG,
+    TILE_TAG,
+    TypeDecoder,
+    TypeEncoder,
+    TypeTable,
+)
+from tileir.dialect.enums import PADDING
+from tileir.dialect.types import (
+    DYNAMIC,
+    PartitionViewType,
+    PointerType,
+    TensorViewType,
+    TileType,
+    partition_view_type,
+    pointer_mistake,
+    pointer_type,
+    tensor_view_mistake,
+    tensor_view_type,
+    tile_mistake,
+    tile_type,
+    view_mistake,
+)
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.declaration import NEWEST, V13_1
+from tileir.ir.types import F8E8M0FNU, FunctionType, Type, function_type
+
+MAXIMUM_TYPE_TAG: Final = 18
+LEAF_TAG: Final = 18
+LEAF_ONLY: Final = "type 'f8E8M0FNU' is only allowed as the element type of a tile, a tensor_view or a partition_view"
+
+_LARGEST: Final = (1 << 63) - 1
+
+
+def read_extents(reader: ByteReader, what: str) -> tuple[int, ...]:
+    """The shape parser the tile family shares: a rank and that many extents."""
+    rank = reader.count(what)
+    extents: list[int] = []
+    for _ in range(rank):
+        extents.append(reader.varint(what))
+    return tuple(extents)
+
+
+def write_extents(writer: ByteWriter, extents: tuple[int, ...]) -> None:
+    writer.varint(len(extents))
+    for extent in extents:
+        writer.varint(extent)
+
+
+class DocumentedTypeDecoder(TypeDecoder):
+    """Decodes one blob; `table` gives the type of another index."""
+
+    __slots__ = ("table",)
+
+    def __init__(self, table: DocumentedTypeTable) -> None:
+        super().__init__(V13_1, table.get)
+        self.table: DocumentedTypeTable = table
+
+    def decode(self, reader: ByteReader) -> Type:
+        tag = reader.varint("failed to read type tag")
+        if tag > MAXIMUM_TYPE_TAG:
+            reader.fail(f"unknown type tag: {tag}")
+        scalar = SCALARS.get(tag)
+        if scalar is not None:
+            return scalar
+        if tag == TILE_TAG:
+            return self._documented_tile(reader)
+        if tag == POINTER_TAG:
+            return self._documented_pointer(reader)
+        if tag == TENSOR_VIEW_TAG:
+            return self._documented_tensor_view(reader)
+        if tag == PARTITION_VIEW_TAG:
+            return self._documented_partition_view(reader)
+        inputs = self._list(reader, "parameter")
+        return function_type(inputs, self._list(reader, "result"))
+
+    def _reference(self, reader: ByteReader, what: str) -> Type:
+        """A type by its index, which is no leaf."""
+        message = f"failed to get {what} type"
+        try:
+            found = self.table.get(reader.varint(message))
+        except Malformed as failure:
+            raise failure.add(message, reader.offset) from None
+        if found is None:
+            reader.fail(message)
+        return found
+
+    def _element(self, reader: ByteReader) -> Type:
+        message = "failed to get elementType type"
+        try:
+            found = self.table.element(reader.varint(message))
+        except Malformed as failure:
+            raise failure.add(message, reader.offset) from None
+        if found is None:
+            reader.fail(message)
+        return found
+
+    def _demand(self, reader: ByteReader, mistake: str | None) -> None:
+        if mistake is not None:
+            reader.fail(mistake)
+
+    def _documented_tile(self, reader: ByteReader) -> Type:
+        element = self._element(reader)
+        shape = read_extents(reader, "failed to read shape")
+        self._demand(reader, tile_mistake(shape, element, NEWEST))
+        return tile_type(shape, element)
+
+    def _documented_pointer(self, reader: ByteReader) -> Type:
+        pointee = self._reference(reader, "pointeeType")
+        space = reader.varint("failed to read address space")
+        if space:
+            # Neither the dialect nor its text has a place for one (docs/conflicts.md D1).
+            reader.fail(f"address space {space} is not supported, pointers have address space 0")
+        self._demand(reader, pointer_mistake(pointee, NEWEST))
+        return pointer_type(pointee)
+
+    def _documented_tensor_view(self, reader: ByteReader) -> Type:
+        element = self._element(reader)
+        shape = self._dynamic_extents(reader, "failed to read shape")
+        strides = self._dynamic_extents(reader, "failed to read strides")
+        self._demand(reader, tensor_view_mistake(element, shape, strides, NEWEST))
+        return tensor_view_type(element, shape, strides)
+
+    def _dynamic_extents(self, reader: ByteReader, what: str) -> tuple[int, ...]:
+        """One more than each extent, so that 0 can stand for a dynamic one."""
+        extents: list[int] = []
+        for number in read_extents(reader, what):
+            if number - 1 > _LARGEST:
+                reader.fail(what)
+            extents.append(number - 1 if number else DYNAMIC)
+        return tuple(extents)
+
+    def _documented_partition_view(self, reader: ByteReader) -> Type:
+        tensor = self._reference(reader, "tensor_view")
+        if not isinstance(tensor, TensorViewType):
+            reader.fail("failed to get tensor_view type")
+        tile_shape = read_extents(reader, "failed to read tile_shape")
+        dim_map = read_extents(reader, "failed to read dim_map")
+        mode = reader.byte("failed to read partition mode")
+        padding = self._padding_mode(reader, mode)
+        self._demand(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
+        return partition_view_type(tile_shape, tensor, padding, dim_map)
+
+    def _padding_mode(self, reader: ByteReader, mode: int) -> EnumAttribute | None:
+        """The mode byte is 0 for no padding, else one more than the padding value."""
+        return READERS[PADDING].attribute(reader, mode - 1) if mode else None
+
+    def _list(self, reader: ByteReader, what: str) -> tuple[Type, ...]:
+        count = reader.count(f"failed to read number of {what}s")
+        types: list[Type] = []
+        for _ in range(count):
+            type = self._reference(reader, what)
+            if isinstance(type, FunctionType):
+                # No value has a function type, and the spelling of nested ones grows without bounds.
+                reader.fail(f"failed to get {what} type")
+            types.append(type)
+        return tuple(types)
+
+
+class DocumentedTypeTable(TypeTable):
+    """The types of a file; only `element` gives out the leaf."""
+
+    __slots__ = ()
+
+    def __init__(self, section: ByteReader | None) -> None:
+        super().__init__(None, V13_1)
+        self._decoder = DocumentedTypeDecoder(self)
+        if section is not None:
+            self._read_offsets(section)
+
+    def get(self, index: int) -> Type | None:
+        found = super().get(index)
+        if found is F8E8M0FNU:
+            raise Malformed(LEAF_ONLY, 0, prefixed=False)
+        return found
+
+    def element(self, index: int) -> Type | None:
+        """The type of an index, for the element of a tile shape."""
+        return super().get(index)
+
+
+class DocumentedTypeEncoder(TypeEncoder):
+    """The types a file needs, each once, what it contains before it."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(V13_1)
+
+    def index(self, type: Type) -> int:
+        if type is F8E8M0FNU:
+            raise Malformed(LEAF_ONLY, 0, prefixed=False)
+        return super().index(type)
+
+    def element(self, type: Type) -> int:
+        """The index of a type that is the element of a tile shape."""
+        return super().index(type)
+
+    def _encode(self, type: Type) -> bytes:
+        writer = ByteWriter()
+        tag = SCALAR_TAGS.get(type)
+        if tag == LEAF_TAG:
+            # Seed 001 has the leaf in 13.1; the public layout got the type with 13.2.
+            writer.varint(LEAF_TAG)
+        elif tag is not None:
+            self._tag(writer, tag)
+        elif isinstance(type, TileType):
+            element = self.element(type.element)
+            self._tag(writer, TILE_TAG)
+            writer.varint(element)
+            write_extents(writer, type.shape)
+        elif isinstance(type, PointerType):
+            self._refuse_pointer_attribute(type.attribute)
+            pointee = self.index(type.pointee)
+            self._tag(writer, POINTER_TAG)
+            writer.varint(pointee)
+            writer.varint(0)
+        elif isinstance(type, TensorViewType):
+            self._refuse_pointer_attribute(type.attribute)
+            element = self.element(type.element)
+            self._tag(writer, TENSOR_VIEW_TAG)
+            writer.varint(element)
+            for extents in (type.shape, type.strides):
+                write_extents(writer, tuple([0 if extent == DYNAMIC else extent + 1 for extent in extents]))
+        elif isinstance(type, PartitionViewType):
+            tensor = self.index(type.tensor)
+            self._tag(writer, PARTITION_VIEW_TAG)
+            writer.varint(tensor)
+            write_extents(writer, type.tile_shape)
+            write_extents(writer, type.dim_map)
+            writer.byte(0 if type.padding is None else 1 + PADDING.values[type.padding.keyword])
+        elif isinstance(type, FunctionType):
+            inputs = [self.index(t) for t in type.inputs]
+            results = [self.index(t) for t in type.results]
+            self._tag(writer, FUNCTION_TAG)
+            for group in (inputs, results):
+                write_extents(writer, tuple(group))
+        else:
+            # Newer views fail here with the version that brought them, anything else as a type without bytes.
+            self._encode_view(writer, type)
+        return bytes(writer.data)
+
+    def _refuse_pointer_attribute(self, attribute: str | None) -> None:
+        if attribute is not None:
+            raise Malformed("pointer attribute requires bytecode version 13.4+, targeting 13.1", 0, prefixed=False)

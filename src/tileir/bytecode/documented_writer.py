@@ -1,0 +1,366 @@
+"""The documented layout, written (docs/bytecode.md section 10).
+
+Seed 001 has no writer, so the choices are this project's: strings by index, arrays inline, a bound in the tag that fits
+what it has.  Tables are filled in order of first use.
+"""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.bytecode import container as sections
+from tileir.bytecode import documented_dictionary as kinds
+from tileir.bytecode import records
+from tileir.bytecode.container import Container, write_blobs, write_container
+from tileir.bytecode.debug import is_encodable
+from tileir.bytecode.documented_attributes import write_dense, write_string, write_values
+from tileir.bytecode.documented_dictionary import AttributeEncoder
+from tileir.bytecode.documented_records import (
+    SEGMENT_SIZES,
+    DocumentedRecord,
+    Schema,
+    documented_records,
+    section_schema,
+)
+from tileir.bytecode.documented_types import DocumentedTypeEncoder
+from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed, signed_leb128
+from tileir.bytecode.records import AttributeField
+from tileir.bytecode.types import version_text
+from tileir.bytecode.writer import BodyWriter, ModuleWriter, TableWriter, WriteFailure, fail
+from tileir.dialect.attributes import DILocation
+from tileir.ir.attributes import (
+    FIRST_SEED_ONLY_VALUE,
+    Attribute,
+    DenseArrayAttribute,
+    DenseAttribute,
+    EnumAttribute,
+    StringAttribute,
+    SymbolAttribute,
+    TypeAttribute,
+    string_attribute,
+)
+from tileir.ir.core import Block, Operation
+from tileir.ir.declaration import V13_1, OperationDeclaration
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location, UnknownLocation
+
+_ORDER: Final = (
+    sections.GLOBAL,
+    sections.FUNCTION,
+    sections.CONSTANT,
+    sections.DEBUG,
+    sections.TYPE,
+    sections.ATTRIBUTE,
+    sections.PRODUCER,
+    sections.STRING,
+)
+
+
+def write_documented(
+    module: Operation,
+    preserved: Container | None = None,
+    *,
+    pools_arrays: bool = False,
+    packs_predicates: bool = False,
+) -> bytes:
+    """The bytes of a module; `preserved` is the file whose patch number and section order are kept.
+
+    `pools_arrays` writes i64 arrays through the pool of the constant section (tag 8), `packs_predicates` writes what
+    `assume` promises as a reference (tag 13); readers take both forms of each.
+    """
+    try:
+        return DocumentedModuleWriter(module, preserved, pools_arrays, packs_predicates).write()
+    except WriteFailure as failure:
+        raise BytecodeError(failure.diagnostics, -1) from None
+    except Malformed as failure:
+        messages = [Diagnostic("error", message, UNKNOWN) for message in failure.messages]
+        raise BytecodeError(messages, -1) from None
+
+
+class DocumentedTableWriter(TableWriter):
+    """What the records of a file refer to, being collected."""
+
+    __slots__ = ("_pool", "_pooled", "attributes", "packs_predicates", "pools_arrays", "types")
+
+    def __init__(self, pools_arrays: bool, packs_predicates: bool) -> None:
+        super().__init__(V13_1)
+        self.types: DocumentedTypeEncoder = DocumentedTypeEncoder()
+        self.attributes: AttributeEncoder = AttributeEncoder(self)
+        self.pools_arrays: bool = pools_arrays
+        self.packs_predicates: bool = packs_predicates
+        self._pool: ByteWriter = ByteWriter()
+        self._pooled: dict[tuple[int, ...], int] = {}
+
+    def pool(self, values: tuple[int, ...]) -> int:
+        """Where an array starts in the pool."""
+        found = self._pooled.get(values)
+        if found is None:
+            found = self._pooled[values] = len(self._pool)
+            write_values(self._pool, values)
+        return found
+
+    def pool_blob(self) -> bytes:
+        return bytes(self._pool.data)
+
+    def location(self, location: Location, located: bool) -> bytes:
+        """The location field of a record; `located` says that the function has debug information."""
+        if not _has_bytes(location):
+            if located and not isinstance(location, UnknownLocation):
+                # Says which kind of location it is that has no bytes.
+                self.debug.reference(location)
+            return b"\x7f"
+        return signed_leb128(self.debug.reference(location) - 1)
+
+
+def _has_bytes(location: Location) -> bool:
+    """Whether a location and everything in it can be written; an unknown one is never written itself."""
+    if isinstance(location, DILocation):
+        return isinstance(location.source, FileLocation)
+    if isinstance(location, CallSiteLocation):
+        callee, caller = location.callee, location.caller
+        return (isinstance(callee, UnknownLocation) or _has_bytes(callee)) and (
+            isinstance(caller, UnknownLocation) or _has_bytes(caller)
+        )
+    return False
+
+
+class DocumentedModuleWriter(ModuleWriter):
+    """The sections of a module."""
+
+    def __init__(
+        self, module: Operation, preserved: Container | None, pools_arrays: bool, packs_predicates: bool
+    ) -> None:
+        super().__init__(module, V13_1, None)
+        self.documented: DocumentedTableWriter = DocumentedTableWriter(pools_arrays, packs_predicates)
+        self.tables = self.documented
+        self.original: Container | None = preserved
+
+    def write(self) -> bytes:
+        globals_, functions = self._contents()
+        tables = self.documented
+        payloads: dict[int, bytes] = {}
+        for function in functions:
+            signature = function.attributes.get("function_type")
+            if isinstance(signature, TypeAttribute):
+                tables.types.index(signature.type)
+        if globals_:
+            payloads[sections.GLOBAL] = self._documented_globals(globals_)
+        payloads[sections.FUNCTION] = self._documented_functions(functions)
+        pool = tables.pool_blob()
+        if pool:
+            payloads[sections.CONSTANT] = write_blobs([pool], 8)
+        if tables.debug.blobs:
+            payloads[sections.DEBUG] = tables.debug.payload()
+        payloads[sections.TYPE] = write_blobs(tables.types.blobs, 4)
+        payloads[sections.ATTRIBUTE] = write_blobs(tables.attributes.blobs, 4)
+        producer = self.module.attributes.get("producer")
+        if isinstance(producer, StringAttribute):
+            writer = ByteWriter()
+            writer.varint(tables.string(producer.value))
+            payloads[sections.PRODUCER] = bytes(writer.data)
+        strings = [text.encode("utf-8", "surrogateescape") for text in tables.interner.strings]
+        payloads[sections.STRING] = write_blobs(strings, 4)
+        kept = [section.identifier for section in self.original.order] if self.original is not None else []
+        order = [identifier for identifier in dict.fromkeys([*kept, *_ORDER]) if identifier in payloads]
+        patch = self.original.tag if self.original is not None else 0
+        return write_container(V13_1, patch, [(identifier, payloads[identifier]) for identifier in order])
+
+    def _documented_globals(self, operations: list[Operation]) -> bytes:
+        """name type dictionary"""
+        writer = ByteWriter()
+        writer.varint(len(operations))
+        schema = section_schema("cuda_tile.global")
+        for operation in operations:
+            name = operation.symbol_name
+            value = operation.attributes.get("value")
+            if name is None or not isinstance(value, DenseAttribute):
+                raise fail(operation, "requires a name and a value")
+            writer.varint(self.documented.string(name))
+            writer.varint(self.documented.types.index(value.type))
+            writer.varint(write_dictionary(operation, schema, None, self.documented))
+        return bytes(writer.data)
+
+    def _documented_functions(self, operations: list[Operation]) -> bytes:
+        """name signature flags location dictionary length body"""
+        tables = self.documented
+        writer = ByteWriter()
+        writer.varint(len(operations))
+        schema = section_schema("cuda_tile.entry")
+        for operation in operations:
+            name = operation.symbol_name
+            signature = operation.attributes.get("function_type")
+            if name is None or not isinstance(signature, TypeAttribute):
+                raise fail(operation, "requires a name and a function type")
+            if operation.name != "cuda_tile.entry":
+                raise fail(operation, f"operation '{operation.name}' has no form in the documented layout")
+            located = is_encodable(operation.location)
+            writer.varint(tables.string(name))
+            writer.varint(tables.types.index(signature.type))
+            writer.byte(2)
+            writer.raw(tables.location(operation.location, located))
+            writer.varint(write_dictionary(operation, schema, None, tables))
+            body = DocumentedBodyWriter(tables, located)
+            block = operation.regions[0].blocks[0]
+            for argument in block.arguments:
+                body.define(argument)
+            body.write_operations(block)
+            writer.varint(len(body.data))
+            writer.raw(bytes(body.data))
+        return bytes(writer.data)
+
+
+_OUTSIDE: Final = ("sym_name", "function_type")
+
+
+def write_dictionary(
+    operation: Operation, schema: Schema, segments: tuple[int, ...] | None, tables: DocumentedTableWriter
+) -> int:
+    """The index of the dictionary of an operation: declared attributes, operand segments, then the others."""
+    attributes = operation.attributes
+    writer = ByteWriter()
+    count = 0
+    for field in schema.fields:
+        value = attributes.get(field.name)
+        if field.gated:
+            _check_absent(operation, field, value)
+        elif value is None or value is field.default:
+            if value is None and field.name in schema.required:
+                raise fail(operation, f"requires attribute '{field.name}'")
+        else:
+            write_string(writer, field.name, tables)
+            _write_declared(writer, operation, field, value, tables)
+            count += 1
+    if segments is not None:
+        write_string(writer, SEGMENT_SIZES, tables)
+        tables.attributes.write_i32_list(writer, segments)
+        count += 1
+    for name, value in attributes.items():
+        if name not in schema.names and name not in _OUTSIDE:
+            write_string(writer, name, tables)
+            _write_plain(writer, operation, value, tables)
+            count += 1
+    if count == 0:
+        return 0
+    head = ByteWriter()
+    head.varint(count)
+    return tables.attributes.add(bytes(head.data + writer.data))
+
+
+def _write_declared(
+    writer: ByteWriter, operation: Operation, field: AttributeField, value: Attribute, tables: DocumentedTableWriter
+) -> None:
+    if field.codec == records.ENUM:
+        writer.byte(kinds.ENUM)
+        writer.varint(_enumerator(operation, field, value))
+    elif field.codec == records.SYMBOL and isinstance(value, SymbolAttribute):
+        _write_plain(writer, operation, string_attribute(value.path[-1]), tables)
+    elif field.codec == records.CONSTANT and isinstance(value, DenseAttribute):
+        # The type is that of the operation, so a splat needs no more than its one element.
+        writer.byte(kinds.TAGGED)
+        write_dense(writer, value, () if value.is_splat else value.shape, tables)
+    else:
+        _write_plain(writer, operation, value, tables)
+
+
+def _write_plain(writer: ByteWriter, operation: Operation, value: Attribute, tables: DocumentedTableWriter) -> None:
+    try:
+        tables.attributes.write_value(writer, value)
+    except Malformed as failure:
+        raise fail(operation, failure.messages[0]) from None
+
+
+def _enumerator(operation: Operation, field: AttributeField, value: Attribute) -> int:
+    if not isinstance(value, EnumAttribute):
+        raise fail(operation, f"requires attribute '{field.name}'")
+    number = value.kind.values[value.keyword]
+    what = f"'{value.keyword}' of attribute '{field.name}'"
+    if number >= FIRST_SEED_ONLY_VALUE:
+        raise fail(operation, f"{what} has no form in the documented layout; legalize the program first")
+    since = value.kind.since.get(value.keyword)
+    if since is not None and since > V13_1:
+        raise fail(operation, f"{what} requires bytecode version {version_text(since)}+, but targeting 13.1")
+    return number
+
+
+def _check_absent(operation: Operation, field: AttributeField, value: Attribute | None) -> None:
+    """An attribute newer than 13.1 must hold its default."""
+    if value is None or value is field.default:
+        return
+    if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
+        return
+    since = version_text(field.since)
+    if field.optional:
+        message = f"optional attribute '{field.name}' is provided but requires bytecode version {since}, targeting 13.1"
+    else:
+        message = f"attribute '{field.name}' requires bytecode version {since}+, but targeting 13.1"
+    raise fail(operation, message)
+
+
+class DocumentedBodyWriter(BodyWriter):
+    """The operations of a function."""
+
+    __slots__ = ("documented", "layouts")
+
+    def __init__(self, tables: DocumentedTableWriter, located: bool) -> None:
+        super().__init__(tables, located)
+        self.documented: DocumentedTableWriter = tables
+        self.layouts: dict[OperationDeclaration, DocumentedRecord] = {
+            record.declaration: record for record in documented_records().values()
+        }
+
+    def write_operations(self, block: Block) -> None:
+        operation = block.first
+        while operation is not None:
+            record = self.layouts.get(operation.declaration)
+            if record is None:
+                raise self._no_opcode(operation)
+            try:
+                self._write_record(operation, record)
+            except Malformed as failure:
+                # Tables do not know whose type or location it is.
+                raise fail(operation, failure.messages[0]) from None
+            operation = operation.next
+
+    def _no_opcode(self, operation: Operation) -> WriteFailure:
+        declaration = operation.declaration
+        if declaration.seed_only and not declaration.unregistered:
+            return fail(operation, f"operation '{declaration.name}' has no opcode; legalize the program first")
+        return self._unavailable(operation)
+
+    def _write_record(self, operation: Operation, record: DocumentedRecord) -> None:
+        """One record: opcode, location, result types, operand count, operands, dictionary, regions."""
+        tables = self.documented
+        self.varint(record.opcode)
+        self.raw(tables.location(operation.location, self.located))
+        results = operation.results
+        kept = len(results) - len(record.late_results)
+        for result in results[kept:]:
+            if result.has_uses:
+                raise fail(operation, self._newer_result(record, result.index))
+        if record.counted_results:
+            self.varint(kept)
+        for result in results[:kept]:
+            self.varint(tables.types.index(result.type))
+        lengths = operation.declaration.segment_lengths(operation)
+        self._refuse_newer_operands(operation, record, lengths)
+        self.varint(len(operation.operands))
+        for value in operation.operands:
+            number = self.numbers.get(value, -1)
+            if number < 0:
+                raise fail(operation, "operand is not defined before its use")
+            self.varint(number)
+        segments = tuple([lengths[index] for index in record.kept_operands]) if record.segmented else None
+        self.varint(write_dictionary(operation, record.schema, segments, tables))
+        if record.region_count:
+            self._write_regions(operation, record)
+        for result in results[:kept]:
+            self.define(result)
+
+    def _refuse_newer_operands(self, operation: Operation, record: DocumentedRecord, lengths: list[int]) -> None:
+        for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
+            if bit == -2 and length:
+                since = version_text(declared.since) if declared.since is not None else "13.1"
+                raise fail(
+                    operation,
+                    f"optional operand '{declared.name}' is provided but requires bytecode version {since}, "
+                    "targeting 13.1",
+                )

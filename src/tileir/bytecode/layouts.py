@@ -1,0 +1,70 @@
+"""The two layouts by name: a program to bytes and back (docs/bytecode.md)."""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.bytecode.container import ATTRIBUTE, Container, section_identifiers
+from tileir.bytecode.origin import origin_of
+from tileir.bytecode.primitives import BytecodeError
+from tileir.ir.core import Operation
+from tileir.ir.declaration import NEWEST, V13_1, Version
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import UNKNOWN
+
+PUBLIC: Final = "public"
+DOCUMENTED: Final = "documented"
+LAYOUTS: Final = (PUBLIC, DOCUMENTED)
+
+
+def to_bytes(module: Operation, version: Version, layout: str = PUBLIC, preserve: bool = False) -> bytes:
+    """The bytes of a module; with `preserve` one read from a file keeps the habits of that file.
+
+    The habits are those of one layout and version: a module that changes either is written afresh.
+    """
+    _check_layout(layout)
+    if not V13_1 <= version <= NEWEST:
+        raise _refused(f"unsupported bytecode version {version[0]}.{version[1]}")
+    origin = _habits(module, version, layout) if preserve else None
+    if layout == DOCUMENTED:
+        if version != V13_1:
+            raise _refused(f"the documented layout has bytecode version 13.1 only, not {version[0]}.{version[1]}")
+        from tileir.bytecode.documented_writer import write_documented
+
+        return write_documented(module, origin)
+    from tileir.bytecode.writer import write_public
+
+    return write_public(module, version, origin)
+
+
+def _habits(module: Operation, version: Version, layout: str) -> Container | None:
+    origin = origin_of(module)
+    if origin is None or origin.version != version:
+        return None
+    return origin if (ATTRIBUTE in origin.sections) == (layout == DOCUMENTED) else None
+
+
+def from_bytes(data: bytes, layout: str | None = None) -> Operation:
+    """The module in a file, not yet verified; the layout is recognised unless it is given."""
+    chosen = layout if layout is not None else layout_of(data)
+    _check_layout(chosen)
+    if chosen == DOCUMENTED:
+        from tileir.bytecode.documented_reader import read_documented
+
+        return read_documented(data)
+    from tileir.bytecode.reader import read_public
+
+    return read_public(data)
+
+
+def layout_of(data: bytes) -> str:
+    """Only a file of the documented layout has an attribute section; anything else is taken for a public one."""
+    return DOCUMENTED if ATTRIBUTE in section_identifiers(data) else PUBLIC
+
+
+def _check_layout(layout: str) -> None:
+    if layout not in LAYOUTS:
+        raise _refused(f"unknown layout '{layout}', expected one of: {', '.join(LAYOUTS)}")
+
+
+def _refused(message: str) -> BytecodeError:
+    return BytecodeError([Diagnostic("error", message, UNKNOWN)], -1)

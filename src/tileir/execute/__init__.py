@@ -1,0 +1,1 @@
+"""Running programs: arguments, memory, launch, and the engines."""

@@ -1,0 +1,250 @@
+"""Element types as NumPy arrays: what a tile value is, and what memory holds.
+
+The interface, all of it by element type (`tile.element`):
+
+    value_dtype(element)          dtype of a tile value
+    memory_dtype(element)         dtype to read and write memory with; memory_bytes(element) is its size
+    bits_dtype(element)           unsigned dtype of the bit pattern
+    plain_memory(element)         True if memory and value agree, so that a load is a copy
+    from_memory(element, array)   memory_dtype -> value_dtype, no copy where nothing changes
+    to_memory(element, array)     value_dtype -> memory_dtype, no copy where nothing changes
+    to_bits(element, array)       value_dtype -> bits_dtype, the patterns of `tileir.ir.floats`
+    from_bits(element, array)     the way back
+    constant_array(attribute)     a dense attribute as a read-only value array of its shape
+    scalar_array(element, value)  a Python number as a 0-D value array
+
+| element                        | value                     | in memory                    |
+|--------------------------------|---------------------------|------------------------------|
+| i1                             | bool_                     | 1 byte, zero or not          |
+| i4                             | int8, -8..7               | 1 byte, low four bits count  |
+| i8 i16 i32 i64                 | int8 .. int64 (signless)  | the same                     |
+| f16 f32 f64                    | float16 float32 float64   | the same                     |
+| bf16                           | ml_dtypes.bfloat16        | the same                     |
+| f8E4M3FN f8E5M2 f8E8M0FNU      | ml_dtypes.float8_*        | the same                     |
+| f4E2M1FN                       | ml_dtypes.float4_e2m1fn   | 1 byte, low four bits count  |
+| tf32                           | float32, low 13 bits zero | 4 bytes, low 13 bits ignored |
+| fnv8E5M3FNU                    | uint8 bit pattern         | the same                     |
+| pointers                       | uint64 address            | the same                     |
+
+Integers are signless: an operation that is unsigned views its operands as unsigned.  `offset` and the views scale by
+`memory_bytes`, so an element never shares a byte (docs/conflicts.md C15); four-bit data that is packed two to a byte
+is read as i8 and goes through `unpack`.  docs/numerics.md holds the whole contract.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import ml_dtypes
+import numpy
+
+from tileir.dialect.types import PointerType
+from tileir.ir import floats
+from tileir.ir.attributes import DenseAttribute, element_bytes
+from tileir.ir.types import F4E2M1FN, I1, I4, TF32, FloatType, IntegerType, Type
+
+Array: TypeAlias = "numpy.ndarray[Any, numpy.dtype[Any]]"
+DType: TypeAlias = "numpy.dtype[Any]"
+
+TF32_UNUSED_BITS: Final = 13
+"""Low bits of the float32 that holds a tf32, always zero."""
+_TF32_MASK: Final = numpy.uint32(0xFFFFFFFF << TF32_UNUSED_BITS & 0xFFFFFFFF)
+_F32_QUIET: Final = numpy.uint32(0x00400000)
+
+_VALUE: Final[dict[str, DType]] = {
+    "i1": numpy.dtype(numpy.bool_),
+    "i4": numpy.dtype(numpy.int8),
+    "i8": numpy.dtype(numpy.int8),
+    "i16": numpy.dtype(numpy.int16),
+    "i32": numpy.dtype(numpy.int32),
+    "i64": numpy.dtype(numpy.int64),
+    "f16": numpy.dtype(numpy.float16),
+    "f32": numpy.dtype(numpy.float32),
+    "f64": numpy.dtype(numpy.float64),
+    "tf32": numpy.dtype(numpy.float32),
+    "bf16": numpy.dtype(ml_dtypes.bfloat16),
+    "f8E4M3FN": numpy.dtype(ml_dtypes.float8_e4m3fn),
+    "f8E5M2": numpy.dtype(ml_dtypes.float8_e5m2),
+    "f8E8M0FNU": numpy.dtype(ml_dtypes.float8_e8m0fnu),
+    "f4E2M1FN": numpy.dtype(ml_dtypes.float4_e2m1fn),
+    "fnv8E5M3FNU": numpy.dtype(numpy.uint8),
+}
+_POINTER: Final = numpy.dtype(numpy.uint64)
+_UNSIGNED: Final[dict[int, DType]] = {size: numpy.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+_SIGNED: Final[dict[int, DType]] = {size: numpy.dtype(f"i{size}") for size in (1, 2, 4, 8)}
+
+
+def value_dtype(element: Type) -> DType:
+    """The dtype of a tile value with this element type."""
+    if isinstance(element, PointerType):
+        return _POINTER
+    found = _VALUE.get(element.text)
+    if found is None:
+        raise ValueError(f"no tile holds elements of type '{element.text}'")
+    return found
+
+
+def memory_dtype(element: Type) -> DType:
+    """The dtype that memory holding such elements is read and written with."""
+    if element is I1 or element is F4E2M1FN:
+        return _UNSIGNED[1]
+    return value_dtype(element)
+
+
+def memory_bytes(element: Type) -> int:
+    """Distance in bytes of neighbouring elements in memory."""
+    return int(value_dtype(element).itemsize)
+
+
+def bits_dtype(element: Type) -> DType:
+    """The unsigned dtype that holds one bit pattern of the element type."""
+    return _UNSIGNED[4] if element is TF32 else _UNSIGNED[int(value_dtype(element).itemsize)]
+
+
+def plain_memory(element: Type) -> bool:
+    """Whether memory and tile values agree byte for byte, whatever the bytes are."""
+    return element is not I1 and element is not I4 and element is not F4E2M1FN and element is not TF32
+
+
+def is_float_dtype(dtype: DType) -> bool:
+    """Whether a dtype holds floats; ml_dtypes ones are of kind V and f to NumPy."""
+    return dtype.kind == "f" or dtype in _EXTENSIONS
+
+
+_EXTENSIONS: Final = frozenset(_VALUE[name] for name in ("bf16", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN"))
+
+
+def from_memory(element: Type, array: Array) -> Array:
+    """Tile values of elements as they lie in memory."""
+    if plain_memory(element):
+        return array
+    if element is I1:
+        result: Array = numpy.not_equal(array, 0)
+        return result
+    if element is I4:
+        return _sign_extend_four(array)
+    if element is F4E2M1FN:
+        return numpy.bitwise_and(array, numpy.uint8(15)).view(_VALUE["f4E2M1FN"])
+    return _drop_unused_bits(array)
+
+
+def to_memory(element: Type, array: Array) -> Array:
+    """Elements as they lie in memory."""
+    if element is I1 or element is F4E2M1FN:
+        return array.view(_UNSIGNED[1])
+    return array
+
+
+def to_bits(element: Type, array: Array) -> Array:
+    """Bit patterns, zero extended: 0..15 for the four-bit types, 19 bits for tf32."""
+    if element is TF32:
+        patterns: Array = numpy.right_shift(array.view(_UNSIGNED[4]), numpy.uint32(TF32_UNUSED_BITS))
+        return patterns
+    bits = array.view(bits_dtype(element))
+    if element is I4 or element is F4E2M1FN:
+        low: Array = numpy.bitwise_and(bits, numpy.uint8(15))
+        return low
+    return bits
+
+
+def from_bits(element: Type, bits: Array) -> Array:
+    """Values of bit patterns in `bits_dtype(element)`."""
+    if element is I1:
+        truth: Array = numpy.not_equal(numpy.bitwise_and(bits, numpy.uint8(1)), 0)
+        return truth
+    if element is I4:
+        return _sign_extend_four(bits)
+    if element is TF32:
+        return numpy.left_shift(bits, numpy.uint32(TF32_UNUSED_BITS)).view(_VALUE["tf32"])
+    if element is F4E2M1FN:
+        return numpy.bitwise_and(bits, numpy.uint8(15)).view(_VALUE["f4E2M1FN"])
+    return bits.view(value_dtype(element))
+
+
+def signed(array: Array) -> Array:
+    """The same bits as signed integers; an i1 becomes 0 or -1."""
+    if array.dtype == numpy.bool_:
+        result: Array = numpy.negative(array.view(numpy.int8))
+        return result
+    return array.view(_SIGNED[array.dtype.itemsize])
+
+
+def unsigned(array: Array) -> Array:
+    """The same bits as unsigned integers; an i1 becomes 0 or 1."""
+    return array.view(_UNSIGNED[array.dtype.itemsize])
+
+
+def _sign_extend_four(bits: Array) -> Array:
+    # (x & 15 ^ 8) - 8: the fourth bit is the sign.
+    low = numpy.bitwise_and(bits.view(numpy.int8), numpy.int8(15))
+    result: Array = numpy.subtract(numpy.bitwise_xor(low, numpy.int8(8)), numpy.int8(8))
+    return result
+
+
+def _drop_unused_bits(array: Array) -> Array:
+    """A float32 read as tf32.  The quiet bit keeps a NaN whose payload lies in the dropped bits from becoming inf."""
+    bits = array.view(numpy.uint32)
+    kept = numpy.bitwise_and(bits, _TF32_MASK)
+    nan = numpy.isnan(array)
+    if nan.any():
+        kept = numpy.where(nan, numpy.bitwise_or(kept, _F32_QUIET), kept)
+    result: Array = kept.view(numpy.float32)
+    return result
+
+
+# Constants
+
+
+def constant_array(attribute: DenseAttribute) -> Array:
+    """The elements of a dense attribute as a read-only, contiguous value array of its shape."""
+    element = attribute.element_type
+    size = element_bytes(element)
+    raw = numpy.frombuffer(attribute.data, numpy.uint8)
+    if size == 3:
+        # tf32 takes three bytes in a constant; a fourth makes its 19 bits a uint32.
+        raw = numpy.concatenate((raw.reshape(-1, 3), numpy.zeros((raw.size // 3, 1), numpy.uint8)), axis=1).reshape(-1)
+    bits = raw.view(numpy.dtype(f"<u{raw.size * size // len(attribute.data)}")).astype(bits_dtype(element), copy=False)
+    values = from_bits(element, bits)
+    if attribute.is_splat:
+        full: Array = numpy.empty(attribute.shape, values.dtype)
+        full[...] = values[0]
+    else:
+        full = values.reshape(attribute.shape).copy()
+    full.flags.writeable = False
+    return full
+
+
+def scalar_array(element: Type, value: int | float | bool) -> Array:
+    """A Python number as a 0-D value array: integers wrap to the width, floats round to nearest even."""
+    if isinstance(element, FloatType):
+        bits = floats.from_double(floats.FORMATS[element.name], float(value))
+    elif isinstance(element, IntegerType):
+        bits = int(value) & ((1 << element.width) - 1)
+    else:
+        bits = int(value) & 0xFFFFFFFFFFFFFFFF
+    return from_bits(element, numpy.array(bits, bits_dtype(element)))
+
+
+def element_of_dtype(dtype: DType) -> Type | None:
+    """The element type that an array of this dtype most naturally holds: what an argument is taken for."""
+    return _ELEMENTS.get(dtype)
+
+
+def _elements_by_dtype() -> dict[DType, Type]:
+    from tileir.ir.types import BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, I8, I16, I32, I64
+
+    found: dict[DType, Type] = {}
+    for element in (I1, I8, I16, I32, I64, F16, F32, F64, BF16, F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN):
+        found[value_dtype(element)] = element
+    for element in (I8, I16, I32, I64):
+        found[bits_dtype(element)] = element
+    return found
+
+
+_ELEMENTS: Final = _elements_by_dtype()
+
+__all__ = [
+    "Array", "DType", "bits_dtype", "constant_array", "element_of_dtype", "from_bits", "from_memory",
+    "is_float_dtype", "memory_bytes", "memory_dtype", "plain_memory", "scalar_array", "signed", "to_bits",
+    "to_memory", "unsigned", "value_dtype",
+]  # fmt: skip

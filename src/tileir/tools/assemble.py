@@ -1,0 +1,51 @@
+"""`tileir as`: a program into bytecode."""
+
+from __future__ import annotations
+
+import sys
+
+from tileir.ir.declaration import NEWEST
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
+from tileir.tools.programs import READING_OPTIONS, VERSIONS, Settings, guarded, read_program, write_bytes
+
+USAGE = Usage(
+    "tileir as",
+    "Reads a Tile IR program, verifies it and writes it as bytecode.",
+    "FILE",
+    (
+        Option("output", "where to write the bytecode (default: standard output)", value="OUT", short="o"),
+        Option("bytecode-version", "the version to write (default: the newest)", choices=tuple(VERSIONS)),
+        Option("layout", "NVIDIA's layout, or that of seed 001 (default: public)", choices=("public", "documented")),
+        *READING_OPTIONS,
+    ),
+    details="FILE may be '-' for standard input, and may be bytecode of another version or layout. Bytecode is not\n"
+    "written to a terminal. Exit status: 0 fine, 1 the program has errors or no bytes in that version and layout, 2 the\n"
+    "command line is wrong or a file cannot be read or written.",
+)
+
+
+def run(arguments: list[str]) -> int:
+    return guarded("tileir as", _run, arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    program = read_program(given.operands[0], Settings(given))
+    for diagnostic in program.diagnostics:
+        print(diagnostic.render(), file=sys.stderr)
+    if program.module is None:
+        return EXIT_WRONG_INPUT
+    from tileir.bytecode.layouts import to_bytes
+    from tileir.bytecode.primitives import BytecodeError
+
+    version = VERSIONS[given.value("bytecode-version", f"{NEWEST[0]}.{NEWEST[1]}")]
+    try:
+        data = to_bytes(program.module, version, given.value("layout", "public"))
+    except BytecodeError as error:
+        for diagnostic in error.diagnostics:
+            print(diagnostic.render(), file=sys.stderr)
+        return EXIT_WRONG_INPUT
+    write_bytes(given.value("output", "-"), data)
+    return EXIT_FINE
