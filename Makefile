@@ -11,10 +11,12 @@ SOURCES := $(shell find src -name '*.py' 2>/dev/null)
 REFERENCE := docs/operations
 # Extra arguments for pytest, as in: make test ARGS='-k printer -x'
 ARGS ?=
+FUZZ_SECONDS ?= 20
+FUZZ_OPTIONS := -timeout=20 -rss_limit_mb=1024 -print_final_stats=1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long lint fast test-fast docs docs-check bench bench-fast clean
+.PHONY: help demo test test-long lint fast test-fast docs docs-check fuzz bench bench-fast clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +87,16 @@ test: lint docs-check ## ruff, mypy, the reference up to date, and all tests but
 
 test-long: lint docs-check ## the same with the long tests
 	$(BIN)/python -m pytest -n auto -m "long or not long" $(ARGS)
+
+$(VENV)/.installed-fuzz: pyproject.toml | $(VENV)/.made
+	@echo "installing tileir and its fuzzer into $(VENV)"
+	@$(BIN)/python $(PIP) install --quiet --editable '.[fuzz]'
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-test
+
+fuzz: $(VENV)/.installed-fuzz ## a bounded run of the fuzzers (FUZZ_SECONDS each; tests/fuzz/README.md)
+	@mkdir -p build/fuzz/bytecode build/fuzz/text
+	$(BIN)/python tests/fuzz/fuzz_bytecode.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/bytecode- build/fuzz/bytecode tests/fuzz/corpus/bytecode
+	$(BIN)/python tests/fuzz/fuzz_text.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/text- build/fuzz/text tests/fuzz/corpus/text
 
 docs: $(VENV)/.installed ## write docs/operations/*.md from the declarations
 	$(BIN)/python -m tileir.tools.reference $(REFERENCE)

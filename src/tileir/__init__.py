@@ -12,9 +12,14 @@ if TYPE_CHECKING:
     from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.builder import Builder
+    from tileir.execute.arguments import pointer_to
+    from tileir.execute.errors import ExecutionError, LaunchError
+    from tileir.execute.launch import Kernel, compile
+    from tileir.execute.observer import Observer
     from tileir.interface import from_bytecode, load, parse, to_bytecode, verify
     from tileir.ir.core import Block, Operation, Region, Value
     from tileir.ir.diagnostics import BuildError, Diagnostic, ParseError, TileIRError, VerifyError
+    from tileir.passes.pipeline import optimize, run_passes
 
 __version__ = "0.1.0"
 
@@ -24,6 +29,10 @@ __all__ = [
     "Builder",
     "BytecodeError",
     "Diagnostic",
+    "ExecutionError",
+    "Kernel",
+    "LaunchError",
+    "Observer",
     "Operation",
     "ParseError",
     "Region",
@@ -31,10 +40,14 @@ __all__ = [
     "Value",
     "VerifyError",
     "bounded",
+    "compile",
     "div_by",
     "from_bytecode",
     "load",
+    "optimize",
     "parse",
+    "pointer_to",
+    "run_passes",
     "same_elements",
     "to_bytecode",
     "types",
@@ -49,6 +62,10 @@ _HOMES = {
     "Builder": "tileir.dialect.builder",
     "BytecodeError": "tileir.bytecode.primitives",
     "Diagnostic": "tileir.ir.diagnostics",
+    "ExecutionError": "tileir.execute.errors",
+    "Kernel": "tileir.execute.launch",
+    "LaunchError": "tileir.execute.errors",
+    "Observer": "tileir.execute.observer",
     "Operation": "tileir.ir.core",
     "ParseError": "tileir.ir.diagnostics",
     "Region": "tileir.ir.core",
@@ -56,10 +73,14 @@ _HOMES = {
     "Value": "tileir.ir.core",
     "VerifyError": "tileir.ir.diagnostics",
     "bounded": "tileir.dialect.attributes",
+    "compile": "tileir.execute.launch",
     "div_by": "tileir.dialect.attributes",
     "from_bytecode": "tileir.interface",
     "load": "tileir.interface",
+    "optimize": "tileir.passes.pipeline",
     "parse": "tileir.interface",
+    "pointer_to": "tileir.execute.arguments",
+    "run_passes": "tileir.passes.pipeline",
     "same_elements": "tileir.dialect.attributes",
     "to_bytecode": "tileir.interface",
     "verify": "tileir.interface",

@@ -59,18 +59,20 @@ def to_bytecode(
 ) -> bytes:
     """The bytes of a module that was verified; `BytecodeError` says what the version or the layout cannot hold.
 
-    `version` is "13.1" to "13.4"; without it, the version of the file the module was read from, or the newest.
-    With `preserve` such a module also gets the tables, the section order and the habits of its file back: unchanged,
-    it gives the same bytes.
+    `version` is "13.1" to "13.4"; without it, the version of the file the module was read from, or else the newest
+    that `layout` ("public" or "documented") has.  With `preserve` a module that was read from a file also gets the
+    tables, the section order and the habits of that file back: unchanged, it gives the same bytes.
     """
-    from tileir.bytecode.layouts import to_bytes
+    from tileir.bytecode.layouts import newest_version, to_bytes
     from tileir.bytecode.origin import origin_of
 
-    if version is None:
-        origin = origin_of(module)
-        number = origin.version if origin is not None else NEWEST
-    else:
+    number = newest_version(layout)
+    if version is not None:
         number = _version(version)
+    else:
+        origin = origin_of(module)
+        if origin is not None and origin.version < number:
+            number = origin.version
     return to_bytes(module, number, layout, preserve)
 
 

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from tileir.bytecode.attributes import read_attribute
-from tileir.bytecode.container import CONSTANT, FUNCTION, STRING, TYPE, read_container
+from tileir.bytecode.container import (
+    ALIGNMENTS,
+    CONSTANT,
+    DEBUG,
+    FUNCTION,
+    GLOBAL,
+    MAGIC,
+    PRODUCER,
+    STRING,
+    TYPE,
+    read_container,
+)
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.bytecode.reader import Tables
 
@@ -129,3 +140,84 @@ def split_functions(file: File) -> tuple[list[Function], bytes]:
     except Malformed:
         raise ValueError("not a function section") from None
     return functions, payload[reader.position :]
+
+
+# --- files from scratch ---
+
+#: The types every file made here starts with.
+I1, I32, F32, TOKEN, FUNCTION_TYPE, TILE_I32, TILE_I1 = range(7)
+TYPES = (b"\x00", b"\x03", b"\x07", b"\x11", b"\x10\x00\x00", b"\x0d\x01\x00", b"\x0d\x00\x00")
+RETURN = b"\x5c\x00\x00"
+
+
+def varint(value: int) -> bytes:
+    writer = ByteWriter()
+    writer.varint(value)
+    return bytes(writer.data)
+
+
+def words(values: list[int], size: int = 8) -> bytes:
+    """A counted list of little-endian numbers."""
+    writer = ByteWriter()
+    writer.integers(tuple(values), size)
+    return bytes(writer.data)
+
+
+def tile(element: int, *shape: int) -> bytes:
+    """The blob of a tile type."""
+    return b"\x0d" + varint(element) + words(list(shape))
+
+
+def constant(data: bytes) -> bytes:
+    """The blob of a constant."""
+    return varint(len(data)) + data
+
+
+def debug_payload(starts: list[int], indices: list[int], blobs: list[bytes]) -> bytes:
+    """The debug section: where each function starts in `indices`, the indices, the attributes."""
+    writer = ByteWriter()
+    for values, size in ((starts, 4), (indices, 8)):
+        writer.varint(len(values))
+        writer.align(size)
+        for value in values:
+            writer.fixed(value, size)
+    writer.varint(len(blobs))
+    writer.align(4)
+    offset = 0
+    for blob in blobs:
+        writer.fixed(offset, 4)
+        offset += len(blob)
+    writer.raw(b"".join(blobs))
+    return bytes(writer.data)
+
+
+def make_file(
+    body: bytes = RETURN,
+    *,
+    version: tuple[int, int] = (13, 4),
+    tag: int = 0,
+    types: tuple[bytes, ...] = (),
+    constants: tuple[bytes, ...] = (),
+    strings: tuple[bytes, ...] = (),
+    globals_: bytes = b"",
+    debug: bytes = b"",
+    producer: bytes = b"",
+    location: int = 0,
+    flags: int = 2,
+    hints: bytes = b"",
+    signature: int = FUNCTION_TYPE,
+) -> bytes:
+    """A file with one entry `k`; `types`, `constants` and `strings` follow the ones that are always there."""
+    function = Function(0, signature, flags, location, hints, body)
+    payloads = {
+        FUNCTION: varint(1) + function.build(),
+        STRING: Table(4, [b"k", *strings]).build(),
+        TYPE: Table(4, [*TYPES, *types]).build(),
+    }
+    if constants:
+        payloads[CONSTANT] = Table(8, list(constants)).build()
+    for identifier, payload in ((GLOBAL, globals_), (DEBUG, debug), (PRODUCER, producer)):
+        if payload:
+            payloads[identifier] = payload
+    pieces = [Piece(identifier, ALIGNMENTS.get(identifier, 1), payload) for identifier, payload in payloads.items()]
+    return File(MAGIC + bytes(version) + tag.to_bytes(2, "little"), pieces).build()

@@ -18,7 +18,7 @@ from tests.generators.body import Body, Program
 from tests.generators.locations import LocationSource
 from tests.generators.regions import fill
 
-import tileir  # noqa: F401  (registers the declarations)
+import tileir.interface  # noqa: F401  (registers the declarations, gives operations their text)
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.types import PointerType
 from tileir.ir.attributes import (

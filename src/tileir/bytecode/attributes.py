@@ -63,7 +63,7 @@ def read_bits(reader: ByteReader, width: int) -> int:
     else:
         value = reader.signed("failed to read signed varint for APInt (<= 64 bits).") & 0xFFFFFFFFFFFFFFFF
     if value >> width:
-        reader.fail(f"value {value} does not fit in {width} bits.")
+        reader.fail(f"value {value} does not fit in {width} bits" + ("." if width <= 8 else ""))
     return value
 
 
@@ -111,7 +111,7 @@ def _read_attribute(reader: ByteReader, tables: Tables, depth: int) -> Attribute
     if tag == DIV_BY:
         return _read_div_by(reader)
     if tag == SAME_ELEMENTS:
-        return _read_same_elements(reader)
+        return same_elements(reader.integers(8, "failed to read values data"))
     if tag == DICTIONARY:
         return read_dictionary(reader, tables, depth)
     if tag == HINTS:
@@ -138,16 +138,6 @@ def read_unsigned(reader: ByteReader, width: int) -> int:
     return value
 
 
-def _read_same_elements(reader: ByteReader) -> Attribute:
-    message = "failed to read DenseI64ArrayAttr for SameElementsAttr"
-    try:
-        values = reader.integers(8, "failed to read DenseI64ArrayAttr values.")
-        check_values(reader, values, 64)
-    except Malformed as failure:
-        raise failure.add(message, reader.offset) from None
-    return same_elements(values)
-
-
 def check_values(reader: ByteReader, values: tuple[int, ...], width: int) -> None:
     """NVIDIA's reader refuses the two ends of the range in arrays."""
     limit = (1 << (width - 1)) - 1
@@ -157,31 +147,29 @@ def check_values(reader: ByteReader, values: tuple[int, ...], width: int) -> Non
 
 
 def read_array(reader: ByteReader, tables: Tables, depth: int = 0) -> ArrayAttribute:
-    """A counted array of typed attributes, without a tag."""
+    """A counted array of attributes, without a tag."""
     elements: list[Attribute] = []
     for index in range(reader.count("failed to read size for ArrayAttr.")):
         try:
             element = read_attribute(reader, tables, depth + 1)
         except Malformed as failure:
             raise failure.add(f"failed to parse ArrayAttr element {index}", reader.offset) from None
-        if not isinstance(element, (IntegerAttribute, FloatAttribute)):
-            reader.fail("ArrayAttr contains non-TypedAttr elements or is null")
         elements.append(element)
     return array_attribute(tuple(elements))
 
 
 def _read_div_by(reader: ByteReader) -> Attribute:
-    divisor = reader.varint("failed to read divisor for DivByAttr")
+    divisor = reader.varint("failed to read divisor")
     flags = reader.varint("failed to read optional parameter flags")
-    every = reader.signed("failed to read value for 'every' in DivByAttr") if flags & 1 else None
-    along = reader.signed("failed to read value for 'along' in DivByAttr") if flags & 2 else None
+    every = reader.signed("failed to read every_val") if flags & 1 else None
+    along = reader.signed("failed to read along_val") if flags & 2 else None
     return div_by(divisor, every, along)
 
 
 def _read_bounded(reader: ByteReader) -> Attribute:
     flags = reader.varint("failed to read optional parameter flags")
-    lower = reader.signed("failed to read lower bound for BoundedAttr") if flags & 1 else None
-    upper = reader.signed("failed to read upper bound for BoundedAttr") if flags & 2 else None
+    lower = reader.signed("failed to read lb_val") if flags & 1 else None
+    upper = reader.signed("failed to read ub_val") if flags & 2 else None
     return bounded(lower, upper)
 
 
@@ -214,7 +202,7 @@ def read_hints(reader: ByteReader, tables: Tables, depth: int = 0) -> Attribute:
     entries = read_dictionary(reader, tables, depth)
     mistake = optimization_hints_mistake(entries)
     if mistake is not None:
-        raise Malformed(mistake, reader.offset).add("failed to parse OptimizationHintsAttr", reader.offset)
+        reader.fail(mistake)
     return optimization_hints(entries)
 
 

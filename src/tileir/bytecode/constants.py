@@ -5,6 +5,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.bytecode.container import read_offsets
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.trace import Trace
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import I1, FloatType, IntegerType, Type
@@ -13,7 +14,7 @@ from tileir.ir.types import I1, FloatType, IntegerType, Type
 class ConstantTable:
     """The constants of a file; a blob has a type only where it is used."""
 
-    __slots__ = ("_data", "_end", "_known", "_offsets", "_raw", "_start")
+    __slots__ = ("_data", "_end", "_known", "_offsets", "_raw", "_start", "_trace")
 
     def __init__(self, section: ByteReader | None) -> None:
         self._offsets: list[int] = []
@@ -23,6 +24,7 @@ class ConstantTable:
         self._data: bytes = b""
         self._start: int = 0
         self._end: int = 0
+        self._trace: Trace | None = section.trace if section is not None else None
         if section is None:
             return
         count = section.count("")
@@ -70,7 +72,7 @@ class ConstantTable:
         found = self._known.get(key)
         if found is None:
             start, end = self.piece(index)
-            reader = ByteReader(self._data, start, end)
+            reader = ByteReader(self._data, start, end, self._trace)
             if not isinstance(type, TileType):
                 reader.fail("expect Cuda Tile integer or float type but got: '<<NULL TYPE>>'")
             if not isinstance(type.element, (IntegerType, FloatType)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
+from tileir.bytecode.trace import Trace
 from tileir.ir.declaration import NEWEST, V13_1, Version
 
 MAGIC: Final = b"\x7fTileIR\x00"
@@ -51,29 +52,41 @@ class Section:
 class Container:
     """The sections of a file, in file order; of two with one id the last one counts."""
 
-    __slots__ = ("data", "order", "sections", "tag", "version")
+    __slots__ = ("data", "order", "sections", "tag", "trace", "version")
 
-    def __init__(self, data: bytes, version: Version, tag: int, order: list[Section]) -> None:
+    def __init__(
+        self, data: bytes, version: Version, tag: int, order: list[Section], trace: Trace | None = None
+    ) -> None:
         self.data: bytes = data
+        # Handed on to the readers of all pieces.
+        self.trace: Trace | None = trace
         self.version: Version = version
         self.tag: int = tag
         self.order: list[Section] = order
         self.sections: dict[int, Section] = {section.identifier: section for section in order}
 
+    @property
+    def version_name(self) -> str:
+        """The version as messages write it."""
+        name = f"{self.version[0]}.{self.version[1]}"
+        return f"{name}.{self.tag}" if self.tag else name
+
     def reader(self, identifier: int) -> ByteReader | None:
         section = self.sections.get(identifier)
-        return ByteReader(self.data, section.start, section.end) if section is not None else None
+        return ByteReader(self.data, section.start, section.end, self.trace) if section is not None else None
 
 
 def is_bytecode(data: bytes) -> bool:
     return data[: len(MAGIC)] == MAGIC
 
 
-def read_container(data: bytes, newest: Version = NEWEST, known_sections: int = PRODUCER) -> Container:
+def read_container(
+    data: bytes, newest: Version = NEWEST, known_sections: int = PRODUCER, trace: Trace | None = None
+) -> Container:
     """Read the envelope; nothing of the payloads is looked at."""
     if not is_bytecode(data):
         raise Malformed("input does not correspond to Tile IR bytecode", 0, prefixed=False)
-    reader = ByteReader(data, 0, len(data))
+    reader = ByteReader(data, 0, len(data), trace)
     reader.position = len(MAGIC)
     try:
         version, tag = _read_version(reader, newest)
@@ -89,7 +102,7 @@ def read_container(data: bytes, newest: Version = NEWEST, known_sections: int = 
         if section is None:
             if reader.remaining:
                 reader.fail("end section is not the last section")
-            return Container(data, version, tag, order)
+            return Container(data, version, tag, order, trace)
         identifier, length, alignment = section
         _check_alignment(reader, identifier, alignment)
         if length > reader.remaining:
@@ -97,6 +110,23 @@ def read_container(data: bytes, newest: Version = NEWEST, known_sections: int = 
         start = reader.position
         reader.position += length
         order.append(Section(identifier, header, alignment if alignment is not None else 1, start, reader.position))
+
+
+def section_identifiers(data: bytes) -> set[int]:
+    """The sections a file has, as far as its envelope can be followed; says nothing about whether it is valid."""
+    found: set[int] = set()
+    reader = ByteReader(data, 0, len(data))
+    reader.position = min(_HEADER_SIZE, len(data))
+    while is_bytecode(data):
+        try:
+            section = _read_section_header(reader, 0x7F)
+        except Malformed:
+            break
+        if section is None:
+            break
+        found.add(section[0])
+        reader.position = min(reader.position + section[1], len(data))
+    return found
 
 
 def _read_version(reader: ByteReader, newest: Version) -> tuple[Version, int]:
@@ -164,10 +194,24 @@ def write_container(version: Version, tag: int, sections: list[tuple[int, bytes]
     return bytes(writer.data)
 
 
+def check_count(reader: ByteReader, count: int, size: int, what: str) -> None:
+    """A table of `count` items of `size` bytes must fit."""
+    most = reader.remaining // size
+    if count > most:
+        reader.fail(
+            f"number of {what} ({count}) exceeds the maximum of {most} that can fit in the remaining payload of "
+            f"{reader.remaining} bytes."
+        )
+
+
 def read_offsets(reader: ByteReader, size: int, count: int, what: str) -> list[int]:
     """A table of `count` little-endian offsets."""
     data = reader.raw(count * size, what)
-    return [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)]
+    found = [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)]
+    if reader.trace is not None and found:
+        reader.trace.spans.pop()
+        reader.trace.fields(reader.position - len(data), size, what or "offset", found)
+    return found
 
 
 def write_blobs(blobs: list[bytes], size: int) -> bytes:

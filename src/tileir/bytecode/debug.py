@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
-from tileir.bytecode.container import read_offsets
+from tileir.bytecode.container import check_count, read_offsets
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import (
     DICompileUnit,
     DIFile,
@@ -26,6 +27,8 @@ from tileir.ir.location import (
     FusedLocation,
     Location,
     NameLocation,
+    OpaqueLocation,
+    TextLocation,
     UnknownLocation,
     call_site_location,
     file_location,
@@ -57,6 +60,7 @@ class DebugTable:
         "_offsets",
         "_start",
         "_strings",
+        "_trace",
         "_weights",
         "function_starts",
         "indices",
@@ -71,6 +75,7 @@ class DebugTable:
         self._data: bytes = b""
         self._start: int = 0
         self._end: int = 0
+        self._trace: Trace | None = section.trace if section is not None else None
         # For each function where its entries start in `indices`; an entry is 1 + attribute, or 0 for unknown.
         self.function_starts: list[int] = []
         self.indices: list[int] = []
@@ -80,18 +85,16 @@ class DebugTable:
     def _read(self, section: ByteReader) -> None:
         count = section.varint("failed to read total number of operations with debug info")
         section.align(4, "failed to skip padding for debug info index offset pointer")
+        check_count(section, count, 4, "operations with debug info")
         _more(section, "failed to read debug info index offset pointer.")
         self.function_starts = read_offsets(section, 4, count, "failed to skip debug info index offsets")
         count = section.varint("failed to read total number of debug info indices")
         section.align(8, "failed to skip padding for debug info indices pointer")
+        check_count(section, count, 8, "debug info indices")
         _more(section, "failed to read debug info indices pointer")
         self.indices = read_offsets(section, 8, count, "failed to skip debug info indices")
         count = section.varint("failed to read total number of debug info attributes")
-        if count > section.remaining // 4:
-            section.fail(
-                f"number of debug info attributes ({count}) exceeds the maximum of {section.remaining // 4} that can "
-                f"fit in the remaining payload of {section.remaining} bytes."
-            )
+        check_count(section, count, 4, "debug info attributes")
         section.align(4, "failed to skip padding for debug info offset pointer")
         _more(section, "failed to read debug info offset pointer")
         self._offsets = read_offsets(section, 4, count, "failed to skip debug info offsets")
@@ -130,7 +133,7 @@ class DebugTable:
             return None
         self._busy.add(index)
         try:
-            found = self._decode(ByteReader(self._data, start, end))
+            found = self._decode(ByteReader(self._data, start, end, self._trace))
         finally:
             self._busy.discard(index)
         self._known[index] = found
@@ -187,13 +190,18 @@ class DebugTable:
     def _string(self, reader: ByteReader, what: str, owner: str) -> str:
         message = f"failed to read {what} when parsing {owner}"
         try:
-            return self._strings.get(reader.varint(""))
+            index = reader.varint("")
+            if reader.trace is not None:
+                reader.trace.refer("string", message)
+            return self._strings.get(index)
         except Malformed as failure:
             raise failure.add(message, reader.offset) from None
 
     def _reference(self, reader: ByteReader, what: str, owner: str) -> Attribute | None:
         message = f"failed to read {what} attribute when parsing {owner}"
         reference = reader.varint(message)
+        if reader.trace is not None:
+            reader.trace.refer("debug attribute")
         try:
             return self.attribute(reference)
         except Malformed as failure:
@@ -248,6 +256,9 @@ class DebugEncoder:
     def reference(self, attribute: Attribute) -> int:
         found = self.references.get(attribute)
         if found is None:
+            if isinstance(attribute, (FileLocation, TextLocation, UnknownLocation)):
+                # Without a scope a position has no place in the section.
+                return 0
             blob = self._encode(attribute)
             self.blobs.append(blob)
             found = self.references[attribute] = len(self.blobs)
@@ -259,7 +270,7 @@ class DebugEncoder:
             scope = self.reference(attribute.scope)
             source = attribute.source
             if not isinstance(source, FileLocation):
-                raise _unsupported(source)
+                raise Malformed(_unsupported("FileLineColLoc"), 0, prefixed=False)
             write_all(writer, (LOCATION, scope, self._intern.string(source.file), source.line, source.column))
         elif isinstance(attribute, DISubprogram):
             file, unit = self.reference(attribute.file), self.reference(attribute.compile_unit)
@@ -276,8 +287,6 @@ class DebugEncoder:
         elif isinstance(attribute, CallSiteLocation):
             callee, caller = self.reference(attribute.callee), self.reference(attribute.caller)
             write_all(writer, (CALL_SITE, callee, caller))
-        elif isinstance(attribute, Location):
-            raise _unsupported(attribute)
         return bytes(writer.data)
 
     def payload(self) -> bytes:
@@ -325,15 +334,24 @@ def write_all(writer: ByteWriter, numbers: tuple[int, ...]) -> None:
         writer.varint(number)
 
 
-def _unsupported(location: Location) -> Malformed:
-    names: dict[type[Location], str] = {
-        NameLocation: "NameLoc",
-        FusedLocation: "FusedLoc",
-        FileLocation: "FileLineColLoc",
-        UnknownLocation: "UnknownLoc",
-    }
-    name = names.get(type(location), "OpaqueLoc")
-    return Malformed(f"unsupported location, got {name}, expected DILocAttr or CallSiteLoc", 0, prefixed=False)
+# Locations made of others; only a call site has a place in the section, if all it is made of has.
+COMPOSED: Final = frozenset([CallSiteLocation, FusedLocation, NameLocation, OpaqueLocation])
+
+
+def location_mistake(location: Location) -> str | None:
+    """What is said about a location that cannot be written."""
+    if isinstance(location, CallSiteLocation):
+        found = location_mistake(location.caller)
+        return found if found is not None else location_mistake(location.callee)
+    if isinstance(location, NameLocation):
+        return _unsupported("NameLoc")
+    if isinstance(location, FusedLocation):
+        return _unsupported("FusedLoc")
+    return _unsupported("OpaqueLoc") if isinstance(location, OpaqueLocation) else None
+
+
+def _unsupported(name: str) -> str:
+    return f"unsupported location, got {name}, expected DILocAttr or CallSiteLoc"
 
 
 def is_encodable(location: Location) -> bool:

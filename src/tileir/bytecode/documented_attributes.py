@@ -1,6 +1,6 @@
-"""The thirteen attribute tags of the documented layout (docs/bytecode.md section 10; seed 001, "Per-Tag Builder Cluster").
+"""The thirteen attribute tags of the documented layout (docs/bytecode.md section 10).
 
-The failure of each tag is the text seed 001 gives for it, word for word.
+The failure of each tag is the text seed 001 gives for it, word for word ("Per-Tag Builder Cluster").
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _read_type(reader: ByteReader, tables: DocumentedTables) -> Attribute:
 def _read_dense(reader: ByteReader, tables: DocumentedTables) -> Attribute:
     shape = read_extents(reader, _NO_DENSE_TYPE)
     try:
-        element = tables.types.element(reader.varint(_NO_DENSE_TYPE))
+        element = tables.element_types.element(reader.varint(_NO_DENSE_TYPE))
     except Malformed:
         element = None
     # The verifier of the tile type bounds the number of elements; each takes at least one byte.
@@ -395,7 +395,7 @@ def write_dense(
         raise no_form(attribute)
     writer.varint(DENSE)
     write_extents(writer, shape)
-    writer.varint(tables.types.element(element))
+    writer.varint(tables.element_types.element(element))
     patterns = attribute.values()
     if attribute.is_splat and shape:
         patterns = patterns * attribute.count

@@ -1,4 +1,4 @@
-"""The attribute table of the documented layout: dictionaries, and the kinds of values in them (docs/bytecode.md section 10).
+"""The attribute table of the documented layout (docs/bytecode.md section 10).
 
 Seed 001 lets each operation refer to a dictionary in an attribute table and describes payloads (enumerations, hints,
 operand segments, shapes) that none of its thirteen tags covers.  The kind byte in front of each value is this project's
@@ -18,6 +18,7 @@ from tileir.bytecode.documented_attributes import (
 )
 from tileir.bytecode.documented_types import read_extents
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import (
     OptimizationHintsAttribute,
     optimization_hints,
@@ -79,7 +80,19 @@ class AttributeTable:
     the weight of everything it refers to.
     """
 
-    __slots__ = ("_busy", "_data", "_end", "_known", "_limit", "_offsets", "_start", "_tables", "_weight", "_weights")
+    __slots__ = (
+        "_busy",
+        "_data",
+        "_end",
+        "_known",
+        "_limit",
+        "_offsets",
+        "_start",
+        "_tables",
+        "_trace",
+        "_weight",
+        "_weights",
+    )
 
     def __init__(self, section: ByteReader, tables: DocumentedTables) -> None:
         self._tables: DocumentedTables = tables
@@ -99,6 +112,7 @@ class AttributeTable:
         section.align(4, "failed to skip padding for attribute offsets")
         self._offsets: list[int] = [section.fixed(4, "failed to read attribute offset") for _ in range(count)]
         self._data: bytes = section.data
+        self._trace: Trace | None = section.trace
         self._start: int = section.position
         self._end: int = section.end
         self._check(section)
@@ -135,7 +149,7 @@ class AttributeTable:
             self._weight = 8 + end - start
             self._busy.add(index)
             try:
-                known = self._read_dictionary(ByteReader(self._data, start, end))
+                known = self._read_dictionary(ByteReader(self._data, start, end, self._trace))
             finally:
                 self._busy.discard(index)
             self._known[index] = known

@@ -1,10 +1,13 @@
 """The documented layout, read (docs/bytecode.md section 10; seed 001).
 
-The envelope, the framing of tables, regions and blocks and the numbering of values are those of the public layout; types,
-attributes, operation records and locations are not.  Messages have no offset in front of them: seed 001 quotes them bare.
+The envelope, the framing of tables, regions and blocks and the numbering of values are those of the public layout;
+types, attributes, operation records and locations are not.  Messages have no offset in front of them: seed 001 quotes
+them bare.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
@@ -22,15 +25,17 @@ from tileir.bytecode.documented_records import (
     section_schema,
 )
 from tileir.bytecode.documented_types import DocumentedTypeTable
+from tileir.bytecode.origin import BytecodeOrigin
 from tileir.bytecode.primitives import (
-    ByteReader,
     BytecodeError,
+    ByteReader,
     Malformed,
     bytecode_error,
     read_signed_leb128,
 )
 from tileir.bytecode.reader import BodyReader, ModuleReader, StringTable, Tables
 from tileir.bytecode.records import AttributeField
+from tileir.bytecode.trace import Trace
 from tileir.bytecode.types import version_text
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.constraints import NUMBER
@@ -51,10 +56,11 @@ from tileir.ir.attributes import (
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import REGISTRY, V13_1
 from tileir.ir.location import UNKNOWN, Location
-from tileir.ir.types import I32, I64, FunctionType, Type
+from tileir.ir.types import I32, I64, Type
 
 _FLAG_ENTRY: Final = 2
 _KNOWN_FLAGS: Final = 3
+_NO_DICTIONARY: Final = "failed to read attribute dictionary"
 
 
 def read_documented(data: bytes) -> Operation:
@@ -96,19 +102,21 @@ class DocumentedDebugTable(DebugTable):
 class DocumentedTables(Tables):
     """What the records of a file refer to."""
 
-    __slots__ = ("_pool_end", "_pool_start", "_pooled", "attributes", "data", "types")
+    __slots__ = ("_pool_end", "_pool_start", "_pooled", "attributes", "data", "element_types", "trace")
 
     def __init__(self, file: Container) -> None:
         super().__init__(file)
         self.data: bytes = file.data
+        self.trace: Trace | None = file.trace
         try:
-            self.types: DocumentedTypeTable = DocumentedTypeTable(file.reader(sections.TYPE))
+            self.element_types: DocumentedTypeTable = DocumentedTypeTable(file.reader(sections.TYPE))
         except Malformed as failure:
             raise failure.add("failed to parse type section", len(file.data)) from None
         try:
             self.debug = DocumentedDebugTable(file.reader(sections.DEBUG), self.strings)
         except Malformed as failure:
             raise failure.add("failed to parse debug section", len(file.data)) from None
+        self.types = self.element_types
         # The i64 pool is the last blob of the constant section.
         self._pool_start: int = 0
         self._pool_end: int = 0
@@ -131,7 +139,7 @@ class DocumentedTables(Tables):
         self._pooled += rank
         if offset > self._pool_end - self._pool_start or self._pooled > 1024 + 16 * len(self.data):
             return None
-        reader = ByteReader(self.data, self._pool_start + offset, self._pool_end)
+        reader = ByteReader(self.data, self._pool_start + offset, self._pool_end, self.trace)
         values: list[int] = []
         for _ in range(rank):
             try:
@@ -140,9 +148,8 @@ class DocumentedTables(Tables):
                 return None
         return tuple(values)
 
-    def location(self, reader: ByteReader) -> Location:
+    def location(self, reader: ByteReader, what: str) -> Location:
         """An index into the debug attributes, -1 for an unknown location."""
-        what = "failed to read operation location."
         index = read_signed_leb128(reader, what)
         if index == -1:
             return UNKNOWN
@@ -262,54 +269,73 @@ def _i32_list(value: DenseArrayAttribute, user: ByteReader) -> Attribute:
 
 
 class DocumentedModuleReader(ModuleReader):
-    """Globals and functions; the module around them is read as in the public layout."""
+    """Globals and functions, each read to its end before the next."""
 
     def __init__(self, file: Container) -> None:
         super().__init__(file)
         self.documented: DocumentedTables = DocumentedTables(file)
         self.tables = self.documented
 
-    def _read_global(self, section: ByteReader) -> None:
+    def read(self) -> Operation:
+        attributes: dict[str, Attribute] = {"sym_name": string_attribute("kernels")}
+        if self.tables.producer is not None:
+            attributes["producer"] = string_attribute(self.tables.producer)
+        section = self.file.reader(sections.GLOBAL)
+        if section is not None:
+            self._read_all(section, "global", self._read_documented_global)
+        section = self.file.reader(sections.FUNCTION)
+        if section is None:
+            raise Malformed("function section is mandatory", self.size)
+        self._read_all(section, "function", self._read_documented_function)
+        declaration = REGISTRY.by_name["cuda_tile.module"]
+        return Operation(declaration, [], [], attributes, [Region([self.block])], BytecodeOrigin(self.file))
+
+    def _read_all(self, section: ByteReader, what: str, read: Callable[[ByteReader], None]) -> None:
+        count = section.varint(f"failed to read number of {what}s")
+        if count > section.remaining:
+            section.fail(f"number of {what}s ({count}) exceeds payload size ({section.remaining})")
+        for _ in range(count):
+            span = section.trace.open(what, section.position) if section.trace is not None else None
+            try:
+                read(section)
+            except Malformed as failure:
+                raise failure.add(f"failed to create {what} from bytecode", self.size) from None
+            if section.trace is not None and span is not None:
+                section.trace.close(span, section.position, None)
+
+    def _read_documented_global(self, section: ByteReader) -> None:
+        """name type dictionary"""
         name = self._name(section, "global symbol")
-        try:
-            type = self.documented.types.get(section.varint("failed to get global type"))
-        except Malformed as failure:
-            raise failure.add("failed to get global type", section.offset) from None
-        if type is None:
-            section.fail("failed to get global type")
+        type = self.tables.read_type(section, "failed to get global type")
         schema = section_schema("cuda_tile.global")
-        bound = bind(section.varint("failed to read attribute dictionary"), schema, self.documented, section, type)
+        bound = bind(section.varint(_NO_DICTIONARY), schema, self.documented, section, type)
         self._define("cuda_tile.global", name, bound.attributes, [], UNKNOWN)
 
-    def _read_function(self, section: ByteReader) -> None:
+    def _read_documented_function(self, section: ByteReader) -> None:
+        """name signature flags location dictionary length body"""
         name = self._name(section, "function")
-        signature = self._signature(section, name)
+        signature = self._signature(section.varint("failed to read function signature"), name)
         flags = section.byte("failed to read function flags")
         if flags & ~_KNOWN_FLAGS:
             section.fail(f"function entry has unrecognized flag bits (0x{flags & ~_KNOWN_FLAGS:X});")
         if not flags & _FLAG_ENTRY:
             section.fail(f"un-expected non-entry function '{name}'")
-        size = len(self.file.data)
-        try:
-            location = self.documented.location(section)
-        except Malformed as failure:
-            failure.add(f"failed to read function location for '{name}'", size)
-            raise failure.add("failed to create function from bytecode", size) from None
+        location = self.documented.location(section, f"failed to read function location for '{name}'")
         schema = section_schema("cuda_tile.entry")
-        bound = bind(section.varint("failed to read attribute dictionary"), schema, self.documented, section, None)
+        bound = bind(section.varint(_NO_DICTIONARY), schema, self.documented, section, None)
         length = section.varint("failed to read function body length")
         if length > section.remaining:
             section.fail(
                 f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)"
             )
         reader = DocumentedBodyReader(section.data, section.position, section.position + length, self.documented)
+        reader.trace = section.trace
         block = Block(list(signature.inputs))
         reader.values.extend(block.arguments)
         try:
             reader.read_operations(block, -1)
         except Malformed as failure:
-            failure.add(f"failed to parse function body for function '{name}'", size)
-            raise failure.add("failed to create function from bytecode", size) from None
+            raise failure.add(f"failed to parse function body for function '{name}'", self.size) from None
         section.position += length
         attributes = {"function_type": type_attribute(signature), **bound.attributes}
         self._define("cuda_tile.entry", name, attributes, [Region([block])], location)
@@ -332,24 +358,6 @@ class DocumentedModuleReader(ModuleReader):
             section.fail(f"{what} name at index {index} is empty")
         return name
 
-    def _signature(self, section: ByteReader, name: str) -> FunctionType:
-        index = section.varint("failed to read function signature")
-        if index >= len(self.documented.types):
-            section.fail(f"function signature index {index} out of bounds for function '{name}'")
-        message = f"failed to parse type at index {index} for function '{name}"
-        try:
-            found = self.documented.types.get(index)
-        except Malformed as failure:
-            raise failure.add(message, section.offset) from None
-        if found is None:
-            section.fail(message)
-        if not isinstance(found, FunctionType):
-            section.fail(
-                f"function signature index {index} does not refer to a function type for function '{name}', "
-                f"got type: {found.text}"
-            )
-        return found
-
 
 class DocumentedBodyReader(BodyReader):
     """The operations of a function."""
@@ -357,7 +365,7 @@ class DocumentedBodyReader(BodyReader):
     __slots__ = ("_bound", "documented", "layouts")
 
     def __init__(self, data: bytes, start: int, end: int, tables: DocumentedTables) -> None:
-        super().__init__(data, start, end, tables, None)
+        super().__init__(data, start, end, tables, tables.debug)
         self.documented: DocumentedTables = tables
         self.layouts: dict[int, DocumentedRecord] = documented_records()
         # Most operations of one kind share a few dictionaries.
@@ -369,7 +377,7 @@ class DocumentedBodyReader(BodyReader):
             if count < 0 and self.position >= self.end:
                 return
             done += 1
-            self._read_operation(block)
+            self.read_one(block)
 
     def _read_operation(self, block: Block) -> None:
         """One record: opcode, location, result types, operand count, operands, dictionary, regions."""
@@ -377,10 +385,10 @@ class DocumentedBodyReader(BodyReader):
         record = self.layouts.get(opcode)
         if record is None:
             self.fail(f"unknown or unimplemented opcode: {opcode}")
-        location = self.documented.location(self)
+        location = self.documented.location(self, "failed to read operation location.")
         result_types = self._read_result_types(record)
         total = self.count("failed to read operand count")
-        operands = [self._value(number) for number in range(total)]
+        operands = self._read_values(total)
         bound = self._dictionary(record, result_types)
         segments = record.segments_of(total, bound.segments)
         if segments is None:
@@ -399,7 +407,7 @@ class DocumentedBodyReader(BodyReader):
         self.values.extend(operation.results[: len(result_types)])
 
     def _dictionary(self, record: DocumentedRecord, result_types: list[Type]) -> BoundAttributes:
-        index = self.varint("failed to read attribute dictionary")
+        index = self.varint(_NO_DICTIONARY)
         type = result_types[0] if record.schema.has_constant and result_types else None
         key = (record.opcode, index, type)
         found = self._bound.get(key)

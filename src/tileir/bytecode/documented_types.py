@@ -1,7 +1,7 @@
 """Types in the documented layout (docs/bytecode.md section 10; seed 001, "TypeTag Dispatcher").
 
-Nineteen tags, 0 to 18.  The numbers are the public ones, the payloads are not: shapes are lists of varints, a pointer has
-an address space, and f8E8M0FNU is a leaf that only tiles and views reach.
+Nineteen tags, 0 to 18.  The numbers are the public ones, the payloads are not: shapes are lists of varints, a pointer
+has an address space, and f8E8M0FNU is a leaf that only tiles and views reach.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from tileir.bytecode.types import (
     PARTITION_VIEW_TAG,
     POINTER_TAG,
     SCALAR_TAGS,
-    SCALARS,
     TENSOR_VIEW_TAG,
     TILE_TAG,
     TypeDecoder,
@@ -37,9 +36,8 @@ from tileir.dialect.types import (
     tile_type,
     view_mistake,
 )
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.declaration import NEWEST, V13_1
-from tileir.ir.types import F8E8M0FNU, FunctionType, Type, function_type
+from tileir.ir.types import F8E8M0FNU, FunctionType, Type
 
 MAXIMUM_TYPE_TAG: Final = 18
 LEAF_TAG: Final = 18
@@ -73,68 +71,48 @@ class DocumentedTypeDecoder(TypeDecoder):
         self.table: DocumentedTypeTable = table
 
     def decode(self, reader: ByteReader) -> Type:
+        start = reader.position
         tag = reader.varint("failed to read type tag")
         if tag > MAXIMUM_TYPE_TAG:
             reader.fail(f"unknown type tag: {tag}")
-        scalar = SCALARS.get(tag)
-        if scalar is not None:
-            return scalar
-        if tag == TILE_TAG:
-            return self._documented_tile(reader)
-        if tag == POINTER_TAG:
-            return self._documented_pointer(reader)
-        if tag == TENSOR_VIEW_TAG:
-            return self._documented_tensor_view(reader)
-        if tag == PARTITION_VIEW_TAG:
-            return self._documented_partition_view(reader)
-        inputs = self._list(reader, "parameter")
-        return function_type(inputs, self._list(reader, "result"))
-
-    def _reference(self, reader: ByteReader, what: str) -> Type:
-        """A type by its index, which is no leaf."""
-        message = f"failed to get {what} type"
-        try:
-            found = self.table.get(reader.varint(message))
-        except Malformed as failure:
-            raise failure.add(message, reader.offset) from None
-        if found is None:
-            reader.fail(message)
-        return found
+        if tag == LEAF_TAG:
+            # Seed 001 has the leaf in 13.1; the public layout got the type with 13.2.
+            return F8E8M0FNU
+        reader.position = start
+        return super().decode(reader)
 
     def _element(self, reader: ByteReader) -> Type:
+        """The element of a tile shape, the only place of the leaf."""
         message = "failed to get elementType type"
+        index = reader.varint(message)
         try:
-            found = self.table.element(reader.varint(message))
+            found = self.table.element(index)
         except Malformed as failure:
             raise failure.add(message, reader.offset) from None
         if found is None:
             reader.fail(message)
         return found
 
-    def _demand(self, reader: ByteReader, mistake: str | None) -> None:
-        if mistake is not None:
-            reader.fail(mistake)
-
-    def _documented_tile(self, reader: ByteReader) -> Type:
+    def _tile(self, reader: ByteReader) -> Type:
         element = self._element(reader)
         shape = read_extents(reader, "failed to read shape")
-        self._demand(reader, tile_mistake(shape, element, NEWEST))
+        self._checked(reader, tile_mistake(shape, element, NEWEST))
         return tile_type(shape, element)
 
-    def _documented_pointer(self, reader: ByteReader) -> Type:
-        pointee = self._reference(reader, "pointeeType")
+    def _pointer(self, reader: ByteReader) -> Type:
+        pointee = self._type(reader, "pointeeType")
         space = reader.varint("failed to read address space")
         if space:
             # Neither the dialect nor its text has a place for one (docs/conflicts.md D1).
             reader.fail(f"address space {space} is not supported, pointers have address space 0")
-        self._demand(reader, pointer_mistake(pointee, NEWEST))
+        self._checked(reader, pointer_mistake(pointee, NEWEST))
         return pointer_type(pointee)
 
-    def _documented_tensor_view(self, reader: ByteReader) -> Type:
+    def _tensor_view(self, reader: ByteReader) -> Type:
         element = self._element(reader)
         shape = self._dynamic_extents(reader, "failed to read shape")
         strides = self._dynamic_extents(reader, "failed to read strides")
-        self._demand(reader, tensor_view_mistake(element, shape, strides, NEWEST))
+        self._checked(reader, tensor_view_mistake(element, shape, strides, NEWEST))
         return tensor_view_type(element, shape, strides)
 
     def _dynamic_extents(self, reader: ByteReader, what: str) -> tuple[int, ...]:
@@ -146,31 +124,15 @@ class DocumentedTypeDecoder(TypeDecoder):
             extents.append(number - 1 if number else DYNAMIC)
         return tuple(extents)
 
-    def _documented_partition_view(self, reader: ByteReader) -> Type:
-        tensor = self._reference(reader, "tensor_view")
-        if not isinstance(tensor, TensorViewType):
-            reader.fail("failed to get tensor_view type")
+    def _partition_view(self, reader: ByteReader) -> Type:
+        tensor = self._tensor(reader)
         tile_shape = read_extents(reader, "failed to read tile_shape")
         dim_map = read_extents(reader, "failed to read dim_map")
+        # The mode byte is 0 for no padding, else one more than the padding value.
         mode = reader.byte("failed to read partition mode")
-        padding = self._padding_mode(reader, mode)
-        self._demand(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
+        padding = READERS[PADDING].attribute(reader, mode - 1) if mode else None
+        self._checked(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
         return partition_view_type(tile_shape, tensor, padding, dim_map)
-
-    def _padding_mode(self, reader: ByteReader, mode: int) -> EnumAttribute | None:
-        """The mode byte is 0 for no padding, else one more than the padding value."""
-        return READERS[PADDING].attribute(reader, mode - 1) if mode else None
-
-    def _list(self, reader: ByteReader, what: str) -> tuple[Type, ...]:
-        count = reader.count(f"failed to read number of {what}s")
-        types: list[Type] = []
-        for _ in range(count):
-            type = self._reference(reader, what)
-            if isinstance(type, FunctionType):
-                # No value has a function type, and the spelling of nested ones grows without bounds.
-                reader.fail(f"failed to get {what} type")
-            types.append(type)
-        return tuple(types)
 
 
 class DocumentedTypeTable(TypeTable):
@@ -216,7 +178,6 @@ class DocumentedTypeEncoder(TypeEncoder):
         writer = ByteWriter()
         tag = SCALAR_TAGS.get(type)
         if tag == LEAF_TAG:
-            # Seed 001 has the leaf in 13.1; the public layout got the type with 13.2.
             writer.varint(LEAF_TAG)
         elif tag is not None:
             self._tag(writer, tag)

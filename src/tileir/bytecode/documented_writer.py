@@ -11,9 +11,10 @@ from tileir.bytecode import container as sections
 from tileir.bytecode import documented_dictionary as kinds
 from tileir.bytecode import records
 from tileir.bytecode.container import Container, write_blobs, write_container
-from tileir.bytecode.debug import is_encodable
+from tileir.bytecode.debug import is_encodable, location_mistake
 from tileir.bytecode.documented_attributes import write_dense, write_string, write_values
 from tileir.bytecode.documented_dictionary import AttributeEncoder
+from tileir.bytecode.documented_reader import DocumentedTables
 from tileir.bytecode.documented_records import (
     SEGMENT_SIZES,
     DocumentedRecord,
@@ -26,7 +27,6 @@ from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed, sig
 from tileir.bytecode.records import AttributeField
 from tileir.bytecode.types import version_text
 from tileir.bytecode.writer import BodyWriter, ModuleWriter, TableWriter, WriteFailure, fail
-from tileir.dialect.attributes import DILocation
 from tileir.ir.attributes import (
     FIRST_SEED_ONLY_VALUE,
     Attribute,
@@ -41,7 +41,7 @@ from tileir.ir.attributes import (
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import V13_1, OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location, UnknownLocation
+from tileir.ir.location import UNKNOWN, Location
 
 _ORDER: Final = (
     sections.GLOBAL,
@@ -62,7 +62,7 @@ def write_documented(
     pools_arrays: bool = False,
     packs_predicates: bool = False,
 ) -> bytes:
-    """The bytes of a module; `preserved` is the file whose patch number and section order are kept.
+    """The bytes of a module; `preserved` is the file whose tables, section order and patch number are kept.
 
     `pools_arrays` writes i64 arrays through the pool of the constant section (tag 8), `packs_predicates` writes what
     `assume` promises as a reference (tag 13); readers take both forms of each.
@@ -79,11 +79,12 @@ def write_documented(
 class DocumentedTableWriter(TableWriter):
     """What the records of a file refer to, being collected."""
 
-    __slots__ = ("_pool", "_pooled", "attributes", "packs_predicates", "pools_arrays", "types")
+    __slots__ = ("_pool", "_pooled", "attributes", "element_types", "packs_predicates", "pools_arrays")
 
     def __init__(self, pools_arrays: bool, packs_predicates: bool) -> None:
         super().__init__(V13_1)
-        self.types: DocumentedTypeEncoder = DocumentedTypeEncoder()
+        self.element_types: DocumentedTypeEncoder = DocumentedTypeEncoder()
+        self.types = self.element_types
         self.attributes: AttributeEncoder = AttributeEncoder(self)
         self.pools_arrays: bool = pools_arrays
         self.packs_predicates: bool = packs_predicates
@@ -102,25 +103,17 @@ class DocumentedTableWriter(TableWriter):
         return bytes(self._pool.data)
 
     def location(self, location: Location, located: bool) -> bytes:
-        """The location field of a record; `located` says that the function has debug information."""
-        if not _has_bytes(location):
-            if located and not isinstance(location, UnknownLocation):
-                # Says which kind of location it is that has no bytes.
-                self.debug.reference(location)
-            return b"\x7f"
+        """The location field of a record; `located` says that the function has debug information.
+
+        As in the public layout a position without a scope is unknown in the file.
+        """
+        mistake = location_mistake(location)
+        if mistake is not None:
+            if located:
+                raise Malformed(mistake, 0, prefixed=False)
+            return signed_leb128(-1)
+        # References count from 1; the field counts from 0, and nothing is -1.
         return signed_leb128(self.debug.reference(location) - 1)
-
-
-def _has_bytes(location: Location) -> bool:
-    """Whether a location and everything in it can be written; an unknown one is never written itself."""
-    if isinstance(location, DILocation):
-        return isinstance(location.source, FileLocation)
-    if isinstance(location, CallSiteLocation):
-        callee, caller = location.callee, location.caller
-        return (isinstance(callee, UnknownLocation) or _has_bytes(callee)) and (
-            isinstance(caller, UnknownLocation) or _has_bytes(caller)
-        )
-    return False
 
 
 class DocumentedModuleWriter(ModuleWriter):
@@ -133,6 +126,31 @@ class DocumentedModuleWriter(ModuleWriter):
         self.documented: DocumentedTableWriter = DocumentedTableWriter(pools_arrays, packs_predicates)
         self.tables = self.documented
         self.original: Container | None = preserved
+        if preserved is not None:
+            try:
+                self._adopt_tables(DocumentedTables(preserved), preserved)
+            except Malformed:
+                # An entry that nobody uses may be broken; the order is kept up to there.
+                pass
+
+    def _adopt_tables(self, tables: DocumentedTables, file: Container) -> None:
+        """Fill the tables in the order the file has them."""
+        mine = self.documented
+        for index in range(len(tables.strings)):
+            mine.string(tables.strings.get(index))
+        for index in range(len(tables.types)):
+            type = tables.element_types.element(index)
+            if type is not None:
+                mine.element_types.element(type)
+        for index in range(len(tables.debug)):
+            attribute = tables.debug.attribute(index + 1)
+            if attribute is not None:
+                mine.debug.reference(attribute)
+        # Dictionaries hold table numbers, which are the same only if no table entry was a repetition.
+        if len(mine.interner.strings) == len(tables.strings) and len(mine.types.blobs) == len(tables.types):
+            for index in range(len(tables.attributes)):
+                start, end = tables.attributes.piece(index)
+                mine.attributes.add(file.data[start:end])
 
     def write(self) -> bytes:
         globals_, functions = self._contents()

@@ -22,8 +22,7 @@ def to_bytes(module: Operation, version: Version, layout: str = PUBLIC, preserve
     The habits are those of one layout and version: a module that changes either is written afresh.
     """
     _check_layout(layout)
-    if not V13_1 <= version <= NEWEST:
-        raise _refused(f"unsupported bytecode version {version[0]}.{version[1]}")
+    module = tile_module(module)
     origin = _habits(module, version, layout) if preserve else None
     if layout == DOCUMENTED:
         if version != V13_1:
@@ -43,8 +42,29 @@ def _habits(module: Operation, version: Version, layout: str) -> Container | Non
     return origin if (ATTRIBUTE in origin.sections) == (layout == DOCUMENTED) else None
 
 
-def from_bytes(data: bytes, layout: str | None = None) -> Operation:
-    """The module in a file, not yet verified; the layout is recognised unless it is given."""
+def newest_version(layout: str) -> Version:
+    """The newest version a layout has."""
+    return V13_1 if layout == DOCUMENTED else NEWEST
+
+
+def tile_module(module: Operation) -> Operation:
+    """The cuda_tile module of a program: itself, or the one thing in the module that MLIR's tools put around it."""
+    if module.name == "cuda_tile.module":
+        return module
+    message = f"expected a CUDA Tile IR module, but got a {module.name}"
+    if module.name == "builtin.module":
+        contents = list(module.regions[0].blocks[0])
+        if len(contents) == 1 and contents[0].name == "cuda_tile.module":
+            return contents[0]
+        message = "expected a single CUDA Tile IR module in the MLIR module"
+    raise BytecodeError([Diagnostic("error", message, module.location)], -1)
+
+
+def from_bytes(data: bytes, layout: str | None = None, newest: Version = NEWEST) -> Operation:
+    """The module in a file, not yet verified; the layout is recognised unless it is given.
+
+    `newest` is the last version of the public layout that is accepted.
+    """
     chosen = layout if layout is not None else layout_of(data)
     _check_layout(chosen)
     if chosen == DOCUMENTED:
@@ -53,7 +73,7 @@ def from_bytes(data: bytes, layout: str | None = None) -> Operation:
         return read_documented(data)
     from tileir.bytecode.reader import read_public
 
-    return read_public(data)
+    return read_public(data, newest)
 
 
 def layout_of(data: bytes) -> str:

@@ -7,6 +7,7 @@ item takes at least one byte, so a list is never longer than the piece it is rea
 from __future__ import annotations
 
 from tileir.annotations import Final, NoReturn
+from tileir.bytecode.trace import Trace
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.location import UNKNOWN
 
@@ -50,15 +51,19 @@ class Malformed(Exception):
 
 
 class ByteReader:
-    """A piece of bytes with a position; offsets in messages count from the start of the piece."""
+    """A piece of bytes with a position; offsets in messages count from the start of the piece.
 
-    __slots__ = ("data", "end", "position", "start")
+    With a `trace` it writes down what it reads.
+    """
 
-    def __init__(self, data: bytes, start: int, end: int) -> None:
+    __slots__ = ("data", "end", "position", "start", "trace")
+
+    def __init__(self, data: bytes, start: int, end: int, trace: Trace | None = None) -> None:
         self.data: bytes = data
         self.start: int = start
         self.position: int = start
         self.end: int = end
+        self.trace: Trace | None = trace
 
     @property
     def offset(self) -> int:
@@ -69,6 +74,8 @@ class ByteReader:
         return self.end - self.position
 
     def fail(self, message: str) -> NoReturn:
+        if self.trace is not None:
+            self.trace.failure = self.position
         raise Malformed(message, self.offset)
 
     def byte(self, what: str) -> int:
@@ -76,6 +83,8 @@ class ByteReader:
             self.fail(what)
         value = self.data[self.position]
         self.position += 1
+        if self.trace is not None:
+            self.trace.field(self.position - 1, self.position, what, value)
         return value
 
     def varint(self, what: str) -> int:
@@ -87,6 +96,8 @@ class ByteReader:
             value = data[position]
             if value < 0x80:
                 self.position = position + 1
+                if self.trace is not None:
+                    self.trace.field(position, position + 1, what, value)
                 return value
         value = 0
         shift = 0
@@ -95,8 +106,11 @@ class ByteReader:
             position += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
+                value &= 0xFFFFFFFFFFFFFFFF
+                if self.trace is not None:
+                    self.trace.field(self.position, position, what, value)
                 self.position = position
-                return value & 0xFFFFFFFFFFFFFFFF
+                return value
             shift += 7
             if shift > 63:
                 break
@@ -106,8 +120,12 @@ class ByteReader:
 
     def signed(self, what: str) -> int:
         """A zig-zag number."""
+        start = self.position
         value = self.varint(what)
-        return (value >> 1) ^ -(value & 1)
+        value = (value >> 1) ^ -(value & 1)
+        if self.trace is not None:
+            self.trace.join(start, self.position, value)
+        return value
 
     def count(self, what: str) -> int:
         """A number of items that follow, bounded like in NVIDIA's reader; read the items one by one."""
@@ -127,6 +145,8 @@ class ByteReader:
         if end > self.end:
             self.fail(what)
         value = int.from_bytes(self.data[self.position : end], "little")
+        if self.trace is not None:
+            self.trace.field(self.position, end, what, value)
         self.position = end
         return value
 
@@ -135,12 +155,16 @@ class ByteReader:
         if size < 0 or end > self.end:
             self.fail(what)
         value = self.data[self.position : end]
+        if self.trace is not None:
+            self.trace.field(self.position, end, what, None)
         self.position = end
         return value
 
     def integers(self, size: int, what: str) -> tuple[int, ...]:
         """A counted list of little-endian signed numbers of `size` bytes."""
         length = self.varint(what)
+        if self.trace is not None:
+            self.trace.refer("count")
         if length > MAXIMUM_COUNT:
             failure = Malformed(
                 f"array size in bytecode ({length}) exceeds maximum supported capacity", self.offset
@@ -154,6 +178,8 @@ class ByteReader:
         for _ in range(length):
             values.append(int.from_bytes(self.data[self.position : self.position + size], "little", signed=True))
             self.position += size
+        if self.trace is not None:
+            self.trace.fields(self.position - length * size, size, what, values)
         return tuple(values)
 
     def align(self, alignment: int, what: str) -> None:
@@ -164,6 +190,8 @@ class ByteReader:
         skip = -self.offset % alignment
         if skip > self.end - self.position or (alignment > 1 and self.position == self.end):
             self.fail(what)
+        if self.trace is not None:
+            self.trace.field(self.position, self.position + skip, "padding", None)
         self.position += skip
 
 
@@ -225,11 +253,16 @@ def signed_leb128(value: int) -> bytes:
 def read_signed_leb128(reader: ByteReader, what: str) -> int:
     value = 0
     shift = 0
+    start = reader.position
     while True:
         byte = reader.byte(what)
         value |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
-            return value - (1 << shift) if byte & 0x40 else value
+            if byte & 0x40:
+                value -= 1 << shift
+            if reader.trace is not None:
+                reader.trace.join(start, reader.position, value)
+            return value
         if shift > 63:
             reader.fail(what)

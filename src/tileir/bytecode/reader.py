@@ -12,17 +12,20 @@ from tileir.bytecode import container as sections
 from tileir.bytecode import records
 from tileir.bytecode.attributes import check_values, read_array, read_attribute, read_hints, read_unsigned
 from tileir.bytecode.constants import ConstantTable
-from tileir.bytecode.container import Container, read_container, read_offsets
+from tileir.bytecode.container import Container, check_count, read_container, read_offsets
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.origin import BytecodeOrigin, Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
 from tileir.bytecode.records import AttributeField, Record, records_of
-from tileir.bytecode.types import TypeTable, version_text
+from tileir.bytecode.types import TypeTable
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
+    DenseArrayAttribute,
+    FloatAttribute,
+    IntegerAttribute,
     bool_attribute,
     dense_array_attribute,
     integer_attribute,
@@ -58,11 +61,7 @@ class StringTable:
 
     def __init__(self, section: ByteReader) -> None:
         count = section.varint("")
-        if count > section.remaining // 4:
-            section.fail(
-                f"number of strings ({count}) exceeds the maximum of {section.remaining // 4} that can fit in the "
-                f"remaining payload of {section.remaining} bytes."
-            )
+        check_count(section, count, 4, "strings")
         if count:
             section.align(4, "")
         self._offsets: list[int] = read_offsets(section, 4, count, "")
@@ -105,10 +104,11 @@ class StringTable:
 class Tables:
     """What the records of a file refer to."""
 
-    __slots__ = ("constants", "debug", "producer", "spellings", "strings", "types", "version")
+    __slots__ = ("constants", "debug", "producer", "spellings", "strings", "types", "version", "version_name")
 
     def __init__(self, file: Container, spellings: Spellings | None = None) -> None:
         self.version: Version = file.version
+        self.version_name: str = file.version_name
         # Filled while reading when a writer wants to know how the file writes its attributes.
         self.spellings: Spellings | None = spellings
         self.producer: str | None = None
@@ -125,7 +125,7 @@ class Tables:
             if producer is not None:
                 self.producer = self._read_producer(producer)
             name = "type"
-            self.types: TypeTable = TypeTable(file.reader(sections.TYPE), file.version)
+            self.types: TypeTable = TypeTable(file.reader(sections.TYPE), file.version, file.version_name)
             name = "constant"
             self.constants: ConstantTable = ConstantTable(file.reader(sections.CONSTANT))
         except Malformed as failure:
@@ -143,13 +143,18 @@ class Tables:
     def string(self, reader: ByteReader, what: str) -> str:
         """The string a reader refers to; `what` is its line when there is none."""
         try:
-            return self.strings.get(reader.varint(""))
+            index = reader.varint("")
+            if reader.trace is not None:
+                reader.trace.refer("string", what)
+            return self.strings.get(index)
         except Malformed as failure:
             raise failure.add(what, reader.offset) from None
 
     def read_type(self, reader: ByteReader, what: str) -> Type:
         """The type a reader refers to; `what` is its line when there is none."""
         index = reader.varint(what)
+        if reader.trace is not None:
+            reader.trace.refer("type")
         try:
             found = self.types.get(index)
         except Malformed as failure:
@@ -242,14 +247,12 @@ class ModuleReader:
         fields = _GLOBAL_FIELDS if self.file.version >= V13_3 else _GLOBAL_FIELDS[:4]
         try:
             count = section.varint("failed to read number of global.")
-            most = section.remaining // len(fields)
-            if count > most:
-                section.fail(
-                    f"number of globals ({count}) exceeds the maximum of {most} that can fit in the remaining payload "
-                    f"of {section.remaining} bytes."
-                )
+            check_count(section, count, len(fields), "globals")
             for _ in range(count):
+                start = section.position
                 numbers = [section.varint(f"failed to read global {field}") for field in fields]
+                if section.trace is not None:
+                    section.trace.close(section.trace.open("global", start), section.position, None)
                 found.append(numbers if len(numbers) > 4 else [*numbers, 0, 0])
         except Malformed as failure:
             raise failure.add("failed to parse global section", self.size) from None
@@ -303,6 +306,7 @@ class ModuleReader:
         return found
 
     def _read_entry(self, section: ByteReader) -> _FunctionEntry:
+        span = section.trace.open("function", section.position) if section.trace is not None else None
         name, signature = section.varint(""), section.varint("")
         flags = section.byte("")
         location = section.varint("")
@@ -312,7 +316,10 @@ class ModuleReader:
             section.fail(f"function entry has unrecognized flag bits (0x{unknown:X});")
         entry = _FunctionEntry(name, signature, flags, location)
         if flags & _FLAG_ENTRY and flags & _FLAG_HINTS:
+            hints = section.trace.open("optimization_hints", section.position) if section.trace is not None else None
             entry.hints = read_attribute(section, self.tables)
+            if section.trace is not None and hints is not None:
+                section.trace.close(hints, section.position, entry.hints)
         length = section.varint("")
         if length > section.remaining:
             section.fail(
@@ -321,6 +328,8 @@ class ModuleReader:
         entry.start = section.position
         section.position += length
         entry.end = section.position
+        if section.trace is not None and span is not None:
+            section.trace.close(span, entry.end, None)
         return entry
 
     def _read_function(self, entry: _FunctionEntry, debug: DebugTable) -> None:
@@ -334,6 +343,7 @@ class ModuleReader:
             raise Malformed(f"function name at index {entry.name} is empty", size)
         signature = self._signature(entry.signature, name)
         reader = BodyReader(self.file.data, entry.start, entry.end, tables, debug)
+        reader.trace = self.file.trace
         location: Location = UNKNOWN
         if entry.location:
             message = f"failed to read function location for '{name}'"
@@ -381,6 +391,21 @@ class ModuleReader:
                 self.size,
             )
         return found
+
+
+def _drop_empty_promise(record: Record, attributes: dict[str, Attribute], segments: tuple[int, ...]) -> None:
+    """Leave out a list that promises nothing about any index: text cannot tell it from no list, so neither does the IR.
+
+    One of the wrong length stays, for the verifier to see.
+    """
+    promise = attributes.get("inbounds")
+    if isinstance(promise, DenseArrayAttribute) and not any(promise.values):
+        for declared, length in zip(record.declaration.operands, segments, strict=True):
+            if declared.name == "index" and length == len(promise.values):
+                del attributes["inbounds"]
+
+
+_NO_RECORDS: Final[dict[int, Record]] = {}
 
 
 class BodyReader(ByteReader):
@@ -431,7 +456,8 @@ class BodyReader(ByteReader):
         """`count` instructions, or with -1 all up to the end."""
         data = self.data
         end = self.end
-        table = self.records
+        # Who is traced goes the careful way.
+        table = self.records if self.trace is None else _NO_RECORDS
         types = self.tables.types.known
         values = self.values
         location: Location = UNKNOWN
@@ -503,15 +529,24 @@ class BodyReader(ByteReader):
                         block.append(operation)
                         values.extend(operation.results)
                         continue
+            self.read_one(block)
+
+    def read_one(self, block: Block) -> None:
+        """One instruction, field by field, as a group of its own when it is traced."""
+        trace = self.trace
+        if trace is None:
             self._read_operation(block)
+            return
+        span = trace.open("operation", self.position)
+        self._read_operation(block)
+        trace.close(span, self.position, block.last)
 
     def _read_operation(self, block: Block) -> None:
         """One instruction, field by field."""
         opcode = self.varint("failed to read operation opcode.") & 0xFFFFFFFF
         record = self.records.get(opcode)
-        version = self.tables.version
-        if record is None and opcode > records.MAXIMUM_OPCODE[version]:
-            self.fail(f"unsupported opcode {opcode} for bytecode version {version_text(version)}")
+        if record is None and opcode > records.MAXIMUM_OPCODE.get(self.tables.version, 0):
+            self.fail(f"unsupported opcode {opcode} for bytecode version {self.tables.version_name}")
         location = self.next_location() if self.has_locations else UNKNOWN
         if record is None:
             self.fail(f"unknown or unimplemented opcode: {opcode}")
@@ -519,6 +554,8 @@ class BodyReader(ByteReader):
         flags = self.varint("failed to read flags field") if record.has_flags else 0
         attributes = self._read_attributes(record, flags, result_types)
         operands, segments = self._read_operands(record, flags)
+        if attributes and segments is not None:
+            _drop_empty_promise(record, attributes, segments)
         regions = self._read_regions(record) if record.region_count else NO_REGIONS
         operation = Operation(
             record.declaration,
@@ -535,11 +572,18 @@ class BodyReader(ByteReader):
 
     def _read_result_types(self, record: Record) -> list[Type]:
         count = record.result_count
+        stated = count
         if record.counted_results:
-            count = self.count(f"failed to read number of result types for {record.class_name}")
+            stated = self.count(f"failed to read number of result types for {record.class_name}")
+            if not record.later_results:
+                count = stated
         found: list[Type] = []
         for index in range(count):
             found.append(self.tables.read_type(self, f"failed to get result type {index} for {record.class_name}"))
+        if stated != count:
+            self.fail(
+                f"result count mismatch for {record.class_name}: expected {count} compatible results but got {stated}"
+            )
         return found
 
     # --- attributes ---
@@ -549,11 +593,14 @@ class BodyReader(ByteReader):
         for field in record.attributes:
             if field.gated or (field.bit >= 0 and not flags >> field.bit & 1):
                 continue
+            span = self.trace.open(field.name, self.position) if self.trace is not None else None
             try:
                 value = self._read_field(field, result_types)
             except Malformed as failure:
                 kind = "optional attribute" if field.bit >= 0 else "attribute"
                 raise failure.add(f"failed to parse {kind} '{field.name}'", self.offset) from None
+            if self.trace is not None and span is not None:
+                self.trace.close(span, self.position, value)
             if value is not None and value is not field.default:
                 found[field.name] = value
         return found
@@ -587,11 +634,14 @@ class BodyReader(ByteReader):
             return dense_array_attribute(I32, values)
         if codec == records.BOOL_LIST:
             values = self.integers(1, "failed to read DenseBoolArrayAttr values.")
-            flags = tuple([1 if value else 0 for value in values])
-            # The text cannot tell a list without a promise from no list at all, so neither does the IR.
-            return dense_array_attribute(I1, flags) if any(flags) else None
+            return dense_array_attribute(I1, tuple([1 if value else 0 for value in values]))
         if codec == records.ARRAY:
-            return read_array(self, self.tables)
+            array = read_array(self, self.tables)
+            for element in array.elements:
+                # Readers before 13.4 refuse this here, the one of 13.4 crashes on it later.
+                if not isinstance(element, (IntegerAttribute, FloatAttribute)):
+                    self.fail("ArrayAttr contains non-TypedAttr elements or is null")
+            return array
         if codec == records.HINTS:
             return read_hints(self, self.tables)
         return self._read_predicate()
@@ -608,6 +658,8 @@ class BodyReader(ByteReader):
 
     def _read_constant(self, result_types: list[Type]) -> Attribute:
         index = self.varint("failed to read constant index")
+        if self.trace is not None:
+            self.trace.refer("constant")
         if index >= len(self.tables.constants):
             self.fail(f"constant index {index} out of bounds")
         return self.tables.constants.get(index, result_types[0] if result_types else None)
@@ -650,6 +702,8 @@ class BodyReader(ByteReader):
             if index >= len(self.values):
                 self.fail(f"operand index {index} out of bounds (size={len(self.values)}) for operand {number}")
             found.append(self.values[index])
+            if self.trace is not None:
+                self.trace.spans[-1].subject = found[-1]
         return found
 
     def _segment_value(self, name: str, number: int) -> Value:
@@ -658,6 +712,8 @@ class BodyReader(ByteReader):
             self.fail(
                 f"operand index {index} out of bounds (size={len(self.values)}) for {name} segment, element {number}"
             )
+        if self.trace is not None:
+            self.trace.spans[-1].subject = self.values[index]
         return self.values[index]
 
     # --- regions ---
@@ -679,16 +735,20 @@ class BodyReader(ByteReader):
         return regions
 
     def _read_region(self) -> Region:
+        span = self.trace.open("region", self.position) if self.trace is not None else None
         region = Region()
         for index in range(self.varint("failed to read region block count")):
             try:
                 region.append(self._read_block())
             except Malformed as failure:
                 raise failure.add(f"failed to parse block {index} in region.", self.offset) from None
+        if self.trace is not None and span is not None:
+            self.trace.close(span, self.position, None)
         return region
 
     def _read_block(self) -> Block:
         mark = len(self.values)
+        span = self.trace.open("block", self.position) if self.trace is not None else None
         block = Block()
         for index in range(self.varint("failed to read block argument count.")):
             type = self.tables.read_type(self, f"failed to read block argument type: {index}")
@@ -698,6 +758,8 @@ class BodyReader(ByteReader):
             self.read_operations(block, count)
         except Malformed as failure:
             raise failure.add(f"failed to parse operation {len(block)} in block.", self.offset) from None
+        if self.trace is not None and span is not None:
+            self.trace.close(span, self.position, None)
         del self.values[mark:]
         last = block.last
         start = "invalid block structure: block is expected to have a terminator operation, but "

@@ -7,7 +7,7 @@ flags and the gates by version all follow from the one declaration.
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.enums import ENUM_KINDS
+from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import TOKEN
 from tileir.ir.attributes import FIRST_SEED_ONLY_VALUE, Attribute, EnumAttribute, EnumKind
 from tileir.ir.declaration import (
@@ -86,13 +86,8 @@ class AttributeField:
 
 def _cases(declared: AttributeDeclaration) -> list[EnumAttribute]:
     """The enumerators by wire value."""
-    if declared.constraint.kind != "enum":
-        return []
-    for kind in ENUM_KINDS.values():
-        first = next(iter(kind.cases.values()))
-        if declared.constraint.predicate(first):
-            return enumerators(kind)
-    return []
+    kind = enum_kind_of(declared)
+    return [] if kind is None else enumerators(kind)
 
 
 def enumerators(kind: EnumKind) -> list[EnumAttribute]:
@@ -110,6 +105,7 @@ class Record:
         "declaration",
         "has_flags",
         "late_results",
+        "later_results",
         "opcode",
         "operand_bits",
         "operand_count",
@@ -130,6 +126,8 @@ class Record:
             TOKEN for r in declaration.results if r.since is not None and r.since > version
         ]
         self.result_count: int = len(declaration.results) - len(self.late_results)
+        # Where results came later, their stated number must be the one of the version.
+        self.later_results: bool = any(r.since is not None and r.since > first for r in declaration.results)
         bits = _allocate_bits(declaration, version, first)
         self.has_flags: bool = bool(bits)
         self.attributes: list[AttributeField] = [
@@ -192,8 +190,7 @@ def records_of(version: Version) -> dict[int, Record]:
             since = declaration.since
             if opcode is None or since is None or since > version or declaration.mnemonic in _STRUCTURAL:
                 continue
-            if not declaration.testing:
-                found[opcode] = Record(declaration, version)
+            found[opcode] = Record(declaration, version)
         _records[version] = found
     return found
 

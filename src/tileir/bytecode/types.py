@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.bytecode.container import read_offsets
+from tileir.bytecode.container import check_count, read_offsets
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.trace import Trace
 from tileir.dialect.enums import PADDING
 from tileir.dialect.types import (
     ELEMENT_SINCE,
@@ -111,9 +112,10 @@ class TypeDecoder:
     `spelling_budget` is how many characters the function types may have together.
     """
 
-    __slots__ = ("resolve", "spelling_budget", "version")
+    __slots__ = ("resolve", "spelling_budget", "version", "version_name")
 
-    def __init__(self, version: Version, resolve: Callable[[int], Type | None]) -> None:
+    def __init__(self, version: Version, resolve: Callable[[int], Type | None], version_name: str = "") -> None:
+        self.version_name: str = version_name or version_text(version)
         self.spelling_budget: int = _SPELLING_ALLOWANCE
         self.version: Version = version
         self.resolve: Callable[[int], Type | None] = resolve
@@ -126,7 +128,7 @@ class TypeDecoder:
         if gate is not None and gate[1] > self.version:
             raise Malformed(
                 f"type '{gate[0]}' requires bytecode version {version_text(gate[1])}+, "
-                f"file version is {version_text(self.version)}",
+                f"file version is {self.version_name}",
                 reader.offset,
                 prefixed=False,
             )
@@ -152,6 +154,8 @@ class TypeDecoder:
     def _type(self, reader: ByteReader, what: str) -> Type:
         message = f"failed to get {what} type"
         index = reader.varint(message)
+        if reader.trace is not None:
+            reader.trace.refer("type")
         try:
             found = self.resolve(index)
         except Malformed as failure:
@@ -260,16 +264,17 @@ class TypeDecoder:
 class TypeTable:
     """The types of a file, decoded when asked for, because a bad type nobody uses is no mistake."""
 
-    __slots__ = ("_budget", "_busy", "_data", "_decoder", "_end", "_offsets", "_start", "known")
+    __slots__ = ("_budget", "_busy", "_data", "_decoder", "_end", "_offsets", "_start", "_trace", "known")
 
-    def __init__(self, section: ByteReader | None, version: Version) -> None:
-        self._decoder: TypeDecoder = TypeDecoder(version, self.get)
+    def __init__(self, section: ByteReader | None, version: Version, version_name: str = "") -> None:
+        self._decoder: TypeDecoder = TypeDecoder(version, self.get, version_name)
         self._busy: set[int] = set()
         self._budget: int = 0
         self._offsets: list[int] = []
         self._data: bytes = b""
         self._start: int = 0
         self._end: int = 0
+        self._trace: Trace | None = section.trace if section is not None else None
         self.known: list[Type | None] = []
         if section is not None:
             self._read_offsets(section)
@@ -278,11 +283,7 @@ class TypeTable:
         count = section.varint("")
         if not count:
             return
-        if count > section.remaining // 4:
-            section.fail(
-                f"number of types ({count}) exceeds the maximum of {section.remaining // 4} that can fit in the "
-                f"remaining payload of {section.remaining} bytes."
-            )
+        check_count(section, count, 4, "types")
         section.align(4, "")
         self._offsets = read_offsets(section, 4, count, "")
         self._data = section.data
@@ -316,7 +317,7 @@ class TypeTable:
         if not self._start <= start <= end <= self._end or self._budget < 0:
             return None
         self._busy.add(index)
-        reader = ByteReader(self._data, start, end)
+        reader = ByteReader(self._data, start, end, self._trace)
         try:
             found = self._decoder.decode(reader)
         finally:
@@ -382,7 +383,7 @@ class TypeEncoder:
 
     def _encode_view(self, writer: ByteWriter, type: Type) -> None:
         if not isinstance(type, (PartitionViewType, StridedViewType, GatherScatterViewType)):
-            raise Malformed(f"type '{type.text}' has no bytecode form", 0, prefixed=False)
+            raise Malformed("unsupported type in bytecode writer", 0, prefixed=False)
         tensor = self.index(type.tensor)
         padding = type.padding
         flags = 0 if padding is None else 1

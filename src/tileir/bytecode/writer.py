@@ -12,7 +12,7 @@ from tileir.bytecode import records
 from tileir.bytecode.attributes import write_array, write_attribute, write_dictionary
 from tileir.bytecode.constants import encode_constant
 from tileir.bytecode.container import Container, write_blobs, write_container
-from tileir.bytecode.debug import DebugEncoder, StringInterner, is_encodable
+from tileir.bytecode.debug import COMPOSED, DebugEncoder, StringInterner, is_encodable, location_mistake
 from tileir.bytecode.origin import Spellings
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed
 from tileir.bytecode.reader import read_spellings
@@ -36,7 +36,7 @@ from tileir.ir.core import Block, Operation, Value
 from tileir.ir.declaration import ONE, V13_3, VARIADIC, OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.effects import is_pure
-from tileir.ir.location import UNKNOWN, Location, UnknownLocation
+from tileir.ir.location import UNKNOWN, UnknownLocation
 
 # Section order of NVIDIA's C++ writer.
 _ORDER: Final = (
@@ -60,6 +60,13 @@ class WriteFailure(Exception):
 
 def fail(operation: Operation, message: str) -> WriteFailure:
     return WriteFailure([Diagnostic("error", message, operation.location)])
+
+
+def check_location(operation: Operation) -> None:
+    """Refuse a location that cannot be written, whether or not the function it stands in has a table of locations."""
+    mistake = location_mistake(operation.location)
+    if mistake is not None:
+        raise fail(operation, mistake)
 
 
 class TableWriter:
@@ -247,10 +254,10 @@ class ModuleWriter:
             writer.varint(tables.types.index(signature.type))
             is_entry = operation.name == "cuda_tile.entry"
             writer.byte((2 if is_entry else 0) | (4 if hints is not None else 0))
+            check_location(operation)
             located = is_encodable(operation.location) or self.keeps_debug
             debug = tables.debug if located else None
-            location = operation.location if is_encodable(operation.location) else UNKNOWN
-            writer.varint(debug.start_function(location) if debug is not None else 0)
+            writer.varint(debug.start_function(operation.location) if debug is not None else 0)
             if isinstance(hints, OptimizationHintsAttribute):
                 write_attribute(writer, hints, tables)
             body = BodyWriter(tables, debug is not None)
@@ -295,8 +302,10 @@ class BodyWriter(ByteWriter):
             record = table.get(operation.declaration)
             if record is None:
                 raise self._unavailable(operation)
+            if type(operation.location) in COMPOSED:
+                check_location(operation)
             if self.located:
-                self._add_location(operation)
+                self.tables.debug.add(operation.location)
             if record.simple and not operation.regions:
                 # One number per field, nearly always one byte.
                 data.append(record.opcode)
@@ -329,18 +338,10 @@ class BodyWriter(ByteWriter):
                 self._write_operation(operation, record)
             operation = operation.next
 
-    def _add_location(self, operation: Operation) -> None:
-        location: Location = operation.location
-        if not is_encodable(location):
-            if not isinstance(location, UnknownLocation):
-                self.tables.debug.reference(location)
-            location = UNKNOWN
-        self.tables.debug.add(location)
-
     def _unavailable(self, operation: Operation) -> WriteFailure:
         declaration = operation.declaration
         if declaration.unregistered or not declaration.name.startswith("cuda_tile."):
-            return fail(operation, "only ops from the 'cuda_tile' dialect are allowed")
+            return self._foreign(operation)
         if declaration.opcode is None:
             return fail(
                 operation,
@@ -350,6 +351,17 @@ class BodyWriter(ByteWriter):
             operation,
             f"operation '{declaration.name}' is not available in bytecode version {version_text(self.tables.version)}",
         )
+
+    def _foreign(self, operation: Operation) -> WriteFailure:
+        remark = Diagnostic("remark", f"invalid op: {operation.name}", operation.location)
+        module: Operation = operation
+        while True:
+            parent = module.parent_operation
+            if parent is None:
+                break
+            module = parent
+        message = f"'{module.name}' op only ops from the 'cuda_tile' dialect are allowed"
+        return WriteFailure([remark, Diagnostic("error", message, module.location)])
 
     def _enumerator(self, operation: Operation, field: AttributeField, value: Attribute | None) -> int:
         if not isinstance(value, EnumAttribute):
@@ -371,7 +383,7 @@ class BodyWriter(ByteWriter):
         return number
 
     def _write_operation(self, operation: Operation, record: Record) -> None:
-        self.data.append(record.opcode)
+        self.varint(record.opcode)
         results = operation.results
         kept = len(results) - len(record.late_results)
         for result in results[kept:]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE, OVERFLOW, ROUNDING, SIGNEDNESS
+from tileir.dialect.enums import (
+    ATOMIC_MODE,
+    MEMORY_ORDERING,
+    MEMORY_SCOPE,
+    OVERFLOW,
+    ROUNDING,
+    SIGNEDNESS,
+    EnumConstraint,
+)
 from tileir.dialect.types import (
     FLOATS,
     INTEGERS,

@@ -71,6 +71,14 @@ class Value:
         return len(users) if users is not None else 0
 
     @property
+    def has_one_user_at_most(self) -> bool:
+        """Whether no two operations take this value; costs the same however many there are."""
+        users = self._users
+        if users is None or len(users) <= 1:
+            return True
+        return len(users) < 4 and all(user is users[0] for user in users) if isinstance(users, list) else False
+
+    @property
     def users(self) -> list[Operation]:
         """The operations that take this value, each once, in the order the uses were made."""
         users = self._users
@@ -264,16 +272,22 @@ class Operation:
     def walk(self) -> Iterator[Operation]:
         """This operation and all nested ones, each before what it contains."""
         yield self
-        for region in self.regions:
-            for block in region.blocks:
-                cursor = block.first
-                while cursor is not None:
-                    following = cursor.next
-                    if cursor.regions:
-                        yield from cursor.walk()
-                    else:
-                        yield cursor
-                    cursor = following
+        # An explicit stack, because programs may nest deeper than Python's: blocks to come, and where to go on in others.
+        pending: list[Block | Operation | None] = []
+        for region in reversed(self.regions):
+            pending.extend(reversed(region.blocks))
+        while pending:
+            place = pending.pop()
+            cursor = place.first if isinstance(place, Block) else place
+            while cursor is not None:
+                following = cursor.next
+                yield cursor
+                if cursor.regions:
+                    pending.append(following)
+                    for region in reversed(cursor.regions):
+                        pending.extend(reversed(region.blocks))
+                    break
+                cursor = following
 
     # --- changing ---
 
@@ -321,13 +335,10 @@ class Operation:
 
     def drop_all_references(self) -> None:
         """Forget the operands of this operation and of everything nested in it."""
-        for value in self.operands:
-            value.drop_user(self)
-        self.operands = []
-        for region in self.regions:
-            for block in region.blocks:
-                for operation in block:
-                    operation.drop_all_references()
+        for operation in self.walk():
+            for value in operation.operands:
+                value.drop_user(operation)
+            operation.operands = []
 
     def erase(self) -> None:
         """Remove the operation for good.  Its results must be unused."""

@@ -192,6 +192,7 @@ class OperationDeclaration:
         "example",
         "fixed_types",
         "inherent",
+        "is_builtin",
         "is_numbered",
         "is_terminator",
         "legalization",
@@ -277,6 +278,7 @@ class OperationDeclaration:
         self.legalization: str = legalization
         self.testing: bool = testing
         self.unregistered: bool = False
+        self.is_builtin: bool = dialect == "builtin"
         self.is_terminator: bool = bool(traits & TERMINATOR)
         self.defaults: dict[str, Attribute] = {a.name: a.default for a in attributes if a.default is not None}
         self.inherent: dict[str, AttributeDeclaration] = {a.name: a for a in attributes}

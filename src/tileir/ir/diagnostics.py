@@ -31,7 +31,7 @@ class Diagnostic:
         source = source_of(self.location)
         if source is not None:
             _, line, column = self.position
-            text = source.line_text(line)
+            text, column = source.excerpt(line, column)
             lead = "".join(["\t" if c == "\t" else " " for c in text[: column - 1]])
             parts.append(f"{text}\n{lead}^")
         parts.extend([note.render() for note in self.notes])
@@ -71,8 +71,11 @@ class TileIRError(Exception):
     """Base of the errors that carry diagnostics."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        super().__init__("\n".join([d.render() for d in diagnostics]))
+        super().__init__(diagnostics)
         self.diagnostics: list[Diagnostic] = diagnostics
+
+    def __str__(self) -> str:
+        return "\n".join([d.render() for d in self.diagnostics])
 
 
 class ParseError(TileIRError):
@@ -89,6 +92,13 @@ class BuildError(TileIRError):
     def __init__(self, message: str, location: Location | None = None) -> None:
         super().__init__([Diagnostic("error", message, location if location is not None else UNKNOWN)])
         self.message: str = message
+
+
+class PassError(TileIRError):
+    """A pass cannot do what it was asked to; where it is raised, the program is as it was."""
+
+    def __init__(self, message: str, location: Location, notes: list[Diagnostic] | None = None) -> None:
+        super().__init__([Diagnostic("error", message, location, notes)])
 
 
 class Invalid(Exception):

@@ -141,6 +141,10 @@ class CharacterLocation(TextLocation):
         return file_location(self.source.name, line, column)
 
 
+# A text made by a program may have a million characters on one line; a diagnostic shows as many as these.
+_LONGEST_LINE_SHOWN: Final = 1000
+
+
 class SourceText:
     """A text being parsed, with the positions of its tokens found on demand.
 
@@ -190,6 +194,21 @@ class SourceText:
             return ""
         end = starts[index + 1] - 1 if index + 1 < len(starts) else len(self.text)
         return self.text[starts[index] : end].rstrip("\r")
+
+    def excerpt(self, line: int, column: int) -> tuple[str, int]:
+        """A line to show, and the column in what is shown: of a very long line only what is near the column."""
+        if self._line_starts is None:
+            self.line_and_column(0)
+        starts = self._line_starts
+        index = line - self.first_line
+        if starts is None or not 0 <= index < len(starts):
+            return "", column
+        start = starts[index]
+        end = starts[index + 1] - 1 if index + 1 < len(starts) else len(self.text)
+        if end - start <= _LONGEST_LINE_SHOWN:
+            return self.line_text(line), column
+        first = max(start, start + column - 1 - _LONGEST_LINE_SHOWN // 2)
+        return self.text[first : min(end, first + _LONGEST_LINE_SHOWN)], start + column - first
 
 
 UNKNOWN: Final = UnknownLocation()

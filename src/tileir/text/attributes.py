@@ -36,7 +36,7 @@ from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, Invalid, note
 from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
-from tileir.text.cursor import SyntaxFailure
+from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, SyntaxFailure
 from tileir.text.dense import DenseReader
 from tileir.text.types import TypeCursor
 
@@ -53,6 +53,8 @@ class AttributeCursor(TypeCursor):
         self.aliases: dict[str, Attribute] = {}
         self.alias_positions: dict[str, int] = {}
         self.open_aliases: set[str] = set()
+        # How deep each alias nests and how many tokens it stands for.
+        self.alias_costs: dict[str, tuple[int, int]] = {}
 
     def parse_attribute(self) -> Attribute:
         """attribute ::= number | string | symbol | array | dictionary | type | `#`-attribute | `loc` | `dense` ..."""
@@ -233,6 +235,9 @@ class AttributeCursor(TypeCursor):
         """The attribute an alias stands for, read now if its definition comes later."""
         found = self.aliases.get(name)
         if found is not None:
+            depth, tokens = self.alias_costs[name]
+            self.reach(self.nesting + depth)
+            self.expansion += tokens
             return found
         where = self.alias_positions.get(name)
         if where is None:
@@ -244,12 +249,29 @@ class AttributeCursor(TypeCursor):
         self.position = where
         self.enter()
         try:
-            found = self.parse_attribute()
+            found = self.read_alias(name)
         finally:
             # A mistake in the definition ends the operation that used it: parsing goes on there.
             self.position = back
+            self.open_aliases.discard(name)
         self.leave()
-        self.open_aliases.discard(name)
+        self.expansion += self.alias_costs[name][1]
+        return found
+
+    def read_alias(self, name: str) -> Attribute:
+        """Read the definition of an alias and what it costs to write it out."""
+        start = self.position
+        outer_deepest = self.deepest
+        outer_expansion = self.expansion
+        self.deepest = self.nesting
+        self.expansion = 0
+        found = self.parse_attribute()
+        tokens = self.expansion + self.position - start
+        if tokens > MAXIMUM_GROWTH * len(self.tokens) + ALLOWANCE:
+            self.fail(f"alias '{name[1:]}' is too long with the aliases in it written out", start)
+        self.alias_costs[name] = (self.deepest - self.nesting, tokens)
+        self.deepest = max(outer_deepest, self.deepest)
+        self.expansion = outer_expansion
         self.aliases[name] = found
         return found
 

@@ -10,6 +10,10 @@ from tileir.text.lexer import TOKEN, tokenize, unescape
 
 # Regions, attributes and types may nest this deep; deeper text is refused before Python's stack is in danger.
 MAXIMUM_NESTING = 100
+# With aliases of aliases a short text could mean a boundless one.  What an alias stands for, and all function types
+# together, may be this many times as long as the text (beyond what every text may take).
+MAXIMUM_GROWTH = 16
+ALLOWANCE = 1 << 16
 
 
 class SyntaxFailure(Exception):
@@ -34,6 +38,9 @@ class Cursor:
         self.position: int = 0
         self.version: Version = version
         self.nesting: int = 0
+        # How deep and how long what was read is with its aliases written out; `alias` starts them afresh.
+        self.deepest: int = 0
+        self.expansion: int = 0
         self.seed_spellings: bool = True
         # Off in the drop-ins, which say what NVIDIA's tools say and no more.
         self.recover: bool = True
@@ -79,8 +86,14 @@ class Cursor:
     def enter(self) -> None:
         """Go one level deeper."""
         self.nesting += 1
-        if self.nesting > MAXIMUM_NESTING:
+        self.reach(self.nesting)
+
+    def reach(self, nesting: int) -> None:
+        """Note that the text nests this deep."""
+        if nesting > MAXIMUM_NESTING:
             self.fail(f"nesting is too deep (more than {MAXIMUM_NESTING} levels)")
+        if nesting > self.deepest:
+            self.deepest = nesting
 
     def leave(self) -> None:
         self.nesting -= 1

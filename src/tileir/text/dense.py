@@ -102,7 +102,7 @@ class DenseReader:
 
     def _read_raw(self, token: str) -> None:
         cursor = self.cursor
-        body = token[1:-1]
+        body = cursor.string_value(token, cursor.position)
         if body[:2] != "0x":
             cursor.fail("elements hex string should start with '0x'")
         try:

@@ -194,7 +194,11 @@ class OperandRow(Directive):
 
     def print(self, printer: Printer, operation: Operation) -> None:
         names = printer.names
-        printer.out.append(" " + ", ".join([names[value] for value in operation.operands]))
+        operands = operation.operands
+        if len(operands) == 2:
+            printer.out.append(f" {names[operands[0]]}, {names[operands[1]]}")
+        else:
+            printer.out.append(" " + ", ".join([names[value] for value in operands]))
 
 
 class OperandGroup(Directive):
@@ -359,7 +363,7 @@ def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> E
     """An enumeration keyword where MLIR's generated parsers take one."""
     start = parser.position
     token = parser.tokens[start]
-    keyword = token[1:-1] if token[:1] == '"' else token
+    keyword = parser.string_value(token, start) if token[:1] == '"' else token
     found = enum_case(parser, kind, keyword, start)
     if found is None:
         choices = ", ".join(kind.keywords(parser.version))

@@ -14,7 +14,8 @@ from tileir.annotations import Final
 # Up to two levels of angle brackets inside: partition_view<.., tensor_view<.., #cuda_tile.ptr_attr<none>>>.
 _NESTED: Final = r'<[^<>"]*(?:<[^<>"]*(?:<[^<>"]*>[^<>"]*)*>[^<>"]*)*>'
 
-# The trailing `\Z` makes the last match succeed on any tail of blanks, which keeps the scan linear.
+# The trailing `\Z` makes the last match succeed on any tail of blanks, which keeps the scan linear.  So does taking a
+# string that is not closed, up to the end of its line, for one token: `unescape` refuses it.
 TOKEN: Final = re.compile(
     r"\s*(?://[^\n]*\s*)*("
     r"%[\w$.\-]+(?:#\d+)?"
@@ -23,8 +24,8 @@ TOKEN: Final = re.compile(
     + _NESTED
     + r"|[A-Za-z_][\w$.]*"
     r"|0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][+\-]?\d+)?)?"
-    r'|"(?:[^"\\\n]|\\.)*"'
-    r'|@[A-Za-z_$][\w$.\-]*|@"(?:[^"\\\n]|\\.)*"'
+    r'|"(?:[^"\\\n]|\\.)*"?'
+    r'|@[A-Za-z_$][\w$.\-]*|@"(?:[^"\\\n]|\\.)*"?'
     r"|[#!][A-Za-z_][\w$.\-]*|#\d+"
     r"|\^[\w$.\-]+"
     r"|\S|\Z)",
@@ -43,6 +44,8 @@ def tokenize(text: str) -> list[str]:
 def unescape(literal: str) -> str:
     r"""The value of a string literal with its quotes: `\XX` is a byte, `\n`, `\t`, `\"` and `\\` are characters."""
     inner = literal[1:-1]
+    if len(literal) < 2 or literal[-1] != '"' or (len(inner) - len(inner.rstrip("\\"))) % 2:
+        raise ValueError("expected '\"' in string literal")
     if "\\" not in inner:
         return inner
     data = bytearray()

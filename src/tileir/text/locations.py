@@ -146,12 +146,13 @@ class LocationCursor(AttributeCursor):
             directory = self.parse_string()
             self.expect(">")
             return di_file(file, directory)
-        if name == "di_loc":
-            return self._parse_debug_location()
         fields = _FIELDS.get(name)
-        if fields is None:
+        if fields is None and name != "di_loc":
             return None
-        return self._build(name, self._parse_fields(name, fields))
+        self.enter()
+        found = self._parse_debug_location() if fields is None else self._build(name, self._parse_fields(name, fields))
+        self.leave()
+        return found
 
     def _parse_debug_location(self) -> Location:
         """`<` location `in` scope `>`"""

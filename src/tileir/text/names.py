@@ -155,3 +155,19 @@ class Naming:
         if hints:
             return hints[index] if index < len(hints) else ""
         return self.hint(producer)
+
+
+class Numbering(Naming):
+    """The names of the generic form: numbers, and numbered arguments."""
+
+    __slots__ = ()
+
+    def hint(self, operation: Operation) -> str | None:
+        return None
+
+    def _name_arguments(
+        self, block: Block, operation: Operation, region: Region, index: int, added: list[str]
+    ) -> None:
+        for argument in block.arguments:
+            self.names[argument] = f"%arg{self.arguments}"
+            self.arguments += 1

@@ -88,10 +88,10 @@ class Parser(ValueCursor):
             return
         if self.alias_positions.get(token, self.position) != self.position:
             self.fail(f"redefinition of attribute alias id '{token[1:]}'", start)
-        known = self.aliases.get(token)
-        found = self.parse_attribute()
-        if known is None:
-            self.aliases[token] = found
+        if token in self.aliases:
+            self.parse_attribute()
+        else:
+            self.read_alias(token)
 
     # --- blocks and regions ---
 

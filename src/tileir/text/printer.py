@@ -5,11 +5,12 @@ from __future__ import annotations
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text, quote
 from tileir.ir.core import PRINTING, Block, Operation, Region, Value
-from tileir.ir.declaration import ISOLATED, NEWEST, SEGMENTS, Version
+from tileir.ir.declaration import ISOLATED, NEWEST, SEGMENTS, OperationDeclaration, Version
 from tileir.ir.types import Type, type_list
 from tileir.text.aliases import Aliases, implied_terminator
+from tileir.text.directive import Doubtful
 from tileir.text.format import Assembly, assembly_of
-from tileir.text.names import Naming
+from tileir.text.names import Naming, Numbering
 
 
 class Printer:
@@ -20,7 +21,17 @@ class Printer:
     says the little that NVIDIA's printers leave out although no reader could guess it.
     """
 
-    __slots__ = ("aliases", "elide", "generic", "indent", "lossless", "names", "naming", "out", "version")
+    __slots__ = (
+        "aliases",
+        "elide",
+        "generic",
+        "indent",
+        "lossless",
+        "names",
+        "naming",
+        "out",
+        "version",
+    )
 
     def __init__(
         self,
@@ -48,30 +59,40 @@ class Printer:
         declaration = operation.declaration
         results = operation.results
         if not results:
-            out.append(self.indent)
+            start = self.indent
         elif len(results) == 1:
-            out.append(f"{self.indent}{self.names[results[0]]} = ")
+            start = f"{self.indent}{self.names[results[0]]} = "
         else:
-            out.append(f"{self.indent}{self._result_names(operation)} = ")
-        if self.generic or not declaration.syntax:
+            start = f"{self.indent}{self._result_names(operation)} = "
+        assembly = declaration.assembly
+        if assembly is None and declaration.syntax:
+            assembly = assembly_of(declaration)
+        if (
+            self.generic
+            or not isinstance(assembly, Assembly)
+            or (assembly.doubtful is not None and self._is_ambiguous(assembly.doubtful, operation))
+        ):
+            out.append(start)
             self._print_generic(operation)
         else:
-            assembly = declaration.assembly
-            if assembly is None:
-                assembly = assembly_of(declaration)
-            assert isinstance(assembly, Assembly)
-            if assembly.doubtful is not None and self.lossless and assembly.doubtful.is_ambiguous(operation):
-                self._print_generic(operation)
-            else:
-                if declaration.newer_mnemonic is None:
-                    bare = self.elide != (declaration.name == "builtin.module")
-                    out.append(declaration.mnemonic if bare else declaration.name)
-                else:
-                    out.append(("" if self.elide else "cuda_tile.") + declaration.spelled_name(self.version))
-                for directive in assembly.directives:
-                    directive.print(self, operation)
+            plain = self.elide and declaration.newer_mnemonic is None and not declaration.is_builtin
+            out.append(start + (declaration.mnemonic if plain else self._name(declaration)))
+            for directive in assembly.directives:
+                directive.print(self, operation)
         if self.aliases is not None:
             out.append(f" loc({self.aliases.use(operation.location)})")
+
+    def _name(self, declaration: OperationDeclaration) -> str:
+        """The name of an operation in custom form."""
+        name = declaration.spelled_name(self.version)
+        # MLIR's own operations go without their prefix exactly where the others need theirs.
+        if self.elide != declaration.is_builtin:
+            return name
+        return declaration.name[: -len(declaration.mnemonic)] + name
+
+    def _is_ambiguous(self, doubtful: Doubtful, operation: Operation) -> bool:
+        """Whether the custom form could be read as another program; NVIDIA prints it all the same."""
+        return self.lossless and doubtful.is_ambiguous(operation)
 
     def _result_names(self, operation: Operation) -> str:
         names = [self.names[result] for result in operation.results]
@@ -218,13 +239,28 @@ def print_operation(
     """
     aliases = Aliases(operation, implied=not generic, lossless=lossless) if debug_info else None
     printer = Printer(generic, names == "seed", version, aliases, lossless)
-    if not operation.declaration.traits & ISOLATED:
-        _name_outside(operation, printer)
-    printer.naming.name_regions(operation)
+    isolated = operation.declaration.traits & ISOLATED
+    scope = _isolated_scope(operation) if generic and not isolated else None
+    if scope is not None:
+        numbering = Numbering()
+        numbering.name_regions(scope)
+        printer.names.update(numbering.names)
+    else:
+        if not isolated:
+            _name_outside(operation, printer)
+        printer.naming.name_regions(operation)
     printer.print_operation(operation)
     if aliases is not None:
         printer.out.append("\n" + aliases.definitions().rstrip("\n"))
     return "".join(printer.out)
+
+
+def _isolated_scope(operation: Operation) -> Operation | None:
+    """What a diagnostic numbers values by when it shows an operation: the isolated operation around it."""
+    scope = operation.parent_operation
+    while scope is not None and not scope.declaration.traits & ISOLATED:
+        scope = scope.parent_operation
+    return scope
 
 
 def _name_outside(operation: Operation, printer: Printer) -> None:

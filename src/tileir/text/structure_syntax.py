@@ -218,7 +218,10 @@ def print_attributes_with_keyword(printer: Printer, operation: Operation, elided
 
 
 class Function(Custom):
-    """function ::= symbol `(` arguments `)` (`->` types)? hints? (`attributes` dictionary)? region"""
+    """function ::= symbol `(` arguments `)` (`->` types)? hints? (`attributes` dictionary)? region attr-dict
+
+    Attributes are printed after the body, as NVIDIA's tools do; MLIR's own functions have them in front.
+    """
 
     __slots__ = ()
 
@@ -246,6 +249,9 @@ class Function(Custom):
         if implied is not None:
             parser.ensure_terminator(region, implied, TextLocation(state.source, state.name_token))
         state.add_region(region)
+        if parser.peek() == "{":
+            for name, value in parser.parse_dictionary_entries().items():
+                state.set_attribute(name, value)
 
     def _parse_arguments(
         self, parser: Parser
@@ -288,11 +294,9 @@ class Function(Custom):
         # Hints that say nothing are left out by NVIDIA's printer.
         if hints is not None and (printer.lossless or hints.bare_text != "<>"):
             out.append(f" optimization_hints={printer.hints(hints)}")
-        print_attributes_with_keyword(
-            printer, operation, frozenset(["sym_name", "function_type", "optimization_hints"])
-        )
         out.append(" ")
         self._print_body(printer, region)
+        printer.attribute_dictionary(operation, frozenset(["sym_name", "function_type", "optimization_hints"]))
 
     def _print_body(self, printer: Printer, region: Region) -> None:
         """The first block's arguments are already printed, so it needs no label."""

@@ -34,7 +34,7 @@ from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import CharacterLocation
 from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, function_type, integer_type, opaque_type
-from tileir.text.cursor import Cursor, SyntaxFailure
+from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, Cursor, SyntaxFailure
 
 _INTEGER: Final = re.compile(r"([su]?)i([1-9]\d{0,7})\Z", re.ASCII)
 _BLANKS: Final = re.compile(r"(?:\s+|//[^\n]*)*", re.ASCII)
@@ -73,6 +73,7 @@ class TypeCursor(Cursor):
         super().__init__(text, name, version, first_line)
         self.known_types: dict[str, Type] = _KNOWN.setdefault(version, {})
         self.type_aliases: dict[str, Type] = {}
+        self.type_growth: int = 0
 
     def parse_type(self) -> Type:
         """type ::= dialect-type | builtin-type | function-type | type-alias"""
@@ -157,6 +158,10 @@ class TypeCursor(Cursor):
         else:
             results = [self.parse_type()]
         self.leave()
+        # With aliases a short text can say a type of boundless length.
+        self.type_growth += sum([len(type.text) for type in inputs]) + sum([len(type.text) for type in results])
+        if self.type_growth > MAXIMUM_GROWTH * len(self.source.text) + ALLOWANCE:
+            self.fail("types are too long with their aliases written out")
         return function_type(tuple(inputs), tuple(results))
 
     def parse_type_list_in_parentheses(self) -> list[Type]:

@@ -204,6 +204,7 @@ class ValueCursor(LocationCursor):
         return known and self._is_first_on_line(position)
 
     def _is_first_on_line(self, position: int) -> bool:
-        offset = self.source.token_offset(position)
-        line_start = self.source.text.rfind("\n", 0, offset) + 1
-        return not self.source.text[line_start:offset].strip()
+        if position == 0:
+            return True
+        before = self.source.token_offset(position - 1) + len(self.tokens[position - 1])
+        return "\n" in self.source.text[before : self.source.token_offset(position)]

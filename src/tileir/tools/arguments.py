@@ -48,12 +48,16 @@ class Option:
 
 
 class Arguments:
-    """What was given.  `status` is None, or the exit status of a command line that asks for nothing more."""
+    """What was given.  `status` is None, or the exit status of a command line that asks for nothing more.
 
-    __slots__ = ("operands", "options", "status")
+    `sequence` holds every option with its value in the order given, for those that may come several times.
+    """
+
+    __slots__ = ("operands", "options", "sequence", "status")
 
     def __init__(self, status: int | None = None) -> None:
         self.options: dict[str, str] = {}
+        self.sequence: list[tuple[str, str]] = []
         self.operands: list[str] = []
         self.status: int | None = status
 
@@ -151,6 +155,7 @@ class Usage:
             if option.choices and value not in option.choices:
                 raise UsageMistake(f"'{value}' is not a value of '{spelled}': use {_alternatives(option.choices)}")
             found.options[option.name] = value
+            found.sequence.append((option.name, value))
         self._check_operands(found.operands)
         return found
 

@@ -22,8 +22,8 @@ USAGE = Usage(
         Option("output", "where to write the text (default: standard output)", value="OUT", short="o"),
         Option("layout", "take the file for one of this layout (default: its content tells)", choices=LAYOUTS),
     ),
-    details="FILE may be '-' for standard input. Exit status: 0 fine, 1 the file cannot be decoded or its program breaks\n"
-    "a rule, 2 the command line is wrong or a file cannot be read or written.",
+    details="FILE may be '-' for standard input. Exit status: 0 fine, 1 the file cannot be decoded or its program\n"
+    "breaks a rule, 2 the command line is wrong or a file cannot be read or written.",
 )
 
 # What tileirdisasm says after the mistakes themselves.

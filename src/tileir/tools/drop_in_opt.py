@@ -5,28 +5,26 @@ from __future__ import annotations
 import sys
 
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.passes.pipeline import Report, check_steps, run_steps
+from tileir.passes.pipeline_text import Step, parse_options, parse_pipeline
+from tileir.passes.registry import PipelineError, passes
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.drop_in import OPTIONS, print_module, process
+from tileir.tools.drop_in import OPTIONS, VERSION, print_module, process
 from tileir.tools.programs import ToolFailure, decode, guarded, read_bytes, run_process, write_output
 
-# Known by name, so that asking for one says what is the matter.
-_PASSES = (
-    Option("pass-pipeline", "run passes (not in this release)", value="PIPELINE"),
-    Option("canonicalize", "run a pass (not in this release)"),
-    Option("cse", "run a pass (not in this release)"),
-    Option("inline", "run a pass (not in this release)"),
-    Option("fuse-fma", "run a pass (not in this release)"),
-    Option("loop-split", "run a pass (not in this release)"),
-    Option("synthesize-debug-info-scopes", "run a pass (not in this release)"),
-    Option("test-debuginfo-update-symbol-name", "run a pass (not in this release)", value="OPTIONS"),
+# The test-only pass of the public suite is the one whose options stand in the value.
+_PASSES = tuple(
+    Option(found.name, found.summary, value="OPTIONS" if found.options else "", bare="" if found.options else None)
+    for found in passes()
 )
+_PIPELINE = Option("pass-pipeline", "run the passes of a text such as 'builtin.module(canonicalize)'", value="PIPELINE")
 
 USAGE = Usage(
     "tileir-opt",
-    "Reads a Tile IR program, verifies it and prints it, as NVIDIA's cuda-tile-opt does.",
+    "Reads a Tile IR program, verifies it, runs passes and prints it, as NVIDIA's cuda-tile-opt does.",
     "[FILE]",
-    OPTIONS + _PASSES,
+    (*OPTIONS, _PIPELINE, *_PASSES),
     least=0,
     details="Options may begin with one dash or two. Without FILE, or with '-', standard input is read.",
     single_dash=True,
@@ -46,11 +44,13 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
-    for option in _PASSES:
-        if given.has(option.name):
-            raise ToolFailure(f"'-{option.name}': passes are not in this release yet", EXIT_WRONG_INPUT)
+    try:
+        steps = _steps(given)
+        check_steps(steps)
+    except PipelineError as error:
+        raise ToolFailure(error.message, EXIT_WRONG_INPUT) from None
     path = given.operands[0] if given.operands else "-"
-    status, output = process(decode(read_bytes(path), path), path, given, _Printing(given).text)
+    status, output = process(decode(read_bytes(path), path), path, given, _Passes(given, steps).text)
     # Standard output gets the parts that went well; a file is written only when all did.
     target = given.value("o", "-")
     if status == 0 or target == "-":
@@ -58,11 +58,29 @@ def _run(arguments: list[str]) -> int:
     return status
 
 
-class _Printing:
-    """The one translation there is so far: the program itself."""
+def _steps(given: Arguments) -> list[Step]:
+    """The passes asked for, in the order of the command line."""
+    names = [option.name for option in _PASSES]
+    steps: list[Step] = []
+    for name, value in given.sequence:
+        if name == _PIPELINE.name:
+            steps += parse_pipeline(value)
+        elif name in names:
+            steps.append(Step(name, parse_options(value)))
+    return steps
 
-    def __init__(self, given: Arguments) -> None:
+
+class _Passes:
+    """The program after the passes, which are verified one by one."""
+
+    def __init__(self, given: Arguments, steps: list[Step]) -> None:
         self.given: Arguments = given
+        self.steps: list[Step] = steps
 
     def text(self, module: Operation, diagnostics: list[Diagnostic]) -> str | None:
+        try:
+            run_steps(module, self.steps, report=Report(verify=True, version=VERSION))
+        except TileIRError as error:
+            diagnostics.extend(error.diagnostics)
+            return None
         return print_module(module, self.given)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from tileir.bytecode.layouts import from_bytes, tile_module, to_bytes
+from tileir.bytecode.layouts import tile_module
 from tileir.bytecode.primitives import BytecodeError
+from tileir.bytecode.reader import read_public
+from tileir.bytecode.writer import write_public
 from tileir.dialect.ops.testing import TESTING_VERSIONS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import V13_1, V13_2, V13_3, Version
@@ -117,7 +119,7 @@ class _Translations:
 
     def _bytes(self, module: Operation, diagnostics: list[Diagnostic]) -> bytes | None:
         try:
-            return to_bytes(tile_module(module), self.version)
+            return write_public(tile_module(module), self.version)
         except BytecodeError as error:
             diagnostics.extend(error.diagnostics)
             return None
@@ -135,7 +137,7 @@ def _read(data: bytes, given: Arguments, diagnostics: list[Diagnostic]) -> Opera
     """Decode and verify; None if there is no program in the bytes."""
     version = (data[8], data[9]) if len(data) > 9 else VERSION
     try:
-        module = from_bytes(data, "public", version if version in TESTING_VERSIONS else VERSION)
+        module = read_public(data, version if version in TESTING_VERSIONS else VERSION)
     except BytecodeError as error:
         for diagnostic in error.diagnostics:
             # The public sources have another text for this than the released tools.

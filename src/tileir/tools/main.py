@@ -13,6 +13,7 @@ COMMANDS = {
     "as": "write a program as bytecode",
     "dis": "print the program in a bytecode file, as NVIDIA's disassembler does",
     "objdump": "show every byte of a bytecode file and what it means",
+    "run": "run a kernel and show what it wrote",
     "explain": "show the documentation of an operation, type or attribute",
 }
 
@@ -59,6 +60,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import objdump
 
         return objdump.run(rest)
+    if command == "run":
+        from tileir.tools import run as run_tool
+
+        return run_tool.run(rest)
     if command == "explain":
         from tileir.tools import explain
 

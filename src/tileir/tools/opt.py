@@ -1,4 +1,4 @@
-"""`tileir opt`: read a program, verify it, print it."""
+"""`tileir opt`: read a program, verify it, optimize it, print it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import sys
 from tileir.ir.core import Operation
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.optimizing import OPTIMIZING_OPTIONS, Optimization
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, write_output
 
 USAGE = Usage(
     "tileir opt",
-    "Reads a Tile IR program, verifies it and prints it.",
+    "Reads a Tile IR program, verifies it, optimizes it where asked to, and prints it.",
     "FILE",
     (
         Option("output", "where to write the program (default: standard output)", value="OUT", short="o"),
@@ -19,6 +20,7 @@ USAGE = Usage(
         Option("debug-info", "print locations", short="g"),
         Option("names", "constants named as NVIDIA's tools do, or as seed 003 does", choices=("public", "seed")),
         Option("disassembly", "print without the module around it, as NVIDIA's disassembler does"),
+        *OPTIMIZING_OPTIONS,
         *READING_OPTIONS,
     ),
     details="FILE may be '-' for standard input. Diagnostics go to standard error. Exit status: 0 fine, 1 the program\n"
@@ -37,11 +39,14 @@ def _run(arguments: list[str]) -> int:
     if given.has("disassembly") and (given.has("generic") or given.value("names", "public") == "seed"):
         other = "--generic" if given.has("generic") else "--names seed"
         raise ToolFailure(f"'--disassembly' and '{other}' exclude each other", USAGE.usage_status)
+    optimization = Optimization(given)
     settings = Settings(given)
     program = read_program(given.operands[0], settings)
     for diagnostic in program.diagnostics:
         print(diagnostic.render(), file=sys.stderr)
     if program.module is None:
+        return EXIT_WRONG_INPUT
+    if not optimization.run(program.module, settings.version):
         return EXIT_WRONG_INPUT
     write_output(given.value("output", "-"), _text(program.module, given, settings))
     return EXIT_FINE

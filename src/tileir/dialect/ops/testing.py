@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
-from tileir.dialect.constraints import DICTIONARY_ARRAY, FUNCTION_TYPE, SYMBOL_NAME
+from tileir.annotations import Final
+from tileir.dialect.constraints import (
+    ANY_TILE,
+    DICTIONARY_ARRAY,
+    FUNCTION_TYPE,
+    INTEGER_I32,
+    INTEGER_I64,
+    SYMBOL_NAME,
+    TOKEN_TYPE,
+    UNIT_ATTRIBUTE,
+    enum_attribute,
+)
 from tileir.dialect.functions import verify_function, verify_terminator
+from tileir.ir.attributes import EnumKind, integer_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ISOLATED,
+    OPTIONAL,
     REGISTRY,
+    SEGMENTS,
     SINGLE_BLOCK,
     SYMBOL,
+    VARIADIC,
     OperationDeclaration,
     RegionDeclaration,
+    Version,
     attribute,
+    operand,
+    result,
 )
+from tileir.ir.types import I32
 from tileir.ir.verifier import VerifyContext
+
+# Bytecode versions no tool writes for users: what changes between them tries the gates by version.
+V250_0: Final[Version] = (250, 0)
+V250_1: Final[Version] = (250, 1)
+TESTING_VERSIONS: Final[tuple[Version, ...]] = (V250_0, V250_1)
+
+PRIORITY: Final = EnumKind("bytecode_test_priority", {"low": 0, "normal": 1, "high": 2})
 
 
 def _verify_test_function(operation: Operation, context: VerifyContext) -> None:
@@ -48,5 +74,51 @@ REGISTRY.add(
         verify=_verify_test_function,
         verify_regions=_verify_test_function_body,
         syntax="function",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "testing$bytecode_test_new_attribute",
+        chapter="Testing",
+        testing=True,
+        since=V250_0,
+        opcode=0x3000,
+        summary="An operation that got attributes in a later version",
+        example="testing$bytecode_test_new_attribute new_flag new_param = 123",
+        attributes=(
+            attribute("new_flag", UNIT_ATTRIBUTE, "a flag", optional=True, since=V250_1),
+            attribute("new_param", INTEGER_I32, "a number", default=integer_attribute(I32, 42), since=V250_1),
+        ),
+        syntax="flag(new_flag) ('new_param' '=' $new_param)? attr-dict",
+    )
+)
+
+REGISTRY.add(
+    OperationDeclaration(
+        "testing$bytecode_test_evolution",
+        chapter="Testing",
+        testing=True,
+        since=V250_0,
+        opcode=0x3002,
+        summary="An operation that got operands, results and attributes in a later version",
+        example="%t = testing$bytecode_test_evolution(%x : !cuda_tile.tile<2xf32>) -> token",
+        operands=(
+            operand("inputs", ANY_TILE, "what it always took", VARIADIC),
+            operand("optional_token", TOKEN_TYPE, "what happens before", OPTIONAL, since=V250_1),
+        ),
+        attributes=(
+            attribute("new_attr", INTEGER_I32, "a number", optional=True, since=V250_1),
+            attribute("priority", enum_attribute(PRIORITY, "test priority"), "a keyword", optional=True),
+            # An attribute of its own in NVIDIA's sources, around one number.
+            attribute("test_attr", INTEGER_I64, "another number", optional=True, since=V250_1),
+        ),
+        results=(result("result_token", TOKEN_TYPE, "what comes after", since=V250_1),),
+        traits=SEGMENTS,
+        syntax=(
+            "'(' $inputs ':' full-type($inputs) ')' ('new_attr' '=' $new_attr)? "
+            "('token' '=' $optional_token ':' type($optional_token))? ('priority' '=' '<' $priority '>')? "
+            "('test_attr' '=' '<' $test_attr '>')? '->' type($result_token) attr-dict"
+        ),
     )
 )

@@ -1,0 +1,371 @@
+"""The way from a caller's values to a kernel's arguments, shared by all engines.
+
+An array stands for a pointer to its first element and is never copied: the kernel works in the caller's memory.  A
+number stands for a scalar.  Everything that does not fit is a `LaunchError` that says what to do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
+from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.memory import describe_array
+from tileir.ir.core import Operation
+from tileir.ir.types import I1, TF32, F32, FloatType, IntegerType, Type
+
+GRID_LIMITS: BlockId = (2**31 - 1, 65535, 65535)
+
+
+class Buffer:
+    """Memory of the caller: the address of its first element, and the bytes from `low` to `high` that belong to it."""
+
+    __slots__ = ("address", "contiguous", "description", "dtype", "high", "low", "owner", "writable")
+
+    def __init__(
+        self,
+        address: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: DType,
+        writable: bool,
+        owner: object,
+        description: str,
+    ) -> None:
+        self.address: int = address
+        self.dtype: DType = dtype
+        self.writable: bool = writable
+        self.owner: object = owner
+        self.description: str = description
+        self.low: int = address
+        self.high: int = address
+        expected = dtype.itemsize
+        self.contiguous: bool = True
+        for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+            if extent > 1 and stride != expected:
+                self.contiguous = False
+            expected *= extent
+        if 0 not in shape:
+            spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+            self.low += sum([span for span in spans if span < 0])
+            self.high += sum([span for span in spans if span > 0]) + dtype.itemsize
+
+
+class Pointer:
+    """An array whose strides the kernel knows about; made by `pointer_to`."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: object) -> None:
+        self.array: object = array
+
+
+def pointer_to(array: object) -> Pointer:
+    """A pointer to the first element of an array that need not be contiguous.
+
+    A kernel that takes strides as arguments can work on any array; one that does not would read a strided array
+    wrongly.  That is why `launch` refuses strided arrays unless this says that they are meant.
+    """
+    return Pointer(array)
+
+
+# --- arrays of all kinds ---
+
+_TORCH_DTYPES = {
+    "bool": "i1", "uint8": "i8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint16": "i16",
+    "uint32": "i32", "uint64": "i64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
+    "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "float8_e8m0fnu": "f8E8M0FNU",
+}  # fmt: skip
+
+
+def _element_named(name: str) -> Type:
+    from tileir.ir.types import FLOAT_TYPES, integer_type
+
+    return FLOAT_TYPES[name] if name in FLOAT_TYPES else integer_type(int(name[1:]))
+
+
+def is_array(value: object) -> bool:
+    """Whether a value is an array of some library, on whatever device."""
+    if isinstance(value, (Pointer, numpy.ndarray)):
+        return True
+    if isinstance(value, numpy.generic):
+        return False
+    names = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
+    if any(hasattr(value, name) for name in names):
+        return True
+    return isinstance(value, (bytes, bytearray, memoryview))
+
+
+def buffer_of(value: object, what: str) -> Buffer:
+    """The memory of an array; `what` begins the message if there is none."""
+    if isinstance(value, numpy.ndarray):
+        return _numpy_buffer(value)
+    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr"):
+        return _torch_buffer(value, what)
+    if getattr(value, "__cuda_array_interface__", None) is not None:
+        raise LaunchError(f"{what} is in the memory of a GPU: {_copy_to_host(value)}, or use a GPU backend")
+    if hasattr(value, "__array_interface__") or isinstance(value, (bytes, bytearray, memoryview)):
+        interface = numpy.asarray(value if hasattr(value, "__array_interface__") else memoryview(cast(Any, value)))
+        return _numpy_buffer(interface, value)
+    if hasattr(value, "__dlpack__"):
+        return _dlpack_buffer(value, what)
+    raise LaunchError(f"{what} is no array")
+
+
+def _numpy_buffer(array: Array, owner: object = None) -> Buffer:
+    return Buffer(
+        int(array.ctypes.data),
+        array.shape,
+        array.strides,
+        array.dtype,
+        bool(array.flags.writeable),
+        (array, owner),
+        f"array {describe_array(array)}",
+    )
+
+
+def _torch_buffer(tensor: Any, what: str) -> Buffer:
+    if tensor.device.type != "cpu":
+        raise LaunchError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
+    name = str(tensor.dtype).removeprefix("torch.")
+    element = _TORCH_DTYPES.get(name)
+    if element is None:
+        raise LaunchError(f"{what} is a tensor of {name}, which no element type of the dialect matches")
+    dtype = value_dtype(_element_named(element))
+    if name.startswith("uint"):
+        dtype = numpy.dtype(name)
+    shape = tuple(tensor.shape)
+    strides = tuple([stride * dtype.itemsize for stride in tensor.stride()])
+    extents = ", ".join([str(extent) for extent in shape])
+    return Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, f"tensor {name}[{extents}]")
+
+
+def _dlpack_buffer(value: Any, what: str) -> Buffer:
+    # DLPack: device 1 is the CPU, 3 memory of the host that a GPU sees too.
+    kind = value.__dlpack_device__()[0] if hasattr(value, "__dlpack_device__") else 1
+    if int(kind) not in (1, 3):
+        raise LaunchError(f"{what} is in the memory of a GPU: {_copy_to_host(value)}, or use a GPU backend")
+    try:
+        array = numpy.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise LaunchError(f"{what} cannot be shared through DLPack ({error}): pass a NumPy array") from None
+    return _numpy_buffer(array, value)
+
+
+def _copy_to_host(value: object) -> str:
+    return "copy it to the host first (tensor.cpu(), cupy.asnumpy(x))"
+
+
+# --- checks against a signature ---
+
+
+class BoundArguments:
+    """What a launch runs with: the registers of the kernel's parameters and the memory they reach."""
+
+    __slots__ = ("buffers", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.buffers: list[tuple[Buffer, str]] = []
+
+
+def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
+    """Check a launch's arguments against a kernel's parameters."""
+    parameters = entry.regions[0].blocks[0].arguments
+    if len(arguments) != len(parameters):
+        kinds = ", ".join([parameter.type.spelling for parameter in parameters])
+        raise LaunchError(
+            f"@{entry.symbol_name} takes {len(parameters)} argument{'' if len(parameters) == 1 else 's'} ({kinds}), "
+            f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given"
+        )
+    bound = BoundArguments()
+    for number, (parameter, value) in enumerate(zip(parameters, arguments, strict=True)):
+        what = f"argument {number} of @{entry.symbol_name}"
+        type = parameter.type
+        if not isinstance(type, TileType):
+            raise LaunchError(f"{what} has type {type.spelling}: only pointers and scalars can be given to a launch")
+        if isinstance(type.element, PointerType):
+            bound.values.append(_bind_pointer(bound, entry, number, type.element.pointee, value, what))
+        else:
+            bound.values.append(_bind_scalar(type.element, value, what))
+    return bound
+
+
+def _bind_pointer(
+    bound: BoundArguments, entry: Operation, number: int, pointee: Type, value: object, what: str
+) -> Any:
+    strided = isinstance(value, Pointer)
+    array = value.array if isinstance(value, Pointer) else value
+    if isinstance(array, (int, numpy.integer)) and not isinstance(array, bool):
+        if not 0 <= int(array) < 1 << 64:
+            raise LaunchError(f"{what} is {int(array)}, which is no address")
+        return numpy.uint64(int(array))
+    if not is_array(array):
+        hint = "pass numpy.array(..)" if isinstance(array, (list, tuple)) else "pass an array"
+        raise LaunchError(f"{what} is a pointer to {pointee.spelling}, but a {type(array).__name__} was given: {hint}")
+    buffer = buffer_of(array, what)
+    if buffer.dtype not in accepted_dtypes(pointee):
+        raise LaunchError(
+            f"{what} is a pointer to {pointee.spelling}, but an {buffer.description} was given: "
+            f"pass one of dtype {memory_name(pointee)}"
+        )
+    if not buffer.contiguous and not strided:
+        raise LaunchError(
+            f"{what} is not contiguous ({buffer.description}): pass a contiguous copy, or tileir.pointer_to(array) "
+            "if the kernel takes the strides into account"
+        )
+    if not buffer.writable and may_write(entry, number):
+        raise LaunchError(
+            f"{what} is read-only ({buffer.description}), but the kernel may write to it: pass a copy, which is writable"
+        )
+    bound.buffers.append((buffer, f"argument {number} ({buffer.description})"))
+    return numpy.uint64(buffer.address)
+
+
+def accepted_dtypes(pointee: Type) -> set[DType]:
+    """The dtypes an array may have for a pointer to an element type.
+
+    The element type's own; integers of either sign; and for formats that NumPy itself lacks, their bit patterns.
+    """
+    found = {value_dtype(pointee), memory_dtype(pointee)}
+    own = value_dtype(pointee)
+    if isinstance(pointee, IntegerType) or own.kind not in "fb":
+        found.add(bits_dtype(pointee))
+        found.add(numpy.dtype(f"i{own.itemsize}"))
+    if pointee is I1:
+        found.add(numpy.dtype(numpy.int8))
+    return found
+
+
+def memory_name(pointee: Type) -> str:
+    return str(value_dtype(F32 if pointee is TF32 else pointee).name)
+
+
+def _bind_scalar(element: Type, value: object, what: str) -> Any:
+    if isinstance(value, numpy.ndarray) and value.ndim == 0:
+        value = value[()]
+    if is_array(value):
+        raise LaunchError(f"{what} is a scalar {element.spelling}, but an array was given: pass a number, as x[0].item()")
+    if isinstance(element, IntegerType):
+        return _bind_integer(element, value, what)
+    if not isinstance(element, FloatType):
+        raise LaunchError(f"{what} has element type {element.spelling}, which cannot be given to a launch")
+    own = value_dtype(element)
+    if isinstance(value, numpy.generic) and value.dtype == own:
+        return value
+    if isinstance(value, (int, float, numpy.integer, numpy.floating)) or _is_small_float(value):
+        return scalar_array(element, float(cast(float, value)))[()]
+    raise LaunchError(f"{what} is a scalar {element.spelling}, but a {type(value).__name__} was given: pass a number")
+
+
+def _is_small_float(value: object) -> bool:
+    """A scalar of one of the formats that ml_dtypes brings."""
+    return isinstance(value, numpy.generic) and hasattr(value, "__float__") and value.dtype.kind in "Vf"
+
+
+def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
+    if isinstance(value, (bool, numpy.bool_)):
+        value = int(value)
+    if not isinstance(value, (int, numpy.integer)):
+        raise LaunchError(
+            f"{what} is a scalar {element.spelling}, but a {type(value).__name__} was given: pass an integer"
+        )
+    number = int(value)
+    low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
+    if not low <= number <= high:
+        raise LaunchError(f"{what} is a scalar {element.spelling}, which cannot hold {number} ({low} to {high})")
+    return scalar_array(element, number)[()]
+
+
+def check_grid(grid: object) -> BlockId:
+    """The extents of a grid of one to three dimensions."""
+    extents = (grid,) if isinstance(grid, (int, numpy.integer)) else grid
+    if not isinstance(extents, (tuple, list)) or not 1 <= len(extents) <= 3:
+        raise LaunchError(f"a grid is one to three extents, as in (4,) or (16, 16, 1), but {grid!r} was given")
+    if not all(isinstance(extent, (int, numpy.integer)) and not isinstance(extent, bool) for extent in extents):
+        raise LaunchError(f"the extents of a grid are integers, but {grid!r} was given")
+    numbers = [int(extent) for extent in extents]
+    for axis, number in enumerate(numbers):
+        if number < 1:
+            raise LaunchError(
+                f"the grid has extent {number} along {'xyz'[axis]}: launch at least one tile block, or skip the launch"
+            )
+        if number > GRID_LIMITS[axis]:
+            hint = "" if axis == 0 else ", and put what is larger along x"
+            raise LaunchError(
+                f"the grid has extent {number} along {'xyz'[axis]}: pass at most {GRID_LIMITS[axis]}{hint}"
+            )
+    numbers += [1] * (3 - len(numbers))
+    return numbers[0], numbers[1], numbers[2]
+
+
+def entries_of(module: Operation) -> dict[str, Operation]:
+    """The kernels of a module by name, in order."""
+    found: dict[str, Operation] = {}
+    for region in module.regions:
+        for block in region.blocks:
+            for operation in block:
+                if operation.declaration.mnemonic == "entry":
+                    found[operation.symbol_name or ""] = operation
+                elif operation.declaration.mnemonic == "module":
+                    found.update(entries_of(operation))
+    return found
+
+
+def select_entry(module: Operation, name: str | None) -> Operation:
+    """The kernel to run: the one named, or the only one."""
+    entries = entries_of(module)
+    if not entries:
+        raise LaunchError("the module has no entry, so there is nothing to launch")
+    names = ", ".join([f"@{found}" for found in entries])
+    if name is None:
+        if len(entries) > 1:
+            raise LaunchError(f"the module has several entries: choose one of {names}")
+        return next(iter(entries.values()))
+    entry = entries.get(name.removeprefix("@"))
+    if entry is None:
+        raise LaunchError(f"the module has no entry @{name.removeprefix('@')}: it has {names}")
+    return entry
+
+
+# --- what a kernel writes to ---
+
+_WRITERS = {
+    "store_ptr_tko": "destination", "atomic_store_tko": "ptr", "atomic_rmw_tko": "pointers",
+    "atomic_cas_tko": "pointers", "store_view_tko": "view", "atomic_red_view_tko": "view",
+}  # fmt: skip
+
+
+def may_write(entry: Operation, number: int) -> bool:
+    """Whether a kernel may write through a parameter: follows every value that comes from it, wherever it goes."""
+    work: list[Any] = [entry.regions[0].blocks[0].arguments[number]]
+    seen = set(work)
+    while work:
+        value = work.pop()
+        for user in value.users:
+            mnemonic = user.declaration.mnemonic
+            role = _WRITERS.get(mnemonic)
+            if role is not None:
+                if value in user.operand_group(role):
+                    return True
+                continue
+            if mnemonic in ("load_ptr_tko", "load_view_tko", "atomic_load_tko"):
+                continue
+            reached: list[Any] = list(user.results)
+            if mnemonic in ("yield", "break", "continue"):
+                parent = user.parent_operation
+                while parent is not None and parent.declaration.mnemonic != "entry":
+                    reached.extend(parent.results)
+                    reached.extend([argument for region in parent.regions for argument in region.block.arguments])
+                    parent = parent.parent_operation
+            for region in user.regions:
+                for block in region.blocks:
+                    reached.extend(block.arguments)
+            for result in reached:
+                if result not in seen:
+                    seen.add(result)
+                    work.append(result)
+    return False

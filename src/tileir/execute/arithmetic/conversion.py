@@ -1,0 +1,311 @@
+"""Conversions: ftof, ftoi, itof, exti, trunci, bitcast, pack, unpack."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy
+
+from tileir.execute.arithmetic import double
+from tileir.execute.arithmetic.rounding import (
+    NEAREST_EVEN,
+    NEGATIVE_INF,
+    POSITIVE_INF,
+    ZERO,
+    Unary,
+    ieee_mode,
+    narrow,
+    to_odd,
+    two_sum,
+    widen,
+    widen_single,
+)
+from tileir.execute.dtypes import bits_dtype, from_bits, from_memory, to_bits, value_dtype
+from tileir.ir.types import (
+    BF16,
+    F4E2M1FN,
+    F8E4M3FN,
+    F8E5M2,
+    F16,
+    F32,
+    F64,
+    I1,
+    I4,
+    TF32,
+    FloatType,
+    IntegerType,
+    Type,
+)
+
+
+def _unchanged(array: Any) -> Any:
+    return array
+
+
+# Floats
+
+
+def float_to_float(source: FloatType, target: FloatType, rounding: str = NEAREST_EVEN) -> Unary:
+    """ftof: exact where the target holds the value, rounded once where it does not."""
+    mode = rounding if rounding == "nearest_away" else ieee_mode(rounding)
+    if source is target:
+        return _unchanged
+    if mode == NEAREST_EVEN:
+        direct = _direct_cast(source, target)
+        if direct is not None:
+            return direct
+    up = widen(source)
+    down = narrow(target, mode)
+
+    def convert(array: Any) -> Any:
+        return down(up(array))
+
+    return convert
+
+
+def _direct_cast(source: FloatType, target: FloatType) -> Unary | None:
+    """Casts of NumPy and ml_dtypes that are known to round once, to nearest even."""
+    dtype = value_dtype(target)
+    if target is F64:
+        return widen(source)
+    if target is F32:
+        if source is F64:
+            return narrow(F32)
+        return widen_single(source)
+    if target is F16 and source in (F32, F64, TF32):
+        return narrow(F16)
+    if target in (BF16, F8E4M3FN, F8E5M2) and source is not F64:
+        up = widen_single(source)
+
+        def cast_single(array: Any) -> Any:
+            return up(array).astype(dtype)
+
+        return cast_single
+    return None
+
+
+_INTEGRAL: Final[dict[str, Unary]] = {
+    "nearest_int_to_zero": numpy.trunc,
+    ZERO: numpy.trunc,
+    NEAREST_EVEN: numpy.rint,
+    "full": numpy.rint,
+    "approx": numpy.rint,
+    NEGATIVE_INF: numpy.floor,
+    POSITIVE_INF: numpy.ceil,
+}
+
+
+def float_to_integer(
+    source: FloatType, target: IntegerType, signedness: str, rounding: str = "nearest_int_to_zero"
+) -> Unary:
+    """ftoi: rounded to an integer, then to the nearest value the target has; NaN becomes 0 (docs/conflicts.md C10).
+
+    The attribute `saturating` asks for what happens anyway.
+    """
+    integral = _INTEGRAL[rounding]
+    up = widen(source)
+    is_signed = signedness == "signed"
+    width = target.width
+    least = -(1 << (width - 1)) if is_signed else 0
+    greatest = (1 << (width - 1)) - 1 if is_signed else (1 << width) - 1
+    stage = numpy.dtype(numpy.int64 if is_signed else numpy.uint64)
+    dtype = value_dtype(target)
+    # The first double past the range; the greatest 64-bit integers are no doubles.
+    past = float(greatest + 1)
+
+    def convert(array: Any) -> Any:
+        value = integral(up(array))
+        above = value >= past
+        usable = numpy.logical_and(value >= float(least), numpy.logical_not(above))
+        whole = numpy.where(usable, value, 0.0).astype(stage)
+        if numpy.count_nonzero(usable) != numpy.size(value):
+            whole = numpy.where(above, stage.type(greatest), whole)
+            if least:
+                whole = numpy.where(value < float(least), stage.type(least), whole)
+        if target is I1:
+            return numpy.not_equal(whole, 0)
+        return whole.astype(dtype)
+
+    return convert
+
+
+def integer_to_float(
+    source: IntegerType, target: FloatType, signedness: str, rounding: str = NEAREST_EVEN
+) -> Unary:
+    """itof: rounded once; what is too large follows `rounding.narrow`."""
+    mode = ieee_mode(rounding)
+    read = _read_integer(source, signedness)
+    down = narrow(target, mode)
+    if source.width < 64:
+        # At most 32 bits are exact in double.
+
+        def convert(array: Any) -> Any:
+            return down(read(array).astype(numpy.float64))
+
+        return convert
+    if mode == NEAREST_EVEN and target in (F32, F64):
+        dtype = value_dtype(target)
+
+        def convert_wide(array: Any) -> Any:
+            return read(array).astype(dtype)
+
+        return convert_wide
+    if target is F64:
+        return _wide_to_double(read, mode)
+
+    def convert_halves(array: Any) -> Any:
+        high, low = _halves(read(array))
+        total, rest = two_sum(high, low)
+        return down(to_odd(total, rest))
+
+    return convert_halves
+
+
+def _halves(array: Any) -> tuple[Any, Any]:
+    """A 64-bit integer as the exact sum of two doubles."""
+    kind = array.dtype.type
+    low = numpy.bitwise_and(array, kind(0xFFFFFFFF)).astype(numpy.float64)
+    high = numpy.right_shift(array, kind(32)).astype(numpy.float64) * 4294967296.0
+    return high, low
+
+
+def _wide_to_double(read: Unary, mode: str) -> Unary:
+    add = double.add(mode)
+
+    def convert(array: Any) -> Any:
+        high, low = _halves(read(array))
+        return add(high, low)
+
+    return convert
+
+
+def _read_integer(source: IntegerType, signedness: str) -> Unary:
+    """Integers of the source type in a dtype that shows their value."""
+    if source is I1:
+        if signedness == "signed":
+            return _minus_one_or_zero
+        return _zero_or_one
+    if signedness == "signed":
+        return _unchanged
+    if source is I4:
+        return _low_four
+    bits = bits_dtype(source)
+
+    def unsigned_view(array: Any) -> Any:
+        return array.view(bits)
+
+    return unsigned_view
+
+
+def _minus_one_or_zero(array: Any) -> Any:
+    return numpy.negative(array.view(numpy.int8))
+
+
+def _zero_or_one(array: Any) -> Any:
+    return array.view(numpy.uint8)
+
+
+def _low_four(array: Any) -> Any:
+    return numpy.bitwise_and(array.view(numpy.uint8), numpy.uint8(15))
+
+
+# Integers
+
+
+def extend_integer(source: IntegerType, target: IntegerType, signedness: str) -> Unary:
+    """exti: an i1 extends to 0 or -1 signed, to 0 or 1 unsigned."""
+    read = _read_integer(source, signedness)
+    dtype = value_dtype(target)
+    def extend(array: Any) -> Any:
+        return read(array).astype(dtype)
+
+    return extend
+
+
+def truncate_integer(source: IntegerType, target: IntegerType) -> Unary:
+    """trunci: the low bits."""
+    dtype = value_dtype(target)
+    if target is I1:
+
+        def last_bit(array: Any) -> Any:
+            return numpy.not_equal(numpy.bitwise_and(array, 1), 0)
+
+        return last_bit
+    if target is I4:
+
+        def low_four(array: Any) -> Any:
+            return from_bits(I4, numpy.asarray(array).astype(numpy.uint8))
+
+        return low_four
+
+    def truncate(array: Any) -> Any:
+        return array.astype(dtype)
+
+    return truncate
+
+
+# Bits
+
+
+def bitcast(source: Type, target: Type) -> Unary:
+    """The same bits as another type of the same width; also the casts between pointers and i64."""
+    dtype = value_dtype(target)
+    special = (I1, I4, F4E2M1FN, TF32)
+    if source in special or target in special:
+
+        def through_bits(array: Any) -> Any:
+            return from_bits(target, to_bits(source, array))
+
+        return through_bits
+
+    def view(array: Any) -> Any:
+        return array.view(dtype)
+
+    return view
+
+
+def pack(source: Type) -> Unary:
+    """A rank-1 tile as its bytes, little endian; the first of several elements in a byte is in the low bits."""
+
+    def pack_bytes(array: Any) -> Any:
+        return numpy.ascontiguousarray(array).view(numpy.int8)
+
+    def pack_bits(array: Any) -> Any:
+        return numpy.packbits(array, bitorder="little").view(numpy.int8)
+
+    def pack_fours(array: Any) -> Any:
+        fours = to_bits(source, numpy.ascontiguousarray(array))
+        return numpy.bitwise_or(fours[0::2], numpy.left_shift(fours[1::2], numpy.uint8(4))).view(numpy.int8)
+
+    if source is I1:
+        return pack_bits
+    if source in (I4, F4E2M1FN):
+        return pack_fours
+    return pack_bytes
+
+
+def unpack(target: Type) -> Unary:
+    """The way back from `pack`."""
+    dtype = value_dtype(target)
+
+    def unpack_bytes(array: Any) -> Any:
+        return numpy.ascontiguousarray(array).view(dtype)
+
+    def unpack_bits(array: Any) -> Any:
+        return numpy.unpackbits(numpy.ascontiguousarray(array).view(numpy.uint8), bitorder="little").astype(dtype)
+
+    def unpack_fours(array: Any) -> Any:
+        packed = numpy.ascontiguousarray(array).view(numpy.uint8)
+        fours = numpy.empty(packed.size * 2, numpy.uint8)
+        fours[0::2] = numpy.bitwise_and(packed, numpy.uint8(15))
+        fours[1::2] = numpy.right_shift(packed, numpy.uint8(4))
+        return from_bits(target, fours)
+
+    def unpack_tf32(array: Any) -> Any:
+        return from_memory(TF32, numpy.ascontiguousarray(array).view(dtype))
+
+    if target is I1:
+        return unpack_bits
+    if target in (I4, F4E2M1FN):
+        return unpack_fours
+    return unpack_tf32 if target is TF32 else unpack_bytes

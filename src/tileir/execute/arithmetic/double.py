@@ -1,0 +1,172 @@
+"""f64 in the directed modes, and f64 fma, from doubles alone.
+
+A product, quotient or root is computed on mantissas between 1/4 and 2, where nothing overflows or underflows, as
+`high + low`; `_scale` puts the exponent back and rounds at the place where the result is, which may be subnormal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from tileir.execute.arithmetic.rounding import (
+    NEAREST_EVEN,
+    NEGATIVE_INF,
+    POSITIVE_INF,
+    ZERO,
+    Binary,
+    Ternary,
+    Unary,
+    to_odd,
+    two_product,
+    two_sum,
+)
+
+_ALIGNMENT = 200
+"""Operands this many binary places apart only tell each other's sign: more than 53 + 106 bits."""
+
+
+def _step(result: Any, residual: Any, rounding: str) -> Any:
+    """`result`, a neighbour of the exact value, moved where a directed mode wants it; `residual` has the sign of
+    what is missing."""
+    if rounding == NEGATIVE_INF:
+        return numpy.where(residual < 0, numpy.nextafter(result, -numpy.inf), result)
+    if rounding == POSITIVE_INF:
+        return numpy.where(residual > 0, numpy.nextafter(result, numpy.inf), result)
+    if rounding == ZERO:
+        return numpy.where(residual * numpy.sign(result) < 0, numpy.nextafter(result, 0.0), result)
+    raise ValueError(f"rounding mode '{rounding}' is not directed")
+
+
+def _scale(high: Any, low: Any, exponent: Any, rounding: str, regular: Any) -> Any:
+    """`(high + low) * 2**exponent` rounded once; where not `regular`, `high` is the result."""
+    result = numpy.ldexp(high, exponent)
+    lost = high - numpy.ldexp(result, -exponent)
+    if rounding == NEAREST_EVEN:
+        # `result` is `high` rounded: wrong only if that was a tie which `low` breaks the other way.
+        half = numpy.ldexp(0.5, -1074 - exponent)
+        wrong = (numpy.abs(lost) == half) & (lost * low > 0) & regular
+        if numpy.count_nonzero(wrong):
+            result = numpy.where(wrong, numpy.nextafter(result, numpy.copysign(numpy.inf, lost)), result)
+        return numpy.where(regular, result, high)
+    residual = numpy.where(lost != 0, lost, low)
+    residual = numpy.where(numpy.isinf(result), -result, residual)
+    return _step(result, numpy.where(regular, residual, 0.0), rounding)
+
+
+def add(rounding: str) -> Binary:
+    """Directed addition."""
+    downwards = rounding == NEGATIVE_INF
+
+    def add_directed(a: Any, b: Any) -> Any:
+        total = a + b
+        swap = numpy.abs(a) < numpy.abs(b)
+        larger = numpy.where(swap, b, a)
+        smaller = numpy.where(swap, a, b)
+        # Ordered operands need no sum that could overflow when the total does not.
+        residual = smaller - (total - larger)
+        residual = numpy.where(numpy.isinf(total), -total, residual)
+        residual = numpy.where(numpy.isfinite(a) & numpy.isfinite(b), residual, 0.0)
+        result = _step(total, residual, rounding)
+        if downwards:
+            result = negative_zero(result, a, b)
+        return result
+
+    return add_directed
+
+
+def negative_zero(result: Any, a: Any, b: Any) -> Any:
+    """The sum `result` of `a` and `b` with the zeros that downward rounding makes negative."""
+    zero = numpy.equal(result, 0)
+    if numpy.count_nonzero(zero):
+        zero &= numpy.signbit(a) | numpy.signbit(b)
+        result = numpy.where(zero, numpy.negative(numpy.abs(result)), result)
+    return result
+
+
+def subtract(rounding: str) -> Binary:
+    adder = add(rounding)
+
+    def subtract_directed(a: Any, b: Any) -> Any:
+        return adder(a, -b)
+
+    return subtract_directed
+
+
+def multiply(rounding: str) -> Binary:
+    def multiply_directed(a: Any, b: Any) -> Any:
+        regular = numpy.isfinite(a) & numpy.isfinite(b)
+        a_mantissa, a_exponent = numpy.frexp(a)
+        b_mantissa, b_exponent = numpy.frexp(b)
+        high, low = two_product(a_mantissa, b_mantissa)
+        return _scale(high, low, a_exponent + b_exponent, rounding, regular)
+
+    return multiply_directed
+
+
+def divide(rounding: str) -> Binary:
+    def divide_directed(a: Any, b: Any) -> Any:
+        regular = numpy.isfinite(a) & numpy.isfinite(b) & (b != 0)
+        a_mantissa, a_exponent = numpy.frexp(a)
+        b_mantissa, b_exponent = numpy.frexp(b)
+        quotient = a_mantissa / b_mantissa
+        return _scale(quotient, quotient_residual(a_mantissa, b_mantissa, quotient), a_exponent - b_exponent,
+                      rounding, regular)  # fmt: skip
+
+    return divide_directed
+
+
+def quotient_residual(a: Any, b: Any, quotient: Any) -> Any:
+    """Something with the sign of `a / b - quotient`, `quotient` being rounded to nearest."""
+    product, low = two_product(quotient, b)
+    return ((a - product) - low) * numpy.sign(b)
+
+
+def square_root(rounding: str) -> Unary:
+    def root_directed(a: Any) -> Any:
+        mantissa, exponent = numpy.frexp(a)
+        odd = exponent & 1
+        mantissa = numpy.where(odd, mantissa * 2.0, mantissa)
+        root = numpy.sqrt(mantissa)
+        product, low = two_product(root, root)
+        residual = (mantissa - product) - low
+        return _scale(root, residual, (exponent - odd) >> 1, rounding, numpy.isfinite(a) & (a > 0))
+
+    return root_directed
+
+
+def fma(rounding: str) -> Ternary:
+    """`a * b + c` rounded once (Boldo and Melquiond's sum of three, on aligned operands)."""
+
+    def fma_exact(a: Any, b: Any, c: Any) -> Any:
+        a_mantissa, a_exponent = numpy.frexp(a)
+        b_mantissa, b_exponent = numpy.frexp(b)
+        c_mantissa, c_exponent = numpy.frexp(c)
+        high, low = two_product(a_mantissa, b_mantissa)
+        exponent = a_exponent + b_exponent
+        # A zero has no exponent of its own: it takes the other side's.
+        exponent = numpy.where(high == 0, c_exponent, exponent)
+        c_exponent = numpy.where(c_mantissa == 0, exponent, c_exponent)
+        distance = c_exponent - exponent
+        aligned = numpy.clip(distance, -_ALIGNMENT, _ALIGNMENT)
+        exponent = numpy.where(distance > _ALIGNMENT, c_exponent - _ALIGNMENT, exponent)
+        addend = numpy.ldexp(c_mantissa, aligned)
+        tail, tail_low = two_sum(addend, low)
+        total, total_low = two_sum(high, tail)
+        rest, rest_low = two_sum(tail_low, total_low)
+        result, left = two_sum(total, to_odd(rest, rest_low))
+        finite_factors = numpy.isfinite(a) & numpy.isfinite(b)
+        regular = finite_factors & numpy.isfinite(c)
+        scaled = _scale(result, left, exponent, rounding, regular)
+        negative_product = numpy.signbit(a) ^ numpy.signbit(b)
+        negative_addend = numpy.signbit(c)
+        both = negative_product & negative_addend
+        if rounding == NEGATIVE_INF:
+            both = negative_product | negative_addend
+        scaled = numpy.where(regular & (result == 0), numpy.where(both, -0.0, 0.0), scaled)
+        # A product of finite factors must not overflow to an infinity that meets an infinite addend.
+        special = numpy.where(finite_factors, c, a * b + c)
+        return numpy.where(regular, scaled, special)
+
+    return fma_exact

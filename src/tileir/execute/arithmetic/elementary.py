@@ -1,0 +1,201 @@
+"""addf, subf, mulf, divf, fma and remf.
+
+Three ways lead to a correctly rounded result:
+- the bare ufunc: f64 and f32 to nearest even are IEEE operations of the machine; f16 goes through f32, whose 24 bits
+  are 2 * 11 + 2, enough for the second rounding to change nothing (Figueroa, "When is double rounding innocuous?",
+  1995), and so does bf16, but for products and quotients in its subnormal range, which are done again;
+- for all formats of at most 24 bits, in double with the error of the operation, rounded to odd and then once;
+- `double`, for f64 in the directed modes and f64 fma.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy
+
+from tileir.execute.arithmetic import double
+from tileir.execute.arithmetic.rounding import (
+    NEAREST_EVEN,
+    NEGATIVE_INF,
+    Binary,
+    Ternary,
+    flush,
+    ieee_mode,
+    narrow,
+    to_odd,
+    two_sum,
+    widen,
+)
+from tileir.ir.types import BF16, F16, F32, F64, FloatType
+
+_NATIVE: Final[dict[str, Binary]] = {
+    "addf": numpy.add,
+    "subf": numpy.subtract,
+    "mulf": numpy.multiply,
+    "divf": numpy.true_divide,
+}
+_DOUBLE: Final = {"addf": double.add, "subf": double.subtract, "mulf": double.multiply, "divf": double.divide}
+
+
+def float_binary(
+    name: str, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False
+) -> Binary:
+    """addf, subf, mulf or divf; `flush_to_zero` flushes subnormal operands and results."""
+    kernel = _binary(name, element, ieee_mode(rounding))
+    return _flushed_binary(kernel, element) if flush_to_zero else kernel
+
+
+def _binary(name: str, element: FloatType, rounding: str) -> Binary:
+    if rounding == NEAREST_EVEN:
+        if element in (F32, F64, F16):
+            return _NATIVE[name]
+        if element is BF16:
+            return _NATIVE[name] if name in ("addf", "subf") else _brain_binary(name)
+    elif element is F64:
+        return _DOUBLE[name](rounding)
+    return _narrow_binary(name, element, rounding)
+
+
+def _flushed_binary(kernel: Binary, element: FloatType) -> Binary:
+    flusher = flush(element)
+
+    def flushed(a: Any, b: Any) -> Any:
+        return flusher(kernel(flusher(a), flusher(b)))
+
+    return flushed
+
+
+def _narrow_binary(name: str, element: FloatType, rounding: str) -> Binary:
+    """Through double, with what double leaves out; every format of at most 24 bits, every mode."""
+    up = widen(element)
+    down = narrow(element, rounding)
+    downwards = rounding == NEGATIVE_INF
+
+    def add(a: Any, b: Any) -> Any:
+        a = up(a)
+        b = up(b)
+        total, low = two_sum(a, b)
+        total = to_odd(total, low)
+        if downwards:
+            total = double.negative_zero(total, a, b)
+        return down(total)
+
+    def subtract(a: Any, b: Any) -> Any:
+        a = up(a)
+        b = -up(b)
+        total, low = two_sum(a, b)
+        total = to_odd(total, low)
+        if downwards:
+            total = double.negative_zero(total, a, b)
+        return down(total)
+
+    def multiply(a: Any, b: Any) -> Any:
+        # 48 bits at most: exact.
+        return down(up(a) * up(b))
+
+    def divide(a: Any, b: Any) -> Any:
+        a = up(a)
+        b = up(b)
+        quotient = a / b
+        return down(to_odd(quotient, double.quotient_residual(a, b, quotient)))
+
+    kernels: dict[str, Binary] = {"addf": add, "subf": subtract, "mulf": multiply, "divf": divide}
+    return kernels[name]
+
+
+def _brain_binary(name: str) -> Binary:
+    """bf16 products and quotients: float32 has bf16's exponents, so its own subnormal rounding can spoil the second."""
+    native = _NATIVE[name]
+    careful = _narrow_binary(name, BF16, NEAREST_EVEN)
+    magnitude: Final = numpy.uint16(0x7FFF)
+    smallest_normal: Final = numpy.uint16(0x0080)
+
+    def through_single(a: Any, b: Any) -> Any:
+        result = numpy.asarray(native(a, b))
+        doubtful = numpy.bitwise_and(result.view(numpy.uint16), magnitude) <= smallest_normal
+        if numpy.count_nonzero(doubtful):
+            result[doubtful] = careful(numpy.asarray(a)[doubtful], numpy.asarray(b)[doubtful])
+        return result
+
+    return through_single
+
+
+# fma
+
+
+def float_fma(element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False) -> Ternary:
+    """`a * b + c` with one rounding."""
+    rounding = ieee_mode(rounding)
+    if element is F64:
+        kernel = double.fma(rounding)
+    elif element is F32 and rounding == NEAREST_EVEN:
+        kernel = _single_fma
+    else:
+        kernel = narrow_fma(element, element, rounding)
+    if not flush_to_zero:
+        return kernel
+    flusher = flush(element)
+
+    def flushed(a: Any, b: Any, c: Any) -> Any:
+        return flusher(kernel(flusher(a), flusher(b), flusher(c)))
+
+    return flushed
+
+
+def narrow_fma(factor: FloatType, element: FloatType, rounding: str = NEAREST_EVEN) -> Ternary:
+    """fma of factors of one format and an addend of another, both of at most 24 bits."""
+    raise_factor = widen(factor)
+    raise_addend = widen(element)
+    down = narrow(element, rounding)
+    downwards = rounding == NEGATIVE_INF
+
+    def fused(a: Any, b: Any, c: Any) -> Any:
+        product = raise_factor(a) * raise_factor(b)
+        c = raise_addend(c)
+        total, low = two_sum(product, c)
+        total = to_odd(total, low)
+        if downwards:
+            total = double.negative_zero(total, product, c)
+        return down(total)
+
+    return fused
+
+
+_LOW_BITS: Final = numpy.int64((1 << 29) - 1)
+_MIDPOINT: Final = numpy.int64(1 << 28)
+_SMALLEST_NORMAL: Final = 2.0**-126
+
+
+def _single_fma(a: Any, b: Any, c: Any) -> Any:
+    """f32 to nearest even: the sum in double is rounded again, which is wrong only from a midpoint of f32."""
+    product = numpy.multiply(a, b, dtype=numpy.float64)
+    return single_from_sum(product, numpy.asarray(c).astype(numpy.float64))
+
+
+def single_from_sum(product: Any, addend: Any) -> Any:
+    """The sum of two doubles of at most 48 bits and f32's magnitudes, rounded once to f32."""
+    total = numpy.asarray(product + addend)
+    result = total.astype(numpy.float32)
+    doubtful = numpy.bitwise_and(total.view(numpy.int64), _LOW_BITS) == _MIDPOINT
+    doubtful |= numpy.abs(total) < _SMALLEST_NORMAL
+    if numpy.count_nonzero(doubtful):
+        exact, low = two_sum(numpy.asarray(product)[doubtful], numpy.asarray(addend)[doubtful])
+        result[doubtful] = to_odd(exact, low).astype(numpy.float32)
+    return result
+
+
+# remf
+
+
+def float_remainder(element: FloatType) -> Binary:
+    """`a - trunc(a / b) * b`, exact, with the sign of `a`; NaN for an infinite `a` and a zero `b`."""
+    if element in (F16, F32, F64):
+        return numpy.fmod
+    up = widen(element)
+    down = narrow(element)
+
+    def remainder(a: Any, b: Any) -> Any:
+        return down(numpy.fmod(up(a), up(b)))
+
+    return remainder

@@ -1,0 +1,215 @@
+"""Operations with one float operand, and the powers and atan2.
+
+absf, negf, ceil, floor are exact; sqrt and recipf are correctly rounded in every mode.  The other functions are
+evaluated in double and rounded to the element type, within 0.501 units in the last place for f32 and narrower; for f64
+they are the machine's, within 2 units.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy
+
+from tileir.execute.arithmetic import double
+from tileir.execute.arithmetic.elementary import float_binary
+from tileir.execute.arithmetic.rounding import (
+    NEAREST_EVEN,
+    Binary,
+    Unary,
+    float_format,
+    flush,
+    ieee_mode,
+    narrow,
+    to_odd,
+    two_product,
+    widen,
+)
+from tileir.execute.dtypes import bits_dtype, value_dtype
+from tileir.ir.types import BF16, F16, F32, F64, TF32, FloatType
+
+
+def _sigmoid(x: Any) -> Any:
+    # Of the two forms, the one whose exponential cannot overflow: it keeps its accuracy in the left tail.
+    small = numpy.exp(-numpy.abs(x))
+    return numpy.where(numpy.signbit(x), small, 1.0) / (1.0 + small)
+
+
+def _reciprocal_root(x: Any) -> Any:
+    return 1.0 / numpy.sqrt(x)
+
+
+_FUNCTIONS: Final[dict[str, Unary]] = {
+    "rsqrt": _reciprocal_root,
+    "exp": numpy.exp,
+    "exp2": numpy.exp2,
+    "log": numpy.log,
+    "log2": numpy.log2,
+    "log10": numpy.log10,
+    "log1p": numpy.log1p,
+    "sin": numpy.sin,
+    "cos": numpy.cos,
+    "tan": numpy.tan,
+    "sinh": numpy.sinh,
+    "cosh": numpy.cosh,
+    "tanh": numpy.tanh,
+    "tanhf": numpy.tanh,
+    "sigmoid": _sigmoid,
+}
+
+
+def float_unary(
+    name: str, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False
+) -> Unary:
+    """The kernel of an operation with one float operand; `rounding` matters to sqrt alone."""
+    kernel = _unary(name, element, ieee_mode(rounding))
+    if not flush_to_zero:
+        return kernel
+    flusher = flush(element)
+
+    def flushed(a: Any) -> Any:
+        return flusher(kernel(flusher(a)))
+
+    return flushed
+
+
+def _unary(name: str, element: FloatType, rounding: str) -> Unary:
+    if name == "absf" or name == "negf":
+        return _sign_operation(name, element)
+    if name == "ceil" or name == "floor":
+        return _integral(name, element)
+    if name == "sqrt":
+        return _square_root(element, rounding)
+    if name == "recipf":
+        return _reciprocal(element)
+    return _function(_FUNCTIONS[name], element)
+
+
+def _sign_operation(name: str, element: FloatType) -> Unary:
+    """absf and negf change the sign bit and nothing else, of NaN too."""
+    if element in (F16, F32, F64, TF32):
+        return numpy.absolute if name == "absf" else numpy.negative
+    form = float_format(element)
+    if not form.has_sign:
+        raise ValueError(f"{element.name} has no sign to change")
+    dtype = value_dtype(element)
+    bits = bits_dtype(element)
+    operation: Binary = numpy.bitwise_and if name == "absf" else numpy.bitwise_xor
+    mask = bits.type(form.magnitude_mask if name == "absf" else form.sign_mask)
+
+    def change_sign(a: Any) -> Any:
+        return operation(a.view(bits), mask).view(dtype)
+
+    return change_sign
+
+
+def _integral(name: str, element: FloatType) -> Unary:
+    operation: Unary = numpy.ceil if name == "ceil" else numpy.floor
+    if element in (F16, F32, F64):
+        return operation
+    up = widen(element)
+    down = narrow(element)
+
+    def integral(a: Any) -> Any:
+        return down(operation(up(a)))
+
+    return integral
+
+
+def _square_root(element: FloatType, rounding: str) -> Unary:
+    if rounding == NEAREST_EVEN:
+        if element in (F16, F32, F64, BF16):
+            # No root is subnormal, so the second rounding of f16 and bf16 is innocuous.
+            return numpy.sqrt
+    elif element is F64:
+        return double.square_root(rounding)
+    up = widen(element)
+    down = narrow(element, rounding)
+
+    def root(a: Any) -> Any:
+        a = up(a)
+        high = numpy.sqrt(a)
+        product, low = two_product(high, high)
+        return down(to_odd(high, (a - product) - low))
+
+    return root
+
+
+def _reciprocal(element: FloatType) -> Unary:
+    divide = float_binary("divf", element)
+    one = narrow(element)(numpy.float64(1.0))
+
+    def reciprocal(a: Any) -> Any:
+        return divide(numpy.broadcast_to(one, numpy.shape(a)), a)
+
+    return reciprocal
+
+
+def _function(function: Unary, element: FloatType) -> Unary:
+    if element is F64:
+        return function
+    down = function_result(element)
+    if element is F32:
+
+        def evaluate_single(a: Any) -> Any:
+            return function(a.astype(numpy.float64)).astype(numpy.float32)
+
+        return evaluate_single
+    up = widen(element)
+
+    def evaluate(a: Any) -> Any:
+        return down(function(up(a)))
+
+    return evaluate
+
+
+def function_result(element: FloatType) -> Unary:
+    """Doubles to the element type, for values that are near the exact ones anyway."""
+    if element is BF16:
+        # Two roundings cost 2**-17 of a unit at most, within the 0.501 that functions are allowed.
+        dtype = value_dtype(BF16)
+
+        def round_brain(a: Any) -> Any:
+            return a.astype(numpy.float32).astype(dtype)
+
+        return round_brain
+    return narrow(element)
+
+
+# Two operands
+
+
+def _two_operand_function(function: Binary, element: FloatType) -> Binary:
+    if element is F64:
+        return function
+    up = widen(element)
+    down = function_result(element)
+
+    def evaluate(a: Any, b: Any) -> Any:
+        return down(function(up(a), up(b)))
+
+    return evaluate
+
+
+def float_power(element: FloatType) -> Binary:
+    """`a ** b` with the special cases of C's `pow`: anything to the power 0 is 1, 1 to any power is 1."""
+    return _two_operand_function(numpy.power, element)
+
+
+def float_integer_power(element: FloatType) -> Binary:
+    """`a ** n`; `n` holds signed integers of at most 32 bits, an i1 is 0 or -1."""
+    up = widen(element)
+    down = function_result(element)
+
+    def power(a: Any, n: Any) -> Any:
+        exponent = n.astype(numpy.float64)
+        if n.dtype == numpy.bool_:
+            exponent = -exponent
+        return down(numpy.power(up(a), exponent))
+
+    return power
+
+
+def float_atan2(element: FloatType) -> Binary:
+    """The angle whose tangent is `a / b`, in the quadrant that the signs of both tell."""
+    return _two_operand_function(numpy.arctan2, element)

@@ -1,0 +1,290 @@
+"""Integer and bitwise operations: two's complement, wrapping, on signless values.
+
+i1 values are `bool_`; arithmetic on them runs on bytes and keeps the last bit, with true read as 1 unsigned and -1
+signed.  What the specification leaves undefined is defined here, so that no input stops a program:
+
+| case                                   | result                              |
+|----------------------------------------|-------------------------------------|
+| divi by zero                           | 0                                   |
+| remi by zero                           | the dividend                        |
+| divi of the least value by -1, signed  | the least value; remi gives 0       |
+| shli, unsigned shri past the width     | 0                                   |
+| signed shri past the width             | 0 or -1, the sign                   |
+| absi, negi of the least value          | the least value                     |
+| clz, ctz of 0                          | the width                           |
+
+The overflow flags of an operation promise that nothing wraps; they do not change what is computed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy
+
+from tileir.execute.arithmetic.rounding import Binary, Unary
+from tileir.execute.dtypes import DType, bits_dtype, signed, unsigned, value_dtype
+from tileir.ir.types import I1, IntegerType
+
+_SHIFTS: Final = ("shli", "shri")
+_WRAPPING: Final[dict[str, Binary]] = {
+    "addi": numpy.add,
+    "subi": numpy.subtract,
+    "muli": numpy.multiply,
+    "andi": numpy.bitwise_and,
+    "ori": numpy.bitwise_or,
+    "xori": numpy.bitwise_xor,
+}
+_TRUTH: Final[dict[str, Binary]] = {
+    "addi": numpy.logical_xor,
+    "subi": numpy.logical_xor,
+    "muli": numpy.logical_and,
+    "andi": numpy.logical_and,
+    "ori": numpy.logical_or,
+    "xori": numpy.logical_xor,
+    # A shift by one is past the width.
+    "shli": numpy.greater,
+}
+_PREDICATES: Final[dict[str, Binary]] = {
+    "equal": numpy.equal,
+    "not_equal": numpy.not_equal,
+    "less_than": numpy.less,
+    "less_than_or_equal": numpy.less_equal,
+    "greater_than": numpy.greater,
+    "greater_than_or_equal": numpy.greater_equal,
+}
+
+
+def integer_binary(name: str, element: IntegerType) -> Binary:
+    """The operations that do not tell signed from unsigned."""
+    if name == "mulhii" or name == "mulhi":
+        return _multiply_high(element)
+    if element is I1:
+        return _TRUTH[name]
+    if name == "shli":
+        # NumPy shifts out everything where the amount is not below the width; a negative amount is a large one.
+        return numpy.left_shift
+    return _WRAPPING[name]
+
+
+def integer_signed_binary(name: str, element: IntegerType, signedness: str) -> Binary:
+    """remi, maxi, mini and shri."""
+    if name == "remi":
+        return _remainder(element, signedness)
+    if element is I1:
+        return _truth_signed(name, signedness)
+    operation: Binary
+    if name == "shri":
+        operation = numpy.right_shift
+    else:
+        operation = numpy.maximum if name == "maxi" else numpy.minimum
+    return operation if signedness == "signed" else _as_unsigned(operation, element)
+
+
+def _as_unsigned(operation: Binary, element: IntegerType) -> Binary:
+    bits = bits_dtype(element)
+    dtype = value_dtype(element)
+
+    def on_unsigned(a: Any, b: Any) -> Any:
+        return operation(a.view(bits), b.view(bits)).view(dtype)
+
+    return on_unsigned
+
+
+def _truth_signed(name: str, signedness: str) -> Binary:
+    if name == "shri":
+        # Past the width there is the sign, which is the value itself, or nothing.
+        return _first if signedness == "signed" else numpy.greater
+    # Signed, true is -1 and below false.
+    return numpy.logical_or if (name == "maxi") == (signedness == "unsigned") else numpy.logical_and
+
+
+def _first(a: Any, b: Any) -> Any:
+    return a
+
+
+def _multiply_high(element: IntegerType) -> Binary:
+    """The high half of the unsigned product."""
+    if element is I1:
+        return _no_high_bit
+    dtype = value_dtype(element)
+    width = element.width
+    bits = bits_dtype(element)
+    if width == 64:
+        return _multiply_high_wide
+
+    def multiply_high(a: Any, b: Any) -> Any:
+        product = numpy.multiply(a.view(bits), b.view(bits), dtype=numpy.uint64)
+        return numpy.right_shift(product, numpy.uint64(width)).astype(dtype)
+
+    return multiply_high
+
+
+def _no_high_bit(a: Any, b: Any) -> Any:
+    return numpy.zeros(numpy.shape(a), numpy.bool_)
+
+
+def _multiply_high_wide(a: Any, b: Any) -> Any:
+    low = numpy.uint64(0xFFFFFFFF)
+    half = numpy.uint64(32)
+    a = a.view(numpy.uint64)
+    b = b.view(numpy.uint64)
+    a_low = numpy.bitwise_and(a, low)
+    a_high = numpy.right_shift(a, half)
+    b_low = numpy.bitwise_and(b, low)
+    b_high = numpy.right_shift(b, half)
+    # Each sum stays below 2**64: (2**32 - 1)**2 + 2 * (2**32 - 1) is 2**64 - 1.
+    middle = numpy.multiply(a_high, b_low) + numpy.right_shift(numpy.multiply(a_low, b_low), half)
+    other = numpy.multiply(a_low, b_high) + numpy.bitwise_and(middle, low)
+    result = numpy.multiply(a_high, b_high) + numpy.right_shift(middle, half) + numpy.right_shift(other, half)
+    return result.view(numpy.int64)
+
+
+# Division
+
+
+def _on_truth(operation: Binary, signedness: str) -> Binary:
+    """An operation on i1 through bytes."""
+    read: Unary = signed if signedness == "signed" else unsigned
+
+    def on_bytes(a: Any, b: Any) -> Any:
+        return numpy.bitwise_and(operation(read(a), read(b)), 1).astype(numpy.bool_)
+
+    return on_bytes
+
+
+def _truncated(a: Any, b: Any) -> Any:
+    quotient = numpy.floor_divide(a, b)
+    # The floor is one too low where the signs differ and something is left.
+    inexact = numpy.multiply(quotient, b) != a
+    return numpy.add(quotient, inexact & ((a ^ b) < 0) & (b != 0), dtype=a.dtype)
+
+
+def _ceiling(a: Any, b: Any) -> Any:
+    quotient = numpy.floor_divide(a, b)
+    return numpy.add(quotient, (numpy.multiply(quotient, b) != a) & (b != 0), dtype=a.dtype)
+
+
+def integer_division(element: IntegerType, signedness: str, rounding: str = "zero") -> Binary:
+    """divi rounding to zero, `positive_inf` or `negative_inf`."""
+    operation: Binary
+    if rounding == "positive_inf":
+        operation = _ceiling
+    elif rounding == "negative_inf" or signedness == "unsigned":
+        operation = numpy.floor_divide
+    elif rounding == "zero":
+        operation = _truncated
+    else:
+        raise ValueError(f"rounding mode '{rounding}' does not round a quotient of integers")
+    if element is I1:
+        return _on_truth(operation, signedness)
+    return operation if signedness == "signed" else _as_unsigned(operation, element)
+
+
+def _remainder(element: IntegerType, signedness: str) -> Binary:
+    quotient: Binary = _truncated if signedness == "signed" else numpy.floor_divide
+
+    def remainder(a: Any, b: Any) -> Any:
+        # Of a quotient by zero, which is 0, this leaves the dividend.
+        return numpy.subtract(a, numpy.multiply(quotient(a, b), b))
+
+    if element is I1:
+        return _on_truth(remainder, signedness)
+    return remainder if signedness == "signed" else _as_unsigned(remainder, element)
+
+
+# One operand
+
+
+def integer_unary(name: str, element: IntegerType) -> Unary:
+    if element is I1:
+        # Modulo two a value is its own negative and its own magnitude.
+        return numpy.logical_not if name == "noti" else _itself
+    if name == "negi" or name == "negsi":
+        return numpy.negative
+    if name == "absi":
+        return numpy.absolute
+    if name == "noti":
+        return numpy.invert
+    return _bit_operation(name, element)
+
+
+def _itself(a: Any) -> Any:
+    return a
+
+
+def _bit_operation(name: str, element: IntegerType) -> Unary:
+    bits = bits_dtype(element)
+    dtype = value_dtype(element)
+    width = element.width
+    count = _population(bits, width)
+
+    def population(a: Any) -> Any:
+        return count(a.view(bits)).astype(dtype)
+
+    def leading(a: Any) -> Any:
+        smeared = a.view(bits)
+        shift = 1
+        while shift < width:
+            smeared = smeared | numpy.right_shift(smeared, bits.type(shift))
+            shift *= 2
+        return (width - count(smeared).astype(dtype)).astype(dtype)
+
+    def trailing(a: Any) -> Any:
+        patterns = a.view(bits)
+        below = numpy.invert(patterns) & numpy.subtract(patterns, bits.type(1))
+        return count(below).astype(dtype)
+
+    def reverse(a: Any) -> Any:
+        values = numpy.ascontiguousarray(a)
+        mirrored = _MIRRORED[values.reshape(-1).view(numpy.uint8)].view(bits)
+        return mirrored.byteswap().view(dtype).reshape(numpy.shape(a))
+
+    operations: dict[str, Unary] = {"popcnt": population, "clz": leading, "ctz": trailing, "brev": reverse}
+    return operations[name]
+
+
+_MIRRORED: Final = numpy.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], numpy.uint8)
+_SET_BITS: Final = numpy.array([byte.bit_count() for byte in range(256)], numpy.uint8)
+
+
+def _population(bits: DType, width: int) -> Unary:
+    native: Unary | None = getattr(numpy, "bitwise_count", None)
+    if native is not None:
+        return native
+
+    def count(patterns: Any) -> Any:
+        # NumPy before 2.0: byte by byte.
+        total = numpy.zeros(numpy.shape(patterns), numpy.uint8)
+        for shift in range(0, width, 8):
+            byte = numpy.right_shift(patterns, bits.type(shift)).astype(numpy.uint8)
+            total = total + _SET_BITS[byte]
+        return total
+
+    return count
+
+
+# Comparison
+
+
+def integer_compare(predicate: str, element: IntegerType, signedness: str) -> Binary:
+    operation = _PREDICATES[predicate]
+    if predicate in ("equal", "not_equal"):
+        return operation
+    if element is I1:
+        if signedness == "unsigned":
+            return operation
+
+        def backwards(a: Any, b: Any) -> Any:
+            # Signed, true is -1 and below false.
+            return operation(b, a)
+
+        return backwards
+    if signedness == "signed":
+        return operation
+    bits = bits_dtype(element)
+
+    def on_unsigned(a: Any, b: Any) -> Any:
+        return operation(a.view(bits), b.view(bits))
+
+    return on_unsigned

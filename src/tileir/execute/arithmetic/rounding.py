@@ -1,0 +1,297 @@
+"""Rounding a double to a narrower format, once and in any mode.
+
+An exact result is held as a double `hi`, the exact result rounded to nearest, and a double `low` whose sign is the sign
+of what `hi` leaves out.  `to_odd` folds the two into one double rounded to odd: inexact results get an odd last bit.
+Rounding such a double again, to a format with at least two bits less, gives what rounding the exact result would have
+given, in every mode and in the subnormal range too (Boldo and Melquiond, "Emulation of FMA and correctly rounded
+sums: proved algorithms using rounding to odd", 2008).  All formats but f64 have at most 24 bits.
+
+    widen(element)(array)             values as doubles, exactly
+    narrow(element, rounding)(array)  doubles to values, rounded once
+    to_odd(hi, low)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, cast
+
+import numpy
+
+from tileir.execute.dtypes import Array, value_dtype
+from tileir.ir import floats
+from tileir.ir.floats import FloatFormat
+from tileir.ir.types import BF16, F4E2M1FN, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, TF32, FloatType
+
+Unary: TypeAlias = Callable[[Any], Any]
+Binary: TypeAlias = Callable[[Any, Any], Any]
+Ternary: TypeAlias = Callable[[Any, Any, Any], Any]
+
+NEAREST_EVEN: Final = "nearest_even"
+ZERO: Final = "zero"
+NEGATIVE_INF: Final = "negative_inf"
+POSITIVE_INF: Final = "positive_inf"
+NEAREST_AWAY: Final = "nearest_away"
+IEEE_MODES: Final = (NEAREST_EVEN, ZERO, NEGATIVE_INF, POSITIVE_INF)
+
+_EXPONENT_MASK: Final = numpy.int64(0x7FF0000000000000)
+_SPLITTER: Final = 134217729.0
+"""2**27 + 1: multiplying by it cuts a double in two halves of 26 bits (Veltkamp)."""
+
+
+def ieee_mode(rounding: str) -> str:
+    """The mode an operation computes in: `approx` and `full` allow any result near enough, nearest even among them."""
+    if rounding in IEEE_MODES:
+        return rounding
+    if rounding in ("approx", "full"):
+        return NEAREST_EVEN
+    raise ValueError(f"rounding mode '{rounding}' does not round floats")
+
+
+def float_format(element: FloatType) -> FloatFormat:
+    return floats.FORMATS[element.name]
+
+
+# Error-free transformations
+
+
+def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """`s + e == a + b` exactly, barring overflow (Knuth)."""
+    total = a + b
+    virtual = total - a
+    return total, (a - (total - virtual)) + (b - virtual)
+
+
+def two_product(a: Any, b: Any) -> tuple[Any, Any]:
+    """`p + e == a * b` exactly for magnitudes far from overflow and underflow (Dekker)."""
+    product = a * b
+    c = _SPLITTER * a
+    a_high = c - (c - a)
+    a_low = a - a_high
+    c = _SPLITTER * b
+    b_high = c - (c - b)
+    b_low = b - b_high
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def to_odd(high: Any, low: Any) -> Any:
+    """`high + low` rounded to odd; `low` is below half a unit of `high`, NaN counts as zero."""
+    toward = numpy.asarray(high * low)
+    bits = numpy.asarray(high).view(numpy.int64)
+    side = (toward > 0).view(numpy.int8) - (toward < 0).view(numpy.int8)
+    # An even pattern gets its odd neighbour on the side of `low`.
+    return numpy.add(bits, numpy.multiply(numpy.bitwise_and(~bits, 1), side)).view(numpy.float64)
+
+
+# Widening
+
+
+def _table(element: FloatType) -> Array:
+    """The value of each bit pattern of a format of at most eight bits."""
+    form = float_format(element)
+    return numpy.array([floats.to_double(form, bits) for bits in range(1 << form.width)])
+
+
+def _identity(array: Any) -> Any:
+    return array
+
+
+def _as_double(array: Any) -> Any:
+    return array.astype(numpy.float64)
+
+
+def _brain_as_double(array: Any) -> Any:
+    return array.astype(numpy.float32).astype(numpy.float64)
+
+
+def widen(element: FloatType) -> Unary:
+    """The kernel that gives values as doubles."""
+    if element is F64:
+        return _identity
+    if element in (F32, F16, TF32):
+        return _as_double
+    if element is BF16:
+        return _brain_as_double
+    table = _table(element)
+
+    def look_up(array: Any) -> Any:
+        return table[array.view(numpy.uint8)]
+
+    return look_up
+
+
+def widen_single(element: FloatType) -> Unary:
+    """The kernel that gives values of an element type of at most 24 bits as float32."""
+    if element in (F32, TF32):
+        return _identity
+    if element in (F16, BF16):
+        return _as_single
+    table = _table(element).astype(numpy.float32)
+
+    def look_up(array: Any) -> Any:
+        return table[array.view(numpy.uint8)]
+
+    return look_up
+
+
+def _as_single(array: Any) -> Any:
+    return array.astype(numpy.float32)
+
+
+# Narrowing
+
+
+def _round_integral(rounding: str) -> Unary:
+    """Doubles to integral doubles."""
+    if rounding == NEAREST_EVEN:
+        return cast(Unary, numpy.rint)
+    if rounding == ZERO:
+        return cast(Unary, numpy.trunc)
+    if rounding == NEGATIVE_INF:
+        return cast(Unary, numpy.floor)
+    if rounding == POSITIVE_INF:
+        return cast(Unary, numpy.ceil)
+    if rounding == NEAREST_AWAY:
+        return _round_away
+    raise ValueError(f"rounding mode '{rounding}' does not round floats")
+
+
+def _round_away(array: Any) -> Any:
+    whole = numpy.trunc(array)
+    # Adding a half first would round twice.
+    return whole + numpy.copysign(numpy.abs(array - whole) >= 0.5, array)
+
+
+def quantize(element: FloatType, rounding: str) -> Unary:
+    """Doubles to doubles that the format holds, or infinity where they overflow; NaN stays."""
+    form = float_format(element)
+    integral = _round_integral(rounding)
+    smallest_power = 2.0**form.minimum_exponent
+    largest = floats.to_double(form, form.largest)
+    unit = 2.0 ** (1 - form.precision)
+    # Just above `largest`, and small enough for the division below.
+    limit = 2.0 ** (form.bias + 3)
+    keep_positive = rounding in (ZERO, NEGATIVE_INF)
+    keep_negative = rounding in (ZERO, POSITIVE_INF)
+
+    def round_to_format(array: Any) -> Any:
+        array = numpy.asarray(array)
+        clipped = numpy.minimum(numpy.maximum(array, -limit), limit)
+        # The power of two below each magnitude, at least the smallest normalised one, gives the last place.
+        power = numpy.bitwise_and(clipped.view(numpy.int64), _EXPONENT_MASK).view(numpy.float64)
+        quantum = numpy.maximum(power, smallest_power) * unit
+        result = integral(clipped / quantum) * quantum
+        over = numpy.abs(result) > largest
+        if numpy.count_nonzero(over):
+            bound = numpy.where(array > 0, largest if keep_positive else numpy.inf, numpy.inf)
+            bound = numpy.where(array < 0, -largest if keep_negative else -numpy.inf, bound)
+            result = numpy.where(over, numpy.where(numpy.isinf(array), array, bound), result)
+        return result
+
+    return round_to_format
+
+
+def narrow(element: FloatType, rounding: str = NEAREST_EVEN) -> Unary:
+    """The kernel that rounds doubles to values of an element type, once.
+
+    Too large values follow `tileir.ir.floats`: infinity, else NaN, else the largest value; a mode that rounds towards
+    zero stops at the largest value.  Below zero the unsigned formats give NaN; f8E8M0FNU has no zero and gives its
+    smallest value; f4E2M1FN has no NaN and gives its largest value, as NVIDIA's conversion instructions do.
+    """
+    if rounding == NEAREST_EVEN:
+        if element is F64:
+            return _identity
+        if element is F32:
+            return _as_single
+        if element is F16:
+            return _as_half
+    elif element is F64:
+        return _identity
+    rounder = quantize(element, rounding)
+    encoder = encode_exact(element)
+
+    def round_once(array: Any) -> Any:
+        return encoder(rounder(array))
+
+    return round_once
+
+
+def _as_half(array: Any) -> Any:
+    return array.astype(numpy.float16)
+
+
+def encode_exact(element: FloatType) -> Unary:
+    """Doubles that the format holds, infinities and NaN, to values."""
+    if element in (F32, TF32):
+        return _as_single
+    if element is F16:
+        return _as_half
+    if element is F64:
+        return _identity
+    if element is F8E8M0FNU:
+        return _encode_power
+    if element is FNV8E5M3FNU:
+        return _encode_unsigned_eight
+    dtype = value_dtype(element)
+    if element is F4E2M1FN:
+        largest = 6.0
+
+        def encode_four(array: Any) -> Any:
+            return numpy.where(numpy.isnan(array), largest, array).astype(numpy.float32).astype(dtype)
+
+        return encode_four
+
+    def encode(array: Any) -> Any:
+        return array.astype(numpy.float32).astype(dtype)
+
+    return encode
+
+
+def _encode_power(array: Any) -> Any:
+    """f8E8M0FNU: the biased exponent; zero becomes the smallest value, what is no finite power of two NaN."""
+    array = numpy.asarray(array)
+    field = numpy.right_shift(array.view(numpy.int64), 52) - (1023 - 127)
+    field = numpy.where(array == 0, 0, numpy.where((array > 0) & numpy.isfinite(array), field, 255))
+    return field.astype(numpy.uint8).view(value_dtype(F8E8M0FNU))
+
+
+def _encode_unsigned_eight(array: Any) -> Any:
+    """fnv8E5M3FNU: last places above the smallest normalised value make the pattern, eight to a power of two."""
+    array = numpy.asarray(array)
+    regular = (array >= 0) & numpy.isfinite(array)
+    safe = numpy.where(regular, array, 0.0)
+    power = numpy.bitwise_and(safe.view(numpy.int64), _EXPONENT_MASK).view(numpy.float64)
+    power = numpy.maximum(power, 2.0**-14)
+    exponent = numpy.right_shift(power.view(numpy.int64), 52) - 1023
+    pattern = (safe / power * 8.0).astype(numpy.int64) + 8 * (exponent + 14)
+    return numpy.where(regular, pattern, 255).astype(numpy.uint8)
+
+
+# Flushing
+
+_SMALLEST_NORMAL_SINGLE: Final = numpy.float32(2.0**-126)
+
+
+def flush_single(array: Any) -> Any:
+    """float32 with subnormal values replaced by zeros of the same sign."""
+    # NaN is not below, and the product of a subnormal with zero keeps the sign.
+    return array * (numpy.abs(array) >= _SMALLEST_NORMAL_SINGLE)
+
+
+def smallest_normal(element: FloatType) -> float:
+    return 2.0 ** float_format(element).minimum_exponent
+
+
+def flush(element: FloatType) -> Unary:
+    """The kernel that replaces subnormal values by zeros of the same sign."""
+    if element is F32:
+        return flush_single
+    threshold = smallest_normal(element)
+    up = widen(element)
+    down = encode_exact(element)
+
+    def flush_subnormals(array: Any) -> Any:
+        wide = up(array)
+        return down(wide * (numpy.abs(wide) >= threshold))
+
+    return flush_subnormals

@@ -1,0 +1,39 @@
+"""What goes wrong when a program is launched or runs."""
+
+from __future__ import annotations
+
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import Diagnostic, TileIRError, note
+from tileir.ir.location import UNKNOWN
+
+BlockId = tuple[int, int, int]
+
+
+class LaunchError(TileIRError):
+    """A launch cannot be made as asked; the message says what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN)])
+        self.message: str = message
+
+
+class MissingDependency(LaunchError):
+    """An optional dependency is not installed; the message has the line that installs it."""
+
+
+class ExecutionError(TileIRError):
+    """A tile block did what it must not; carries the operation and the block."""
+
+    def __init__(self, message: str, operation: Operation, block: BlockId | None = None) -> None:
+        location = operation.location
+        notes = [] if operation.regions else [note(f"the operation is: {operation.text()}", location)]
+        if block is not None:
+            notes.insert(0, note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", location))
+        super().__init__([Diagnostic("error", f"'{operation.name}' op {message}", location, notes)])
+        self.message: str = message
+        self.operation: Operation = operation
+        self.block: BlockId | None = block
+
+
+class AssertionFailure(ExecutionError):
+    """An `assert` of the program does not hold; the tile block, and with it the launch, stops there."""

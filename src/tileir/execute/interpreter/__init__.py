@@ -1,0 +1,1 @@
+"""The reference interpreter: programs as closures over NumPy arrays."""

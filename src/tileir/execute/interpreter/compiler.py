@@ -1,0 +1,266 @@
+"""From a kernel to closures.
+
+Each function is compiled once.  A value has a number, its slot in the list of registers; an operation becomes one
+closure that knows its slots and its NumPy kernel, so nothing is looked up by name while the program runs.  Slot 0
+holds the `TileBlock`.
+
+Tiles are NumPy arrays, tiles without dimensions NumPy scalars (a scalar is several times as fast to add as a 0-D
+array), tokens None, views objects of `views`.  A value is never changed in place, so closures may share arrays.
+
+Control flow works through slots too: a terminator copies its operands to where they are wanted (the results of the
+`if`, the arguments of the loop) and returns a signal.  Only a block in which a signal can come from the middle, out of
+an `if` with a `break` in it, looks at the signals of its steps.
+
+What does not depend on the tile block is computed once: constants while compiling, what follows from arguments and
+grid at the launch (`uniform`).  Only operations that cannot fail are moved like this.  An observed launch computes
+everything in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from tileir.execute.errors import LaunchError
+from tileir.ir.core import Block, Operation, Value
+
+if TYPE_CHECKING:
+    from tileir.execute.observer import Observer, TileBlock
+
+Registers = list[Any]
+Step = Callable[[Registers], "int | None"]
+
+# Signals: what ended a block before its end.  None is the end of the block itself.
+CONTINUE: Final = 1
+BREAK: Final = 2
+RETURN: Final = 3
+
+BLOCK_SLOT: Final = 0
+
+# When a value is known.
+AT_COMPILATION: Final = 0
+AT_LAUNCH: Final = 1
+IN_BLOCK: Final = 2
+
+
+class Loop:
+    """A loop being compiled: where `continue` and `break` leave their operands."""
+
+    __slots__ = ("arguments", "results")
+
+    def __init__(self, arguments: list[int], results: list[int]) -> None:
+        self.arguments: list[int] = arguments
+        self.results: list[int] = results
+
+
+class Options:
+    """How a program is to be run."""
+
+    __slots__ = ("exact", "interleaved", "observer")
+
+    def __init__(self, exact: bool = False, observer: Observer | None = None, interleaved: bool = False) -> None:
+        self.exact: bool = exact
+        self.observer: Observer | None = observer
+        self.interleaved: bool = interleaved
+
+
+class Compiler:
+    """Compiles one function.  `globals` gives the address of each global variable of the module."""
+
+    def __init__(self, options: Options, globals: dict[str, int]) -> None:
+        self.options: Options = options
+        self.globals: dict[str, int] = globals
+        self.slots: dict[Value, int] = {}
+        self.template: Registers = [None]
+        self.known: list[int] = [IN_BLOCK]
+        self.loops: list[Loop] = []
+        self.yields: list[list[int]] = []
+        # The closures that run once per launch, in order.
+        self.uniform: list[Step] = []
+        self.moves: bool = options.observer is None
+
+    # --- slots ---
+
+    def slot(self, value: Value) -> int:
+        """The slot of a value, which gets one when it is first asked for."""
+        found = self.slots.get(value)
+        if found is None:
+            found = self.slots[value] = self.new_slot()
+        return found
+
+    def new_slot(self, known: int = IN_BLOCK, value: object = None) -> int:
+        self.template.append(value)
+        self.known.append(known)
+        return len(self.template) - 1
+
+    def define(self, value: Value, content: object) -> None:
+        """Give a value known while compiling."""
+        slot = self.slot(value)
+        self.template[slot] = content
+        self.known[slot] = AT_COMPILATION
+
+    def operand_slots(self, operation: Operation, name: str) -> list[int]:
+        return [self.slot(value) for value in operation.operand_group(name)]
+
+    def operand_slot(self, operation: Operation, name: str) -> int | None:
+        value = operation.operand(name)
+        return self.slot(value) if value is not None else None
+
+    # --- blocks ---
+
+    def block(self, block: Block) -> tuple[list[Step], bool]:
+        """The steps of a block, and whether one before the last may give a signal."""
+        steps: list[Step] = []
+        checked = False
+        for operation in block:
+            checked = self._operation(operation, steps) or checked
+        return steps, checked
+
+    def _operation(self, operation: Operation, steps: list[Step]) -> bool:
+        """Append the steps of an operation; tells whether they may give a signal before the end of the block."""
+        from tileir.execute.interpreter.operations import OPERATIONS
+
+        compile_operation = OPERATIONS.get(operation.declaration.mnemonic)
+        if compile_operation is None or operation.declaration.unregistered:
+            raise LaunchError(f"the interpreter cannot run '{operation.name}': {_why_not(operation)}")
+        step = compile_operation(self, operation)
+        if step is None:
+            if not self.moves:
+                steps.append(self._observed(operation, _nothing))
+            return False
+        if self.moves and self._moved(operation, step):
+            return False
+        if not self.moves:
+            step = self._observed(operation, step)
+        if self.options.interleaved and _touches_memory(operation):
+            step = _switching(step)
+        steps.append(step)
+        return bool(operation.regions) and may_escape(operation)
+
+    def _moved(self, operation: Operation, step: Step) -> bool:
+        """Run the step now or at the launch, if all it takes is known there."""
+        from tileir.execute.interpreter.operations import MOVABLE
+
+        if operation.declaration.mnemonic not in MOVABLE:
+            return False
+        level = max([self.known[self.slot(value)] for value in operation.operands], default=AT_COMPILATION)
+        if operation.declaration.mnemonic in ("get_num_tile_blocks", "make_tensor_view"):
+            level = max(level, AT_LAUNCH)
+        if level == IN_BLOCK:
+            return False
+        if level == AT_COMPILATION:
+            step(self.template)
+        else:
+            self.uniform.append(step)
+        for result in operation.results:
+            self.known[self.slot(result)] = level
+        return True
+
+    def _observed(self, operation: Operation, step: Step) -> Step:
+        from tileir.execute.observer import overrides
+
+        observer = self.options.observer
+        assert observer is not None
+        operands = [self.slot(value) for value in operation.operands]
+        results = [self.slot(value) for value in operation.results]
+        before = observer.before if overrides(observer, "before") else None
+        after = observer.after if overrides(observer, "after") else None
+        if before is None and after is None:
+            return step
+
+        def observed(registers: Registers) -> int | None:
+            tile_block: TileBlock = registers[BLOCK_SLOT]
+            if before is not None:
+                before(operation, tile_block, [registers[slot] for slot in operands])
+            signal = step(registers)
+            if after is not None:
+                after(operation, tile_block, [registers[slot] for slot in results])
+            return signal
+
+        return observed
+
+
+def _nothing(registers: Registers) -> None:
+    """The step of an operation whose results are known before it runs."""
+
+
+def _switching(step: Step) -> Step:
+    """Let other tile blocks run before a memory operation."""
+
+    def switching(registers: Registers) -> int | None:
+        switch = registers[BLOCK_SLOT].switch
+        if switch is not None:
+            switch()
+        return step(registers)
+
+    return switching
+
+
+def _touches_memory(operation: Operation) -> bool:
+    from tileir.ir.declaration import TOKEN_ORDERED
+
+    return operation.declaration.has_trait(TOKEN_ORDERED)
+
+
+def _why_not(operation: Operation) -> str:
+    if operation.declaration.mnemonic == "unrealized_conversion_cast":
+        return "a cast that only stands in for one must be replaced before the program runs"
+    return "it is not an operation of a kernel"
+
+
+def may_escape(operation: Operation) -> bool:
+    """Whether a terminator inside the operation can end more than the operation itself."""
+    name = operation.declaration.mnemonic
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block:
+                mnemonic = inner.declaration.mnemonic
+                if mnemonic == "return":
+                    return True
+                if mnemonic in ("break", "continue"):
+                    if name == "if":
+                        return True
+                elif inner.regions and may_escape(inner):
+                    if name == "if" or _holds_return(inner):
+                        return True
+    return False
+
+
+def _holds_return(operation: Operation) -> bool:
+    return any(inner.declaration.mnemonic == "return" for inner in operation.walk())
+
+
+def copy_step(sources: list[int], targets: list[int], signal: int | None) -> Step:
+    """Copy registers all at once, then give a signal."""
+    pairs = [(source, target) for source, target in zip(sources, targets, strict=True) if source != target]
+    if not pairs:
+
+        def copy_none(registers: Registers) -> int | None:
+            return signal
+
+        return copy_none
+    if len(pairs) == 1:
+        ((source, target),) = pairs
+
+        def copy_one(registers: Registers) -> int | None:
+            registers[target] = registers[source]
+            return signal
+
+        return copy_one
+
+    def copy_all(registers: Registers) -> int | None:
+        values = [registers[source] for source, _ in pairs]
+        for (_, target), value in zip(pairs, values, strict=True):
+            registers[target] = value
+        return signal
+
+    return copy_all
+
+
+def run_checked(steps: list[Step], registers: Registers) -> int | None:
+    """Run a block in which a signal may come from the middle."""
+    for step in steps:
+        signal = step(registers)
+        if signal is not None:
+            return signal
+    return None

@@ -1,0 +1,118 @@
+"""`print_tko`: printf with whole tiles.
+
+A conversion applies to each element of its tile.  A tile without dimensions prints as the number alone, others as
+nested lists: `[[1, 2], [3, 4]]`.  `%d %i %u %o %x %X %c` take integers (a float is truncated, `%u %o %x %X` read
+integers as unsigned), `%e %f %g %a` take floats, `%s` writes whatever the element is, `%p` writes hexadecimal; `%n`
+writes nothing.  Flags, width and precision are C's; the length letters h, l, ll, z, j, t, L are read and ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy
+
+from tileir.dialect.types import PointerType
+
+from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
+from tileir.execute.interpreter.shapes import tile_of
+from tileir.ir.attributes import StringAttribute
+from tileir.ir.core import Operation
+from tileir.ir.floats import FORMATS, to_double
+from tileir.ir.types import FNV8E5M3FNU, FloatType, IntegerType, Type
+
+_CONVERSION = re.compile(r"%([-+ #0]*)(\d*)(?:\.(\d*))?(?:hh|h|ll|l|q|j|z|t|L)?(.*?)([diuoxXeEfFgGaAcsSpn%])", re.DOTALL)
+
+
+def _number(element: Type) -> Callable[[Any], Any]:
+    """An element as a Python number."""
+    if element is FNV8E5M3FNU:
+        form = FORMATS["fnv8E5M3FNU"]
+        return lambda value: to_double(form, int(value))
+    return float if isinstance(element, FloatType) else int
+
+
+def formatter(flags: str, width: str, precision: str | None, letter: str, element: Type) -> Callable[[Any], str]:
+    """How one element is written."""
+    number = _number(element)
+    spec = f"%{flags}{width}{'' if precision is None else '.' + (precision or '0')}"
+    bits = 64 if isinstance(element, PointerType) else cast("IntegerType | FloatType", element).width
+    if letter in "di":
+        return lambda value: (spec + "d") % _whole(number(value))
+    if letter in "uoxX":
+        python = "d" if letter == "u" else letter
+        modulus = 1 << (64 if isinstance(element, FloatType) else bits)
+        return lambda value: (spec + python) % (_whole(number(value)) % modulus)
+    if letter in "eEfFgG":
+        return lambda value: (spec + letter) % float(number(value))
+    if letter in "aA":
+        return lambda value: _hexadecimal(float(number(value)), letter).rjust(int(width or 0))
+    if letter == "c":
+        return lambda value: chr(_whole(number(value)) & 0xFF).rjust(int(width or 0))
+    if letter == "p":
+        return lambda value: f"{_whole(number(value)) & 0xFFFFFFFFFFFFFFFF:#x}".rjust(int(width or 0))
+    if letter in "sS":
+        return lambda value: f"%{flags}{width}s" % (_plain(number(value)),)
+    return lambda value: ""
+
+
+def _whole(value: Any) -> int:
+    try:
+        return int(value)
+    except (OverflowError, ValueError):
+        return 0
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _hexadecimal(value: float, letter: str) -> str:
+    text = value.hex()
+    return text.upper() if letter == "A" else text
+
+
+def nested(value: Any, write: Callable[[Any], str]) -> str:
+    """A tile as nested lists."""
+    if not numpy.ndim(value):
+        return write(value)
+    return "[" + ", ".join([nested(item, write) for item in value]) + "]"
+
+
+def parts_of(text: str, elements: list[Type]) -> list[str | Callable[[Any], str]]:
+    """The text cut into literal parts and writers, one writer for each argument in turn."""
+    parts: list[str | Callable[[Any], str]] = []
+    position = 0
+    remaining = iter(elements)
+    for match in _CONVERSION.finditer(text):
+        parts.append(text[position : match.start()])
+        position = match.end()
+        flags, width, precision, _, letter = match.groups()
+        if letter == "%":
+            parts.append("%")
+        else:
+            parts.append(formatter(flags, width, precision, letter, next(remaining)))
+    parts.append(text[position:])
+    return parts
+
+
+def compile_print(compiler: Compiler, operation: Operation) -> Step:
+    attribute = operation.attributes.get("str")
+    text = attribute.value if isinstance(attribute, StringAttribute) else ""
+    values = operation.operand_group("args")
+    slots = [compiler.slot(value) for value in values]
+    parts = parts_of(text, [tile_of(value).element for value in values])
+    for result in operation.results:
+        compiler.define(result, None)
+
+    def write(registers: Registers) -> None:
+        arguments = iter([registers[slot] for slot in slots])
+        registers[BLOCK_SLOT].write(
+            "".join([part if isinstance(part, str) else nested(next(arguments), part) for part in parts])
+        )
+
+    return write
+
+

@@ -1,0 +1,402 @@
+"""Views: a tensor over memory, tiles over a tensor.
+
+A tensor view is a NumPy array over the caller's memory, so a tile that lies within the tensor is a slice of it, and a
+tile over the edge is what the slice leaves of it, with padding around.  A tensor whose shape and strides reach beyond
+its array cannot be one NumPy array (the program may never touch what lies outside): there each access goes by address.
+
+Everything outside the tensor is padding to a load and nothing to a store, also when the whole tile is outside, where
+the dialect leaves the behaviour undefined.  Without a padding value it reads as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy
+
+from tileir.dialect.types import (
+    DYNAMIC,
+    GatherScatterViewType,
+    PartitionViewType,
+    StridedViewType,
+    TensorViewType,
+    TileViewType,
+)
+from tileir.execute.dtypes import (
+    Array,
+    from_bits,
+    from_memory,
+    memory_bytes,
+    memory_dtype,
+    plain_memory,
+    scalar_array,
+    to_memory,
+    value_dtype,
+)
+from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
+from tileir.execute.interpreter.pointers import atomic_kernel, combine_atomically, missed
+from tileir.execute.interpreter.shapes import tile_of
+from tileir.execute.memory import Memory, OutsideMemory, Region
+from tileir.execute.observer import Access, TileBlock, overrides
+from tileir.ir import floats
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.core import Operation
+from tileir.ir.types import FloatType, IntegerType, Type
+
+
+
+class TensorView:
+    """Memory seen as a tensor: `strides` counts elements.  `array` is None if it does not fit its region."""
+
+    __slots__ = ("address", "array", "element", "region", "shape", "size", "strides")
+
+    def __init__(
+        self, memory: Memory, element: Type, address: int, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> None:
+        self.element: Type = element
+        self.address: int = address
+        self.shape: tuple[int, ...] = shape
+        self.strides: tuple[int, ...] = strides
+        self.size: int = memory_bytes(element)
+        self.region: Region | None = memory.find(address)
+        self.array: Array | None = self._whole()
+
+    def _whole(self) -> Array | None:
+        region = self.region
+        if region is None or 0 in self.shape:
+            return None
+        byte_strides = tuple([stride * self.size for stride in self.strides])
+        last = sum([(extent - 1) * stride for extent, stride in zip(self.shape, byte_strides, strict=True)])
+        if self.address + last + self.size > region.end:
+            return None
+        return numpy.ndarray(
+            self.shape, memory_dtype(self.element), region.data, self.address - region.start, byte_strides
+        )
+
+
+class TileView:
+    """Tiles over a tensor.  In order of the tile's dimensions: `extents` and `strides` of the tensor, `steps` between
+    tiles; `sparse` is the dimension whose positions an access lists, -1 for none."""
+
+    __slots__ = ("array", "extents", "shape", "sparse", "steps", "strides", "tensor")
+
+    def __init__(self, tensor: TensorView, type: TileViewType) -> None:
+        axes = tuple(range(len(type.tile_shape)))
+        self.steps: tuple[int, ...] = type.tile_shape
+        self.sparse: int = -1
+        if isinstance(type, PartitionViewType):
+            axes = type.dim_map
+        elif isinstance(type, StridedViewType):
+            axes = type.dim_map
+            self.steps = type.traversal_strides
+        elif isinstance(type, GatherScatterViewType):
+            # Its indices count elements in every dimension, as cuTile's advanced indexing does.
+            self.sparse = type.sparse_dim
+            self.steps = (1,) * len(axes)
+        self.tensor: TensorView = tensor
+        self.shape: tuple[int, ...] = type.tile_shape
+        self.extents: tuple[int, ...] = tuple([tensor.shape[axis] for axis in axes])
+        self.strides: tuple[int, ...] = tuple([tensor.strides[axis] for axis in axes])
+        array = tensor.array
+        if array is not None and axes != tuple(range(len(axes))):
+            array = array.transpose(axes)
+        self.array: Array | None = array
+
+    def index_space(self) -> list[int]:
+        """The number of tiles along each dimension."""
+        return [-(-extent // step) for extent, step in zip(self.extents, self.steps, strict=True)]
+
+    def positions(self, index: list[Any]) -> list[Array]:
+        """For each dimension the positions in the tensor that a tile covers; those outside are negative or too big."""
+        found = []
+        for axis, (number, extent, step) in enumerate(zip(index, self.shape, self.steps, strict=True)):
+            if axis == self.sparse:
+                found.append(numpy.asarray(number).astype(numpy.int64))
+            else:
+                found.append(int(number) * step + numpy.arange(extent, dtype=numpy.int64))
+        return found
+
+    def reach(self, index: list[Any]) -> tuple[Array, Array | None]:
+        """The address of each element of a tile, and which of them lie in the tensor (None: all)."""
+        rank = len(self.shape)
+        offsets: Array = numpy.zeros(self.shape, numpy.int64)
+        inside: Array | None = None
+        for axis, positions in enumerate(self.positions(index)):
+            along = [1] * rank
+            along[axis] = -1
+            offsets = offsets + (positions * (self.strides[axis] * self.tensor.size)).reshape(along)
+            within = (positions >= 0) & (positions < self.extents[axis])
+            if not within.all():
+                inside = within.reshape(along) if inside is None else inside & within.reshape(along)
+        if inside is not None:
+            inside = numpy.broadcast_to(inside, self.shape)
+        return offsets.view(numpy.uint64) + numpy.uint64(self.tensor.address), inside
+
+
+def compile_tensor_view(compiler: Compiler, operation: Operation) -> Step:
+    base = compiler.slot(operation.operands[0])
+    result = compiler.slot(operation.results[0])
+    type = cast(TensorViewType, operation.results[0].type)
+    shape = _numbers(compiler, operation, "dynamicShape", type.shape)
+    strides = _numbers(compiler, operation, "dynamicStrides", type.strides)
+    element = type.element
+
+    def make(registers: Registers) -> None:
+        memory = registers[BLOCK_SLOT].memory
+        registers[result] = TensorView(memory, element, int(registers[base]), shape(registers), strides(registers))
+
+    return make
+
+
+def _numbers(
+    compiler: Compiler, operation: Operation, name: str, static: tuple[int, ...]
+) -> Callable[[Registers], tuple[int, ...]]:
+    """Extents or strides: those of the type, with the operands, read as unsigned, where it has `?`."""
+    values = operation.operand_group(name)
+    if not values:
+        return lambda registers: static
+    slots = iter([compiler.slot(value) for value in values])
+    modulus = 1 << cast(IntegerType, tile_of(values[0]).element).width
+    plan = [next(slots) if number == DYNAMIC else -1 for number in static]
+
+    def numbers(registers: Registers) -> tuple[int, ...]:
+        return tuple(
+            [int(registers[slot]) % modulus if slot >= 0 else number for slot, number in zip(plan, static, strict=True)]
+        )
+
+    return numbers
+
+
+def compile_tile_view(compiler: Compiler, operation: Operation) -> Step:
+    source, result = compiler.slot(operation.operands[0]), compiler.slot(operation.results[0])
+    type = cast(TileViewType, operation.results[0].type)
+
+    def make(registers: Registers) -> None:
+        registers[result] = TileView(registers[source], type)
+
+    return make
+
+
+def _shape_step(compiler: Compiler, operation: Operation, shape: Callable[[Any], list[int]]) -> Step:
+    source = compiler.slot(operation.operands[0])
+    results = []
+    for result in operation.results:
+        element = cast(IntegerType, tile_of(result).element)
+        results.append((compiler.slot(result), element, value_dtype(element).type, 1 << (element.width - 1)))
+
+    def step(registers: Registers) -> None:
+        for number, (slot, element, scalar, limit) in zip(shape(registers[source]), results, strict=True):
+            # What does not fit is undefined; it wraps.
+            registers[slot] = scalar(number) if number < limit else scalar_array(element, number)[()]
+
+    return step
+
+
+def compile_index_space_shape(compiler: Compiler, operation: Operation) -> Step:
+    return _shape_step(compiler, operation, lambda view: cast(TileView, view).index_space())
+
+
+def compile_tensor_shape(compiler: Compiler, operation: Operation) -> Step:
+    return _shape_step(compiler, operation, lambda tensor: list(cast(TensorView, tensor).shape))
+
+
+# --- access ---
+
+
+def padding_array(type: TileViewType) -> Array:
+    """A tile of the view's padding value."""
+    element = type.tensor.element
+    keyword = type.padding.keyword if type.padding is not None else "zero"
+    dtype = value_dtype(element)
+    if keyword == "zero" or not isinstance(element, FloatType):
+        return numpy.zeros(type.tile_shape, dtype)
+    number = {"neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}[keyword]
+    bits = floats.from_double(floats.FORMATS[element.name], number)
+    from tileir.execute.dtypes import bits_dtype
+
+    value = from_bits(element, numpy.array(bits, bits_dtype(element)))
+    full: Array = numpy.empty(type.tile_shape, dtype)
+    full[...] = value
+    return full
+
+
+def _indices(compiler: Compiler, operation: Operation) -> Callable[[Registers], list[Any]]:
+    """The index of an access as numbers: unsigned, except that positions of a gather view may be negative."""
+    values = operation.operand_group("index")
+    slots = [compiler.slot(value) for value in values]
+    view = cast(TileViewType, operation.operand_group("view")[0].type)
+    if isinstance(view, GatherScatterViewType):
+        sparse = view.sparse_dim
+        return lambda registers: [
+            registers[slot] if axis == sparse else int(registers[slot]) for axis, slot in enumerate(slots)
+        ]
+    modulus = 1 << cast(IntegerType, tile_of(values[0]).element).width if values else 1
+
+    def indices(registers: Registers) -> list[Any]:
+        numbers = [int(registers[slot]) for slot in slots]
+        if numbers and min(numbers) < 0:
+            numbers = [number % modulus for number in numbers]
+        return numbers
+
+    return indices
+
+
+ViewWatch = Callable[[TileBlock, TileView, "list[Any]", Array, "Array | None"], "Array | None"]
+
+
+def _watcher(compiler: Compiler, operation: Operation, kind: str, element: Type) -> ViewWatch | None:
+    observer = compiler.options.observer
+    if observer is None or not overrides(observer, "access"):
+        return None
+    ask = observer.access
+    size = memory_bytes(element)
+
+    def watch(
+        block: TileBlock, view: TileView, index: list[Any], addresses: Array, inside: Array | None
+    ) -> Array | None:
+        allowed = ask(Access(kind, operation, block, size, addresses, inside, view))
+        if allowed is None:
+            return inside
+        return allowed if inside is None else numpy.logical_and(inside, allowed)
+
+    return watch
+
+
+def _slices(view: TileView, index: list[Any]) -> tuple[slice, ...]:
+    return tuple(
+        [
+            slice(number * step, number * step + extent)
+            for number, step, extent in zip(index, view.steps, view.shape, strict=True)
+        ]
+    )
+
+
+def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
+    view_slot = compiler.slot(operation.operand_group("view")[0])
+    result = compiler.slot(operation.results[0])
+    type = cast(TileViewType, operation.operand_group("view")[0].type)
+    element, shape = type.tensor.element, type.tile_shape
+    dtype, plain = memory_dtype(element), plain_memory(element)
+    padding = padding_array(type)
+    indices = _indices(compiler, operation)
+    watch = _watcher(compiler, operation, "read", element)
+    sliced = not isinstance(type, GatherScatterViewType) and watch is None
+
+    def load_by_address(block: TileBlock, view: TileView, index: list[Any]) -> Array:
+        addresses, inside = view.reach(index)
+        if watch is not None:
+            inside = watch(block, view, index, addresses, inside)
+        try:
+            if inside is None or inside.all():
+                return from_memory(element, block.memory.gather(addresses, dtype))
+            tile = padding.copy()
+            if inside.any():
+                tile[inside] = from_memory(element, block.memory.gather(addresses[inside], dtype))
+            return tile
+        except OutsideMemory as error:
+            missed(error, operation, block, shape, inside)
+
+    def load(registers: Registers) -> None:
+        view: TileView = registers[view_slot]
+        index = indices(registers)
+        array = view.array
+        if array is None or not sliced:
+            registers[result] = load_by_address(registers[BLOCK_SLOT], view, index)
+            return
+        part = array[_slices(view, index)]
+        # A copy: the memory may change while the tile is in use.
+        tile = part.copy() if plain else from_memory(element, part)
+        if part.shape != shape:
+            whole = padding.copy()
+            whole[tuple([slice(extent) for extent in part.shape])] = tile
+            tile = whole
+        registers[result] = tile
+
+    if not sliced or len(shape) != 2:
+        return load
+    first, second = (compiler.slot(value) for value in operation.operand_group("index"))
+    rows, columns = shape
+
+    def load_matrix(registers: Registers) -> None:
+        view: TileView = registers[view_slot]
+        array = view.array
+        row, column = int(registers[first]), int(registers[second])
+        if array is not None and row >= 0 and column >= 0:
+            row *= view.steps[0]
+            column *= view.steps[1]
+            part = array[row : row + rows, column : column + columns]
+            if part.shape == shape:
+                registers[result] = part.copy() if plain else from_memory(element, part)
+                return
+        load(registers)
+
+    return load_matrix
+
+
+def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
+    source = compiler.slot(operation.operand_group("tile")[0])
+    view_slot = compiler.slot(operation.operand_group("view")[0])
+    type = cast(TileViewType, operation.operand_group("view")[0].type)
+    element, shape = type.tensor.element, type.tile_shape
+    plain = plain_memory(element)
+    indices = _indices(compiler, operation)
+    watch = _watcher(compiler, operation, "write", element)
+    sliced = not isinstance(type, GatherScatterViewType) and watch is None
+
+    def store(registers: Registers) -> None:
+        view: TileView = registers[view_slot]
+        value = registers[source]
+        if not plain:
+            value = to_memory(element, value)
+        index = indices(registers)
+        array = view.array
+        block: TileBlock = registers[BLOCK_SLOT]
+        region = view.tensor.region
+        if array is not None and sliced and region is not None and region.writable:
+            part = array[_slices(view, index)]
+            if part.shape == shape:
+                part[...] = value
+            else:
+                part[...] = value[tuple([slice(extent) for extent in part.shape])]
+            return
+        addresses, inside = view.reach(index)
+        if watch is not None:
+            inside = watch(block, view, index, addresses, inside)
+        try:
+            if inside is None or inside.all():
+                block.memory.scatter(addresses, value)
+            elif inside.any():
+                block.memory.scatter(addresses[inside], value[inside])
+        except OutsideMemory as error:
+            missed(error, operation, block, shape, inside)
+
+    return store
+
+
+def compile_atomic_view(compiler: Compiler, operation: Operation) -> Step:
+    view_slot = compiler.slot(operation.operand_group("view")[0])
+    source = compiler.slot(operation.operand_group("value")[0])
+    type = cast(TileViewType, operation.operand_group("view")[0].type)
+    element, shape = type.tensor.element, type.tile_shape
+    kernel = atomic_kernel(cast(EnumAttribute, operation.attributes["mode"]).keyword, element)
+    indices = _indices(compiler, operation)
+    watch = _watcher(compiler, operation, "atomic", element)
+
+    def reduce(registers: Registers) -> None:
+        view: TileView = registers[view_slot]
+        block: TileBlock = registers[BLOCK_SLOT]
+        index = indices(registers)
+        addresses, inside = view.reach(index)
+        if watch is not None:
+            inside = watch(block, view, index, addresses, inside)
+        value = registers[source]
+        try:
+            if inside is None:
+                combine_atomically(block, element, addresses.reshape(-1), value.reshape(-1), kernel)
+            elif inside.any():
+                combine_atomically(block, element, addresses[inside], value[inside], kernel)
+        except OutsideMemory as error:
+            missed(error, operation, block, shape, inside)
+
+    return reduce

@@ -1,0 +1,240 @@
+"""`compile` and `Kernel`: a program ready to run, and its launches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from tileir.execute.errors import BlockId, LaunchError, MissingDependency
+from tileir.ir.core import Operation
+
+try:
+    import ml_dtypes  # noqa: F401
+    import numpy
+except ImportError as _missing:
+    raise MissingDependency(
+        f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
+    ) from None
+
+from tileir.execute.arguments import BoundArguments, bind, buffer_of, check_grid, select_entry
+from tileir.execute.dtypes import constant_array, to_memory
+from tileir.execute.interpreter.compiler import (
+    AT_COMPILATION,
+    AT_LAUNCH,
+    BLOCK_SLOT,
+    Compiler,
+    Options,
+    Registers,
+    Step,
+    run_checked,
+)
+from tileir.execute.interpreter.control_flow import release_to, reserves_memory
+from tileir.execute.memory import Memory, Region
+from tileir.execute.observer import Observer, TileBlock, overrides
+from tileir.execute.schedule import block_order, run_interleaved
+from tileir.ir.attributes import DenseAttribute, IntegerAttribute
+
+if TYPE_CHECKING:
+    from tileir.execute.schedule import RunBlock
+
+BACKENDS = ("interpreter",)
+
+Progress = Callable[[int, int], None]
+
+
+def compile(
+    module: Operation,
+    entry: str | None = None,
+    backend: str = "interpreter",
+    *,
+    exact: bool = False,
+    schedule: str = "forward",
+) -> Kernel:
+    """Make a kernel of a module ready to run.
+
+    `entry` may be left out if the module has one only.  `exact` makes `mmaf` a chain of single-rounded fused
+    multiply-adds in order of k instead of `numpy.matmul`.  `schedule` is the order of tile blocks, see `Kernel.launch`.
+    The module is verified first; change it afterwards and the kernel does not follow.
+    """
+    from tileir.interface import verify
+
+    if backend not in BACKENDS:
+        raise LaunchError(f"there is no backend '{backend}': choose one of {', '.join(BACKENDS)}")
+    verify(module)
+    return Kernel(select_entry(module, entry), exact, schedule)
+
+
+class Globals:
+    """The global variables of a loaded module: allocated when the kernel is made, alive as long as it is."""
+
+    def __init__(self, module: Operation | None) -> None:
+        self.regions: dict[str, Region] = {}
+        self._memory = Memory()
+        if module is None:
+            return
+        for operation in module.regions[0].blocks[0]:
+            if operation.declaration.mnemonic == "global":
+                self._add(operation)
+
+    def _add(self, operation: Operation) -> None:
+        value = cast(DenseAttribute, operation.attributes["value"])
+        alignment = cast(IntegerAttribute, operation.attribute("alignment")).value
+        content = to_memory(value.element_type, constant_array(value))
+        name = operation.symbol_name or ""
+        region = self._memory.allocate(content.nbytes, max(alignment, 16), f"global @{name}")
+        region.data[: content.nbytes] = numpy.ascontiguousarray(content).view(numpy.uint8)
+        if "constant" in operation.attributes:
+            region.writable = False
+            region.data.flags.writeable = False
+        self.regions[name] = region
+
+    def array(self, name: str) -> Any:
+        """The bytes of a global variable."""
+        return self.regions[name].data
+
+
+class Program:
+    """A kernel compiled for one set of options."""
+
+    def __init__(self, entry: Operation, options: Options, globals: Globals) -> None:
+        addresses = {name: region.start for name, region in globals.regions.items()}
+        compiler = Compiler(options, addresses)
+        body = entry.regions[0].blocks[0]
+        self.parameters: list[int] = [compiler.slot(argument) for argument in body.arguments]
+        for slot in self.parameters:
+            compiler.known[slot] = AT_LAUNCH
+        self.steps: list[Step]
+        self.steps, _ = compiler.block(body)
+        self.uniform: list[Step] = compiler.uniform
+        self.template: Registers = compiler.template
+        self.reserves: bool = reserves_memory(body)
+        assert compiler.known[BLOCK_SLOT] != AT_COMPILATION
+
+    def prepared(self, values: list[Any], launch: TileBlock) -> Registers:
+        """The registers every tile block of a launch begins with."""
+        registers = list(self.template)
+        registers[BLOCK_SLOT] = launch
+        for slot, value in zip(self.parameters, values, strict=True):
+            registers[slot] = value
+        for step in self.uniform:
+            step(registers)
+        return registers
+
+    def run(self, prepared: Registers, block: TileBlock) -> None:
+        registers = prepared.copy()
+        registers[BLOCK_SLOT] = block
+        run_checked(self.steps, registers)
+        if self.reserves:
+            release_to(block, 0)
+
+
+class Kernel:
+    """A kernel ready to run; made by `tileir.compile`."""
+
+    def __init__(self, entry: Operation, exact: bool = False, schedule: str = "forward") -> None:
+        self.entry: Operation = entry
+        self.exact: bool = exact
+        self.schedule: str = schedule
+        parent = entry.parent_operation
+        self.globals: Globals = Globals(parent if parent is not None and parent.regions else None)
+        self._plain: Program | None = None
+
+    @property
+    def name(self) -> str:
+        return self.entry.symbol_name or ""
+
+    @property
+    def parameters(self) -> list[str]:
+        """The types of the parameters, as the program spells them."""
+        return [argument.type.spelling for argument in self.entry.regions[0].blocks[0].arguments]
+
+    def launch(
+        self,
+        grid: int | tuple[int, ...],
+        *arguments: object,
+        schedule: str | None = None,
+        observer: Observer | None = None,
+        memory: Iterable[object] = (),
+        output: Callable[[str], object] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Run the kernel once for each tile block of a grid; results are in the arrays when it returns.
+
+        Arrays (NumPy, torch on the CPU, anything with DLPack or the array interface) are pointers, numbers scalars.
+        `memory` names further arrays that the kernel reaches by addresses it reads from memory.  `schedule` is the
+        order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between blocks at
+        memory operations.  `output` takes what the kernel prints, standard output by default.  `progress` is called
+        with the number of finished and of all tile blocks.
+        """
+        extents = check_grid(grid)
+        bound = bind(self.entry, arguments)
+        known = self._memory(bound, memory)
+        order = block_order(schedule if schedule is not None else self.schedule, extents)
+        write = output if output is not None else sys.stdout.write
+        program = self._program(observer, order.interleaved)
+        launch = TileBlock((0, 0, 0), 0, extents, known, write, observer)
+        if observer is not None:
+            observer.launch_started(extents, known)
+        try:
+            # Infinities and NaNs are values here, wrapping is a rule: NumPy need not warn of them.
+            with numpy.errstate(all="ignore"):
+                prepared = program.prepared(bound.values, launch)
+                run = _runner(program, prepared, launch)
+                if order.interleaved:
+                    run_interleaved(order.numbers, run, progress)
+                else:
+                    _run_in_order(order.numbers, order.count, run, progress)
+        finally:
+            if observer is not None:
+                observer.launch_finished()
+
+    def _program(self, observer: Observer | None, interleaved: bool) -> Program:
+        if observer is not None or interleaved:
+            return Program(self.entry, Options(self.exact, observer, interleaved), self.globals)
+        if self._plain is None:
+            with numpy.errstate(all="ignore"):
+                self._plain = Program(self.entry, Options(self.exact), self.globals)
+        return self._plain
+
+    def _memory(self, bound: BoundArguments, more: Iterable[object]) -> Memory:
+        known = Memory()
+        for region in self.globals.regions.values():
+            known.add(region.start, region.size, region, region.names[0], region.writable)
+        for buffer, name in bound.buffers:
+            known.add(buffer.low, buffer.high - buffer.low, buffer, name, buffer.writable)
+        for number, array in enumerate(more):
+            buffer = buffer_of(array, f"element {number} of `memory`")
+            name = f"element {number} of `memory` ({buffer.description})"
+            known.add(buffer.low, buffer.high - buffer.low, buffer, name, buffer.writable)
+        return known
+
+
+def _runner(program: Program, prepared: Registers, launch: TileBlock) -> RunBlock:
+    """What runs the block of a number."""
+    width, height, _ = grid = launch.grid
+    observer = launch.observer
+    started = observer.block_started if observer is not None and overrides(observer, "block_started") else None
+    finished = observer.block_finished if observer is not None and overrides(observer, "block_finished") else None
+
+    def run(number: int, switch: Callable[[], None] | None) -> None:
+        place: BlockId = (number % width, number // width % height, number // (width * height))
+        block = TileBlock(place, number, grid, launch.memory, launch.write, observer, switch)
+        if started is not None:
+            started(block)
+        program.run(prepared, block)
+        if finished is not None:
+            finished(block)
+
+    return run
+
+
+def _run_in_order(numbers: Iterator[int], count: int, run: RunBlock, progress: Progress | None) -> None:
+    if progress is None:
+        for number in numbers:
+            run(number, None)
+        return
+    for done, number in enumerate(numbers):
+        progress(done, count)
+        run(number, None)
+    progress(count, count)

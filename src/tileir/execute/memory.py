@@ -1,0 +1,277 @@
+"""The memory a launch can see: the caller's arrays, the globals of the module, and what `alloca` reserves.
+
+Pointers are real addresses of this process.  An address means something only inside a region that was added here: an
+access anywhere else is an `OutsideMemory`, which the engine turns into an error with the operation and its place,
+instead of a crash.  Arrays a kernel reaches through a table of addresses are added by the caller (`memory=` of
+`Kernel.launch`).
+
+Regions never overlap: arrays that share memory (two slices of one array, or the same array twice) make one region
+with several names.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from typing import Any
+
+import numpy
+
+from tileir.execute.dtypes import Array, DType
+
+
+class OutsideMemory(Exception):
+    """An access outside every region; `index` is the first such element in row-major order."""
+
+    def __init__(self, message: str, address: int, index: int) -> None:
+        super().__init__(message)
+        self.message: str = message
+        self.address: int = address
+        self.index: int = index
+
+
+class Region:
+    """A stretch of memory; `data` is its bytes, `owner` keeps it alive, `names` says whose it is."""
+
+    __slots__ = ("_views", "data", "end", "names", "owner", "size", "start", "writable")
+
+    def __init__(self, start: int, size: int, owner: object, names: tuple[str, ...], writable: bool) -> None:
+        self.start: int = start
+        self.size: int = size
+        self.end: int = start + size
+        self.owner: object = owner
+        self.names: tuple[str, ...] = names
+        self.writable: bool = writable
+        self.data: Array = bytes_at(start, size, writable)
+        self._views: dict[DType, Array] = {}
+
+    def typed(self, dtype: DType) -> Array:
+        """The region as a flat array of elements, as many as fit."""
+        found = self._views.get(dtype)
+        if found is None:
+            count = self.size // dtype.itemsize
+            found = self._views[dtype] = self.data[: count * dtype.itemsize].view(dtype)
+        return found
+
+    def __lt__(self, other: Region) -> bool:
+        return self.start < other.start
+
+
+class _AddressOwner:
+    """Something NumPy takes for an array at an address."""
+
+    __slots__ = ("__array_interface__",)
+
+    def __init__(self, start: int, size: int, writable: bool) -> None:
+        self.__array_interface__: dict[str, Any] = {
+            "data": (start, not writable),
+            "shape": (size,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+
+def bytes_at(start: int, size: int, writable: bool) -> Array:
+    """The bytes at an address; the caller keeps the memory alive."""
+    if size == 0:
+        return numpy.empty(0, numpy.uint8)
+    return numpy.asarray(_AddressOwner(start, size, writable))
+
+
+def describe_array(array: Array) -> str:
+    return f"{array.dtype.name}[{', '.join([str(extent) for extent in array.shape])}]"
+
+
+class Memory:
+    """The regions of one launch."""
+
+    __slots__ = ("_ends", "_regions", "_starts", "last")
+
+    def __init__(self) -> None:
+        self._regions: list[Region] = []
+        self._starts: list[int] = []
+        # For look-ups of many addresses at once, made when first needed.
+        self._ends: tuple[Array, Array] | None = None
+        self.last: Region = Region(0, 0, None, (), False)
+
+    @property
+    def regions(self) -> list[Region]:
+        """In order of address."""
+        return list(self._regions)
+
+    def add(self, start: int, size: int, owner: object, name: str, writable: bool) -> None:
+        """Make memory known.  What overlaps a known region becomes one with it."""
+        if size == 0:
+            return
+        names: tuple[str, ...] = (name,)
+        end = start + size
+        index = max(bisect_right(self._starts, start) - 1, 0)
+        while index < len(self._regions) and self._regions[index].start < end:
+            known = self._regions[index]
+            if known.end <= start:
+                index += 1
+                continue
+            start, end = min(start, known.start), max(end, known.end)
+            names = known.names + tuple([n for n in names if n not in known.names])
+            owner = (known.owner, owner)
+            writable = writable or known.writable
+            self._remove(index)
+        self._insert(Region(start, end - start, owner, names, writable))
+
+    def allocate(self, size: int, alignment: int, name: str) -> Region:
+        """New memory, aligned and cleared, so that a program that reads it first does the same every time."""
+        room = numpy.zeros(max(size, 1) + alignment, numpy.uint8)
+        base = int(room.ctypes.data)
+        region = Region(base + -base % alignment, max(size, 1), room, (name,), True)
+        self._insert(region)
+        return region
+
+    def release(self, region: Region) -> None:
+        index = bisect_right(self._starts, region.start) - 1
+        if index >= 0 and self._regions[index] is region:
+            self._remove(index)
+
+    def _insert(self, region: Region) -> None:
+        insort(self._regions, region)
+        insort(self._starts, region.start)
+        self._ends = None
+
+    def _remove(self, index: int) -> None:
+        if self.last is self._regions[index]:
+            self.last = Region(0, 0, None, (), False)
+        del self._regions[index]
+        del self._starts[index]
+        self._ends = None
+
+    def find(self, address: int) -> Region | None:
+        """The region an address lies in."""
+        last = self.last
+        if last.start <= address < last.end:
+            return last
+        index = bisect_right(self._starts, address) - 1
+        if index < 0:
+            return None
+        found = self._regions[index]
+        if address >= found.end:
+            return None
+        self.last = found
+        return found
+
+    # --- access by address ---
+
+    def gather(self, addresses: Array, dtype: DType) -> Array:
+        """The elements at these addresses, in the shape of `addresses`: a new array."""
+        size = dtype.itemsize
+        region = self.find(addresses.item(0))
+        if region is not None:
+            offsets = addresses - numpy.uint64(region.start)
+            # One pass tells both: the bits of all offsets together are at least as large as the largest of them.
+            bits = int(numpy.bitwise_or.reduce(offsets, axis=None))
+            if not bits & (size - 1) and (bits <= region.size - size or int(offsets.max()) <= region.size - size):
+                picked: Array = region.typed(dtype)[(offsets >> _shift(size)).view(numpy.int64)]
+                return picked
+        return self._gather_slowly(addresses, dtype)
+
+    def scatter(self, addresses: Array, values: Array) -> None:
+        """Write elements; where addresses repeat, the last one in row-major order stays."""
+        size = values.dtype.itemsize
+        region = self.find(addresses.item(0))
+        if region is not None and region.writable:
+            offsets = addresses - numpy.uint64(region.start)
+            bits = int(numpy.bitwise_or.reduce(offsets, axis=None))
+            if not bits & (size - 1) and (bits <= region.size - size or int(offsets.max()) <= region.size - size):
+                region.typed(values.dtype)[(offsets >> _shift(size)).view(numpy.int64)] = values
+                return
+        self._scatter_slowly(addresses, values)
+
+    def read(self, address: int, dtype: DType) -> Any:
+        """The element at one address, a NumPy scalar."""
+        size = dtype.itemsize
+        region = self.find(address)
+        if region is not None:
+            offset = address - region.start
+            if offset <= region.size - size and not offset % size:
+                return region.typed(dtype)[offset // size]
+        return self._gather_slowly(numpy.array([address], numpy.uint64), dtype)[0]
+
+    def write(self, address: int, value: Any) -> None:
+        """Write one element, a NumPy scalar."""
+        size = value.dtype.itemsize
+        region = self.find(address)
+        if region is not None and region.writable:
+            offset = address - region.start
+            if offset <= region.size - size and not offset % size:
+                region.typed(value.dtype)[offset // size] = value
+                return
+        self._scatter_slowly(numpy.array([address], numpy.uint64), numpy.asarray(value).reshape(1))
+
+    def _gather_slowly(self, addresses: Array, dtype: DType) -> Array:
+        """Addresses in several regions, or at odd places in them, or outside."""
+        flat = addresses.reshape(-1)
+        result = numpy.empty((flat.size, dtype.itemsize), numpy.uint8)
+        for region, chosen, places in self._byte_places(flat, dtype.itemsize, False):
+            result[chosen] = region.data[places]
+        return result.view(dtype).reshape(addresses.shape)
+
+    def _scatter_slowly(self, addresses: Array, values: Array) -> None:
+        flat = addresses.reshape(-1)
+        data = numpy.ascontiguousarray(values).reshape(-1).view(numpy.uint8).reshape(flat.size, -1)
+        for region, chosen, places in self._byte_places(flat, values.dtype.itemsize, True):
+            region.data[places] = data[chosen]
+
+    def _byte_places(self, flat: Array, size: int, writing: bool) -> list[tuple[Region, Array, Array]]:
+        """For each region: which elements lie in it, and the places of their bytes."""
+        owners = self.owners(flat, size)
+        lost = owners < 0
+        if lost.any():
+            index = int(lost.argmax())
+            address = int(flat[index])
+            raise OutsideMemory(self.describe_miss(address, size), address, index)
+        found = []
+        for number in numpy.unique(owners):
+            region = self._regions[int(number)]
+            (chosen,) = numpy.nonzero(owners == number)
+            if writing and not region.writable:
+                address = int(flat[chosen[0]])
+                raise OutsideMemory(
+                    f"writes to read-only memory: {' or '.join(region.names)}", address, int(chosen[0])
+                )
+            starts = (flat[chosen] - numpy.uint64(region.start)).view(numpy.int64)
+            found.append((region, chosen, starts[:, None] + numpy.arange(size)))
+        return found
+
+    def owners(self, addresses: Array, size: int) -> Array:
+        """For each address the number of the region that holds `size` bytes there, -1 where there is none."""
+        if self._ends is None:
+            starts = numpy.array(self._starts, numpy.uint64)
+            self._ends = (starts, numpy.array([region.end for region in self._regions], numpy.uint64))
+        starts, ends = self._ends
+        number = numpy.searchsorted(starts, addresses, "right") - 1
+        if not len(starts):
+            return number
+        inside = (number >= 0) & (addresses <= ends[number] - numpy.uint64(size)) & (ends[number] >= size)
+        return numpy.where(inside, number, -1)
+
+    def describe_miss(self, address: int, size: int) -> str:
+        """What an access outside all regions missed."""
+        text = f"accesses {size} byte{'s' if size > 1 else ''} at address {address:#x}, which no array of the launch has"
+        index = bisect_right(self._starts, address) - 1
+        nearest: list[tuple[int, str]] = []
+        if index >= 0:
+            region = self._regions[index]
+            past = address - region.end
+            where = f"{past} bytes past the end of" if past >= 0 else "across the end of"
+            nearest.append((max(past, 0), f"{where} {' or '.join(region.names)}"))
+        if index + 1 < len(self._regions):
+            region = self._regions[index + 1]
+            before = region.start - address
+            nearest.append((before, f"{before} bytes before {' or '.join(region.names)}"))
+        if nearest and min(nearest)[0] < 1 << 24:
+            text += f" (it is {min(nearest)[1]})"
+        return text
+
+
+_SHIFTS = {size: numpy.uint64(size.bit_length() - 1) for size in (1, 2, 4, 8)}
+
+
+def _shift(size: int) -> numpy.uint64:
+    return _SHIFTS[size]

@@ -1,0 +1,131 @@
+"""Watching a program run: the interface of the sanitizer, the trace and the NaN watch.
+
+Subclass `Observer`, override what is needed and hand it to `Kernel.launch(..., observer=...)`.  The interpreter
+compiles a second set of closures for an observed launch, and only calls what a subclass overrides: a launch without an
+observer pays nothing, one that only watches memory does not pay for values.
+
+Order of the calls: `launch_started`, then for each tile block `block_started`, for each operation `before`, `access`
+(once for each access to memory it makes) and `after`, then `block_finished`, at last `launch_finished` (also when an
+error ends the launch).  Operations with regions are seen around what they contain; terminators have no results.
+The body of `reduce` and `scan` runs on many elements at once: its operations are seen with whole slices as values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from tileir.execute.dtypes import Array
+from tileir.execute.errors import BlockId
+from tileir.execute.memory import Memory, Region
+from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class TileBlock:
+    """One tile block as it runs: where it is in the grid, and the memory it sees."""
+
+    __slots__ = ("allocations", "grid", "id", "memory", "number", "observer", "switch", "write")
+
+    def __init__(
+        self,
+        id: BlockId,
+        number: int,
+        grid: BlockId,
+        memory: Memory,
+        write: Callable[[str], object],
+        observer: Observer | None = None,
+        switch: Callable[[], None] | None = None,
+    ) -> None:
+        self.id: BlockId = id
+        self.number: int = number
+        """The block's place in the grid, x fastest."""
+        self.grid: BlockId = grid
+        self.memory: Memory = memory
+        self.write: Callable[[str], object] = write
+        self.observer: Observer | None = observer
+        self.switch: Callable[[], None] | None = switch
+        # What `alloca` reserved and is not given back yet.
+        self.allocations: list[Region] = []
+
+
+class Access:
+    """One access of a memory operation, before it happens.
+
+    `kind` is "read", "write" or "atomic" (read and write in one step), `size` the bytes of an element, `shape` the
+    shape of the tile.  `addresses` has that shape; elements where `mask` is false are not touched (None: all are),
+    be it because the program masks them or because they lie outside a view's tensor.  `tensor` is the view an access
+    goes through, None for pointers.
+    """
+
+    __slots__ = ("_addresses", "_make", "block", "kind", "mask", "operation", "size", "tensor")
+
+    def __init__(
+        self,
+        kind: str,
+        operation: Operation,
+        block: TileBlock,
+        size: int,
+        addresses: Array | Callable[[], Array],
+        mask: Array | None,
+        tensor: object = None,
+    ) -> None:
+        self.kind: str = kind
+        self.operation: Operation = operation
+        self.block: TileBlock = block
+        self.size: int = size
+        self.mask: Array | None = mask
+        self.tensor: object = tensor
+        self._addresses: Array | None = addresses if isinstance(addresses, numpy.ndarray) else None
+        self._make: Callable[[], Array] | None = None if isinstance(addresses, numpy.ndarray) else addresses
+
+    @property
+    def addresses(self) -> Array:
+        """The address of each element of the tile, uint64; computed on first use."""
+        if self._addresses is None:
+            assert self._make is not None
+            self._addresses = self._make()
+        return self._addresses
+
+    @property
+    def touched(self) -> Array:
+        """The addresses of the elements that are touched, flat."""
+        return self.addresses.reshape(-1) if self.mask is None else self.addresses[self.mask]
+
+
+class Observer:
+    """What can be watched; every method does nothing here."""
+
+    def launch_started(self, grid: BlockId, memory: Memory) -> None:
+        """The arrays of the launch are known, nothing ran yet."""
+
+    def launch_finished(self) -> None:
+        """All blocks are done, or an error ended the launch."""
+
+    def block_started(self, block: TileBlock) -> None:
+        """A tile block begins."""
+
+    def block_finished(self, block: TileBlock) -> None:
+        """A tile block is done."""
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        """An operation is about to run.  Tiles are NumPy arrays or scalars, tokens None, views their own objects."""
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        """An operation has run.  Change nothing in place: tiles may share memory."""
+
+    def access(self, access: Access) -> Array | None:
+        """Memory is about to be accessed.
+
+        None lets it happen; an array of truth values in the shape of the tile lets only these elements happen (others
+        read as zero and are not written), so that a sanitizer can report what is wrong and go on.
+        """
+        return None
+
+
+def overrides(observer: Observer, method: str) -> bool:
+    """Whether an observer's class has its own version of a method."""
+    return getattr(type(observer), method) is not getattr(Observer, method)

@@ -1,0 +1,124 @@
+"""The order in which tile blocks run.
+
+The dialect promises none, so a correct kernel gives the same result under every schedule (up to the order of float
+atomics); one that does not shows itself under another.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+
+from tileir.execute.errors import BlockId, LaunchError
+
+RunBlock = Callable[[int, "Callable[[], None] | None"], None]
+
+# How many tile blocks are under way at once in the interleaved schedule: a GPU too runs a few at a time.
+WINDOW = 16
+
+
+class Order:
+    """Tile block numbers (x fastest) in the order they start; `interleaved` lets them take turns."""
+
+    __slots__ = ("count", "interleaved", "numbers")
+
+    def __init__(self, numbers: Iterator[int], count: int, interleaved: bool = False) -> None:
+        self.numbers: Iterator[int] = numbers
+        self.count: int = count
+        self.interleaved: bool = interleaved
+
+
+def block_order(schedule: str, grid: BlockId) -> Order:
+    """The order a schedule's name asks for."""
+    count = grid[0] * grid[1] * grid[2]
+    name, _, seed = schedule.partition(":")
+    if name == "forward" and not seed:
+        return Order(iter(range(count)), count)
+    if name == "reverse" and not seed:
+        return Order(iter(range(count - 1, -1, -1)), count)
+    if name == "interleaved" and not seed:
+        return Order(iter(range(count)), count, True)
+    if name == "random" and (not seed or seed.isdigit()):
+        return Order(_shuffled(count, int(seed or 0)), count)
+    raise LaunchError(
+        f"there is no schedule '{schedule}': choose forward, reverse, random:SEED (a number) or interleaved"
+    )
+
+
+def _shuffled(count: int, seed: int) -> Iterator[int]:
+    numbers = list(range(count))
+    random.Random(seed).shuffle(numbers)
+    return iter(numbers)
+
+
+class _Turns:
+    """Threads that take turns: one runs, the others wait.  Who comes next depends on nothing but the program."""
+
+    def __init__(self) -> None:
+        self.waiting: list[threading.Semaphore] = []
+        self.failure: BaseException | None = None
+
+    def pass_on(self, mine: threading.Semaphore) -> None:
+        """Go to the end of the line, and wait."""
+        if not self.waiting:
+            return
+        self.waiting.append(mine)
+        self.waiting.pop(0).release()
+        mine.acquire()
+        if self.failure is not None:
+            raise _Abandoned
+
+
+class _Abandoned(BaseException):
+    """Another tile block failed; this one unwinds."""
+
+
+def run_interleaved(numbers: Iterator[int], run: RunBlock, progress: Callable[[int, int], None] | None) -> None:
+    """Run tile blocks in turns: each gives way to the next before every memory operation."""
+    turns = _Turns()
+    done = threading.Semaphore(0)
+    active = 0
+
+    def start(number: int) -> None:
+        nonlocal active
+        mine = threading.Semaphore(0)
+
+        def body() -> None:
+            import numpy
+
+            mine.acquire()
+            try:
+                if turns.failure is None:
+                    with numpy.errstate(all="ignore"):
+                        run(number, lambda: turns.pass_on(mine))
+            except _Abandoned:
+                pass
+            except BaseException as error:
+                turns.failure = error
+            finish()
+
+        active += 1
+        turns.waiting.append(mine)
+        threading.Thread(target=body, daemon=True).start()
+
+    def finish() -> None:
+        """One block is done: another one starts, the next in line runs."""
+        nonlocal active
+        active -= 1
+        following = next(numbers, None) if turns.failure is None else None
+        if following is not None:
+            start(following)
+        if turns.waiting:
+            turns.waiting.pop(0).release()
+        elif active == 0:
+            done.release()
+
+    for _, number in zip(range(WINDOW), numbers, strict=False):
+        start(number)
+    if not turns.waiting:
+        return
+    turns.waiting.pop(0).release()
+    done.acquire()
+    if turns.failure is not None:
+        raise turns.failure

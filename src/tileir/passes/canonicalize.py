@@ -1,0 +1,41 @@
+"""Canonicalization: folds and patterns until none fires, what nothing needs removed, constants merged.
+
+The model (rewrite/driver.py).  The rules are those of the public dialect ("parity") or those and seed 004's ("seed").
+Constants are gathered at the start of the kernel.  An operation is removed when its results are unused and it has no
+effect on memory; loads and everything else ordered by tokens stay.
+
+In the "seed" family the expression simplifier runs once after the fixed point (seed 004, Canonicalization Driver).
+"""
+
+from __future__ import annotations
+
+from tileir.ir.core import Operation
+from tileir.passes.registry import SEED, Session
+from tileir.rewrite.driver import Fold, Pattern, apply_greedily
+from tileir.rewrite.folds import public_folds, seed_folds
+from tileir.rewrite.patterns_if import if_patterns
+from tileir.rewrite.patterns_select import PRODUCT_FIRST, public_select_patterns, seed_select_patterns
+
+
+def canonicalization_folds(rules: str) -> list[Fold]:
+    """The folds of a family of rules."""
+    return seed_folds() if rules == SEED else public_folds()
+
+
+def canonicalization_patterns(rules: str) -> list[Pattern]:
+    """The patterns of a family of rules, in the order they are tried."""
+    patterns = [PRODUCT_FIRST, *if_patterns(), *public_select_patterns()]
+    return [*patterns, *seed_select_patterns()] if rules == SEED else patterns
+
+
+def run(root: Operation, session: Session) -> int:
+    """Canonicalize what is inside `root`; gives the number of rules that fired."""
+    before = sum(session.statistics.fired.values())
+    apply_greedily(
+        root,
+        canonicalization_patterns(session.rules),
+        canonicalization_folds(session.rules),
+        statistics=session.statistics,
+        trace=session.trace,
+    )
+    return sum(session.statistics.fired.values()) - before

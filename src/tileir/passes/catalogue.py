@@ -1,0 +1,95 @@
+"""Every pass there is: its name, what it does, what it runs on, its options.
+
+To add one, write `passes/NAME.py` with a function, an adapter here that imports it when it is used, and a call of
+`register`.
+"""
+
+from __future__ import annotations
+
+from tileir.ir.core import Operation
+from tileir.passes.registry import FUNCTION, MODULE, Options, Session, bool_option, integer_option, register
+
+
+def _canonicalize(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import canonicalize
+
+    return canonicalize.run(root, session)
+
+
+def _cse(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import cse
+
+    return cse.run(root)
+
+
+def _dce(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import dce
+
+    return dce.run(root)
+
+
+def _licm(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import licm
+
+    return licm.run(root)
+
+
+def _fuse_fma(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import fuse_fma
+
+    return fuse_fma.run(root, session)
+
+
+def _loop_split(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import loop_split
+
+    return loop_split.run(root, integer_option(options, "split-threshold", 1))
+
+
+def _debug_scopes(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import debug_scopes
+
+    return debug_scopes.run(root)
+
+
+def _strip_debug(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import strip_debug
+
+    return strip_debug.run(root)
+
+
+def _inline(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import inline
+
+    return inline.run(root)
+
+
+def _rename(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import rename
+
+    symbol = options.get("symbol-to-rename", "")
+    new_name = options.get("new-name", "")
+    return rename.run(root, symbol, new_name, options.get("scope", ""), bool_option(options, "update-uses"))
+
+
+register("canonicalize", "apply folds and patterns until none fires", _canonicalize)
+register("cse", "compute equal things once", _cse)
+register("dce", "remove what nothing needs", _dce)
+register("loop-invariant-code-motion", "move what does not change out of loops", _licm)
+register("fuse-fma", "fuse products with sums and differences; changes rounding", _fuse_fma, scope=FUNCTION)
+register(
+    "loop-split",
+    "split loops where a condition on the induction variable changes",
+    _loop_split,
+    scope=FUNCTION,
+    options={"split-threshold": "1"},
+)
+register("synthesize-debug-info-scopes", "make debug scopes from file positions", _debug_scopes, scope=MODULE)
+register("strip-debuginfo", "forget all locations", _strip_debug)
+register("inline", "inline calls (the dialect has none)", _inline)
+register(
+    "test-debuginfo-update-symbol-name",
+    "rename a symbol and its debug information (for the public test suite)",
+    _rename,
+    options={"symbol-to-rename": "", "scope": "", "new-name": "", "update-uses": "false"},
+)

@@ -1,0 +1,144 @@
+"""Common subexpressions: what was computed already is not computed again.
+
+The model, as in MLIR.
+
+1. Two operations are equal if they have the same name, attributes, result types and operands in the same order, and
+   equal regions.  Locations do not count; operands of commutative operations are not reordered.
+2. An operation with no effect on memory is replaced by an equal one that dominates it: an earlier one of its block, or
+   of a block around it, up to the next isolated operation.
+3. An operation that nothing uses and that has no effect is removed on the way.  What only it used stays: that is the
+   work of `dce` and `canonicalize`.
+
+The one that stays takes over the location of the other if its own is unknown.
+"""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.ir.core import Block, Operation
+from tileir.ir.declaration import (
+    GRAPH_REGION,
+    ISOLATED,
+    NO_MEMORY_EFFECT,
+    PURE,
+    REGION_EFFECTS,
+    SYMBOL,
+    TERMINATOR,
+)
+from tileir.ir.equality import structurally_equal
+from tileir.ir.location import UnknownLocation
+
+_NO_EFFECT: Final = PURE | NO_MEMORY_EFFECT
+# So many operations of a region take part in the first comparison.
+_FINGERPRINT: Final = 16
+
+_Key = tuple[object, ...]
+_Known = dict[_Key, list[Operation]]
+
+
+class _Scope:
+    """The blocks of one operation, one after the other; what a block made known is forgotten at its end."""
+
+    __slots__ = ("added", "blocks", "has_effects", "known", "next", "owner", "unordered")
+
+    def __init__(self, owner: Operation, known: _Known) -> None:
+        self.owner: Operation = owner
+        self.known: _Known = known
+        self.blocks: list[Block] = [block for region in reversed(owner.regions) for block in reversed(region.blocks)]
+        self.next: Operation | None = None
+        self.added: list[_Key] = []
+        self.has_effects: bool = False
+        # Where uses may come before definitions, or control may jump, nothing is known to dominate.
+        self.unordered: bool = bool(owner.declaration.traits & GRAPH_REGION) or owner.declaration.unregistered
+
+
+def run(root: Operation) -> int:
+    """Remove what is computed twice inside `root`; gives the number of operations removed."""
+    removed: list[Operation] = []
+    scopes: list[_Scope] = [_Scope(root, {})]
+    while scopes:
+        scope = scopes[-1]
+        operation = scope.next
+        if operation is not None:
+            scope.next = operation.next
+            if operation.regions:
+                isolated = operation.declaration.traits & ISOLATED or operation.declaration.unregistered
+                scopes.append(_Scope(operation, {} if isolated else scope.known))
+            else:
+                _visit(operation, scope, not operation.declaration.traits & _NO_EFFECT, removed)
+            continue
+        for key in scope.added:
+            entry = scope.known[key]
+            entry.pop()
+            if not entry:
+                del scope.known[key]
+        scope.added = []
+        if scope.blocks:
+            scope.next = scope.blocks.pop().first
+            continue
+        scopes.pop()
+        if scopes:
+            traits = scope.owner.declaration.traits
+            effects = scope.has_effects if traits & REGION_EFFECTS else not traits & _NO_EFFECT
+            _visit(scope.owner, scopes[-1], effects, removed)
+    # Erased at the end: until then an operation keeps what it uses in use.
+    for operation in reversed(removed):
+        operation.erase()
+    return len(removed)
+
+
+def _visit(operation: Operation, scope: _Scope, has_effects: bool, removed: list[Operation]) -> None:
+    if has_effects:
+        scope.has_effects = True
+        return
+    traits = operation.declaration.traits
+    if traits & (TERMINATOR | SYMBOL) or operation.declaration.unregistered:
+        return
+    for result in operation.results:
+        if result.has_uses:
+            break
+    else:
+        # Rule 3.
+        removed.append(operation)
+        return
+    if scope.unordered:
+        return
+    key = _key(operation)
+    entry = scope.known.get(key)
+    if entry is None:
+        scope.known[key] = [operation]
+        scope.added.append(key)
+        return
+    for known in entry:
+        if not operation.regions or structurally_equal(known, operation):
+            _replace(operation, known)
+            removed.append(operation)
+            return
+    entry.append(operation)
+    scope.added.append(key)
+
+
+def _key(operation: Operation) -> _Key:
+    """Rule 1, but for what is inside; equal operations have equal keys."""
+    attributes = operation.attributes
+    known = frozenset(attributes.items()) if attributes else None
+    results = operation.results
+    types: object = results[0].type if len(results) == 1 else tuple([result.type for result in results])
+    if not operation.regions:
+        return (operation.declaration, types, tuple(operation.operands), known, operation.segments)
+    inside: list[object] = []
+    for region in operation.regions:
+        inside.append(len(region.blocks))
+        for block in region.blocks:
+            cursor = block.first
+            while cursor is not None and len(inside) < _FINGERPRINT:
+                inside.append(cursor.declaration)
+                cursor = cursor.next
+    return (operation.declaration, types, tuple(operation.operands), known, operation.segments, tuple(inside))
+
+
+def _replace(operation: Operation, known: Operation) -> None:
+    for result, other in zip(operation.results, known.results, strict=True):
+        result.replace_all_uses_with(other)
+    if isinstance(known.location, UnknownLocation) and not isinstance(operation.location, UnknownLocation):
+        known.location = operation.location

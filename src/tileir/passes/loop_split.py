@@ -1,0 +1,367 @@
+"""Split a `for` in two where a condition on its induction variable changes.
+
+    for %i in (lb to ub, step s) { if %i < %n { A } else { B } }
+->
+    for %i in (lb to min(n, ub), step s) { A }
+    for %i in (max(n, lb) to ub, step s) { B }
+
+The model.  A loop is split at the first `if` inside it (in post-order, so inner ones come first) that satisfies:
+
+1. its condition is a `cmpi` of the loop's induction variable, on either side, with a value defined outside the loop;
+2. the relation is an order (less or greater, or equal), compared as the loop compares (signed, or `unsigned`);
+3. its threshold is not 0.  The threshold is the discardable integer attribute `cuda_tile.loop_split` of the `if`, else
+   of the `for`, else of the function, else the pass option `split-threshold` (1);
+4. it pays: the threshold is 1, or some `if` on the same condition has a branch with at least that many operations or
+   with one that is expensive (a load, a store, mmaf, mmai, reduce, if, for).
+
+Each loop is split at most once per run, inner loops before the ones around them.  In the halves:
+
+5. an `if` on the condition that stands directly in the body gives way to the branch taken.  A branch that ends in
+   `continue` ends the body;
+6. the comparison is a constant for everything else that uses it, or gone if nothing does;
+7. the second loop starts from the first one's results.  Attributes of the loop are kept on both.
+
+The split point is the value compared with, one more for `greater_than` and `less_than_or_equal`.  If the step is not
+the constant 1, it is moved up to the next value that the induction variable takes:
+
+    split = lb + ceil((split - lb) / step) * step
+
+8. These sums can wrap, and then NVIDIA's form of the computation splits at the wrong place.  It is used where the
+   value ranges prove that nothing wraps; otherwise a longer form is, which is right for all values (`_exact_bounds`).
+"""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.dialect.enums import COMPARISON_PREDICATE, ROUNDING, SIGNEDNESS
+from tileir.dialect.types import TileType, scalar_tile
+from tileir.ir.attributes import Attribute, IntegerAttribute, dense_attribute
+from tileir.ir.clone import clone
+from tileir.ir.core import NO_REGIONS, Block, BlockArgument, Operation, Region, Value
+from tileir.ir.declaration import REGISTRY
+from tileir.ir.traversal import functions, post_order
+from tileir.ir.types import I1, IntegerType
+from tileir.rewrite.facts import Facts
+from tileir.rewrite.rewriter import Rewriter
+
+_FOR: Final = "cuda_tile.for"
+_IF: Final = "cuda_tile.if"
+_COMPARISON: Final = "cuda_tile.cmpi"
+_THRESHOLD: Final = "cuda_tile.loop_split"
+
+_SWAPPED: Final[dict[str, str]] = {
+    "less_than": "greater_than",
+    "less_than_or_equal": "greater_than_or_equal",
+    "greater_than": "less_than",
+    "greater_than_or_equal": "less_than_or_equal",
+}
+_EXPENSIVE: Final = frozenset(
+    [
+        "cuda_tile.load_ptr_tko",
+        "cuda_tile.load_view_tko",
+        "cuda_tile.store_ptr_tko",
+        "cuda_tile.store_view_tko",
+        "cuda_tile.mmaf",
+        "cuda_tile.mmai",
+        "cuda_tile.reduce",
+        _IF,
+        _FOR,
+    ]
+)
+
+
+class _Condition:
+    """A comparison a loop can be split at: `induction variable <relation> bound`."""
+
+    __slots__ = ("bound", "comparison", "relation")
+
+    def __init__(self, comparison: Operation, relation: str, bound: Value) -> None:
+        self.comparison: Operation = comparison
+        self.relation: str = relation
+        self.bound: Value = bound
+
+    @property
+    def holds_first(self) -> bool:
+        """Whether the condition is true in the first of the two loops."""
+        return self.relation in ("less_than", "less_than_or_equal")
+
+
+def run(root: Operation, split_threshold: int = 1) -> int:
+    """Split loops in the functions of `root`; gives the number of loops split."""
+    count = 0
+    for function in functions(root):
+        hint = _hint(function)
+        threshold = split_threshold if hint is None else hint
+        for operation in post_order(function):
+            if operation.name == _FOR:
+                condition = _split_condition(operation, threshold)
+                if condition is not None:
+                    _split(operation, condition)
+                    count += 1
+    return count
+
+
+# --- when to split ---
+
+
+def _hint(operation: Operation) -> int | None:
+    value = operation.attributes.get(_THRESHOLD)
+    return value.value if isinstance(value, IntegerAttribute) else None
+
+
+def _split_condition(loop: Operation, default_threshold: int) -> _Condition | None:
+    """The condition of the first `if` that satisfies rules 1 to 4."""
+    candidates = _candidates(loop)
+    if not candidates:
+        return None
+    hint = _hint(loop)
+    threshold = default_threshold if hint is None else hint
+    branches = list(candidates) if len(candidates) == 1 else [o for o in post_order(loop) if o in candidates]
+    for branch in branches:
+        own_hint = _hint(branch)
+        own_threshold = threshold if own_hint is None else own_hint
+        if own_threshold != 0 and _pays(candidates[branch].comparison, own_threshold):
+            return candidates[branch]
+    return None
+
+
+def _candidates(loop: Operation) -> dict[Operation, _Condition]:
+    """The `if`s that satisfy rules 1 and 2.  Most loops have none, so they are sought from the induction variable."""
+    found: dict[Operation, _Condition] = {}
+    for comparison in _induction_variable(loop).users:
+        if comparison.name == _COMPARISON:
+            condition = _condition(loop, comparison)
+            if condition is not None:
+                for user in comparison.result.users:
+                    if user.name == _IF:
+                        found[user] = condition
+    return found
+
+
+def _condition(loop: Operation, comparison: Operation) -> _Condition | None:
+    """A comparison, turned so that the induction variable is on the left."""
+    if comparison.attribute("signedness") is not SIGNEDNESS[_signedness(loop)]:
+        return None
+    predicate = comparison.attribute("comparison_predicate")
+    left, right = comparison.operands
+    for keyword, swapped in _SWAPPED.items():
+        if predicate is COMPARISON_PREDICATE[keyword]:
+            on_left = left is _induction_variable(loop)
+            bound = right if on_left else left
+            if _is_inside(bound, loop):
+                return None
+            return _Condition(comparison, keyword if on_left else swapped, bound)
+    return None
+
+
+def _induction_variable(loop: Operation) -> BlockArgument:
+    return loop.regions[0].block.arguments[0]
+
+
+def _signedness(loop: Operation) -> str:
+    return "unsigned" if "unsignedCmp" in loop.attributes else "signed"
+
+
+def _is_inside(value: Value, loop: Operation) -> bool:
+    block = value.parent_block
+    owner = block.parent_operation if block is not None else None
+    return owner is not None and loop.is_ancestor_of(owner)
+
+
+def _pays(comparison: Operation, threshold: int) -> bool:
+    """Rule 4."""
+    if threshold == 1:
+        return True
+    for user in comparison.result.users:
+        if user.name == _IF:
+            for region in user.regions:
+                for block in region.blocks:
+                    # The terminator does not count.
+                    if len(block) - 1 >= threshold or any(operation.name in _EXPENSIVE for operation in block):
+                        return True
+    return False
+
+
+# --- splitting ---
+
+
+def _split(loop: Operation, condition: _Condition) -> None:
+    rewriter = Rewriter()
+    rewriter.location = loop.location
+    rewriter.insert_before(loop)
+    first_end, second_start = _Bounds(loop, condition, rewriter).computed()
+    lower, upper, step, *initial = loop.operands
+    first = _half(loop, condition, condition.holds_first, [lower, first_end, step, *initial])
+    rewriter.insert(first)
+    second = _half(loop, condition, not condition.holds_first, [second_start, upper, step, *first.results])
+    rewriter.insert(second)
+    rewriter.replace(loop, list(second.results))
+
+
+class _Bounds:
+    """Computes where the first loop ends and where the second one starts."""
+
+    __slots__ = ("condition", "loop", "rewriter", "type")
+
+    def __init__(self, loop: Operation, condition: _Condition, rewriter: Rewriter) -> None:
+        self.loop: Operation = loop
+        self.condition: _Condition = condition
+        self.rewriter: Rewriter = rewriter
+        self.type: TileType = _scalar_type(loop)
+
+    def computed(self) -> tuple[Value, Value]:
+        steps_by_one = Facts().constant(self.loop.operands[2]) == 1
+        if not _may_wrap(self.loop, self.condition, steps_by_one):
+            return self._public_bounds(steps_by_one)
+        return self._exact_bounds(steps_by_one)
+
+    @property
+    def _adds_one(self) -> bool:
+        return self.condition.relation in ("greater_than", "less_than_or_equal")
+
+    def _public_bounds(self, steps_by_one: bool) -> tuple[Value, Value]:
+        """NVIDIA's form, for values that do not wrap."""
+        lower, upper, step = self.loop.operands[:3]
+        split = self.condition.bound
+        if self._adds_one:
+            split = self._create("addi", split, self._constant(1))
+        if not steps_by_one:
+            difference = self._create("subi", split, lower)
+            count = self._ceiling_division(difference, step, _signedness(self.loop))
+            split = self._create("addi", lower, self._create("muli", count, step))
+        return self._order("mini", split, upper), self._order("maxi", split, lower)
+
+    def _exact_bounds(self, steps_by_one: bool) -> tuple[Value, Value]:
+        """The form that is right for all values.
+
+        `min(bound, ub - 1) + 1` is `bound + 1` as far as the loop goes, and cannot wrap: `ub - 1` does so only for the
+        smallest `ub`, and then the loop is empty whatever the split.  Clamped to the range of the loop, the distance
+        from `lb` is never negative, so that an unsigned division is right even where a signed distance would wrap.
+        Only the last step can still wrap, past the greatest number: then no value is left for the second loop.
+        """
+        lower, upper, step = self.loop.operands[:3]
+        split = self.condition.bound
+        if self._adds_one:
+            one = self._constant(1)
+            split = self._create("addi", self._order("mini", split, self._create("subi", upper, one)), one)
+        if steps_by_one:
+            return self._order("mini", split, upper), self._order("maxi", split, lower)
+        split = self._order("maxi", self._order("mini", split, upper), lower)
+        count = self._ceiling_division(self._create("subi", split, lower), step, "unsigned")
+        aligned = self._create("addi", lower, self._create("muli", count, step))
+        attributes: dict[str, Attribute] = {
+            "comparison_predicate": COMPARISON_PREDICATE["less_than"],
+            "signedness": SIGNEDNESS[_signedness(self.loop)],
+        }
+        wrapped = self.rewriter.create("cuda_tile.cmpi", [aligned, split], [scalar_tile(I1)], attributes)
+        start = self.rewriter.create("cuda_tile.select", [wrapped.result, upper, aligned], [self.type])
+        return split, start.result
+
+    def _create(self, mnemonic: str, left: Value, right: Value) -> Value:
+        return self.rewriter.create(f"cuda_tile.{mnemonic}", [left, right], [self.type]).result
+
+    def _order(self, mnemonic: str, left: Value, right: Value) -> Value:
+        """`mini` or `maxi`, comparing as the loop does."""
+        attributes: dict[str, Attribute] = {"signedness": SIGNEDNESS[_signedness(self.loop)]}
+        return self.rewriter.create(f"cuda_tile.{mnemonic}", [left, right], [self.type], attributes).result
+
+    def _ceiling_division(self, left: Value, right: Value, signedness: str) -> Value:
+        attributes: dict[str, Attribute] = {
+            "signedness": SIGNEDNESS[signedness],
+            "rounding": ROUNDING["positive_inf"],
+        }
+        return self.rewriter.create("cuda_tile.divi", [left, right], [self.type], attributes).result
+
+    def _constant(self, value: int) -> Value:
+        data = value.to_bytes((_width(self.type) + 7) // 8, "little")
+        return self.rewriter.constant(dense_attribute(self.type, (), self.type.element, data))
+
+
+def _scalar_type(loop: Operation) -> TileType:
+    type = loop.operands[0].type
+    if not isinstance(type, TileType):
+        raise TypeError(type.text)
+    return type
+
+
+def _width(type: TileType) -> int:
+    return type.element.width if isinstance(type.element, IntegerType) else 64
+
+
+def _may_wrap(loop: Operation, condition: _Condition, steps_by_one: bool) -> bool:
+    """Whether NVIDIA's computation of the split point might leave the range of the type (rule 8)."""
+    signed = _signedness(loop) == "signed"
+    width = _width(_scalar_type(loop))
+    least, greatest = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
+    facts = Facts()
+    low, high = facts.range(condition.bound, signed)
+    if condition.relation in ("greater_than", "less_than_or_equal"):
+        low, high = low + 1, high + 1
+        if high > greatest:
+            return True
+    if steps_by_one:
+        return False
+    lower_low, lower_high = facts.range(loop.operands[0], signed)
+    _, step_high = facts.range(loop.operands[2], signed)
+    # The distance from the lower bound (which an unsigned one must not go below), its rounding up, and the sum.
+    if low - lower_high < least or high - lower_low + step_high - 1 > greatest:
+        return True
+    return high + step_high - 1 > greatest
+
+
+def _half(loop: Operation, condition: _Condition, holds: bool, operands: list[Value]) -> Operation:
+    """A copy of the loop with other bounds, in which the condition is known (rules 5 to 7)."""
+    body = loop.regions[0].block
+    new_body = Block()
+    mapping: dict[Value, Value] = {}
+    for argument in body.arguments:
+        mapping[argument] = new_body.add_argument(argument.type, argument.location)
+    comparison = condition.comparison
+    taken: list[Operation] = [
+        user for user in comparison.result.users if user.name == _IF and user.parent_operation is loop
+    ]
+    keep_comparison = len(taken) < len(comparison.result.users)
+    known = frozenset(taken)
+    for operation in body:
+        if operation is comparison:
+            if keep_comparison:
+                constant = _truth(holds, comparison)
+                new_body.append(constant)
+                mapping[comparison.result] = constant.result
+        elif operation not in known:
+            new_body.append(clone(operation, mapping))
+        elif _copy_branch(operation, 0 if holds else 1, new_body, mapping):
+            break
+    if comparison.parent is not body:
+        # The comparison stands in something that was copied whole.
+        copy = mapping.get(comparison.result)
+        definition = copy.defining_operation if copy is not None else None
+        if definition is not None and definition.parent is not None:
+            constant = _truth(holds, comparison)
+            definition.parent.insert_before(constant, definition)
+            definition.replace_with([constant.result])
+    types = [result.type for result in loop.results]
+    return Operation(loop.declaration, operands, types, loop.attributes, [Region([new_body])], loop.location)
+
+
+def _truth(holds: bool, comparison: Operation) -> Operation:
+    """What the comparison is in one half."""
+    type = comparison.result.type
+    attributes: dict[str, Attribute] = {"value": dense_attribute(type, (), I1, b"\x01" if holds else b"\x00")}
+    return Operation(REGISTRY.by_name["cuda_tile.constant"], [], [type], attributes, NO_REGIONS, comparison.location)
+
+
+def _copy_branch(branch: Operation, number: int, target: Block, mapping: dict[Value, Value]) -> bool:
+    """Copy one branch of an `if` in its place; tells whether the branch ends the iteration."""
+    region = branch.regions[number]
+    if not region.blocks:
+        return False
+    for operation in region.block:
+        if operation.name == "cuda_tile.yield":
+            for result, value in zip(branch.results, operation.operands, strict=True):
+                mapping[result] = mapping.get(value, value)
+        else:
+            target.append(clone(operation, mapping))
+            if operation.name == "cuda_tile.continue":
+                return True
+    return False

@@ -1,0 +1,220 @@
+"""Runs passes: by name, as a text, or as the optimization levels.
+
+    run_passes(module, ["canonicalize", "cse", "loop-split{split-threshold=2}"])
+    run_pipeline(module, "builtin.module(cuda_tile.module(cuda_tile.entry(loop-split)))")
+    optimize(module, level=3)
+
+All of them change the module and give it back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tileir.annotations import Final
+from tileir.ir.core import Operation
+from tileir.ir.declaration import NEWEST, Version
+from tileir.ir.diagnostics import VerifyError, has_errors
+from tileir.ir.traversal import functions
+from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.passes.pipeline_text import Step, parse_pass, parse_pipeline
+from tileir.passes.registry import FUNCTION, MODULE, PARITY, SEED, PipelineError, Session, pass_named
+from tileir.rewrite.driver import Statistics
+
+LEVELS: Final = (0, 1, 2, 3)
+DEFAULT_LEVEL: Final = 3
+
+
+class PassRun:
+    """One pass that ran: how long it took, how many operations there were before and after, what it changed."""
+
+    __slots__ = ("changes", "fired", "name", "operations_after", "operations_before", "seconds")
+
+    def __init__(self, name: str) -> None:
+        self.name: str = name
+        self.seconds: float = 0.0
+        self.operations_before: int = 0
+        self.operations_after: int = 0
+        self.changes: int = 0
+        self.fired: dict[str, int] = {}
+
+
+class Report:
+    """What running passes may tell; fill in what is wanted, read `runs` afterwards.
+
+    `verify` checks the module after each pass, by the rules of `version`.  `after_each` gets the name of each pass and
+    the module as it left it; `trace` gets the steps of rewriting.
+    """
+
+    __slots__ = ("after_each", "runs", "statistics", "trace", "verify", "version")
+
+    def __init__(
+        self,
+        *,
+        verify: bool = False,
+        version: Version = NEWEST,
+        statistics: bool = False,
+        after_each: Callable[[str, Operation], None] | None = None,
+        trace: Callable[[str], None] | None = None,
+    ) -> None:
+        self.verify: bool = verify
+        self.version: Version = version
+        self.statistics: bool = statistics
+        self.after_each: Callable[[str, Operation], None] | None = after_each
+        self.trace: Callable[[str], None] | None = trace
+        self.runs: list[PassRun] = []
+
+    def timing_lines(self) -> list[str]:
+        """Seconds per pass and in all."""
+        total = sum([run.seconds for run in self.runs])
+        lines = [f"{run.seconds:10.4f} s  {run.name}" for run in self.runs]
+        return [*lines, f"{total:10.4f} s  total"]
+
+    def statistics_lines(self) -> list[str]:
+        """Operations before and after each pass and how often each rule fired."""
+        lines: list[str] = []
+        for run in self.runs:
+            lines.append(f"{run.name}: {run.operations_before} operations before, {run.operations_after} after")
+            for name in sorted(run.fired):
+                lines.append(f"{run.fired[name]:8}  {name}")
+        return lines
+
+
+def optimize(
+    module: Operation,
+    level: int = DEFAULT_LEVEL,
+    pipeline: str = PARITY,
+    fuse_fma: bool = False,
+    *,
+    report: Report | None = None,
+) -> Operation:
+    """Optimize a module in place and give it back.
+
+    `level` is 0 (nothing) to 3.  `pipeline` is "parity", what NVIDIA's public optimizer does, or "seed", that and what
+    seed 004 adds.  `fuse_fma` also fuses products and sums, which changes how results are rounded.
+    """
+    return run_passes(module, passes_of_level(level, pipeline, fuse_fma), pipeline=pipeline, report=report)
+
+
+def passes_of_level(level: int, pipeline: str = PARITY, fuse_fma: bool = False) -> list[str]:
+    """The passes an optimization level stands for, in order."""
+    _check_rules(pipeline)
+    if level not in LEVELS:
+        raise PipelineError(f"'{level}' is not an optimization level: use 0, 1, 2 or 3")
+    names: list[str] = []
+    if fuse_fma:
+        names.append("fuse-fma")
+    if level >= 1:
+        names += ["canonicalize", "cse"]
+    if level >= 2:
+        names.append("loop-invariant-code-motion")
+    if level >= 3:
+        names += ["loop-split", "canonicalize"]
+    return names
+
+
+def run_passes(
+    module: Operation, passes: list[str], *, pipeline: str = PARITY, report: Report | None = None
+) -> Operation:
+    """Run passes in order, each given as `name` or `name{option=value ...}`; changes the module and gives it back."""
+    return run_steps(module, [parse_pass(text) for text in passes], pipeline, report)
+
+
+def run_pipeline(
+    module: Operation, text: str, *, pipeline: str = PARITY, report: Report | None = None
+) -> Operation:
+    """Run a pipeline as MLIR's tools write it, such as `builtin.module(cuda_tile.module(canonicalize,cse))`."""
+    return run_steps(module, parse_pipeline(text), pipeline, report)
+
+
+def _check_rules(pipeline: str) -> None:
+    if pipeline not in (PARITY, SEED):
+        raise PipelineError(f"'{pipeline}' is not a pipeline: use parity or seed")
+
+
+def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, report: Report | None = None) -> Operation:
+    """Run passes that were read already."""
+    _check_rules(rules)
+    wanted = report if report is not None else Report()
+    check_steps(steps)
+    for step in steps:
+        _run_step(module, step, rules, wanted)
+    return module
+
+
+def check_steps(steps: list[Step]) -> None:
+    """All names must be known, before anything changes."""
+    for step in steps:
+        known = pass_named(step.name)
+        for name in step.options:
+            if name not in known.options:
+                raise PipelineError(f"pass '{known.name}' has no option '{name}'")
+
+
+def _run_step(module: Operation, step: Step, rules: str, report: Report) -> None:
+    found = pass_named(step.name)
+    session = Session(rules, report.trace)
+    run = PassRun(step.name)
+    report.runs.append(run)
+    if report.statistics:
+        run.operations_before = _count(module)
+    roots = _roots(module, step, found.scope)
+    start = time.perf_counter()
+    for root in roots:
+        run.changes += found.run(root, step.options, session)
+    run.seconds = time.perf_counter() - start
+    run.fired = session.statistics.fired
+    if report.statistics:
+        run.operations_after = _count(module)
+    if report.after_each is not None:
+        report.after_each(step.name, module)
+    if report.verify:
+        _verify(module, report.version)
+
+
+def _roots(module: Operation, step: Step, scope: str) -> list[Operation]:
+    """The operations a pass runs on: those its anchors lead to, or what its scope asks for inside them."""
+    found = [module]
+    anchors = step.anchors
+    if anchors and anchors[0] == "builtin.module" and module.name != "builtin.module":
+        # A program read without a module of MLIR's own around it.
+        anchors = anchors[1:]
+        if anchors and module.name == anchors[0]:
+            anchors = anchors[1:]
+    elif anchors:
+        if anchors[0] not in (module.name, "any"):
+            raise PipelineError(f"can't run '{anchors[0]}' pass manager on '{module.name}' op")
+        anchors = anchors[1:]
+    for anchor in anchors:
+        inner: list[Operation] = []
+        for operation in found:
+            for region in operation.regions:
+                for block in region.blocks:
+                    inner += [child for child in block if anchor in (child.name, "any")]
+        found = inner
+    if scope == FUNCTION:
+        return [function for operation in found for function in functions(operation)]
+    if scope == MODULE:
+        return [child for operation in found for child in operation.walk() if child.name == "cuda_tile.module"]
+    return found
+
+
+def _count(module: Operation) -> int:
+    return sum(1 for _ in module.walk())
+
+
+def _verify(module: Operation, version: Version) -> None:
+    context = VerifyContext(version)
+    verify_operation(module, context)
+    if has_errors(context.diagnostics):
+        raise VerifyError(context.diagnostics)
+
+
+def statistics_of(report: Report) -> Statistics:
+    """How often each rule fired in all passes together."""
+    total = Statistics()
+    for run in report.runs:
+        for name in sorted(run.fired):
+            total.count(name, run.fired[name])
+    return total

@@ -1,0 +1,118 @@
+"""The passes by name.
+
+A pass is a plain function in a file of its own; `passes/catalogue.py` names them all, with their scope and options.  It
+is given an operation of its scope, the options as text and the session, and gives the number of changes it made (what
+counts as one is its own business; 0 means that nothing changed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tileir.annotations import Final
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.location import UNKNOWN
+from tileir.rewrite.driver import Statistics
+
+# What a pass is given.
+ANY: Final = "any"  # whatever the pipeline runs on
+FUNCTION: Final = "function"  # each function in it
+MODULE: Final = "module"  # each cuda_tile.module in it
+
+# The two families of rules (docs/conflicts.md H): what NVIDIA's public tools do, and that together with seed 004.
+PARITY: Final = "parity"
+SEED: Final = "seed"
+
+Options = dict[str, str]
+
+
+class Session:
+    """What the passes of one run share: which rules apply, what is counted, where steps are told."""
+
+    __slots__ = ("rules", "statistics", "trace")
+
+    def __init__(self, rules: str = PARITY, trace: Callable[[str], None] | None = None) -> None:
+        self.rules: str = rules
+        self.statistics: Statistics = Statistics()
+        self.trace: Callable[[str], None] | None = trace
+
+
+PassFunction = Callable[[Operation, Options, Session], int]
+
+
+class Pass:
+    """A registered pass; `options` are the names it knows with their defaults."""
+
+    __slots__ = ("name", "options", "run", "scope", "summary")
+
+    def __init__(self, name: str, summary: str, scope: str, run: PassFunction, options: Options | None = None) -> None:
+        self.name: str = name
+        self.summary: str = summary
+        self.scope: str = scope
+        self.run: PassFunction = run
+        self.options: Options = options if options is not None else {}
+
+
+class PipelineError(TileIRError):
+    """A pass or pipeline that was asked for does not exist or makes no sense."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN)])
+        self.message: str = message
+
+
+_passes: Final[dict[str, Pass]] = {}
+
+
+def register(
+    name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None
+) -> Pass:
+    """Add a pass; a name is used once."""
+    if name in _passes:
+        raise ValueError(f"pass '{name}' is registered twice")
+    found = _passes[name] = Pass(name, summary, scope, run, options)
+    return found
+
+
+def passes() -> list[Pass]:
+    """All passes, in the order of registration."""
+    import tileir.passes.catalogue  # noqa: F401  (registers them)
+
+    return list(_passes.values())
+
+
+def pass_named(name: str) -> Pass:
+    """A pass by name; `PipelineError` if there is none."""
+    passes()
+    found = _passes.get(name)
+    if found is None:
+        import difflib
+
+        close = difflib.get_close_matches(name, list(_passes), 1, 0.6)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
+        raise PipelineError(f"'{name}' does not refer to a registered pass{hint}")
+    return found
+
+
+def integer_option(options: Options, name: str, default: int) -> int:
+    """An option that is a number."""
+    text = options.get(name)
+    if text is None:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise PipelineError(f"'{text}' value invalid for integer option '{name}'") from None
+
+
+def bool_option(options: Options, name: str, default: bool = False) -> bool:
+    """An option that is true or false; given without a value it is true."""
+    text = options.get(name)
+    if text is None:
+        return default
+    if text in ("", "true", "1"):
+        return True
+    if text in ("false", "0"):
+        return False
+    raise PipelineError(f"'{text}' is invalid value for boolean option '{name}'! Try 0 or 1")

@@ -1,0 +1,71 @@
+"""Operations that nothing needs: unused results and no effect on memory."""
+
+from __future__ import annotations
+
+from tileir.ir.core import Operation
+from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR, OperationDeclaration
+
+
+def is_removable(declaration: OperationDeclaration) -> bool:
+    """Whether an unused operation of this kind may be erased, what is inside it permitting.
+
+    As in MLIR, terminators and symbols stay, and so does what declares no effects: assumptions and assertions, and
+    everything ordered by tokens, loads included.
+    """
+    if declaration.unregistered or declaration.traits & (TERMINATOR | SYMBOL):
+        return False
+    return bool(declaration.traits & (PURE | NO_MEMORY_EFFECT | REGION_EFFECTS))
+
+
+class DeadCode:
+    """Answers whether an operation is dead; remembers which ones hold an effect, so that nests are not searched again.
+
+    A remembered answer may be out of date when what was inside has moved away; `forget` starts anew.
+    """
+
+    __slots__ = ("_effectful",)
+
+    def __init__(self) -> None:
+        self._effectful: set[Operation] = set()
+
+    def forget(self) -> None:
+        self._effectful = set()
+
+    def is_dead(self, operation: Operation) -> bool:
+        """Whether a removable operation is unused and has no effect."""
+        for result in operation.results:
+            if result.has_uses:
+                return False
+        traits = operation.declaration.traits
+        if traits & (PURE | NO_MEMORY_EFFECT):
+            return True
+        return not self._has_effects(operation)
+
+    def _has_effects(self, root: Operation) -> bool:
+        known = self._effectful
+        if root in known:
+            return True
+        pending: list[Operation] = [root]
+        while pending:
+            holder = pending.pop()
+            for region in holder.regions:
+                for block in region.blocks:
+                    cursor = block.first
+                    while cursor is not None:
+                        traits = cursor.declaration.traits
+                        if not traits & (PURE | NO_MEMORY_EFFECT):
+                            if not traits & REGION_EFFECTS or cursor in known:
+                                self._remember(cursor, root)
+                                return True
+                            pending.append(cursor)
+                        cursor = cursor.next
+        return False
+
+    def _remember(self, culprit: Operation, root: Operation) -> None:
+        """Everything around the culprit, up to the root, holds an effect."""
+        cursor = culprit.parent_operation
+        while cursor is not None:
+            self._effectful.add(cursor)
+            if cursor is root:
+                return
+            cursor = cursor.parent_operation

@@ -1,0 +1,205 @@
+"""Patterns of a single `if` (seed 004, IfOp Canonicalization Pattern Set); those of two are in `patterns_combine.py`.
+
+Names and conditions are those of NVIDIA's public dialect (docs/conflicts.md H), which are the sound ones.
+"""
+
+from __future__ import annotations
+
+from tileir.ir.core import Block, Operation, Value
+from tileir.rewrite.driver import Pattern
+from tileir.rewrite.matching import (
+    IF,
+    branch,
+    can_select,
+    constant_bool,
+    is_defined_in,
+    is_scalar_condition,
+    leaves,
+    negation,
+    new_if,
+    only_ends,
+    select_for,
+    take_blocks,
+    yields,
+)
+from tileir.rewrite.patterns_combine import combine_ifs, combine_nested_ifs
+from tileir.rewrite.rewriter import Rewriter
+
+
+def remove_unused_results(operation: Operation, rewriter: Rewriter) -> bool:
+    """Results without uses go, and with them what the branches yield for them."""
+    used = [index for index, result in enumerate(operation.results) if result.has_uses]
+    if len(used) == len(operation.results):
+        return False
+    if yields(branch(operation, 0)) is None and yields(branch(operation, 1)) is None:
+        return False
+    replacement = new_if(rewriter, operation, [operation.results[index] for index in used], operation.operands[0])
+    for target, source in zip(replacement.regions, operation.regions, strict=True):
+        take_blocks(target, source)
+        for block in target.blocks:
+            last = yields(block)
+            if last is not None:
+                rewriter.set_operands(last, [last.operands[index] for index in used])
+    for position, index in enumerate(used):
+        rewriter.replace_uses(operation.results[index], replacement.results[position])
+    rewriter.erase(operation)
+    return True
+
+
+def replace_yield_with_value(operation: Operation, rewriter: Rewriter) -> bool:
+    """A result both branches agree on is that value; one that is true and false is the condition or its negation."""
+    first = yields(branch(operation, 0))
+    second = yields(branch(operation, 1))
+    if not operation.results or first is None or second is None:
+        return False
+    condition = operation.operands[0]
+    changed = False
+    for index, result in enumerate(operation.results):
+        if not result.has_uses:
+            continue
+        chosen = first.operands[index]
+        otherwise = second.operands[index]
+        if chosen is otherwise:
+            rewriter.replace_uses(result, chosen)
+            changed = True
+            continue
+        if not is_scalar_condition(chosen):
+            # A condition is a scalar; tiles of i1 become a select first.
+            continue
+        on_true = constant_bool(chosen)
+        on_false = constant_bool(otherwise)
+        if on_true is None or on_false is None or on_true == on_false:
+            continue
+        rewriter.replace_uses(result, condition if on_true else negation(rewriter, condition))
+        changed = True
+    return changed
+
+
+def remove_static_condition(operation: Operation, rewriter: Rewriter) -> bool:
+    """With a constant condition the `if` is the branch it takes."""
+    condition = constant_bool(operation.operands[0])
+    if condition is None:
+        return False
+    taken = branch(operation, 0 if condition else 1)
+    if taken is None:
+        rewriter.erase(operation)
+        return True
+    return _replace_with_block(operation, taken, rewriter)
+
+
+def _replace_with_block(operation: Operation, block: Block, rewriter: Rewriter) -> bool:
+    """Put the contents of a branch in place of its `if`; after a branch that leaves nothing is reached."""
+    last = yields(block)
+    if last is None and not leaves(block):
+        return False
+    first = block.first
+    rewriter.splice_before(block, operation)
+    if first is not None and first.declaration.name == IF:
+        # It may follow another `if` now.
+        rewriter.worklist.push(first)
+    if last is None:
+        rewriter.erase_from(operation)
+        return True
+    values = list(last.operands)
+    rewriter.erase(last)
+    rewriter.replace(operation, values)
+    return True
+
+
+def convert_to_select(operation: Operation, rewriter: Rewriter) -> bool:
+    """What is yielded but computed outside needs no branch: it is chosen by a `select` in front of the `if`.
+
+    A branch that leaves has no say in the results: the other branch's values are the results.
+    """
+    if not operation.results:
+        return False
+    first = yields(branch(operation, 0))
+    second = yields(branch(operation, 1))
+    if first is None and second is None:
+        return False
+    for result in operation.results:
+        if not can_select(result):
+            # Tokens above all: no token-ordered operation may lose its place (seed 004, first contract).
+            return False
+    chosen = _yielded(first, second)
+    otherwise = _yielded(second, first)
+    kept: list[int] = []
+    for index in range(len(operation.results)):
+        if _stays(operation, chosen[index]) or _stays(operation, otherwise[index]):
+            kept.append(index)
+    if len(kept) == len(operation.results):
+        return False
+    _hoist(operation, rewriter, chosen, otherwise, kept)
+    return True
+
+
+def _yielded(own: Operation | None, other: Operation | None) -> list[Value]:
+    """What a branch yields, or, where it leaves, what the other one does."""
+    if own is not None:
+        return list(own.operands)
+    return list(other.operands) if other is not None else []
+
+
+def _stays(operation: Operation, value: Value) -> bool:
+    """Whether a value is computed in a branch."""
+    return any(is_defined_in(value, region) for region in operation.regions)
+
+
+def _hoist(
+    operation: Operation, rewriter: Rewriter, chosen: list[Value], otherwise: list[Value], kept: list[int]
+) -> None:
+    condition = operation.operands[0]
+    replacement = new_if(rewriter, operation, [operation.results[index] for index in kept], condition)
+    for target, source in zip(replacement.regions, operation.regions, strict=True):
+        take_blocks(target, source)
+    rewriter.insert_before(replacement)
+    position = 0
+    for index, result in enumerate(operation.results):
+        if position < len(kept) and kept[position] == index:
+            rewriter.replace_uses(result, replacement.results[position])
+            position += 1
+        elif chosen[index] is otherwise[index]:
+            rewriter.replace_uses(result, chosen[index])
+        else:
+            rewriter.replace_uses(result, select_for(rewriter, condition, chosen[index], otherwise[index]))
+    for region in replacement.regions:
+        for block in region.blocks:
+            last = yields(block)
+            if last is not None:
+                rewriter.set_operands(last, [last.operands[index] for index in kept])
+    rewriter.erase(operation)
+
+
+def remove_empty_else_branch(operation: Operation, rewriter: Rewriter) -> bool:
+    """A second branch that does nothing goes."""
+    second = branch(operation, 1)
+    if operation.results or not only_ends(second) or yields(second) is None:
+        return False
+    replacement = new_if(rewriter, operation, [], operation.operands[0])
+    take_blocks(replacement.regions[0], operation.regions[0])
+    rewriter.erase(operation)
+    return True
+
+
+def move_terminator_to_parent(operation: Operation, rewriter: Rewriter) -> bool:
+    """When both branches leave, the second one needs no branch, and what follows is not reached."""
+    second = branch(operation, 1)
+    if second is None or not leaves(branch(operation, 0)) or not leaves(second):
+        return False
+    replacement = new_if(rewriter, operation, [], operation.operands[0])
+    take_blocks(replacement.regions[0], operation.regions[0])
+    return _replace_with_block(operation, second, rewriter)
+
+
+def if_patterns() -> list[Pattern]:
+    """The eight patterns, in the public order."""
+    return [
+        Pattern("RemoveUnusedResults", IF, remove_unused_results),
+        Pattern("ReplaceYieldWithValue", IF, replace_yield_with_value),
+        Pattern("RemoveStaticCondition", IF, remove_static_condition),
+        Pattern("ConvertToSelect", IF, convert_to_select),
+        Pattern("RemoveEmptyElseBranch", IF, remove_empty_else_branch),
+        Pattern("CombineIfs", IF, combine_ifs),
+        Pattern("CombineNestedIfs", IF, combine_nested_ifs),
+        Pattern("MoveTerminatorToParent", IF, move_terminator_to_parent),
+    ]

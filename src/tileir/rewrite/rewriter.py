@@ -1,0 +1,288 @@
+"""Changes a program and tells the driver about it.
+
+Patterns change a program through a `Rewriter` only: what is inserted, changed or has lost a user is looked at again.
+"""
+
+from __future__ import annotations
+
+from tileir.ir.attributes import Attribute, DenseAttribute
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
+from tileir.ir.declaration import REGISTRY
+from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.types import Type
+
+
+class Worklist:
+    """Operations still to be looked at; the one noted last comes first, and none is in it twice."""
+
+    __slots__ = ("_order", "_waiting")
+
+    def __init__(self) -> None:
+        self._order: list[Operation] = []
+        self._waiting: set[Operation] = set()
+
+    def fill(self, operations: list[Operation]) -> None:
+        """Start with these, the first of them on top."""
+        operations.reverse()
+        self._order = operations
+        self._waiting = set(operations)
+
+    def push(self, operation: Operation) -> None:
+        if operation not in self._waiting:
+            self._waiting.add(operation)
+            self._order.append(operation)
+
+    def remove(self, operation: Operation) -> None:
+        # The entry in `_order` stays and is passed over: an erased operation never comes back.
+        self._waiting.discard(operation)
+
+    def pop(self) -> Operation | None:
+        order = self._order
+        waiting = self._waiting
+        while order:
+            operation = order.pop()
+            if operation in waiting:
+                waiting.remove(operation)
+                return operation
+        return None
+
+
+class Rewriter:
+    """Inserts at a place, replaces, erases.
+
+    The driver sets the place in front of the operation a pattern is tried on.  Operations are created at the location
+    of that operation unless another one is given.
+    """
+
+    __slots__ = ("_before", "_block", "changed", "inserted", "location", "worklist")
+
+    def __init__(self, worklist: Worklist | None = None) -> None:
+        self.worklist: Worklist = worklist if worklist is not None else Worklist()
+        self.location: Location = UNKNOWN
+        self.changed: bool = False
+        """Whether anything was changed since the driver last asked."""
+        self.inserted: list[Operation] | None = None
+        """What was inserted or modified, kept for a trace only."""
+        self._block: Block | None = None
+        self._before: Operation | None = None
+
+    # --- the place ---
+
+    def insert_before(self, operation: Operation) -> None:
+        """Put what comes in front of an operation."""
+        self._block = operation.parent
+        self._before = operation
+
+    def insert_after(self, operation: Operation) -> None:
+        self._block = operation.parent
+        self._before = operation.next
+
+    def insert_at_start(self, block: Block) -> None:
+        self._block = block
+        self._before = block.first
+
+    def insert_at_end(self, block: Block) -> None:
+        """Put what comes at the end of a block, behind its terminator if it has one."""
+        self._block = block
+        self._before = None
+
+    # --- adding ---
+
+    def insert(self, operation: Operation) -> Operation:
+        """Insert an operation that is in no block; what it contains is looked at too."""
+        block = self._block
+        if block is None:
+            raise ValueError("the rewriter has no place to insert at")
+        block.insert_before(operation, self._before)
+        if operation.regions:
+            for inner in operation.walk():
+                self.modify(inner)
+        else:
+            self.modify(operation)
+        return operation
+
+    def create(
+        self,
+        name: str,
+        operands: list[Value],
+        result_types: list[Type],
+        attributes: dict[str, Attribute] = NO_ATTRIBUTES,
+        regions: list[Region] = NO_REGIONS,
+        location: Location | None = None,
+        segments: tuple[int, ...] | None = None,
+    ) -> Operation:
+        """Build and insert an operation; `name` is the full one, `cuda_tile.addi`."""
+        return self.insert(
+            Operation(
+                REGISTRY.by_name[name],
+                operands,
+                result_types,
+                attributes,
+                regions,
+                self.location if location is None else location,
+                segments,
+            )
+        )
+
+    def constant(self, value: DenseAttribute, location: Location | None = None) -> Value:
+        """Insert a `constant`; the driver moves it to the start of the kernel and merges it with its equals."""
+        return self.create("cuda_tile.constant", [], [value.type], {"value": value}, location=location).results[0]
+
+    # --- changing ---
+
+    def modify(self, operation: Operation) -> None:
+        """Note that an operation was changed in place: it is looked at again, after a terminator also what it ends."""
+        self.changed = True
+        worklist = self.worklist
+        if operation.declaration.is_terminator:
+            parent = operation.parent_operation
+            if parent is not None:
+                worklist.push(parent)
+        worklist.push(operation)
+        if self.inserted is not None:
+            self.inserted.append(operation)
+
+    def set_operand(self, operation: Operation, index: int, value: Value) -> None:
+        old = operation.operands[index]
+        if old is not value:
+            operation.set_operand(index, value)
+            self.modify(operation)
+            self.touch(old)
+
+    def set_operands(
+        self, operation: Operation, operands: list[Value], segments: tuple[int, ...] | None = None
+    ) -> None:
+        before = operation.operands
+        operation.set_operands(operands, segments)
+        self.modify(operation)
+        for value in before:
+            self.touch(value)
+
+    def replace_uses(self, value: Value, other: Value) -> None:
+        """Let every user of a value take another one."""
+        if value is other or not value.has_uses:
+            return
+        users = value.users
+        value.replace_all_uses_with(other)
+        for user in users:
+            self.modify(user)
+        self.touch(value)
+
+    def replace(self, operation: Operation, values: list[Value]) -> None:
+        """Let users of the results take `values`, then erase the operation."""
+        for result, value in zip(operation.results, values, strict=True):
+            self.replace_uses(result, value)
+        self.erase(operation)
+
+    def touch(self, value: Value) -> None:
+        """Look again at the operation that makes a value which has lost a user."""
+        definition = value.defining_operation
+        if definition is not None and definition.parent is not None and value.has_one_user_at_most:
+            self.worklist.push(definition)
+
+    # --- removing ---
+
+    def erase(self, operation: Operation) -> None:
+        """Erase an operation and all it contains; its results must be unused."""
+        for result in operation.results:
+            if result.has_uses:
+                raise ValueError(f"cannot erase '{operation.name}': a result is still used")
+        self.changed = True
+        worklist = self.worklist
+        parent = operation.parent_operation
+        if parent is not None:
+            worklist.push(parent)
+        if operation.next is not None:
+            # Its predecessor is another one now.
+            worklist.push(operation.next)
+        operation.detach()
+        self._drop(operation)
+
+    def erase_from(self, operation: Operation) -> None:
+        """Erase an operation and all that follow it in its block: nothing reaches them, and nothing else uses them."""
+        block = operation.parent
+        if block is None:
+            return
+        self.changed = True
+        parent = block.parent_operation
+        if parent is not None:
+            self.worklist.push(parent)
+        cursor = block.last
+        while cursor is not None:
+            previous = cursor.previous
+            cursor.detach()
+            self._drop(cursor)
+            if cursor is operation:
+                return
+            cursor = previous
+
+    def _drop(self, root: Operation) -> None:
+        """Take an operation that was detached, and what is in it, out of the uses and the worklist."""
+        pending = [root]
+        values: list[Value] = []
+        while pending:
+            operation = pending.pop()
+            self.worklist.remove(operation)
+            if operation.operands:
+                for value in operation.operands:
+                    value.drop_user(operation)
+                    values.append(value)
+                operation.operands = []
+            for region in operation.regions:
+                for block in region.blocks:
+                    cursor = block.first
+                    block.first = block.last = None
+                    while cursor is not None:
+                        following = cursor.next
+                        cursor.parent = cursor.previous = cursor.next = None
+                        pending.append(cursor)
+                        cursor = following
+        for value in values:
+            self.touch(value)
+
+    # --- moving ---
+
+    def splice_before(self, block: Block, before: Operation) -> None:
+        """Move all operations of a block without arguments in front of an operation; the block is left empty."""
+        target = before.parent
+        if target is None:
+            raise ValueError("the operation is in no block")
+        self.changed = True
+        _relink(block, target, before)
+
+    def splice_at_end(self, block: Block, target: Block) -> None:
+        """Move all operations of a block without arguments to the end of another one."""
+        self.changed = True
+        _relink(block, target, None)
+
+    def move_before(self, operation: Operation, before: Operation) -> None:
+        """Move one operation in front of another one, of any block."""
+        target = before.parent
+        if target is None:
+            raise ValueError("the operation is in no block")
+        operation.detach()
+        target.insert_before(operation, before)
+        self.modify(operation)
+
+
+def _relink(source: Block, target: Block, before: Operation | None) -> None:
+    first = source.first
+    last = source.last
+    if first is None or last is None:
+        return
+    cursor: Operation | None = first
+    while cursor is not None:
+        cursor.parent = target
+        cursor = cursor.next
+    source.first = source.last = None
+    previous = target.last if before is None else before.previous
+    first.previous = previous
+    if previous is None:
+        target.first = first
+    else:
+        previous.next = first
+    last.next = before
+    if before is None:
+        target.last = last
+    else:
+        before.previous = last

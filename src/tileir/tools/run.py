@@ -1,0 +1,256 @@
+"""`tileir run`: run a kernel on this machine."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from tileir.ir.diagnostics import TileIRError
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program
+
+USAGE = Usage(
+    "tileir run",
+    "Runs a kernel of a Tile IR program and shows what it wrote.",
+    "FILE",
+    (
+        Option("grid", "the number of tile blocks along x, y and z (default: 1)", value="X[,Y[,Z]]"),
+        Option("entry", "the kernel to run (default: the only one)", value="NAME"),
+        Option("arg", "an argument, once for each in order; see below", value="WHAT"),
+        Option("out", "write argument N, counted from 0, to a file when the kernel is done", value="N=FILE.npy"),
+        Option("backend", "what runs it (default: interpreter)", value="NAME"),
+        Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
+        Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
+        Option("quiet", "no summary of what was written", short="q"),
+        *READING_OPTIONS,
+    ),
+    details="""Arguments:
+  zeros:f32:1024       an array of zeros; extents are joined by x, as in 64x64
+  ones:f16:64x64       an array of ones
+  iota:i32:1024        0, 1, 2, ...
+  rand:bf16:64x64[:7]  random numbers with a seed: floats from 0 to 1, integers from 0 to 99, booleans
+  data.npy             an array from a file
+  42, -1.5, 0x10       a scalar
+
+FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
+wrong or a file cannot be read or written.""",
+)
+
+_FIRST_ELEMENTS = 6
+_SHOW_PROGRESS_AFTER = 1.0
+
+
+def run(arguments: list[str]) -> int:
+    return guarded("tileir run", _run, arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    grid = _grid(given.value("grid", "1"))
+    program = read_program(given.operands[0], Settings(given))
+    for diagnostic in program.diagnostics:
+        print(diagnostic.render(), file=sys.stderr)
+    if program.module is None:
+        return EXIT_WRONG_INPUT
+    try:
+        # Imported here: only who runs a program pays for NumPy.
+        from tileir.execute.arguments import select_entry
+        from tileir.execute.launch import compile
+
+        entry = given.value("entry", "") or None
+        parameters = select_entry(program.module, entry).regions[0].blocks[0].arguments
+        specifications = [value for name, value in given.sequence if name == "arg"]
+        values = [
+            argument(text, parameters[number].type if number < len(parameters) else None)
+            for number, text in enumerate(specifications)
+        ]
+        outputs = _outputs(given, values)
+        kernel = compile(
+            program.module,
+            entry,
+            given.value("backend", "interpreter"),
+            exact=given.has("exact"),
+            schedule=given.value("schedule", "forward"),
+        )
+        progress = _Progress() if sys.stderr.isatty() else None
+        kernel.launch(grid, *values, progress=progress)
+    except TileIRError as error:
+        print(error, file=sys.stderr)
+        return EXIT_WRONG_INPUT
+    sys.stdout.flush()
+    for number, path in outputs:
+        _save(path, values[number])
+    if not given.has("quiet"):
+        from tileir.execute.arguments import may_write
+
+        for number, value in enumerate(values):
+            if _is_array(value) and may_write(kernel.entry, number):
+                print(f"argument {number}: {summary(value)}")
+    return EXIT_FINE
+
+
+def _mistake(message: str) -> ToolFailure:
+    return ToolFailure(message, EXIT_USAGE)
+
+
+def _grid(text: str) -> tuple[int, ...]:
+    try:
+        return tuple([int(part) for part in text.split(",")])
+    except ValueError:
+        raise _mistake(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1") from None
+
+
+def _is_array(value: object) -> bool:
+    import numpy
+
+    return isinstance(value, numpy.ndarray)
+
+
+# --- arguments ---
+
+
+def argument(text: str, type: object) -> Any:
+    """What an `--arg` stands for; `type` is the parameter's, where there is one."""
+    kind, _, rest = text.partition(":")
+    if kind in ("zeros", "ones", "iota", "rand") and rest:
+        return _made_array(text, kind, rest.split(":"))
+    if text.endswith(".npy"):
+        return _loaded_array(text, type)
+    for convert in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            return convert()
+        except ValueError:
+            continue
+    if text in ("true", "false"):
+        return text == "true"
+    raise _mistake(f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')")
+
+
+def _made_array(text: str, kind: str, parts: list[str]) -> Any:
+    import numpy
+
+    from tileir.execute.dtypes import value_dtype
+    from tileir.ir.types import FLOAT_TYPES, integer_type
+
+    seed = 0
+    if kind == "rand" and len(parts) == 3 and parts[2].isdigit():
+        seed = int(parts.pop())
+    name = parts[0]
+    extents = parts[1].split("x") if len(parts) == 2 else []
+    if not extents or not all([extent.isdigit() for extent in extents]):
+        raise _mistake(f"'{text}' is no array: give a type and extents, as in {kind}:f32:64x64")
+    integer = name[:1] == "i" and name[1:] in ("1", "4", "8", "16", "32", "64")
+    if name not in FLOAT_TYPES and not integer:
+        known = ", ".join(["i1", "i8", "i16", "i32", "i64", *FLOAT_TYPES])
+        raise _mistake(f"'{name}' in '{text}' is no element type: use one of {known}")
+    dtype = value_dtype(integer_type(int(name[1:])) if integer else FLOAT_TYPES[name])
+    shape = tuple([int(extent) for extent in extents])
+    if kind == "zeros":
+        return numpy.zeros(shape, dtype)
+    if kind == "ones":
+        return numpy.ones(shape, dtype)
+    count = int(numpy.prod(shape))
+    if kind == "iota":
+        return numpy.arange(count).astype(dtype).reshape(shape)
+    generator = numpy.random.default_rng(seed)
+    if not integer:
+        return generator.random(shape).astype(dtype)
+    return generator.integers(0, 2 if name == "i1" else 8 if name == "i4" else 100, shape).astype(dtype)
+
+
+def _loaded_array(path: str, type: object) -> Any:
+    import numpy
+
+    from tileir.dialect.types import PointerType, TileType
+    from tileir.execute.dtypes import value_dtype
+
+    try:
+        array = numpy.load(path)
+    except (OSError, ValueError) as error:
+        raise _mistake(f"cannot read '{path}': {error}") from None
+    # The file format has no name for the types of ml_dtypes: they come back as bytes without a meaning.
+    if array.dtype.kind == "V" and isinstance(type, TileType) and isinstance(type.element, PointerType):
+        dtype = value_dtype(type.element.pointee)
+        if dtype.itemsize == array.dtype.itemsize:
+            array = array.view(dtype)
+    return array
+
+
+def _outputs(given: Arguments, values: list[Any]) -> list[tuple[int, str]]:
+    found = []
+    for name, text in given.sequence:
+        if name != "out":
+            continue
+        number, equals, path = text.partition("=")
+        if not equals or not number.isdigit() or not path:
+            raise _mistake(f"'--out {text}' makes no sense: give the number of an argument and a file, as in 2=c.npy")
+        if int(number) >= len(values) or not _is_array(values[int(number)]):
+            raise _mistake(f"'--out {text}': argument {number} is no array of this launch")
+        found.append((int(number), path))
+    return found
+
+
+def _save(path: str, array: Any) -> None:
+    import numpy
+
+    try:
+        numpy.save(path, array)
+    except OSError as error:
+        raise _mistake(f"cannot write '{path}': {error}") from None
+
+
+# --- what is shown ---
+
+
+def summary(array: Any) -> str:
+    """One line about an array: dtype, shape, range, mean, NaNs, first elements."""
+    import numpy
+
+    from tileir.execute.memory import describe_array
+
+    flat = array.reshape(-1)
+    first = ", ".join([_number(value) for value in flat[:_FIRST_ELEMENTS].tolist()])
+    parts = [describe_array(array)]
+    if flat.size:
+        wide = flat.astype(numpy.float64)
+        nans = int(numpy.isnan(wide).sum())
+        usable = wide[~numpy.isnan(wide)]
+        if usable.size:
+            with numpy.errstate(all="ignore"):
+                low, high, mean = usable.min(), usable.max(), usable.mean()
+            parts.append(f"min {_number(low)}, max {_number(high)}, mean {_number(mean)}")
+        if nans:
+            parts.append(f"{nans} NaN{'s' if nans > 1 else ''}")
+    parts.append(f"[{first}{', ...' if flat.size > _FIRST_ELEMENTS else ''}]")
+    return "  ".join(parts)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, (bool, int)):
+        return str(value)
+    return f"{float(value):.6g}"
+
+
+class _Progress:
+    """A bar on standard error for launches that take a while."""
+
+    def __init__(self) -> None:
+        self._start: float = time.monotonic()
+        self._shown: float = 0.0
+
+    def __call__(self, done: int, count: int) -> None:
+        now = time.monotonic()
+        if now - self._start < _SHOW_PROGRESS_AFTER:
+            return
+        if done == count:
+            sys.stderr.write("\r\x1b[K")
+        elif now - self._shown >= 0.1:
+            self._shown = now
+            filled = 30 * done // count
+            left = (now - self._start) * (count - done) / max(done, 1)
+            bar = "#" * filled + "." * (30 - filled)
+            sys.stderr.write(f"\r[{bar}] {done} of {count} tile blocks, {left:.0f} s left \x1b[K")
+        sys.stderr.flush()

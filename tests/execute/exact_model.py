@@ -1,0 +1,197 @@
+"""Floats as exact fractions: what the numerics of the interpreter are checked against.
+
+Rounding is written here a second time, on Python integers, apart from `tileir.ir.floats` and from the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy
+
+from tileir.execute.dtypes import bits_dtype, from_bits, to_bits
+from tileir.ir import floats
+from tileir.ir.floats import FloatFormat
+from tileir.ir.types import FloatType
+
+MODES = ("nearest_even", "zero", "negative_inf", "positive_inf")
+
+
+def exact_value(form: FloatFormat, bits: int) -> Fraction:
+    negative, significand, exponent = floats.decode(form, bits)
+    value = Fraction(significand) * Fraction(2) ** exponent
+    return -value if negative else value
+
+
+def floor_log2(value: Fraction) -> int:
+    top = value.numerator.bit_length() - value.denominator.bit_length()
+    return top if Fraction(2) ** top <= value else top - 1
+
+
+def round_up(whole: int, rest: Fraction, negative: bool, mode: str) -> bool:
+    if mode == "nearest_even":
+        return rest > Fraction(1, 2) or (rest == Fraction(1, 2) and whole % 2 == 1)
+    if mode == "nearest_away":
+        return rest >= Fraction(1, 2)
+    if mode == "zero":
+        return False
+    return rest > 0 and negative == (mode == "negative_inf")
+
+
+def round_fraction(form: FloatFormat, value: Fraction, mode: str, negative_zero: bool = False) -> int:
+    """The pattern of an exact value in a rounding mode; -1 stands for NaN."""
+    negative = value < 0 or (value == 0 and negative_zero)
+    sign = form.sign_mask if negative else 0
+    magnitude = abs(value)
+    if magnitude == 0:
+        return sign
+    unit = max(floor_log2(magnitude), form.minimum_exponent) - form.mantissa_bits
+    scaled = magnitude / Fraction(2) ** unit
+    whole = scaled.numerator // scaled.denominator
+    whole += round_up(whole, scaled - whole, negative, mode)
+    if whole and negative and not form.has_sign:
+        return -1
+    if whole * Fraction(2) ** unit > exact_value(form, form.largest):
+        away = mode in ("nearest_even", "nearest_away") or mode == ("negative_inf" if negative else "positive_inf")
+        if not away:
+            return form.largest | sign
+        if form.has_infinity:
+            return form.infinity | sign
+        return form.largest | sign if form.quiet_nan < 0 else -1
+    if whole == 0 or not whole >> form.mantissa_bits:
+        return whole | sign
+    field = unit + form.mantissa_bits + form.bias
+    # A carry to the next power of two passes into the exponent field.
+    return ((field << form.mantissa_bits) + whole - (1 << form.mantissa_bits)) | sign
+
+
+def sum_is_negative_zero(a: bool, b: bool, mode: str) -> bool:
+    """Whether an exact zero sum of terms with these sign bits is -0."""
+    return (a or b) if mode == "negative_inf" else (a and b)
+
+
+def reference_binary(form: FloatFormat, name: str, a: int, b: int, mode: str) -> int:
+    """The pattern of addf, subf, mulf or divf, -1 for NaN."""
+    if not (floats.is_finite(form, a) and floats.is_finite(form, b)) or (name == "divf" and floats.is_zero(form, b)):
+        return special(form, _DOUBLE[name], a, b)
+    x = exact_value(form, a)
+    y = exact_value(form, b)
+    x_sign = floats.is_negative(form, a)
+    y_sign = floats.is_negative(form, b)
+    if name == "addf":
+        return round_fraction(form, x + y, mode, sum_is_negative_zero(x_sign, y_sign, mode))
+    if name == "subf":
+        return round_fraction(form, x - y, mode, sum_is_negative_zero(x_sign, not y_sign, mode))
+    return round_fraction(form, x * y if name == "mulf" else x / y, mode, x_sign != y_sign)
+
+
+def reference_fma(form: FloatFormat, a: int, b: int, c: int, mode: str) -> int:
+    if not all(floats.is_finite(form, bits) for bits in (a, b, c)):
+        if floats.is_finite(form, a) and floats.is_finite(form, b):
+            return -1 if floats.is_nan(form, c) else c
+        return special(form, lambda x, y, z: x * y + z, a, b, c)
+    product_sign = floats.is_negative(form, a) != floats.is_negative(form, b)
+    value = exact_value(form, a) * exact_value(form, b) + exact_value(form, c)
+    return round_fraction(form, value, mode, sum_is_negative_zero(product_sign, floats.is_negative(form, c), mode))
+
+
+def special(form: FloatFormat, operation: Callable[..., numpy.float64], *patterns: int) -> int:
+    """Infinities, NaN and division by zero, where IEEE double has no rounding to do."""
+    with numpy.errstate(all="ignore"):
+        value = float(operation(*[numpy.float64(floats.to_double(form, bits)) for bits in patterns]))
+    if value != value or (value in (float("inf"), -float("inf")) and not form.has_infinity):
+        if form.quiet_nan >= 0:
+            return -1
+        # The four-bit floats have neither: the largest value stands for NaN, and for infinity with its sign.
+        return form.largest | (form.sign_mask if value < 0 else 0)
+    return floats.from_double(form, value)
+
+
+_DOUBLE: dict[str, Callable[..., numpy.float64]] = {
+    "addf": lambda x, y: x + y,
+    "subf": lambda x, y: x - y,
+    "mulf": lambda x, y: x * y,
+    "divf": lambda x, y: x / y,
+}
+
+
+def reference_sqrt(form: FloatFormat, bits: int, mode: str) -> int:
+    """The root by integers: of a value scaled so that the integer root has four bits more than the format."""
+    if floats.is_nan(form, bits) or (floats.is_negative(form, bits) and not floats.is_zero(form, bits)):
+        return -1
+    if floats.is_infinity(form, bits) or floats.is_zero(form, bits):
+        return bits
+    value = exact_value(form, bits)
+    shift = 2 * (form.precision + 4) - floor_log2(value)
+    shift += shift % 2
+    scaled = value * Fraction(2) ** shift
+    root = integer_root(scaled.numerator // scaled.denominator)
+    estimate = Fraction(root)
+    if estimate * estimate != scaled:
+        # Between two integers: any value strictly between rounds as the root does.
+        estimate += Fraction(1, 3)
+    return round_fraction(form, estimate / Fraction(2) ** (shift // 2), mode)
+
+
+def integer_root(value: int) -> int:
+    guess = 1 << (value.bit_length() + 1) // 2
+    while True:
+        better = (guess + value // guess) // 2
+        if better >= guess:
+            return guess
+        guess = better
+
+
+# Arrays of patterns
+
+
+def values(element: FloatType, patterns: list[int]) -> numpy.ndarray:
+    return from_bits(element, numpy.array(patterns, bits_dtype(element)))
+
+
+def mismatches(element: FloatType, result: numpy.ndarray, expected: list[int]) -> list[tuple[int, int, int]]:
+    """`(index, got, expected)` where patterns differ; any NaN matches -1."""
+    form = floats.FORMATS[element.name]
+    found = to_bits(element, numpy.asarray(result)).tolist()
+    assert len(found) == len(expected)
+    return [
+        (index, got, want)
+        for index, (got, want) in enumerate(zip(found, expected, strict=True))
+        if got != want and not (want == -1 and floats.is_nan(form, got))
+    ]
+
+
+def notable_patterns(form: FloatFormat) -> list[int]:
+    """Zeros, the ends of the subnormal and normal ranges, ones, and what is not finite, of both signs."""
+    one = form.bias << form.mantissa_bits
+    least = 1 << form.mantissa_bits
+    found = {0, 1, 2, 3, least - 1, least, least + 1, one - 1, one, one + 1, one + 2, form.largest, form.largest - 1}
+    found |= {one + (1 << max(form.mantissa_bits - 1, 0)), (form.bias + 1) << form.mantissa_bits}
+    if form.has_infinity:
+        found.add(form.infinity)
+    if form.quiet_nan >= 0:
+        found.add(form.quiet_nan)
+    found = {bits for bits in found if 0 <= bits <= form.magnitude_mask}
+    return sorted(found | {bits | form.sign_mask for bits in found})
+
+
+def random_patterns(form: FloatFormat, count: int, seed: int) -> list[int]:
+    generator = numpy.random.default_rng(seed)
+    return [int(bits) & ((1 << form.width) - 1) for bits in generator.integers(0, 1 << 63, count, numpy.uint64) * 2 + 1]
+
+
+def pairs(form: FloatFormat, count: int, seed: int) -> tuple[list[int], list[int]]:
+    """All pairs of notable patterns, random ones, and random ones of neighbouring magnitude."""
+    notable = notable_patterns(form)
+    lhs = [a for a in notable for _ in notable]
+    rhs = [b for _ in notable for b in notable]
+    generator = numpy.random.default_rng(seed)
+    first = random_patterns(form, count, seed + 1)
+    second = random_patterns(form, count, seed + 2)
+    reach = min((form.precision + 2) << form.mantissa_bits, form.magnitude_mask // 2)
+    for index in range(0, count, 2):
+        near = (first[index] & form.magnitude_mask) + int(generator.integers(-reach, reach + 1))
+        near = min(max(near, 0), form.magnitude_mask)
+        second[index] = near | (second[index] & form.sign_mask)
+    return lhs + first, rhs + second

@@ -1,0 +1,257 @@
+"""addf, subf, mulf, divf, fma, sqrt, remf against exact fractions: every mode, every float type."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from tests.execute.exact_model import (
+    MODES,
+    exact_value,
+    mismatches,
+    notable_patterns,
+    pairs,
+    random_patterns,
+    reference_binary,
+    reference_fma,
+    reference_sqrt,
+    round_fraction,
+    values,
+)
+from tileir.execute.arithmetic import float_binary, float_fma, float_remainder, float_unary
+from tileir.execute.dtypes import to_bits
+from tileir.ir import floats
+from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F16, F32, F64, TF32, FloatType
+
+STANDARD = [F16, BF16, F32, F64]
+OTHERS = [TF32, F8E4M3FN, F8E5M2, F4E2M1FN]
+NAMES = ["addf", "subf", "mulf", "divf"]
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with numpy.errstate(all="ignore"):
+        yield
+
+
+def check_binary(element: FloatType, name: str, mode: str, lhs: list[int], rhs: list[int]) -> None:
+    form = floats.FORMATS[element.name]
+    result = float_binary(name, element, mode)(values(element, lhs), values(element, rhs))
+    expected = [reference_binary(form, name, a, b, mode) for a, b in zip(lhs, rhs, strict=True)]
+    wrong = mismatches(element, result, expected)
+    assert not wrong, [(hex(lhs[i]), hex(rhs[i]), hex(got), hex(want)) for i, got, want in wrong[:5]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("element", STANDARD, ids=str)
+def test_binary_operation_is_correctly_rounded(element, name, mode):
+    check_binary(element, name, mode, *pairs(floats.FORMATS[element.name], 1500, 7))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("element", OTHERS, ids=str)
+def test_binary_operation_on_narrow_types_is_correctly_rounded(element, name, mode):
+    check_binary(element, name, mode, *pairs(floats.FORMATS[element.name], 300, 11))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("element", STANDARD, ids=str)
+def test_binary_operation_is_correctly_rounded_on_many_pairs(element, name, mode):
+    check_binary(element, name, mode, *pairs(floats.FORMATS[element.name], 60_000, 13))
+
+
+@pytest.mark.parametrize("name", ["mulf", "divf"])
+def test_brain_float_results_in_the_subnormal_range_are_rounded_once(name):
+    form = floats.FORMATS["bf16"]
+    generator = numpy.random.default_rng(3)
+    fields = generator.integers(1, 127, 4000)
+    # Exponents that meet just below the smallest normalised value.
+    other = (127 - 12 - fields) if name == "mulf" else (fields + 127 + 12 - 20)
+    other = numpy.clip(other + generator.integers(0, 20, 4000), 0, 254)
+    lhs = (fields << 7 | generator.integers(0, 128, 4000)).tolist()
+    rhs = (other << 7 | generator.integers(0, 128, 4000)).tolist()
+    expected = [reference_binary(form, name, a, b, "nearest_even") for a, b in zip(lhs, rhs, strict=True)]
+    assert sum(0 < bits < 0x80 for bits in expected) > 500
+    check_binary(BF16, name, "nearest_even", lhs, rhs)
+
+
+def fma_patterns(element: FloatType, count: int, seed: int) -> tuple[list[int], list[int], list[int]]:
+    """Random triples, half of them with an addend near the product or near its rounding error."""
+    form = floats.FORMATS[element.name]
+    lhs, rhs = pairs(form, count, seed)
+    addends = random_patterns(form, len(lhs), seed + 5)
+    generator = numpy.random.default_rng(seed)
+    notable = notable_patterns(form)
+    for index in range(len(lhs)):
+        choice = int(generator.integers(0, 4))
+        if choice == 0:
+            addends[index] = notable[int(generator.integers(0, len(notable)))]
+        elif choice != 3 and floats.is_finite(form, lhs[index]) and floats.is_finite(form, rhs[index]):
+            product = exact_value(form, lhs[index]) * exact_value(form, rhs[index])
+            rounded = round_fraction(form, -product, "nearest_even")
+            if choice == 1 or not floats.is_finite(form, rounded):
+                addends[index] = rounded
+            else:
+                # Far below the product, so that only its sign can matter: near a midpoint, or beyond.
+                field = (rounded & form.magnitude_mask) >> form.mantissa_bits
+                lower = max(field - form.precision - int(generator.integers(-1, 3)), 0)
+                addends[index] = lower << form.mantissa_bits | (addends[index] & (form.sign_mask | 1))
+    return lhs, rhs, addends
+
+
+def check_fma(element: FloatType, mode: str, triples: tuple[list[int], list[int], list[int]]) -> None:
+    form = floats.FORMATS[element.name]
+    a, b, c = triples
+    result = float_fma(element, mode)(values(element, a), values(element, b), values(element, c))
+    expected = [reference_fma(form, x, y, z, mode) for x, y, z in zip(a, b, c, strict=True)]
+    wrong = mismatches(element, result, expected)
+    assert not wrong, [(hex(a[i]), hex(b[i]), hex(c[i]), hex(got), hex(want)) for i, got, want in wrong[:5]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("element", STANDARD + OTHERS, ids=str)
+def test_fma_is_rounded_once(element, mode):
+    check_fma(element, mode, fma_patterns(element, 1500, 17))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("element", STANDARD, ids=str)
+def test_fma_is_rounded_once_on_many_triples(element, mode):
+    check_fma(element, mode, fma_patterns(element, 60_000, 19))
+
+
+def test_single_fma_differs_from_double_rounding_where_it_must():
+    # The sum in double is a midpoint of f32 with something left over.
+    a = numpy.array([1 + 2.0**-12], numpy.float32)
+    b = numpy.array([1 + 2.0**-12], numpy.float32)
+    c = numpy.array([2.0**-60], numpy.float32)
+    naive = (a.astype(numpy.float64) * b + c).astype(numpy.float32)
+    assert float_fma(F32)(a, b, c)[0] == numpy.float32(1 + 2.0**-11 + 2.0**-23)
+    assert naive[0] != float_fma(F32)(a, b, c)[0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("element", [F16, BF16], ids=str)
+def test_sqrt_is_correctly_rounded_for_every_sixteen_bit_value(element, mode):
+    form = floats.FORMATS[element.name]
+    patterns = list(range(1 << 16))
+    expected = [reference_sqrt(form, bits, mode) for bits in patterns[:0x8000]]
+    expected += [0x8000] + [-1] * 0x7FFF
+    assert not mismatches(element, float_unary("sqrt", element, mode)(values(element, patterns)), expected)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("element", [F32, F64, TF32, F8E4M3FN, F8E5M2, F4E2M1FN], ids=str)
+def test_sqrt_is_correctly_rounded(element, mode):
+    form = floats.FORMATS[element.name]
+    patterns = notable_patterns(form) + random_patterns(form, 3000, 23)
+    # Squares and their neighbours, where roots are exact or just not.
+    for root in random_patterns(form, 500, 29):
+        root &= form.magnitude_mask
+        if floats.is_finite(form, root):
+            square = round_fraction(form, exact_value(form, root) ** 2, "zero")
+            patterns += [square, min(square + 1, form.largest), max(square - 1, 0)]
+    expected = [reference_sqrt(form, bits, mode) for bits in patterns]
+    if form.quiet_nan < 0:
+        expected = [form.largest if want == -1 else want for want in expected]
+    wrong = mismatches(element, float_unary("sqrt", element, mode)(values(element, patterns)), expected)
+    assert not wrong, [(hex(patterns[i]), hex(got), hex(want)) for i, got, want in wrong[:5]]
+
+
+@pytest.mark.parametrize("mode", ["approx", "full"])
+def test_approximate_modes_give_the_correctly_rounded_quotient(mode):
+    check = numpy.random.default_rng(1).random(100, numpy.float32)
+    assert (float_binary("divf", F32, mode)(check, check[::-1]) == check / check[::-1]).all()
+
+
+@pytest.mark.parametrize("mode", ["nearest_int_to_zero", "nearest_away", "up"])
+def test_mode_that_arithmetic_does_not_have_is_refused(mode):
+    with pytest.raises(ValueError, match="does not round floats"):
+        float_binary("addf", F32, mode)
+
+
+# flush_to_zero
+
+TINY = 2.0**-126
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mode", MODES)
+def test_flush_to_zero_flushes_operands_and_results_and_keeps_signs(name, mode):
+    form = floats.FORMATS["f32"]
+    lhs, rhs = pairs(form, 1500, 31)
+    result = float_binary(name, F32, mode, True)(values(F32, lhs), values(F32, rhs))
+
+    def flushed(bits: int) -> int:
+        return bits & 0x80000000 if bits >= 0 and bits & 0x7F800000 == 0 else bits
+
+    expected = [
+        flushed(reference_binary(form, name, flushed(a), flushed(b), mode)) for a, b in zip(lhs, rhs, strict=True)
+    ]
+    assert not mismatches(F32, result, expected)
+
+
+def test_flush_to_zero_looks_at_the_rounded_result():
+    # The product is below the smallest normalised value and rounds to it: nothing to flush.
+    a = numpy.array([1 - 2.0**-24, -(1 - 2.0**-24)], numpy.float32)
+    b = numpy.array([TINY, TINY], numpy.float32)
+    assert (float_binary("mulf", F32, "nearest_even", True)(a, b) == [TINY, -TINY]).all()
+    assert (float_binary("mulf", F32, "zero", True)(a, b) == [0, 0]).all()
+
+
+def test_flush_to_zero_of_fma_keeps_the_sign_of_a_flushed_result():
+    kernel = float_fma(F32, "nearest_even", True)
+    half = numpy.array([-TINY / 2], numpy.float32)
+    one = numpy.array([1], numpy.float32)
+    zero = numpy.array([0], numpy.float32)
+    assert to_bits(F32, kernel(numpy.array([-TINY], numpy.float32), one / 2, -zero)).tolist() == [0x80000000]
+    # The subnormal factor is already zero.
+    assert kernel(half, numpy.array([2.0**100], numpy.float32), one)[0] == 1
+
+
+# remf
+
+
+@pytest.mark.parametrize("element", [F16, BF16, F32, F64, TF32, F8E5M2], ids=str)
+def test_remainder_is_exact_and_has_the_sign_of_the_dividend(element):
+    form = floats.FORMATS[element.name]
+    lhs, rhs = pairs(form, 800, 37)
+    # Keep quotients within what fractions divide quickly.
+    result = float_remainder(element)(values(element, lhs), values(element, rhs))
+    expected = []
+    for a, b in zip(lhs, rhs, strict=True):
+        if floats.is_nan(form, a) or floats.is_nan(form, b) or not floats.is_finite(form, a) or floats.is_zero(form, b):
+            expected.append(-1)
+        elif not floats.is_finite(form, b):
+            expected.append(a)
+        else:
+            x, y = exact_value(form, a), exact_value(form, b)
+            rest = abs(x) % abs(y)
+            expected.append(round_fraction(form, -rest if x < 0 else rest, "zero", floats.is_negative(form, a)))
+    wrong = mismatches(element, result, expected)
+    assert not wrong, [(hex(lhs[i]), hex(rhs[i]), hex(got), hex(want)) for i, got, want in wrong[:5]]
+
+
+# Shapes
+
+
+@pytest.mark.parametrize("element", [F16, BF16, F32, F64], ids=str)
+@pytest.mark.parametrize("mode", MODES)
+def test_kernels_take_any_shape(element, mode):
+    form = floats.FORMATS[element.name]
+    one = values(element, [form.bias << form.mantissa_bits] * 8)
+    for shape in ((), (1,), (2, 4), (2, 2, 2)):
+        tile = one[: int(numpy.prod(shape))].reshape(shape)
+        for name in NAMES:
+            result = float_binary(name, element, mode)(tile, tile)
+            assert numpy.shape(result) == shape and result.dtype == tile.dtype
+        result = float_fma(element, mode)(tile, tile, tile)
+        assert numpy.shape(result) == shape and result.dtype == tile.dtype
+        assert numpy.all(numpy.asarray(result).astype(numpy.float64) == 2.0)
+        result = float_unary("sqrt", element, mode)(tile)
+        assert numpy.shape(result) == shape and result.dtype == tile.dtype

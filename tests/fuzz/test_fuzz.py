@@ -1,0 +1,44 @@
+"""A bounded run of each fuzz target finds nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+SECONDS = 20
+
+if importlib.util.find_spec("atheris") is None:
+    pytest.skip("atheris is not installed: pip install 'tileir[fuzz]' (Linux only)", allow_module_level=True)
+
+
+def run(target: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, FOLDER / f"fuzz_{target}.py", *arguments]
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", timeout=600)
+
+
+@pytest.mark.parametrize("target", ["bytecode", "text"])
+def test_every_seed_is_accepted_and_survives_the_way_back(target):
+    seeds = sorted((FOLDER / "corpus" / target).iterdir())
+    assert len(seeds) > 20
+    result = run(target, *seeds)
+    assert result.returncode == 0, result.stderr[-4000:]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("target", ["bytecode", "text"])
+def test_bounded_run_finds_nothing(target, tmp_path):
+    result = run(
+        target,
+        f"-max_total_time={SECONDS}",
+        "-timeout=20",
+        "-rss_limit_mb=1024",
+        f"-artifact_prefix={tmp_path}/",
+        tmp_path,
+        FOLDER / "corpus" / target,
+    )
+    assert result.returncode == 0, result.stderr[-4000:]

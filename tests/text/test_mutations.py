@@ -1,0 +1,342 @@
+"""No text makes the reader do anything but give a module or say what is wrong, where."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.generators.mutations import mutated_text, random_text
+from tests.generators.programs import random_module
+
+import tileir
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.equality import structurally_equal
+from tileir.ir.location import TextLocation
+from tileir.text.printer import print_disassembly, print_operation
+from tileir.text.reading import read_text
+
+ROOT = Path(__file__).parent.parent.parent
+FILES = sorted([*ROOT.glob("examples/*.mlir"), *ROOT.glob("tests/programs/**/*.mlir")])
+SHARDS = 20
+MUTATIONS_PER_SHARD = 430
+RANDOM_TEXTS_PER_SHARD = 80
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[str]:
+    """Programs people wrote, and random ones in every form they can be printed in."""
+    found = [path.read_text(encoding="utf-8") for path in FILES]
+    for seed in range(40):
+        module = random_module(Random(seed), size=6)
+        found.append(print_operation(module))
+        found.append(print_operation(module, generic=True))
+        found.append(print_operation(module, debug_info=True))
+        found.append(print_disassembly(module, seed % 2 == 0))
+    return found
+
+
+def assert_well_formed(diagnostics: list[Diagnostic], text: str) -> None:
+    """At least one error; every position lies in the text; every finding can be shown."""
+    assert any(diagnostic.severity == "error" for diagnostic in diagnostics)
+    lines = text.split("\n")
+    for diagnostic in diagnostics:
+        assert diagnostic.message
+        assert diagnostic.message in diagnostic.render()
+        for finding in (diagnostic, *diagnostic.notes):
+            if isinstance(finding.location, TextLocation):
+                _, line, column = finding.position
+                assert 1 <= line <= len(lines)
+                assert 1 <= column <= len(lines[line - 1]) + 1
+
+
+def check(text: str) -> str:
+    """Read a text: "refused", "invalid", or "valid", and then what is printed must read back as the same program."""
+    try:
+        module = tileir.parse(text)
+    except tileir.ParseError as error:
+        assert_well_formed(error.diagnostics, text)
+        return "refused"
+    try:
+        tileir.verify(module)
+    except tileir.VerifyError as error:
+        assert_well_formed(error.diagnostics, text)
+        return "invalid"
+    for generic in (False, True):
+        assert structurally_equal(module, tileir.parse(module.text(generic=generic)))
+    return "valid"
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_random_edits_end_in_a_program_or_in_diagnostics(shard, sources):
+    outcomes = {"refused": 0, "invalid": 0, "valid": 0}
+    for number in range(MUTATIONS_PER_SHARD):
+        text = mutated_text(Random(f"edit {shard} {number}"), sources)
+        outcomes[check(text)] += 1
+    # The edits are neither all harmless nor all fatal, or they would test nothing.
+    assert all(outcomes.values()), outcomes
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_random_texts_end_in_a_program_or_in_diagnostics(shard):
+    for number in range(RANDOM_TEXTS_PER_SHARD):
+        check(random_text(Random(f"text {shard} {number}")))
+
+
+def test_a_test_run_covers_ten_thousand_texts():
+    assert SHARDS * (MUTATIONS_PER_SHARD + RANDOM_TEXTS_PER_SHARD) >= 10_000
+    assert len(FILES) > 50
+
+
+@pytest.mark.parametrize("shard", range(4))
+def test_every_way_of_reading_ends_in_a_module_or_in_diagnostics(shard, sources):
+    for number in range(100):
+        rng = Random(f"options {shard} {number}")
+        text = mutated_text(rng, sources)
+        found = read_text(
+            text,
+            version=rng.choice(((13, 1), (13, 2), (13, 3), (13, 4))),
+            allow_unregistered=rng.random() < 0.5,
+            recover=rng.random() < 0.5,
+            seed_spellings=rng.random() < 0.5,
+            implicit_module=rng.random() < 0.5,
+            testing=rng.random() < 0.5,
+        )
+        if found.module is None:
+            assert_well_formed(found.diagnostics, text)
+
+
+# --- depth ---
+
+DEPTH = 10_000
+
+
+def in_entry(body: str) -> str:
+    return f"cuda_tile.module @m {{\nentry @k(%b: tile<i1>) {{\n{body}\n}}\n}}"
+
+
+def with_attribute(value: str) -> str:
+    return f"cuda_tile.module @m attributes {{x.y = {value}}} {{\n}}"
+
+
+def nested(opening: str, middle: str, closing: str) -> str:
+    return opening * DEPTH + middle + closing * DEPTH
+
+
+DEEP = {
+    "if": in_entry(nested("if %b {\n", "", "}\n")),
+    "loop": in_entry(nested("loop {\n", "", "}\n")),
+    "generic regions": nested('"a.b"() ({\n', "", "}) : () -> ()\n"),
+    "modules": nested("cuda_tile.module @m {\n", "", "}\n"),
+    "unclosed regions": in_entry("if %b {\n" * DEPTH),
+    "braces": nested("{", "", "}"),
+    "array": with_attribute(nested("[", "1", "]")),
+    "dictionary": with_attribute(nested("{a = ", "1", "}")),
+    "parentheses": with_attribute(nested("(", "", ")")),
+    "function type": with_attribute(nested("(", "i32", ") -> i32")),
+    "function type results": with_attribute("() -> (" * DEPTH + "i32" + ")" * DEPTH),
+    "dense literal": in_entry("%x = constant <i32: " + nested("[", "1", "]") + "> : tile<1xi32>"),
+    "dense attribute": with_attribute("dense<" + nested("[", "1", "]") + "> : tile<1xi32>"),
+    "location": in_entry("return loc(" + nested('"a"(', "unknown", ")") + ")"),
+    "callsite": in_entry("return loc(" + "callsite(" * DEPTH + "unknown" + " at unknown)" * DEPTH + ")"),
+    "fused": in_entry("return loc(" + nested("fused[", "unknown", "]") + ")"),
+    "fused metadata": in_entry("return loc(" + nested("fused<loc(", "unknown", ")>[unknown]") + ")"),
+    "lexical blocks": with_attribute(nested("#cuda_tile.di_lexical_block<scope = ", "1", ">")),
+    "tile": in_entry("%x = iota : " + nested("tile<4x", "i32", ">")),
+    "ptr": in_entry("%x = iota : " + nested("ptr<", "i32", ">")),
+    "opaque type": with_attribute(nested("!a.b<", "i32", ">")) + "}",
+    "cute": with_attribute("#cute.layout<" + nested("(", "1", ")") + ">"),
+    "assume predicates": in_entry("%x = assume " + "[" * DEPTH),
+    "aliases": "#a0 = [1]\n" + "".join([f"#a{i + 1} = [#a{i}]\n" for i in range(DEPTH)]),
+    "aliases before their use": with_attribute(f"#a{DEPTH}")
+    + "\n#a0 = [1]\n"
+    + "".join([f"#a{i + 1} = [#a{i}]\n" for i in range(DEPTH)]),
+    "location aliases": "#l0 = loc(unknown)\n"
+    + "".join([f"#l{i + 1} = loc(callsite(#l{i} at unknown))\n" for i in range(DEPTH)]),
+    "type aliases": "!t0 = i32\n" + "".join([f"!t{i + 1} = () -> !t{i}\n" for i in range(DEPTH)]),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_nesting_ten_thousand_deep_is_refused(name):
+    assert check(DEEP[name]) == "refused"
+
+
+@pytest.mark.parametrize("name", ["if", "array", "callsite", "aliases"])
+def test_too_deep_nesting_is_named_as_the_reason(name):
+    with pytest.raises(tileir.ParseError, match=r"nesting is too deep \(more than 100 levels\)"):
+        tileir.parse(DEEP[name])
+
+
+def test_nesting_as_deep_as_programs_go_is_read():
+    module = tileir.parse(in_entry("if %b {\n" * 60 + "}\n" * 60))
+    tileir.verify(module)
+    assert structurally_equal(module, tileir.parse(str(module)))
+
+
+def test_opaque_attribute_nested_deep_is_carried_without_a_look_inside():
+    module = tileir.parse(with_attribute("#a.b" + nested("<", "1", ">")))
+    assert structurally_equal(module, tileir.parse(str(module)))
+
+
+# --- short texts that mean long ones ---
+
+LEVELS = 60
+GROWING = {
+    "arrays": "#a0 = [1]\n" + "".join([f"#a{i + 1} = [#a{i}, #a{i}]\n" for i in range(LEVELS)]),
+    "arrays before their use": with_attribute(f"#a{LEVELS}")
+    + "\n#a0 = [1]\n"
+    + "".join([f"#a{i + 1} = [#a{i}, #a{i}]\n" for i in range(LEVELS)]),
+    "locations": "#l0 = loc(unknown)\n"
+    + "".join([f"#l{i + 1} = loc(callsite(#l{i} at #l{i}))\n" for i in range(LEVELS)])
+    + in_entry(f"return loc(#l{LEVELS})"),
+    "types": "!t0 = i32\n" + "".join([f"!t{i + 1} = (!t{i}, !t{i}) -> !t{i}\n" for i in range(LEVELS)]),
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_aliases_that_would_double_sixty_times_are_refused(name):
+    assert check(GROWING[name]) == "refused"
+    with pytest.raises(tileir.ParseError, match=r"too long with (their|the) aliases"):
+        tileir.parse(GROWING[name])
+
+
+def test_alias_that_refers_to_itself_is_refused():
+    with pytest.raises(tileir.ParseError, match="alias 'a' refers to itself"):
+        tileir.parse("#a = [#b]\n#b = [#a]")
+
+
+def test_long_literal_behind_an_alias_is_no_growth():
+    values = ", ".join(["1"] * 70_000)
+    module = tileir.parse(f"#a = [{values}]\n#b = [#a, #a]\n" + with_attribute("#b"))
+    assert module.attributes["x.y"].elements[0] is module.attributes["x.y"].elements[1]
+
+
+# --- strings ---
+
+
+@pytest.mark.parametrize("text", ['"', '"abc', '"abc\\', '"abc\\"', '"a\nb"'])
+def test_string_that_is_not_closed_is_refused(text):
+    assert check(with_attribute(text)) == "refused"
+
+
+def test_string_that_is_not_closed_is_refused_where_it_begins():
+    with pytest.raises(tileir.ParseError, match=r"-:1:44: error: expected '\"' in string literal"):
+        tileir.parse('cuda_tile.module @m attributes {x = 1, y = "abc} {\n}')
+
+
+def test_keyword_in_quotes_must_be_closed():
+    body = "%x, %t = load_ptr_tko {} %p : tile<ptr<i1>> -> tile<i1>, token"
+    program = "cuda_tile.module @m {\nentry @k(%p: tile<ptr<i1>>) {\nBODY\n}\n}"
+    assert check(program.replace("BODY", body.format('"weak"'))) == "valid"
+    assert check(program.replace("BODY", body.format('"weakk'))) == "refused"
+
+
+def test_half_of_a_surrogate_pair_is_refused_at_its_position():
+    with pytest.raises(tileir.ParseError) as caught:
+        tileir.parse(with_attribute('"a\ud800b"'))
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.message == "text has half of a surrogate pair"
+    assert diagnostic.position == ("-", 1, 41)
+
+
+@pytest.mark.parametrize("digit", ["²", "٣", "①"])
+def test_digits_of_other_scripts_are_no_numbers(digit):
+    assert check(with_attribute(digit)) == "refused"
+    assert check(in_entry(f"%x = iota : tile<{digit}xi32>")) == "refused"
+    assert check(in_entry(f"%x:{digit} = iota : tile<4xi32>")) == "refused"
+
+
+@pytest.mark.parametrize("literal", ["[[1], []]", "[[], [1]]", "[[1, 2], [3]]", "[[], []]", "[1, [2]]", "[[1], 2]", "[1,]"])
+def test_ragged_dense_literal_is_refused(literal):
+    assert check(in_entry(f"%x = constant <i32: {literal}> : tile<2x1xi32>")) == "refused"
+
+
+def test_blanks_inside_a_string_of_an_opaque_attribute_stay():
+    module = tileir.parse(with_attribute('#a.b<"x  y",  // comment\n  1>'))
+    assert module.attributes["x.y"].text == '#a.b<"x  y", 1>'
+
+
+def test_very_long_line_is_shown_in_part():
+    with pytest.raises(tileir.ParseError) as caught:
+        tileir.parse("a" * 5_000 + " $ " + "b" * 5_000)
+    shown = caught.value.diagnostics[0].render().split("\n")
+    assert len(shown[1]) == 1000
+    with pytest.raises(tileir.ParseError) as caught:
+        tileir.parse("%" + "a" * 5_000 + " = ! " + "b" * 5_000)
+    shown = caught.value.diagnostics[0].render().split("\n")
+    assert len(shown[1]) == 1000
+    assert shown[1][len(shown[2]) - 1] == "!"
+
+
+# --- size ---
+
+LONG = '''
+import tileir
+from tileir.ir.diagnostics import TileIRError
+
+MILLION = 1_000_000
+
+def repeated(piece):
+    return piece * (MILLION // len(piece))
+
+def in_entry(body):
+    return "cuda_tile.module @m {\\nentry @k(%b: tile<i1>) {\\n" + body + "\\n}\\n}"
+
+def listed(piece, count=100_000):
+    return ", ".join([piece.replace("NUMBER", str(i)) for i in range(count)])
+
+texts = [repeated(piece) for piece in PIECES]
+texts += [in_entry(text[: MILLION // 10]) for text in texts]
+texts += [
+    '"' + "a" * MILLION,
+    "tile<" + "a" * MILLION,
+    "tile<" + repeated("<>"),
+    in_entry("%x = constant <f32: 1." + "1" * MILLION + "> : tile<f32>"),
+    in_entry("%x = constant <f32: 1.0e" + "9" * MILLION + "> : tile<f32>"),
+    in_entry("%x = constant <i32: 0x" + "F" * MILLION + "> : tile<i32>"),
+    in_entry("%x = constant <i32: [" + listed("1", 131072) + "]> : tile<131072xi32>"),
+    in_entry('%t = print_tko "' + "%" * MILLION + '" -> token'),
+    "cuda_tile.module @m attributes {a = [" + listed("NUMBER") + "]} { }",
+    "cuda_tile.module @m attributes {" + listed("aNUMBER") + "} { }",
+    "cuda_tile.module @m attributes {a = array<i32: " + listed("NUMBER") + ">} { }",
+    "cuda_tile.module @m attributes {a = [" + listed("#o.p<a b>") + "]} { }",
+    "cuda_tile.module @m attributes {a = #cute.layout<(" + listed("1@0") + ")>} { }",
+    "cuda_tile.module @m { entry @k(" + listed("%aNUMBER: tile<i32>") + ") { } }",
+    "cuda_tile.module @m { entry @k() optimization_hints=<" + listed("aNUMBER = {}") + "> { } }",
+    "cuda_tile.module @m { " + listed("entry @kNUMBER() { }", 20_000).replace(",", "") + " }",
+    in_entry(listed("%xNUMBER = absi %yNUMBER : tile<i32>", 20_000).replace(", %x", "\\n%x")),
+    in_entry("%x0 = iota : tile<4xi32>\\n" + "".join(
+        [f"%x{i + 1} = assume div_by<1>, %x{i} : tile<4xi32>\\n" for i in range(20_000)]
+    )),
+]
+for text in texts:
+    try:
+        module = tileir.parse(text)
+        tileir.verify(module)
+        str(module)
+    except TileIRError as error:
+        assert error.diagnostics
+        for diagnostic in error.diagnostics[:100]:
+            diagnostic.render()
+print("done")
+'''
+
+PIECES = [
+    *("tile<", "ptr<ptr<", "tile<<a>", " ", "\n", '"', '\\"', "\\", "%a,", "%a = ", "%a =\n", "1", "0x", "//", "//\n", "-"),
+    *("addi ", "addi\n", "addi %a, %b ", "foo %a\n", "return\n", "{", "}", "{}", "(", "[", "#", "#a = 1\n", "!", "@", '@"'),
+    *("^a:", "loc(", "if %b { }\n", "\0", "\r", "\ufeff", "entry @k() { }\n", "cuda_tile.module @m { ", "a.b ", "%0#1 "),
+]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_megabyte_of_anything_is_read_to_its_end(part):
+    program = f"PIECES = {PIECES[part::4]!r}\n{LONG}"
+    if part:
+        # The long lists are for one of the parts.
+        program = program.replace("texts += [\n", "unused = lambda: [\n")
+    # Generous: the point is that it ends at all, which what grows with the square of the length does not.
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert result.stdout == "done\n", result.stderr[-2000:]
