@@ -101,6 +101,10 @@ class Writer(ABC):
     @abstractmethod
     def end_branch(self, value: str, kind: str) -> None: ...
 
+    @abstractmethod
+    def keep(self, result: str, values: list[str], kinds: list[str]) -> None:
+        """Use values for an effect, so that they are not dead."""
+
 
 class CudaTileWriter(Writer):
     """The public `cuda_tile` text."""
@@ -153,6 +157,11 @@ class CudaTileWriter(Writer):
 
     def end_branch(self, value: str, kind: str) -> None:
         self.operation(f"yield {value} : {self.type(kind)}")
+
+    def keep(self, result: str, values: list[str], kinds: list[str]) -> None:
+        conversions = " ".join("%d" if kind.endswith("i32") else "%f" for kind in kinds)
+        types = ", ".join(self.type(kind) for kind in kinds)
+        self.operation(f'{result} = print_tko "{conversions}", {", ".join(values)} : {types} -> token')
 
 
 class ArithWriter(Writer):
@@ -209,12 +218,21 @@ class ArithWriter(Writer):
     def end_branch(self, value: str, kind: str) -> None:
         self.operation(f"scf.yield {value} : {self.type(kind)}")
 
+    def keep(self, result: str, values: list[str], kinds: list[str]) -> None:
+        types = ", ".join(self.type(kind) for kind in kinds)
+        self.operation(f'"test.op"({", ".join(values)}) : ({types}) -> ()')
+
 
 class Function:
-    """Writes one function: the recipe proper. Values in scope are kept by kind, the newest last."""
+    """Writes one function: the recipe proper. Values in scope are kept by kind, the newest last.
 
-    def __init__(self, writer: Writer, number: int) -> None:
+    With `live` the newest values are used for an effect after each section. Otherwise nothing is, and a pass that
+    removes dead code would leave little.
+    """
+
+    def __init__(self, writer: Writer, number: int, live: bool = False) -> None:
         self.writer = writer
+        self.live = live
         self.random = Random(number)
         self.number = number
         self.next_value = 0
@@ -238,8 +256,11 @@ class Function:
         def remaining() -> int:
             return FUNCTION_SIZE - 1 - (writer.operation_count - first)
 
-        while remaining() >= SECTION_SIZE:
+        while remaining() > SECTION_SIZE or (remaining() == SECTION_SIZE and not self.live):
             self.section()
+            if self.live:
+                kinds = ["tile i32", "tile f32"]
+                self.writer.keep(self.name(), [self.scope[kind][-1] for kind in kinds], kinds)
         self.straight_line(remaining())
         writer.end_function()
 
@@ -348,21 +369,21 @@ class Function:
         self.scope[kind].append(result)
 
 
-def write_program(writer: Writer, operations: int) -> tuple[str, int]:
+def write_program(writer: Writer, operations: int, live: bool = False) -> tuple[str, int]:
     """The text of a program of about `operations` operations, and how many it has exactly (the module counts)."""
     writer.begin_module()
     for number in range(max(1, round(operations / FUNCTION_SIZE))):
-        Function(writer, number).write()
+        Function(writer, number, live).write()
     writer.close_region()
     return writer.text(), writer.operation_count
 
 
-def cuda_tile_program(operations: int) -> tuple[str, int]:
-    return write_program(CudaTileWriter(), operations)
+def cuda_tile_program(operations: int, live: bool = False) -> tuple[str, int]:
+    return write_program(CudaTileWriter(), operations, live)
 
 
-def arith_program(operations: int) -> tuple[str, int]:
-    return write_program(ArithWriter(), operations)
+def arith_program(operations: int, live: bool = False) -> tuple[str, int]:
+    return write_program(ArithWriter(), operations, live)
 
 
 def printed_operation_count(text: str) -> int:

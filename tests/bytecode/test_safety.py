@@ -221,6 +221,14 @@ def results(indices: list[int]) -> bytes:
     return b"\x5c" + varint(len(indices)) + b"".join([varint(index) for index in indices])
 
 
+def test_long_types_in_many_mistakes_are_not_spelled_without_end():
+    """Ten kilobytes of operations, each wrong about a type of a hundred kilobytes."""
+    blob = b"\x10" + varint(5000) + varint(TILE_I32) * 5000 + b"\0"
+    body = (b"\x3a" + varint(ADDED)) * 5000
+    messages = refused(make_file(body, types=(blob,)), 100)
+    assert 10 < len(messages) < 500
+
+
 def test_many_long_types_that_share_a_part_are_refused():
     long = b"\x10" + varint(1000) + varint(TILE_I32) * 1000 + b"\0"
     blobs = (long, *[b"\x10\2" + varint(ADDED) * 2 + b"\0"] * 20_000)

@@ -20,20 +20,23 @@ MODES = ("nearest_even", "zero", "negative_inf", "positive_inf")
 
 def exact_value(form: FloatFormat, bits: int) -> Fraction:
     negative, significand, exponent = floats.decode(form, bits)
-    value = Fraction(significand) * Fraction(2) ** exponent
-    return -value if negative else value
+    if negative:
+        significand = -significand
+    return Fraction(significand << exponent) if exponent >= 0 else Fraction(significand, 1 << -exponent)
 
 
 def floor_log2(value: Fraction) -> int:
     top = value.numerator.bit_length() - value.denominator.bit_length()
-    return top if Fraction(2) ** top <= value else top - 1
+    at_least = value.numerator >= value.denominator << top if top >= 0 else value.numerator << -top >= value.denominator
+    return top if at_least else top - 1
 
 
-def round_up(whole: int, rest: Fraction, negative: bool, mode: str) -> bool:
+def round_up(whole: int, rest: int, unit: int, negative: bool, mode: str) -> bool:
+    """Whether `whole + rest / unit` is rounded to `whole + 1`."""
     if mode == "nearest_even":
-        return rest > Fraction(1, 2) or (rest == Fraction(1, 2) and whole % 2 == 1)
+        return 2 * rest > unit or (2 * rest == unit and whole % 2 == 1)
     if mode == "nearest_away":
-        return rest >= Fraction(1, 2)
+        return 2 * rest >= unit
     if mode == "zero":
         return False
     return rest > 0 and negative == (mode == "negative_inf")
@@ -43,27 +46,29 @@ def round_fraction(form: FloatFormat, value: Fraction, mode: str, negative_zero:
     """The pattern of an exact value in a rounding mode; -1 stands for NaN."""
     negative = value < 0 or (value == 0 and negative_zero)
     sign = form.sign_mask if negative else 0
-    magnitude = abs(value)
-    if magnitude == 0:
+    if value == 0:
         return sign
-    unit = max(floor_log2(magnitude), form.minimum_exponent) - form.mantissa_bits
-    scaled = magnitude / Fraction(2) ** unit
-    whole = scaled.numerator // scaled.denominator
-    whole += round_up(whole, scaled - whole, negative, mode)
+    magnitude = abs(value)
+    last_place = max(floor_log2(magnitude), form.minimum_exponent) - form.mantissa_bits
+    numerator = magnitude.numerator << max(-last_place, 0)
+    denominator = magnitude.denominator << max(last_place, 0)
+    whole, rest = divmod(numerator, denominator)
+    whole += round_up(whole, rest, denominator, negative, mode)
     if whole and negative and not form.has_sign:
         return -1
-    if whole * Fraction(2) ** unit > exact_value(form, form.largest):
-        away = mode in ("nearest_even", "nearest_away") or mode == ("negative_inf" if negative else "positive_inf")
-        if not away:
-            return form.largest | sign
-        if form.has_infinity:
-            return form.infinity | sign
-        return form.largest | sign if form.quiet_nan < 0 else -1
-    if whole == 0 or not whole >> form.mantissa_bits:
+    if not whole >> form.mantissa_bits:
         return whole | sign
-    field = unit + form.mantissa_bits + form.bias
     # A carry to the next power of two passes into the exponent field.
-    return ((field << form.mantissa_bits) + whole - (1 << form.mantissa_bits)) | sign
+    field = last_place + form.mantissa_bits + form.bias
+    pattern = (field << form.mantissa_bits) + whole - (1 << form.mantissa_bits)
+    if pattern <= form.largest:
+        return pattern | sign
+    away = mode in ("nearest_even", "nearest_away") or mode == ("negative_inf" if negative else "positive_inf")
+    if not away:
+        return form.largest | sign
+    if form.has_infinity:
+        return form.infinity | sign
+    return form.largest | sign if form.quiet_nan < 0 else -1
 
 
 def sum_is_negative_zero(a: bool, b: bool, mode: str) -> bool:

@@ -21,6 +21,7 @@ def run(target: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", timeout=600)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", ["bytecode", "text"])
 def test_every_seed_is_accepted_and_survives_the_way_back(target):
     seeds = sorted((FOLDER / "corpus" / target).iterdir())

@@ -254,6 +254,20 @@ def test_ragged_dense_literal_is_refused(literal):
     assert check(in_entry(f"%x = constant <i32: {literal}> : tile<2x1xi32>")) == "refused"
 
 
+@pytest.mark.parametrize(
+    ("element", "fits", "overflows"),
+    [
+        ("i1", "0001", "0002"),
+        ("i1", "01", "02"),
+        ("tf32", "000004000000", "000008000000"),
+        ("f4E2M1FN", "000F", "0010"),
+    ],
+)
+def test_hexadecimal_elements_with_bits_outside_the_element_are_refused(element, fits, overflows):
+    for data, outcome in ((fits, "valid"), (overflows, "refused")):
+        assert check(in_entry(f'%x = constant <{element}: "0x{data}"> : tile<2x{element}>')) == outcome
+
+
 def test_blanks_inside_a_string_of_an_opaque_attribute_stay():
     module = tileir.parse(with_attribute('#a.b<"x  y",  // comment\n  1>'))
     assert module.attributes["x.y"].text == '#a.b<"x  y", 1>'

@@ -187,14 +187,6 @@ def test_unknown_flag_is_status_1_as_in_llvm(run: Runner) -> None:
     assert error.startswith("tileir-opt: unknown option '-split-input-fil'; did you mean '-split-input-file'?\n")
 
 
-@pytest.mark.parametrize("flag", ["-mlir-to-cudatilebc", "--cudatilebc-to-mlir", "-test-cudatile-roundtrip", "--list-versions"])
-def test_translations_say_that_bytecode_is_missing(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert drop_in_translate.run([flag, "-bytecode-version=13.1", "x"]) == 1
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err == f"tileir-translate: '-{flag.lstrip('-')}': bytecode is not in this release yet\n"
-
-
 def test_translation_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert drop_in_translate.run([]) == 1
     assert capsys.readouterr().err.startswith("tileir-translate: expected one of -mlir-to-cudatilebc, ")

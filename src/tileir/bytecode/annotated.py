@@ -25,8 +25,9 @@ from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import NEWEST, V13_1
 
 _HEADER_SIZE: Final = 12
+_NUMBERED_GROUPS: Final = frozenset(["operation", "function", "global", "region", "block"])
 # Fields that come in rows.
-_ROWS: Final = frozenset(["entry", "first entry", "offset", "attribute offset"])
+_ROWS: Final = frozenset(["entry", "first entry", "offset"])
 
 
 class Piece:
@@ -93,7 +94,10 @@ def annotate(data: bytes, layout: str | None = None) -> Annotated:
         found.messages = failure.messages
         found.failure = trace.failure if trace.failure >= 0 else max([span.end for span in trace.spans], default=0)
     builder = _Builder(data, trace, found.failure)
-    builder.module = found.module
+    builder.documented = found.layout == DOCUMENTED
+    if found.module is not None:
+        for operation in found.module.regions[0].blocks[0]:
+            (builder.globals if operation.name == "cuda_tile.global" else builder.functions).append(operation)
     if data[: len(MAGIC)] == MAGIC:
         builder.group(0, min(_HEADER_SIZE, len(data)), "header")
         builder.fields.append(Piece(0, len(MAGIC), "magic", '"\\7fTileIR\\00"'))
@@ -116,7 +120,10 @@ class _Builder:
         self.fields: list[Piece] = []
         self.spans: dict[Piece, Span] = {}
         self.meanings: Meanings | None = None
-        self.module: Operation | None = None
+        self.documented: bool = False
+        self.functions: list[Operation] = []
+        self.globals: list[Operation] = []
+        self.declared: list[tuple[Piece, Operation]] = []
         self.version: tuple[int, int] = NEWEST
 
     def group(self, start: int, end: int, name: str, meaning: str = "") -> Piece | None:
@@ -161,7 +168,7 @@ class _Builder:
         groups = _nestable(self.groups, fields)
         root = Piece(0, len(self.data), "file")
         self._nest(root, groups, self._with_gaps(fields, groups))
-        self._name(root, "file")
+        self._name_all(root)
         return root.children
 
     def _with_gaps(self, fields: list[Piece], groups: list[Piece]) -> list[Piece]:
@@ -205,102 +212,118 @@ class _Builder:
 
     # --- names and meanings ---
 
-    def _name(self, parent: Piece, kind: str) -> None:
+    def _name_all(self, root: Piece) -> None:
+        """Without recursion: regions nest deeper than Python likes to."""
+        groups: list[Piece] = []
+        waiting: list[tuple[Piece, str]] = [(root, "file")]
+        while waiting:
+            parent, kind = waiting.pop()
+            groups.append(parent)
+            self._name(parent, kind, waiting)
+        for group in reversed(groups):
+            _collapse(group)
+        for piece, operation in self.declared:
+            piece.operation = operation
+
+    def _name(self, parent: Piece, kind: str, waiting: list[tuple[Piece, str]]) -> None:
         """Give the fields of a group their names, and the groups in it theirs."""
         unnamed = iter(UNNAMED.get(kind, ()))
         numbers: dict[str, int] = {}
         for piece in parent.children:
             span = self.spans.get(piece)
             if piece.children:
-                self._name_group(piece, span, numbers)
+                waiting.append((piece, self._name_group(piece, span, numbers)))
             elif span is not None:
-                self._name_field(piece, span, next(unnamed, "number") if not span.what else "", numbers, parent, kind)
-        self._collapse(parent)
+                given = next(unnamed, "number") if not span.what else ""
+                piece.name = _field_name(given, span, numbers, parent.operation)
+                if isinstance(span.subject, Value):
+                    piece.operand = span.subject
+                if span.value is not None:
+                    piece.meaning = self._meaning(piece, span, span.value, parent, kind)
 
-    def _name_group(self, piece: Piece, span: Span | None, numbers: dict[str, int]) -> None:
-        kind = piece.name.rpartition(" ")[0] if piece.name[-1].isdigit() else piece.name
-        if kind.startswith("section "):
-            kind = kind[len("section ") :] if kind != "section header" else kind
-        if span is not None:
-            if isinstance(span.subject, Operation):
-                piece.operation = span.subject
-            elif isinstance(span.subject, DenseAttribute):
-                piece.meaning = dense_text(span.subject)
-            elif isinstance(span.subject, Attribute):
-                piece.meaning = span.subject.bare_text
-            if piece.name in ("operation", "function", "global", "region", "block"):
-                number = numbers.get(piece.name, 0)
-                numbers[piece.name] = number + 1
-                piece.name = f"{piece.name} {number}"
-            else:
-                kind = "attribute"
-        self._name(piece, kind)
-        if kind in ("function", "global") and self.module is not None and span is not None:
-            piece.operation = self._declared(kind, numbers[kind] - 1)
+    def _name_group(self, piece: Piece, span: Span | None, numbers: dict[str, int]) -> str:
+        """Name a group; the result says what kind of group it is."""
+        if span is None:
+            name = piece.name
+            if name.startswith("section ") and name != "section header":
+                return name[len("section ") :]
+            return name.rpartition(" ")[0] if name[-1].isdigit() else name
+        if isinstance(span.subject, Operation):
+            piece.operation = span.subject
+        elif isinstance(span.subject, DenseAttribute):
+            piece.meaning = dense_text(span.subject)
+        elif isinstance(span.subject, Attribute):
+            piece.meaning = span.subject.bare_text
+        kind = piece.name
+        if kind not in _NUMBERED_GROUPS:
+            return "attribute"
+        number = numbers.get(kind, 0)
+        numbers[kind] = number + 1
+        piece.name = f"{kind} {number}"
+        listed = self.functions if kind == "function" else self.globals if kind == "global" else []
+        if number < len(listed):
+            self.declared.append((piece, listed[number]))
+        return kind
 
-    def _declared(self, kind: str, number: int) -> Operation | None:
-        """The function or global of a number."""
-        if self.module is None:
-            return None
-        name = "cuda_tile.global" if kind == "global" else "cuda_tile.entry"
-        found = [operation for operation in self.module.regions[0].blocks[0] if operation.name == name]
-        return found[number] if number < len(found) else None
-
-    def _name_field(
-        self, piece: Piece, span: Span, given: str, numbers: dict[str, int], parent: Piece, kind: str
-    ) -> None:
-        name = given or field_name(span.what)
-        if name.startswith("operand "):
-            name = _operand_name(name, numbers, parent.operation)
-        elif span.table == "count":
-            numbers[name] = 0
-            name = f"{name} count"
-        elif name in numbers:
-            numbers[name] += 1
-            name = f"{name}[{numbers[name] - 1}]"
-        elif name in _ROWS:
-            numbers[name] = 1
-            name = f"{name}[0]"
-        piece.name = name
-        if isinstance(span.subject, Value):
-            piece.operand = span.subject
+    def _meaning(self, piece: Piece, span: Span, value: int, parent: Piece, kind: str) -> str:
+        name = piece.name
         meanings = self.meanings
-        if name == "section id" and span.value is not None:
-            piece.meaning = _section_meaning(span.value)
-            if span.value == sections.END:
+        if name == "section id":
+            if value == sections.END:
                 piece.name = "end of sections"
-        elif span.table and span.table != "count" and span.value is not None and meanings is not None:
-            piece.meaning = meanings.of(span.table, span.value)
-        elif name in ("tag", "attribute tag") and span.value is not None:
-            piece.meaning = tag_name(kind, span.value)
-        elif parent.operation is not None and name == "opcode":
-            piece.meaning = parent.operation.declaration.spelled_name(self.version)
-        elif parent.operation is not None and name == "flags" and span.value is not None:
-            piece.meaning = self._flag_names(parent.operation, span.value)
-        elif meanings is not None and span.value is not None:
-            piece.meaning = meanings.of_field(kind, name, span.value)
+            return _section_meaning(value)
+        if name in ("tag", "attribute tag"):
+            return tag_name(kind, value) if not self.documented and kind != "header" else ""
+        if kind == "operation" and name in ("opcode", "flags"):
+            return self._opcode_name(value, parent) if name == "opcode" else self._flag_names(parent, value)
+        if meanings is None or span.table == "count":
+            return ""
+        return meanings.of(span.table, value) if span.table else meanings.of_field(kind, name, value)
 
-    def _flag_names(self, operation: Operation, flags: int) -> str:
-        opcode = operation.declaration.opcode
-        record = records.records_of(self.version).get(opcode if opcode is not None else -1)
+    def _opcode_name(self, opcode: int, parent: Piece) -> str:
+        if parent.operation is not None:
+            return parent.operation.declaration.spelled_name(self.version)
+        record = None if self.documented else records.records_of(self.version).get(opcode)
+        return record.declaration.spelled_name(self.version) if record is not None else ""
+
+    def _flag_names(self, parent: Piece, flags: int) -> str:
+        opcode = parent.children[0].value
+        record = None if opcode is None else records.records_of(self.version).get(opcode)
         if record is None:
             return ""
         bits = [(field.bit, field.name) for field in record.attributes]
-        declared = operation.declaration.operands
+        declared = record.declaration.operands
         bits += [(bit, o.name) for bit, o in zip(record.operand_bits, declared, strict=True)]
         present = [f"{bit}={name}" for bit, name in sorted(bits) if bit >= 0 and flags >> bit & 1]
         return ", ".join(present) if present else "none"
 
-    def _collapse(self, parent: Piece) -> None:
-        """An attribute of one field is one line, and so is a blob of one field."""
-        for index, piece in enumerate(parent.children):
-            if len(piece.children) == 1 and not piece.children[0].children and piece.operation is None:
-                only = piece.children[0]
-                if only.name.startswith("string ") or piece.name.startswith(("section", "region", "block")):
-                    continue
-                only.name = piece.name
-                only.meaning = piece.meaning or only.meaning
-                parent.children[index] = only
+
+def _collapse(parent: Piece) -> None:
+    """An attribute of one field is one line, and so is a blob of one field."""
+    for index, piece in enumerate(parent.children):
+        if len(piece.children) != 1 or piece.children[0].children or piece.operation is not None:
+            continue
+        only = piece.children[0]
+        if only.name.startswith("string ") or piece.name.startswith(("section", "region", "block", "operation")):
+            continue
+        only.name = piece.name
+        only.meaning = piece.meaning or only.meaning
+        parent.children[index] = only
+
+
+def _field_name(given: str, span: Span, numbers: dict[str, int], operation: Operation | None) -> str:
+    """The name of a field; `numbers` counts the items of each list in its group."""
+    name = given or field_name(span.what)
+    if name.startswith("operand "):
+        return _operand_name(name, numbers, operation)
+    if span.table == "count":
+        numbers[name] = 0
+        return f"{name} count"
+    if name in numbers or name in _ROWS:
+        number = numbers.get(name, 0)
+        numbers[name] = number + 1
+        return f"{name}[{number}]"
+    return name
 
 
 def _operand_name(name: str, numbers: dict[str, int], operation: Operation | None) -> str:

@@ -43,6 +43,13 @@ _ATTRIBUTE_TAGS: Final = (
     *("optimization_hints", "bounded"),
 )
 
+_TABLE_OF_SECTION: Final[dict[str, str]] = {
+    "String": "string",
+    "Type": "type",
+    "Constant": "constant",
+    "Debug": "debug attribute",
+    "Attribute": "attribute",
+}
 _FUNCTION_FLAGS: Final = ((1, "private"), (2, "entry"), (4, "has hints"))
 _VISIBILITIES: Final = ("public", "private")
 
@@ -61,6 +68,7 @@ class Meanings:
         self._debug: DebugTable | None = None
         self._documented: DocumentedTables | None = None
         self._attributes: list[str] = []
+        self._descriptions: dict[int, str] = {}
         if reader is not None and isinstance(reader.tables, DocumentedTables):
             self._documented = reader.tables
         self._read(layout == DOCUMENTED)
@@ -110,8 +118,11 @@ class Meanings:
         user = ByteReader(b"", 0, 0)
         for index in range(len(tables.attributes)):
             try:
-                entries = tables.attributes.entries(index, user)
-                self._attributes.append("{" + ", ".join([entry.name for entry in entries]) + "}")
+                shown: list[str] = []
+                for entry in tables.attributes.entries(index, user):
+                    value = entry.attribute
+                    shown.append(f"{entry.name} = {entry.number if value is None else _short(value)}")
+                self._attributes.append("{" + ", ".join(shown) + "}")
             except Malformed:
                 self._attributes.append("")
 
@@ -163,8 +174,7 @@ class Meanings:
                 type = self._types.get(number)
                 return type.spelling if type is not None else ""
             if table == "debug attribute" and self._debug is not None:
-                attribute = self._debug.attribute(number)
-                return describe(attribute) if attribute is not None else ""
+                return self._described(number, self._debug)
             if table == "constant":
                 return self.constant_uses.get(number, "")
             if table == "attribute" and number < len(self._attributes):
@@ -172,6 +182,13 @@ class Meanings:
         except Malformed:
             pass
         return ""
+
+    def _described(self, number: int, table: DebugTable) -> str:
+        found = self._descriptions.get(number)
+        if found is None:
+            attribute = table.attribute(number)
+            found = self._descriptions[number] = "" if attribute is None else describe(attribute)
+        return found
 
     def of_field(self, kind: str, name: str, value: int) -> str:
         """What a field of a section, function or global stands for."""
@@ -183,6 +200,13 @@ class Meanings:
             return self.string(value)
         if name.startswith("entry["):
             return self.of("debug attribute", value)
+        if self.documented:
+            if name == "location":
+                return self.of("debug attribute", value + 1)
+            if name in ("dictionary", "attribute reference"):
+                return self.of("attribute", value)
+            if name == "string" and value & 1:
+                return self.string(value >> 1)
         if kind == "function":
             return self._of_function(name, value)
         if kind == "global":
@@ -191,8 +215,7 @@ class Meanings:
             return self.of("constant", value) if name == "value" else ""
         if name.startswith("offset["):
             index = int(name[len("offset[") : -1])
-            table = {"String": "string", "Type": "type", "Constant": "constant", "Debug": "debug attribute"}.get(kind)
-            return self.entry(table if table is not None else "attribute", index)
+            return self.entry(_TABLE_OF_SECTION.get(kind, ""), index)
         return ""
 
     def _of_function(self, name: str, value: int) -> str:
@@ -222,6 +245,10 @@ def dense_text(value: DenseAttribute) -> str:
     if value.is_splat or value.count <= _MOST_ELEMENTS:
         return value.bare_text
     return f"{value.count} elements : {value.type.spelling}"
+
+
+def _short(value: Attribute) -> str:
+    return dense_text(value) if isinstance(value, DenseAttribute) else value.bare_text
 
 
 def tag_name(kind: str, tag: int) -> str:

@@ -95,8 +95,8 @@ class ConstantTable:
         return dense_attribute(type, type.shape, type.element, data)
 
 
-# The eight bits of each byte, one byte each.
-_BITS: Final = [bytes([byte >> bit & 1 for bit in range(8)]) for byte in range(256)]
+# For each position of a bit, what each byte has there.
+_BITS: Final = [bytes([byte >> position & 1 for byte in range(256)]) for position in range(8)]
 
 
 def _from_bits(reader: ByteReader, data: bytes, type: TileType) -> DenseAttribute:
@@ -106,7 +106,19 @@ def _from_bits(reader: ByteReader, data: bytes, type: TileType) -> DenseAttribut
         return dense_attribute(type, type.shape, I1, bytes([data[0] & 1]))
     if len(data) != (count + 7) // 8:
         reader.fail(f"i1 dense attribute payload size {len(data)} is not a recognized encoding for {count} elements")
-    return dense_attribute(type, type.shape, I1, b"".join([_BITS[byte] for byte in data])[:count])
+    bits = bytearray(8 * len(data))
+    for position in range(8):
+        bits[position::8] = data.translate(_BITS[position])
+    return dense_attribute(type, type.shape, I1, bytes(bits[:count]))
+
+
+def _packed(data: bytes) -> bytes:
+    """One bit per byte of `data`, eight to a byte: every eighth byte, as one long number, shifted into its place."""
+    bits = data.translate(_BITS[0])
+    number = 0
+    for position in range(8):
+        number |= int.from_bytes(bits[position::8], "little") << position
+    return number.to_bytes((len(data) + 7) // 8, "little")
 
 
 def encode_constant(value: DenseAttribute) -> bytes:
@@ -116,10 +128,7 @@ def encode_constant(value: DenseAttribute) -> bytes:
         if value.is_splat:
             data = b"\xff" if data[0] & 1 else b"\x00"
         else:
-            packed = bytearray((len(data) + 7) // 8)
-            for index, bit in enumerate(data):
-                packed[index >> 3] |= (bit & 1) << (index & 7)
-            data = bytes(packed)
+            data = _packed(data)
     writer = ByteWriter()
     writer.varint(len(data))
     writer.raw(data)

@@ -11,7 +11,6 @@ from tileir.bytecode import container as sections
 from tileir.bytecode import documented_dictionary as kinds
 from tileir.bytecode import records
 from tileir.bytecode.container import Container, write_blobs, write_container
-from tileir.bytecode.debug import is_encodable, location_mistake
 from tileir.bytecode.documented_attributes import write_dense, write_string, write_values
 from tileir.bytecode.documented_dictionary import AttributeEncoder
 from tileir.bytecode.documented_reader import DocumentedTables
@@ -26,7 +25,7 @@ from tileir.bytecode.documented_types import DocumentedTypeEncoder
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed, signed_leb128
 from tileir.bytecode.records import AttributeField
 from tileir.bytecode.types import version_text
-from tileir.bytecode.writer import BodyWriter, ModuleWriter, TableWriter, WriteFailure, fail
+from tileir.bytecode.writer import BodyWriter, ModuleWriter, TableWriter, WriteFailure, check_location, fail
 from tileir.ir.attributes import (
     FIRST_SEED_ONLY_VALUE,
     Attribute,
@@ -41,7 +40,7 @@ from tileir.ir.attributes import (
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import V13_1, OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.location import UNKNOWN
 
 _ORDER: Final = (
     sections.GLOBAL,
@@ -71,8 +70,8 @@ def write_documented(
         return DocumentedModuleWriter(module, preserved, pools_arrays, packs_predicates).write()
     except WriteFailure as failure:
         raise BytecodeError(failure.diagnostics, -1) from None
-    except Malformed as failure:
-        messages = [Diagnostic("error", message, UNKNOWN) for message in failure.messages]
+    except Malformed as malformed:
+        messages = [Diagnostic("error", message, UNKNOWN) for message in malformed.messages]
         raise BytecodeError(messages, -1) from None
 
 
@@ -102,18 +101,11 @@ class DocumentedTableWriter(TableWriter):
     def pool_blob(self) -> bytes:
         return bytes(self._pool.data)
 
-    def location(self, location: Location, located: bool) -> bytes:
-        """The location field of a record; `located` says that the function has debug information.
-
-        As in the public layout a position without a scope is unknown in the file.
-        """
-        mistake = location_mistake(location)
-        if mistake is not None:
-            if located:
-                raise Malformed(mistake, 0, prefixed=False)
-            return signed_leb128(-1)
+    def location(self, operation: Operation) -> bytes:
+        """The location field of a record; as in the public layout a position without a scope is unknown in the file."""
+        check_location(operation)
         # References count from 1; the field counts from 0, and nothing is -1.
-        return signed_leb128(self.debug.reference(location) - 1)
+        return signed_leb128(self.debug.reference(operation.location) - 1)
 
 
 class DocumentedModuleWriter(ModuleWriter):
@@ -210,13 +202,12 @@ class DocumentedModuleWriter(ModuleWriter):
                 raise fail(operation, "requires a name and a function type")
             if operation.name != "cuda_tile.entry":
                 raise fail(operation, f"operation '{operation.name}' has no form in the documented layout")
-            located = is_encodable(operation.location)
             writer.varint(tables.string(name))
             writer.varint(tables.types.index(signature.type))
             writer.byte(2)
-            writer.raw(tables.location(operation.location, located))
+            writer.raw(tables.location(operation))
             writer.varint(write_dictionary(operation, schema, None, tables))
-            body = DocumentedBodyWriter(tables, located)
+            body = DocumentedBodyWriter(tables)
             block = operation.regions[0].blocks[0]
             for argument in block.arguments:
                 body.define(argument)
@@ -318,8 +309,8 @@ class DocumentedBodyWriter(BodyWriter):
 
     __slots__ = ("documented", "layouts")
 
-    def __init__(self, tables: DocumentedTableWriter, located: bool) -> None:
-        super().__init__(tables, located)
+    def __init__(self, tables: DocumentedTableWriter) -> None:
+        super().__init__(tables, False)
         self.documented: DocumentedTableWriter = tables
         self.layouts: dict[OperationDeclaration, DocumentedRecord] = {
             record.declaration: record for record in documented_records().values()
@@ -348,7 +339,7 @@ class DocumentedBodyWriter(BodyWriter):
         """One record: opcode, location, result types, operand count, operands, dictionary, regions."""
         tables = self.documented
         self.varint(record.opcode)
-        self.raw(tables.location(operation.location, self.located))
+        self.raw(tables.location(operation))
         results = operation.results
         kept = len(results) - len(record.late_results)
         for result in results[kept:]:

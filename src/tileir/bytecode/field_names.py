@@ -11,6 +11,11 @@ _CLEANING: Final = [
     (re.compile(r"\.$"), ""),
     (re.compile(r" when parsing \w+$"), ""),
     (re.compile(r" for \w+Op$"), ""),
+    (re.compile(r"^value for '(\w+)' in \w+$"), r"\1"),
+    (re.compile(r"^(.*) for (?:DivBy|Bounded)Attr$"), r"\1"),
+    (re.compile(r"^function location for '.*'$"), "location"),
+    (re.compile(r"^DenseI64ArrayAttr(?: values)?(?: for \w+)?$"), "values"),
+    (re.compile(r"^valid MLIR Type for .*$"), "type"),
     (re.compile(r"^(.*) attribute$"), r"\1"),
     (re.compile(r" data$"), ""),
     (re.compile(r"^(\w+)Type type$"), r"\1 type"),
@@ -74,6 +79,8 @@ _NAMES: Final[dict[str, str]] = {
     "function signature": "signature",
     "function flags": "flags",
     "attribute dictionary": "dictionary",
+    "attribute offset": "offset",
+    "flags byte": "flags",
 }
 
 # The fields of a group that have no word of their own, in order.

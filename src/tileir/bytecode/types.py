@@ -218,8 +218,7 @@ class TypeDecoder:
         tensor = self._tensor(reader)
         dim_map = reader.integers(4, "failed to read dim_map")
         if not unified:
-            # A missing byte counts as zero.
-            flags = 1 if reader.remaining and reader.byte("") else 0
+            flags = 1 if reader.byte("failed to read OptionalEnum presence flag") else 0
         padding = self._padding(reader) if flags & 1 else None
         self._checked(reader, view_mistake(tile_shape, tensor, padding, dim_map, NEWEST))
         return partition_view_type(tile_shape, tensor, padding, dim_map)
@@ -425,7 +424,7 @@ class TypeEncoder:
             writer.varint(0 if attribute is None else 1)
         elif attribute is not None:
             raise Malformed(
-                f"pointer attribute requires bytecode version 13.4+, targeting {version_text(self.version)}",
+                f"parameter 'ptr_attr' requires bytecode version 13.4+, but targeting {version_text(self.version)}",
                 0,
                 prefixed=False,
             )

@@ -107,8 +107,8 @@ def write_public(module: Operation, version: Version, preserved: Container | Non
         return ModuleWriter(module, version, preserved).write()
     except WriteFailure as failure:
         raise BytecodeError(failure.diagnostics, -1) from None
-    except Malformed as failure:
-        messages = [Diagnostic("error", message, UNKNOWN) for message in failure.messages]
+    except Malformed as malformed:
+        messages = [Diagnostic("error", message, UNKNOWN) for message in malformed.messages]
         raise BytecodeError(messages, -1) from None
 
 
@@ -377,8 +377,8 @@ class BodyWriter(ByteWriter):
         if since is not None and since > self.tables.version:
             raise fail(
                 operation,
-                f"'{value.keyword}' of attribute '{field.name}' requires bytecode version {version_text(since)}+, "
-                f"but targeting {version_text(self.tables.version)}",
+                f"enum value for attribute '{field.name}' is not available in bytecode version "
+                f"{version_text(self.tables.version)}",
             )
         return number
 

@@ -15,7 +15,7 @@ from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.memory import describe_array
 from tileir.ir.core import Operation
-from tileir.ir.types import I1, TF32, F32, FloatType, IntegerType, Type
+from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
 
 GRID_LIMITS: BlockId = (2**31 - 1, 65535, 65535)
 
@@ -194,9 +194,7 @@ def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
     return bound
 
 
-def _bind_pointer(
-    bound: BoundArguments, entry: Operation, number: int, pointee: Type, value: object, what: str
-) -> Any:
+def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee: Type, value: object, what: str) -> Any:
     strided = isinstance(value, Pointer)
     array = value.array if isinstance(value, Pointer) else value
     if isinstance(array, (int, numpy.integer)) and not isinstance(array, bool):
@@ -219,7 +217,7 @@ def _bind_pointer(
         )
     if not buffer.writable and may_write(entry, number):
         raise LaunchError(
-            f"{what} is read-only ({buffer.description}), but the kernel may write to it: pass a copy, which is writable"
+            f"{what} is read-only ({buffer.description}), but the kernel may write to it: pass a writable copy"
         )
     bound.buffers.append((buffer, f"argument {number} ({buffer.description})"))
     return numpy.uint64(buffer.address)
@@ -248,7 +246,7 @@ def _bind_scalar(element: Type, value: object, what: str) -> Any:
     if isinstance(value, numpy.ndarray) and value.ndim == 0:
         value = value[()]
     if is_array(value):
-        raise LaunchError(f"{what} is a scalar {element.spelling}, but an array was given: pass a number, as x[0].item()")
+        raise LaunchError(f"{what} is a scalar {element.spelling}, but an array was given: pass a number, as x.item()")
     if isinstance(element, IntegerType):
         return _bind_integer(element, value, what)
     if not isinstance(element, FloatType):

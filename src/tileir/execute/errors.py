@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, TileIRError, note
+from tileir.ir.diagnostics import Diagnostic, TileIRError, note, source_of
 from tileir.ir.location import UNKNOWN
 
 BlockId = tuple[int, int, int]
@@ -26,9 +26,10 @@ class ExecutionError(TileIRError):
 
     def __init__(self, message: str, operation: Operation, block: BlockId | None = None) -> None:
         location = operation.location
-        notes = [] if operation.regions else [note(f"the operation is: {operation.text()}", location)]
-        if block is not None:
-            notes.insert(0, note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", location))
+        notes = [] if block is None else [note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN)]
+        # Where the source is at hand, its line is shown anyway.
+        if not operation.regions and source_of(location) is None:
+            notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
         super().__init__([Diagnostic("error", f"'{operation.name}' op {message}", location, notes)])
         self.message: str = message
         self.operation: Operation = operation

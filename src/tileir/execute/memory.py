@@ -232,9 +232,7 @@ class Memory:
             (chosen,) = numpy.nonzero(owners == number)
             if writing and not region.writable:
                 address = int(flat[chosen[0]])
-                raise OutsideMemory(
-                    f"writes to read-only memory: {' or '.join(region.names)}", address, int(chosen[0])
-                )
+                raise OutsideMemory(f"writes to read-only memory: {' or '.join(region.names)}", address, int(chosen[0]))
             starts = (flat[chosen] - numpy.uint64(region.start)).view(numpy.int64)
             found.append((region, chosen, starts[:, None] + numpy.arange(size)))
         return found
@@ -253,7 +251,9 @@ class Memory:
 
     def describe_miss(self, address: int, size: int) -> str:
         """What an access outside all regions missed."""
-        text = f"accesses {size} byte{'s' if size > 1 else ''} at address {address:#x}, which no array of the launch has"
+        text = (
+            f"accesses {size} byte{'s' if size > 1 else ''} at address {address:#x}, which no array of the launch has"
+        )
         index = bisect_right(self._starts, address) - 1
         nearest: list[tuple[int, str]] = []
         if index >= 0:

@@ -6,7 +6,8 @@ observer pays nothing, one that only watches memory does not pay for values.
 
 Order of the calls: `launch_started`, then for each tile block `block_started`, for each operation `before`, `access`
 (once for each access to memory it makes) and `after`, then `block_finished`, at last `launch_finished` (also when an
-error ends the launch).  Operations with regions are seen around what they contain; terminators have no results.
+error ends the launch).  Operations with regions are seen around what they contain; `after` is left out for one that a
+`break`, `continue` or `return` inside it ended before it had results.
 The body of `reduce` and `scan` runs on many elements at once: its operations are seen with whole slices as values.
 """
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Past this many uses a value's users move from a list to a dictionary, so that dropping one stays cheap.
 _MANY_USERS: Final = 24
+_MANY_OPERANDS: Final = 16
 
 
 class Value:
@@ -90,6 +91,12 @@ class Value:
             return
         for user in self.users:
             operands = user.operands
+            if len(operands) > _MANY_OPERANDS:
+                # The built-in search is faster; values are equal when they are identical.
+                for _ in range(operands.count(self)):
+                    operands[operands.index(self)] = other
+                    other.add_user(user)
+                continue
             for index in range(len(operands)):
                 if operands[index] is self:
                     operands[index] = other
@@ -240,6 +247,14 @@ class Operation:
         return group[0] if group else None
 
     @property
+    def is_unused(self) -> bool:
+        """Whether no result is used; so it is where there are none."""
+        for result in self.results:
+            if result._users:
+                return False
+        return True
+
+    @property
     def parent_operation(self) -> Operation | None:
         parent = self.parent
         if parent is None or parent.parent is None:
@@ -342,11 +357,15 @@ class Operation:
 
     def erase(self) -> None:
         """Remove the operation for good.  Its results must be unused."""
-        for result in self.results:
-            if result.has_uses:
-                raise ValueError(f"cannot erase '{self.name}': a result is still used")
+        if not self.is_unused:
+            raise ValueError(f"cannot erase '{self.name}': a result is still used")
         self.detach()
-        self.drop_all_references()
+        if self.regions:
+            self.drop_all_references()
+        else:
+            for value in self.operands:
+                value.drop_user(self)
+            self.operands = []
 
     def replace_with(self, values: list[Value]) -> None:
         """Let users of the results take `values` instead, then erase."""

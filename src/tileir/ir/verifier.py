@@ -7,6 +7,7 @@ operations inside) the rules about its regions.  One error is reported per opera
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
     NEWEST,
@@ -27,6 +28,10 @@ from tileir.ir.dominance import verify_dominance
 from tileir.ir.location import Location
 from tileir.ir.types import Type
 
+# After this many characters of findings verification stops: messages spell types out, hostile files have long types in
+# every operation, and nobody reads on here.
+_MAXIMUM_TEXT: Final = 1 << 24
+
 
 class VerifyContext:
     """Settings and findings of one verification.
@@ -35,7 +40,7 @@ class VerifyContext:
     `first_only` stops at the first error, as NVIDIA's tools do.
     """
 
-    __slots__ = ("diagnostics", "first_only", "hints", "stopped", "version")
+    __slots__ = ("diagnostics", "first_only", "hints", "room", "stopped", "version")
 
     def __init__(self, version: Version = NEWEST, hints: str = "ignore", first_only: bool = False) -> None:
         self.version: Version = version
@@ -43,11 +48,13 @@ class VerifyContext:
         self.first_only: bool = first_only
         self.diagnostics: list[Diagnostic] = []
         self.stopped: bool = False
+        self.room: int = _MAXIMUM_TEXT
 
     def report(self, severity: str, message: str, location: Location, notes: list[Diagnostic] | None = None) -> None:
         """Report a finding at a location, with the text as it stands."""
         self.diagnostics.append(Diagnostic(severity, message, location, notes))
-        if severity == "error" and self.first_only:
+        self.room -= len(message)
+        if severity == "error" and (self.first_only or self.room < 0):
             self.stopped = True
 
     def error(self, operation: Operation, message: str, notes: list[Diagnostic] | None = None) -> None:

@@ -15,7 +15,7 @@ The one that stays takes over the location of the other if its own is unknown.
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.core import Block, Operation
+from tileir.ir.core import Block, Operation, Value
 from tileir.ir.declaration import (
     GRAPH_REGION,
     ISOLATED,
@@ -55,17 +55,24 @@ class _Scope:
 def run(root: Operation) -> int:
     """Remove what is computed twice inside `root`; gives the number of operations removed."""
     removed: list[Operation] = []
+    # Users come later in program order and take what stays when they are met.
+    instead: dict[Value, Value] = {}
     scopes: list[_Scope] = [_Scope(root, {})]
     while scopes:
         scope = scopes[-1]
         operation = scope.next
         if operation is not None:
             scope.next = operation.next
+            if instead:
+                for index, value in enumerate(operation.operands):
+                    other = instead.get(value)
+                    if other is not None:
+                        operation.set_operand(index, other)
             if operation.regions:
                 isolated = operation.declaration.traits & ISOLATED or operation.declaration.unregistered
                 scopes.append(_Scope(operation, {} if isolated else scope.known))
             else:
-                _visit(operation, scope, not operation.declaration.traits & _NO_EFFECT, removed)
+                _visit(operation, scope, not operation.declaration.traits & _NO_EFFECT, removed, instead)
             continue
         for key in scope.added:
             entry = scope.known[key]
@@ -80,24 +87,27 @@ def run(root: Operation) -> int:
         if scopes:
             traits = scope.owner.declaration.traits
             effects = scope.has_effects if traits & REGION_EFFECTS else not traits & _NO_EFFECT
-            _visit(scope.owner, scopes[-1], effects, removed)
+            _visit(scope.owner, scopes[-1], effects, removed, instead)
     # Erased at the end: until then an operation keeps what it uses in use.
     for operation in reversed(removed):
         operation.erase()
     return len(removed)
 
 
-def _visit(operation: Operation, scope: _Scope, has_effects: bool, removed: list[Operation]) -> None:
+def _visit(
+    operation: Operation,
+    scope: _Scope,
+    has_effects: bool,
+    removed: list[Operation],
+    instead: dict[Value, Value],
+) -> None:
     if has_effects:
         scope.has_effects = True
         return
     traits = operation.declaration.traits
     if traits & (TERMINATOR | SYMBOL) or operation.declaration.unregistered:
         return
-    for result in operation.results:
-        if result.has_uses:
-            break
-    else:
+    if operation.is_unused:
         # Rule 3.
         removed.append(operation)
         return
@@ -111,7 +121,7 @@ def _visit(operation: Operation, scope: _Scope, has_effects: bool, removed: list
         return
     for known in entry:
         if not operation.regions or structurally_equal(known, operation):
-            _replace(operation, known)
+            _replace(operation, known, instead)
             removed.append(operation)
             return
     entry.append(operation)
@@ -137,8 +147,8 @@ def _key(operation: Operation) -> _Key:
     return (operation.declaration, types, tuple(operation.operands), known, operation.segments, tuple(inside))
 
 
-def _replace(operation: Operation, known: Operation) -> None:
+def _replace(operation: Operation, known: Operation, instead: dict[Value, Value]) -> None:
     for result, other in zip(operation.results, known.results, strict=True):
-        result.replace_all_uses_with(other)
+        instead[result] = other
     if isinstance(known.location, UnknownLocation) and not isinstance(operation.location, UnknownLocation):
         known.location = operation.location

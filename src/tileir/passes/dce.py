@@ -8,26 +8,9 @@ an effect is told by the declarations (rewrite/dead.py): loads, assumptions and 
 from __future__ import annotations
 
 from tileir.ir.core import Operation
-from tileir.rewrite.dead import DeadCode, is_removable
+from tileir.rewrite.dead import DeadCode, remove_dead
 
 
 def run(root: Operation) -> int:
     """Remove dead operations inside `root`; gives the number of operations removed, not counting what they contain."""
-    dead = DeadCode()
-    removed = 0
-    pending: list[Operation | None] = [block.last for region in root.regions for block in region.blocks]
-    while pending:
-        cursor = pending.pop()
-        while cursor is not None:
-            previous = cursor.previous
-            if is_removable(cursor.declaration) and dead.is_dead(cursor):
-                cursor.erase()
-                removed += 1
-            elif cursor.regions:
-                pending.append(previous)
-                for region in cursor.regions:
-                    for block in region.blocks:
-                        pending.append(block.last)
-                break
-            cursor = previous
-    return removed
+    return remove_dead(root, DeadCode())

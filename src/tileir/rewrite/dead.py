@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR, OperationDeclaration
 
@@ -33,9 +35,8 @@ class DeadCode:
 
     def is_dead(self, operation: Operation) -> bool:
         """Whether a removable operation is unused and has no effect."""
-        for result in operation.results:
-            if result.has_uses:
-                return False
+        if not operation.is_unused:
+            return False
         traits = operation.declaration.traits
         if traits & (PURE | NO_MEMORY_EFFECT):
             return True
@@ -69,3 +70,34 @@ class DeadCode:
             if cursor is root:
                 return
             cursor = cursor.parent_operation
+
+
+def remove_dead(root: Operation, dead: DeadCode, before_erasing: Callable[[Operation], None] | None = None) -> int:
+    """Erase what is dead inside `root`; gives the number of operations erased, not counting what they contain.
+
+    Operations are visited against program order, so users come before what they use and one visit is enough.
+    """
+    removable: dict[OperationDeclaration, bool] = {}
+    removed = 0
+    pending: list[Operation | None] = [block.last for region in root.regions for block in region.blocks]
+    while pending:
+        cursor = pending.pop()
+        while cursor is not None:
+            previous = cursor.previous
+            declaration = cursor.declaration
+            known = removable.get(declaration)
+            if known is None:
+                known = removable[declaration] = is_removable(declaration)
+            if known and cursor.is_unused and dead.is_dead(cursor):
+                if before_erasing is not None:
+                    before_erasing(cursor)
+                cursor.erase()
+                removed += 1
+            elif cursor.regions:
+                pending.append(previous)
+                for region in cursor.regions:
+                    for block in region.blocks:
+                        pending.append(block.last)
+                break
+            cursor = previous
+    return removed

@@ -2,11 +2,12 @@
 
 The driver works as MLIR's greedy one, so that what comes out has the form NVIDIA's tools give it:
 
-* A sweep visits the operations in program order and notes those that a fold or a pattern is written for, or that
-  nothing needs.  On its way it merges equal constants and moves them to the start of the kernel.
+* What nothing needs is removed.
+* A sweep visits the operations in program order and notes those that a fold or a pattern is written for.  On its way it
+  merges equal constants and moves them to the start of the kernel.
 * Then the noted ones are taken, the one noted last first.  What nothing needs is erased, else a fold is tried, else the
   patterns in their order.  What a change may have an effect on is noted again.
-* Sweeps repeat until one changes nothing.
+* All that repeats until nothing changes.
 
 A fold replaces an operation by values that are there, or by attributes, which become constants, or changes it in
 place; it makes no operations.  Everything else is a pattern.
@@ -23,7 +24,7 @@ from tileir.ir.declaration import CONSTANT, OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.rewrite.constants import ConstantPool
-from tileir.rewrite.dead import DeadCode, is_removable
+from tileir.rewrite.dead import DeadCode, is_removable, remove_dead
 from tileir.rewrite.rewriter import Rewriter, Worklist
 
 # What a fold answers: None for no change, an empty list for a change in place, else one entry per result.
@@ -170,11 +171,18 @@ class _Driver:
         changed = False
         while True:
             self.dead.forget()
-            merged = self._sweep()
-            drained = self._drain()
-            if not merged and not drained:
+            removed = remove_dead(self.root, self.dead, self._tell_dead if self.trace is not None else None)
+            if removed:
+                self.statistics.count(DEAD_CODE, removed)
+            moved = self._sweep()
+            rewritten = self._drain()
+            if not (removed or moved or rewritten):
                 return changed
             changed = True
+
+    def _tell_dead(self, operation: Operation) -> None:
+        if self.trace is not None:
+            self.trace(_step(DEAD_CODE, operation.text(), []))
 
     # --- noting ---
 
@@ -212,12 +220,6 @@ class _Driver:
                         continue
                 if known.folds or known.patterns:
                     noted.append(cursor)
-                elif known.is_removable:
-                    for result in cursor.results:
-                        if result.has_uses:
-                            break
-                    else:
-                        noted.append(cursor)
                 if cursor.regions:
                     pending.append(following)
                     for region in reversed(cursor.regions):
@@ -255,11 +257,9 @@ class _Driver:
         return rewriter.changed
 
     def _erase(self, operation: Operation) -> None:
-        before = operation.text() if self.trace is not None else ""
+        self._tell_dead(operation)
         self.statistics.count(DEAD_CODE)
         self.rewriter.erase(operation)
-        if self.trace is not None:
-            self.trace(_step(DEAD_CODE, before, []))
 
     def _rewrite(self, operation: Operation, rules: _Rules) -> None:
         rewriter = self.rewriter

@@ -192,9 +192,10 @@ class Rewriter:
         parent = operation.parent_operation
         if parent is not None:
             worklist.push(parent)
-        if operation.next is not None:
-            # Its predecessor is another one now.
-            worklist.push(operation.next)
+        following = operation.next
+        if following is not None and following.regions:
+            # Its predecessor is another one now; patterns look at that only where there are regions.
+            worklist.push(following)
         operation.detach()
         self._drop(operation)
 

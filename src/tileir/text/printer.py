@@ -284,8 +284,12 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
     printer.naming.name_regions(module)
     printer.elide = True
     producer = module.attributes.get("producer")
-    if isinstance(producer, StringAttribute):
+    if isinstance(producer, StringAttribute) and producer.value:
         printer.out.append(f"// Producer: {producer.value}\n")
+    if all(block.first is None for region in module.regions for block in region.blocks):
+        # What the disassembler makes of nothing.
+        printer.out.append("\n#loc = loc(unknown)\n" if debug_info else "\n")
+        return "".join(printer.out)
     for region in module.regions:
         for block in region.blocks:
             for operation in block:

@@ -49,8 +49,10 @@ def _run(arguments: list[str]) -> int:
     context = VerifyContext(NEWEST, first_only=True)
     verify_operation(module, context)
     if has_errors(context.diagnostics):
+        # Neither warnings nor notes: tileirdisasm keeps them to itself.
         for diagnostic in context.diagnostics:
-            print(diagnostic.render(), file=sys.stderr)
+            if diagnostic.severity == "error":
+                print(diagnostic, file=sys.stderr)
         print(_NOT_VERIFIED, _NOT_READ, sep="\n", file=sys.stderr)
         return EXIT_WRONG_INPUT
     write_output(given.value("output", "-"), print_disassembly(module, given.has("print-debug-info")))

@@ -35,7 +35,7 @@ CUSTOM_FORMS: Final[dict[str, str]] = {
     "module": "@SYM_NAME (attributes {producer = PRODUCER, ...})? { body }",
     "module-wrapper": "@SYM_NAME? (attributes {NAME = VALUE, ...})? { bodyRegion }",
     "function": (
-        "@SYM_NAME(%argument: TYPE, ...) (optimization_hints=<OPTIMIZATION_HINTS>)? { body } {NAME = VALUE, ...}?"
+        "@SYM_NAME(%argument: TYPE, ...) (optimization_hints=<OPTIMIZATION_HINTS>)? { body } ({NAME = VALUE, ...})?"
     ),
     "if": "%condition (-> (type(%results), ...))? { thenRegion } (else { elseRegion })?",
     "for": (

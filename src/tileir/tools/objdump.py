@@ -31,6 +31,7 @@ _BYTES_IN_A_LINE = 8
 _BYTES_WIDTH = 3 * _BYTES_IN_A_LINE - 1
 _TEXT_WIDTH = _WIDTH - 8 - 2 - _BYTES_WIDTH - 2
 _NAME_WIDTH = 34
+_MOST_NAME = 50
 _MOST_INDENT = 20
 # Of a field that takes more lines of bytes than this the middle is left out.
 _MOST_ROWS = 16
@@ -99,7 +100,10 @@ class _Listing:
         found = self.found
         if found.messages and not self.failed and position >= found.failure:
             self.failed = True
-            self.out.extend([f"{found.failure:08x}  *** {message}" for message in found.messages])
+            for message in found.messages:
+                rows = _wrapped(message, _WIDTH - 14)
+                self.out.append(f"{found.failure:08x}  *** {rows[0]}")
+                self.out.extend([f"{'':14}{row}" for row in rows[1:]])
 
     def _piece(self, piece: Piece, depth: int) -> None:
         indent = " " * min(2 * depth, _MOST_INDENT)
@@ -117,7 +121,8 @@ class _Listing:
         number = "" if piece.value is None else str(piece.value)
         if meaning and number:
             meaning = f"{number:<5} {meaning}"
-        name = f"{indent}{piece.name}".ljust(_NAME_WIDTH) + "  "
+        name = f"{indent}{piece.name}"
+        name = (name if len(name) <= _MOST_NAME else name[: _MOST_NAME - 3] + "...").ljust(_NAME_WIDTH) + "  "
         texts = _wrapped(meaning or number, _TEXT_WIDTH - len(name))
         data = self.found.data[piece.start : piece.end]
         count = (len(data) + _BYTES_IN_A_LINE - 1) // _BYTES_IN_A_LINE

@@ -140,7 +140,7 @@ def _made_array(text: str, kind: str, parts: list[str]) -> Any:
         seed = int(parts.pop())
     name = parts[0]
     extents = parts[1].split("x") if len(parts) == 2 else []
-    if not extents or not all([extent.isdigit() for extent in extents]):
+    if not extents or not all(extent.isdigit() for extent in extents):
         raise _mistake(f"'{text}' is no array: give a type and extents, as in {kind}:f32:64x64")
     integer = name[:1] == "i" and name[1:] in ("1", "4", "8", "16", "32", "64")
     if name not in FLOAT_TYPES and not integer:

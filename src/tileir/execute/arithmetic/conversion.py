@@ -20,7 +20,7 @@ from tileir.execute.arithmetic.rounding import (
     widen,
     widen_single,
 )
-from tileir.execute.dtypes import bits_dtype, from_bits, from_memory, to_bits, value_dtype
+from tileir.execute.dtypes import TF32_UNUSED_BITS, bits_dtype, from_bits, from_memory, to_bits, value_dtype
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -72,6 +72,8 @@ def _direct_cast(source: FloatType, target: FloatType) -> Unary | None:
         if source is F64:
             return narrow(F32)
         return widen_single(source)
+    if target is TF32 and source is F32:
+        return _round_to_tf32
     if target is F16 and source in (F32, F64, TF32):
         return narrow(F16)
     if target in (BF16, F8E4M3FN, F8E5M2) and source is not F64:
@@ -83,6 +85,25 @@ def _direct_cast(source: FloatType, target: FloatType) -> Unary | None:
         return cast_single
     return None
 
+
+def _round_to_tf32(array: Any) -> Any:
+    """f32 to nearest even at the last of the ten mantissa bits, on the patterns; a carry reaches the exponent."""
+    bits = numpy.asarray(array).view(numpy.uint32)
+    odd = numpy.bitwise_and(numpy.right_shift(bits, _TF32_SHIFT), numpy.uint32(1))
+    odd += bits
+    odd += _TF32_BELOW_HALF
+    odd &= _TF32_MASK
+    result = odd.view(numpy.float32)
+    nan = numpy.isnan(array)
+    if numpy.count_nonzero(nan):
+        # A large payload would carry into the sign.
+        result = numpy.where(nan, numpy.float32(numpy.nan), result)
+    return result
+
+
+_TF32_SHIFT: Final = numpy.uint32(TF32_UNUSED_BITS)
+_TF32_BELOW_HALF: Final = numpy.uint32((1 << TF32_UNUSED_BITS - 1) - 1)
+_TF32_MASK: Final = numpy.uint32(0xFFFFFFFF >> TF32_UNUSED_BITS << TF32_UNUSED_BITS)
 
 _INTEGRAL: Final[dict[str, Unary]] = {
     "nearest_int_to_zero": numpy.trunc,
@@ -108,23 +129,26 @@ def float_to_integer(
     width = target.width
     least = -(1 << (width - 1)) if is_signed else 0
     greatest = (1 << (width - 1)) - 1 if is_signed else (1 << width) - 1
-    stage = numpy.dtype(numpy.int64 if is_signed else numpy.uint64)
     dtype = value_dtype(target)
+    stage = dtype if is_signed else bits_dtype(target)
+    if target is I1:
+        # Bytes hold 0 and 1, or 0 and -1.
+        stage = numpy.dtype(numpy.int8)
     # The first double past the range; the greatest 64-bit integers are no doubles.
     past = float(greatest + 1)
 
     def convert(array: Any) -> Any:
         value = integral(up(array))
         above = value >= past
-        usable = numpy.logical_and(value >= float(least), numpy.logical_not(above))
-        whole = numpy.where(usable, value, 0.0).astype(stage)
-        if numpy.count_nonzero(usable) != numpy.size(value):
+        usable = value >= float(least)
+        usable &= numpy.logical_not(above)
+        if numpy.count_nonzero(usable) == numpy.size(value):
+            whole = value.astype(stage)
+        else:
+            whole = numpy.where(usable, value, 0.0).astype(stage)
             whole = numpy.where(above, stage.type(greatest), whole)
-            if least:
-                whole = numpy.where(value < float(least), stage.type(least), whole)
-        if target is I1:
-            return numpy.not_equal(whole, 0)
-        return whole.astype(dtype)
+            whole = numpy.where(value < float(least), stage.type(least), whole)
+        return whole.astype(dtype) if target is I1 else whole.view(dtype)
 
     return convert
 

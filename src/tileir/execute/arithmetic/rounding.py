@@ -112,24 +112,26 @@ def widen(element: FloatType) -> Unary:
         return _as_double
     if element is BF16:
         return _brain_as_double
-    table = _table(element)
-
-    def look_up(array: Any) -> Any:
-        return table[array.view(numpy.uint8)]
-
-    return look_up
+    return _look_up(_table(element), numpy.uint8)
 
 
 def widen_single(element: FloatType) -> Unary:
     """The kernel that gives values of an element type of at most 24 bits as float32."""
     if element in (F32, TF32):
         return _identity
-    if element in (F16, BF16):
+    if element is BF16:
         return _as_single
-    table = _table(element).astype(numpy.float32)
+    if element is F16:
+        # Three times as fast as NumPy's cast.
+        return _look_up(numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16).astype(numpy.float32), numpy.uint16)
+    return _look_up(_table(element).astype(numpy.float32), numpy.uint8)
+
+
+def _look_up(table: Array, bits: type[Any]) -> Unary:
+    take = table.take
 
     def look_up(array: Any) -> Any:
-        return table[array.view(numpy.uint8)]
+        return take(array.view(bits))
 
     return look_up
 

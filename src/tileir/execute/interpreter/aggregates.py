@@ -3,9 +3,9 @@
 The order is fixed, and every engine keeps to it; docs/execution.md states it.  Along the dimension of n elements
 (a power of two):
 
-reduce: with more than 64 elements there are 64 lanes.  Lane j starts with element j and takes elements j + 64, j + 128,
-..., in this order, each as `body(current = element, previous = lane)`.  What remains, lanes or elements, is halved until
-one is left: item j and item j + half become `body(current = item j + half, previous = item j)`.
+reduce: with more than 64 elements there are 64 lanes.  Lane j starts with element j and takes elements j + 64,
+j + 128, and so on, in this order, each as `body(current = element, previous = lane)`.  What remains, lanes or elements,
+is halved until one is left: items j and j + half become `body(current = item j + half, previous = item j)`.
 
 scan: the first result is the first element, each further one `body(current = element, previous = result before it)`,
 from the last element to the first with `reverse`.
@@ -67,8 +67,6 @@ def _combination(compiler: Compiler, operation: Operation) -> Combine:
         return [registers[slot] for slot in results]
 
     if _is_elementwise(block):
-        if len(results) == 1 and len(steps) == 2:
-            return combine
 
         def combine_slices(registers: Registers, newer: list[Any], older: list[Any]) -> list[Any]:
             shape = newer[0].shape

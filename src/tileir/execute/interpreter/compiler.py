@@ -122,7 +122,7 @@ class Compiler:
 
         compile_operation = OPERATIONS.get(operation.declaration.mnemonic)
         if compile_operation is None or operation.declaration.unregistered:
-            raise LaunchError(f"the interpreter cannot run '{operation.name}': {_why_not(operation)}")
+            raise LaunchError(f"the interpreter cannot run '{operation.name}': it is no operation of a kernel")
         step = compile_operation(self, operation)
         if step is None:
             if not self.moves:
@@ -173,7 +173,8 @@ class Compiler:
             if before is not None:
                 before(operation, tile_block, [registers[slot] for slot in operands])
             signal = step(registers)
-            if after is not None:
+            # What was left by a `break` or `return` inside it has no results.
+            if after is not None and (signal is None or not results):
                 after(operation, tile_block, [registers[slot] for slot in results])
             return signal
 
@@ -200,12 +201,6 @@ def _touches_memory(operation: Operation) -> bool:
     from tileir.ir.declaration import TOKEN_ORDERED
 
     return operation.declaration.has_trait(TOKEN_ORDERED)
-
-
-def _why_not(operation: Operation) -> str:
-    if operation.declaration.mnemonic == "unrealized_conversion_cast":
-        return "a cast that only stands in for one must be replaced before the program runs"
-    return "it is not an operation of a kernel"
 
 
 def may_escape(operation: Operation) -> bool:

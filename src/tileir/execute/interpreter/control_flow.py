@@ -7,7 +7,7 @@ from typing import cast
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.dtypes import value_dtype
+from tileir.execute.dtypes import Array, value_dtype
 from tileir.execute.errors import AssertionFailure, ExecutionError
 from tileir.execute.interpreter.compiler import (
     BLOCK_SLOT,
@@ -54,8 +54,10 @@ def compile_if(compiler: Compiler, operation: Operation) -> Step:
     while len(branches) < 2:
         branches.append(([], False))
     (then_steps, then_checked), (else_steps, else_checked) = branches
-    escapes = then_checked or else_checked or any(
-        region.blocks and _ends_early(region.blocks[0]) for region in operation.regions
+    escapes = (
+        then_checked
+        or else_checked
+        or any(region.blocks and _ends_early(region.blocks[0]) for region in operation.regions)
     )
     if escapes:
 
@@ -105,7 +107,8 @@ def compile_for(compiler: Compiler, operation: Operation) -> Step:
             if element.width == 1 and not unsigned:
                 numbers = [number - whole if number >= half else number for number in numbers]
         if numbers[2] <= 0:
-            raise ExecutionError(f"has a step of {numbers[2]}: it must be positive", operation, registers[BLOCK_SLOT].id)
+            message = f"has a step of {numbers[2]}: it must be positive"
+            raise ExecutionError(message, operation, registers[BLOCK_SLOT].id)
         return range(*numbers)
 
     def loop(registers: Registers) -> None:
@@ -192,7 +195,7 @@ def compile_assert(compiler: Compiler, operation: Operation) -> Step:
     return check
 
 
-def failing_element(truth: numpy.ndarray[object, numpy.dtype[numpy.bool_]] | numpy.bool_) -> str:
+def failing_element(truth: Array | numpy.bool_) -> str:
     """Which element of a tile of truth values is the first false one."""
     if truth.ndim == 0:
         return ""

@@ -6,28 +6,37 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from tileir.dialect.types import TileType
+from tileir.execute import arithmetic
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
-from tileir.ir.types import Type
+from tileir.ir.types import FloatType, IntegerType, Type
 
 Kernel = Callable[..., Any]
 Factory = Callable[[Operation, bool], Kernel]
-
-
-def arithmetic() -> Any:
-    try:
-        import tileir.execute.arithmetic as found
-    except ImportError:
-        import tileir.execute.interpreter.stand_in as found  # type: ignore
-    return found
 
 
 def _element(operation: Operation, operand: int = 0) -> Type:
     return cast(TileType, operation.operands[operand].type).element
 
 
+def _float(operation: Operation, operand: int = 0) -> FloatType:
+    return cast(FloatType, _element(operation, operand))
+
+
+def _integer(operation: Operation, operand: int = 0) -> IntegerType:
+    return cast(IntegerType, _element(operation, operand))
+
+
 def _target(operation: Operation) -> Type:
     return cast(TileType, operation.results[0].type).element
+
+
+def _float_target(operation: Operation) -> FloatType:
+    return cast(FloatType, _target(operation))
+
+
+def _integer_target(operation: Operation) -> IntegerType:
+    return cast(IntegerType, _target(operation))
 
 
 def _keyword(operation: Operation, name: str) -> str:
@@ -46,146 +55,114 @@ def _flag(operation: Operation, name: str) -> bool:
 
 def _float_binary(operation: Operation, exact: bool) -> Kernel:
     name = operation.declaration.mnemonic
-    kernel: Kernel = arithmetic().float_binary(
-        name, _element(operation), _rounding(operation), _flag(operation, "flush_to_zero")
-    )
-    return kernel
+    return arithmetic.float_binary(name, _float(operation), _rounding(operation), _flag(operation, "flush_to_zero"))
 
 
 def _float_unary(operation: Operation, exact: bool) -> Kernel:
     name = operation.declaration.mnemonic
-    kernel: Kernel = arithmetic().float_unary(
-        name, _element(operation), _rounding(operation), _flag(operation, "flush_to_zero")
-    )
-    return kernel
+    return arithmetic.float_unary(name, _float(operation), _rounding(operation), _flag(operation, "flush_to_zero"))
 
 
 def _float_fma(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().float_fma(
-        _element(operation), _rounding(operation), _flag(operation, "flush_to_zero")
-    )
-    return kernel
+    return arithmetic.float_fma(_float(operation), _rounding(operation), _flag(operation, "flush_to_zero"))
 
 
 def _float_minmax(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().float_minmax(
+    return arithmetic.float_minmax(
         operation.declaration.mnemonic,
-        _element(operation),
+        _float(operation),
         _flag(operation, "propagate_nan"),
         _flag(operation, "flush_to_zero"),
     )
-    return kernel
 
 
 def _float_compare(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().float_compare(
-        _keyword(operation, "comparison_predicate"), _keyword(operation, "comparison_ordering"), _element(operation)
+    return arithmetic.float_compare(
+        _keyword(operation, "comparison_predicate"), _keyword(operation, "comparison_ordering"), _float(operation)
     )
-    return kernel
 
 
-def _by_element(name: str) -> Factory:
+def _by_element(build: Callable[[FloatType], Kernel]) -> Factory:
     """A factory that takes the element type only."""
 
     def factory(operation: Operation, exact: bool) -> Kernel:
-        kernel: Kernel = getattr(arithmetic(), name)(_element(operation))
-        return kernel
+        return build(_float(operation))
 
     return factory
 
 
 def _integer_binary(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().integer_binary(operation.declaration.mnemonic, _element(operation))
-    return kernel
+    return arithmetic.integer_binary(operation.declaration.mnemonic, _integer(operation))
 
 
 def _integer_unary(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().integer_unary(operation.declaration.mnemonic, _element(operation))
-    return kernel
+    return arithmetic.integer_unary(operation.declaration.mnemonic, _integer(operation))
 
 
 def _integer_signed_binary(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().integer_signed_binary(
-        operation.declaration.mnemonic, _element(operation), _keyword(operation, "signedness")
+    return arithmetic.integer_signed_binary(
+        operation.declaration.mnemonic, _integer(operation), _keyword(operation, "signedness")
     )
-    return kernel
 
 
 def _integer_division(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().integer_division(
-        _element(operation), _keyword(operation, "signedness"), _keyword(operation, "rounding") or "zero"
+    return arithmetic.integer_division(
+        _integer(operation), _keyword(operation, "signedness"), _keyword(operation, "rounding") or "zero"
     )
-    return kernel
 
 
 def _integer_compare(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().integer_compare(
-        _keyword(operation, "comparison_predicate"), _element(operation), _keyword(operation, "signedness")
+    return arithmetic.integer_compare(
+        _keyword(operation, "comparison_predicate"), _integer(operation), _keyword(operation, "signedness")
     )
-    return kernel
 
 
 def _float_to_float(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().float_to_float(_element(operation), _target(operation), _rounding(operation))
-    return kernel
+    return arithmetic.float_to_float(_float(operation), _float_target(operation), _rounding(operation))
 
 
 def _float_to_integer(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().float_to_integer(
-        _element(operation), _target(operation), _keyword(operation, "signedness"), _rounding(operation)
+    return arithmetic.float_to_integer(
+        _float(operation), _integer_target(operation), _keyword(operation, "signedness"), _rounding(operation)
     )
-    return kernel
 
 
 def _integer_to_float(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().integer_to_float(
-        _element(operation), _target(operation), _keyword(operation, "signedness"), _rounding(operation)
+    return arithmetic.integer_to_float(
+        _integer(operation), _float_target(operation), _keyword(operation, "signedness"), _rounding(operation)
     )
-    return kernel
 
 
 def _extend_integer(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().extend_integer(
-        _element(operation), _target(operation), _keyword(operation, "signedness")
-    )
-    return kernel
+    return arithmetic.extend_integer(_integer(operation), _integer_target(operation), _keyword(operation, "signedness"))
 
 
 def _truncate_integer(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().truncate_integer(_element(operation), _target(operation))
-    return kernel
+    return arithmetic.truncate_integer(_integer(operation), _integer_target(operation))
 
 
 def _bitcast(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().bitcast(_element(operation), _target(operation))
-    return kernel
+    return arithmetic.bitcast(_element(operation), _target(operation))
 
 
 def _pack(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().pack(_element(operation))
-    return kernel
+    return arithmetic.pack(_element(operation))
 
 
 def _unpack(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().unpack(_target(operation))
-    return kernel
+    return arithmetic.unpack(_target(operation))
 
 
 def _matrix_float(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().matrix_float(_element(operation), _element(operation, 2), exact)
-    return kernel
+    return arithmetic.matrix_float(_float(operation), _float(operation, 2), exact)
 
 
 def _matrix_integer(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().matrix_integer(
-        _keyword(operation, "signedness_lhs"), _keyword(operation, "signedness_rhs")
-    )
-    return kernel
+    return arithmetic.matrix_integer(_keyword(operation, "signedness_lhs"), _keyword(operation, "signedness_rhs"))
 
 
 def _matrix_scaled(operation: Operation, exact: bool) -> Kernel:
-    kernel: Kernel = arithmetic().matrix_scaled(_element(operation), _element(operation, 3), exact)
-    return kernel
+    return arithmetic.matrix_scaled(_float(operation), _float(operation, 3), exact)
 
 
 _FUNCTIONS: Final = (
@@ -197,15 +174,13 @@ KERNELS: Final[dict[str, Factory]] = {
     **dict.fromkeys(("addf", "subf", "mulf", "divf"), _float_binary),
     **dict.fromkeys(_FUNCTIONS, _float_unary),
     "fma": _float_fma,
-    "remf": _by_element("float_remainder"),
+    "remf": _by_element(arithmetic.float_remainder),
     **dict.fromkeys(("maxf", "minf", "maximumf", "minimumf"), _float_minmax),
     "cmpf": _float_compare,
-    **dict.fromkeys(("pow", "powf"), _by_element("float_power")),
-    "fpowi": _by_element("float_integer_power"),
-    "atan2": _by_element("float_atan2"),
-    **dict.fromkeys(
-        ("addi", "subi", "muli", "mulhii", "mulhi", "andi", "ori", "xori", "shli"), _integer_binary
-    ),
+    **dict.fromkeys(("pow", "powf"), _by_element(arithmetic.float_power)),
+    "fpowi": _by_element(arithmetic.float_integer_power),
+    "atan2": _by_element(arithmetic.float_atan2),
+    **dict.fromkeys(("addi", "subi", "muli", "mulhii", "mulhi", "andi", "ori", "xori", "shli"), _integer_binary),
     **dict.fromkeys(("remi", "maxi", "mini", "shri"), _integer_signed_binary),
     "divi": _integer_division,
     **dict.fromkeys(("negi", "negsi", "absi", "noti", "popcnt", "clz", "ctz", "brev"), _integer_unary),

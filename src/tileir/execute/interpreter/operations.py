@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter import aggregates, control_flow, pointers, printing, shapes, views
-from tileir.execute.interpreter.compiler import Compiler, Step
+from tileir.execute.interpreter.compiler import Compiler, Step, copy_step
 from tileir.execute.interpreter.elementwise import compile_elementwise
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
@@ -14,6 +15,16 @@ from tileir.ir.declaration import PURE, REGISTRY
 
 # None instead of a step: the results are known without running anything.
 CompileOperation = Callable[[Compiler, Operation], "Step | None"]
+
+
+def _compile_cast(compiler: Compiler, operation: Operation) -> Step:
+    """A cast that changes nothing; any other stands in for something that is not there."""
+    sources, results = operation.operands, operation.results
+    if [value.type for value in sources] != [value.type for value in results]:
+        raise LaunchError(
+            "'cuda_tile.unrealized_conversion_cast' stands in for a conversion: replace it before the program runs"
+        )
+    return copy_step([compiler.slot(value) for value in sources], [compiler.slot(value) for value in results], None)
 
 
 def _ignored(compiler: Compiler, operation: Operation) -> None:
@@ -75,6 +86,7 @@ OPERATIONS: Final[dict[str, CompileOperation]] = {
     "assume": shapes.compile_same,
     "assume_cond": _ignored,
     "print_tko": printing.compile_print,
+    "unrealized_conversion_cast": _compile_cast,
 }
 
 # What may run earlier than where it stands: it cannot fail and has no effect.

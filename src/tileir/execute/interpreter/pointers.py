@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 import numpy
 
 from tileir.dialect.types import PointerType
+from tileir.execute.arithmetic import float_binary
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype, plain_memory, to_memory, value_dtype
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
@@ -21,7 +22,7 @@ from tileir.execute.memory import OutsideMemory
 from tileir.execute.observer import Access, TileBlock, overrides
 from tileir.ir.attributes import EnumAttribute, IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.types import Type
+from tileir.ir.types import FloatType, Type
 
 Watch = Callable[[TileBlock, Any, "Array | None"], "Array | None"]
 
@@ -144,10 +145,8 @@ def compile_store(compiler: Compiler, operation: Operation) -> Step:
 
 def atomic_kernel(mode: str, element: Type) -> Callable[[Any, Any], Any]:
     """What an atomic mode does to an old value and an argument."""
-    from tileir.execute.interpreter.kernels import arithmetic
-
     if mode == "addf":
-        return arithmetic().float_binary("addf", element, "nearest_even", False)
+        return float_binary("addf", cast(FloatType, element), "nearest_even", False)
     if mode in ("umax", "umin"):
         choose = numpy.maximum if mode == "umax" else numpy.minimum
         unsigned = numpy.dtype(f"u{value_dtype(element).itemsize}")
@@ -290,7 +289,11 @@ def compile_alloca(compiler: Compiler, operation: Operation) -> Step:
 
     def reserve(registers: Registers) -> None:
         block: TileBlock = registers[BLOCK_SLOT]
-        region = block.memory.allocate(size, alignment, f"what 'alloca' reserved in tile block {block.id}")
+        try:
+            region = block.memory.allocate(size, alignment, f"what 'alloca' reserved in tile block {block.id}")
+        except MemoryError:
+            message = f"asks for {size} bytes aligned to {alignment}, more than there is"
+            raise ExecutionError(message, operation, block.id) from None
         block.allocations.append(region)
         registers[result] = numpy.uint64(region.start)
 

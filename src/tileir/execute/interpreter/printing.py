@@ -15,7 +15,6 @@ from typing import Any, cast
 import numpy
 
 from tileir.dialect.types import PointerType
-
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.ir.attributes import StringAttribute
@@ -23,7 +22,9 @@ from tileir.ir.core import Operation
 from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FNV8E5M3FNU, FloatType, IntegerType, Type
 
-_CONVERSION = re.compile(r"%([-+ #0]*)(\d*)(?:\.(\d*))?(?:hh|h|ll|l|q|j|z|t|L)?(.*?)([diuoxXeEfFgGaAcsSpn%])", re.DOTALL)
+_CONVERSION = re.compile(
+    r"%([-+ #0]*)(\d*)(?:\.(\d*))?(?:hh|h|ll|l|q|j|z|t|L)?(.*?)([diuoxXeEfFgGaAcsSpn%])", re.DOTALL
+)
 
 
 def _number(element: Type) -> Callable[[Any], Any]:
@@ -114,5 +115,3 @@ def compile_print(compiler: Compiler, operation: Operation) -> Step:
         )
 
     return write
-
-

@@ -200,9 +200,7 @@ def compile_offset(compiler: Compiler, operation: Operation) -> Step:
 
 def compile_same(compiler: Compiler, operation: Operation) -> Step:
     """A result that is the operand."""
-    return unary_step(
-        lambda value: value, compiler.slot(operation.operands[0]), compiler.slot(operation.results[0])
-    )
+    return unary_step(lambda value: value, compiler.slot(operation.operands[0]), compiler.slot(operation.results[0]))
 
 
 # --- the grid and the module ---
@@ -231,4 +229,3 @@ def compile_grid_size(compiler: Compiler, operation: Operation) -> Step:
 def compile_get_global(compiler: Compiler, operation: Operation) -> None:
     (name,) = cast(SymbolAttribute, operation.attributes["name"]).path
     compiler.define(operation.results[0], numpy.uint64(compiler.globals[name]))
-

@@ -25,6 +25,7 @@ from tileir.dialect.types import (
 )
 from tileir.execute.dtypes import (
     Array,
+    bits_dtype,
     from_bits,
     from_memory,
     memory_bytes,
@@ -44,6 +45,13 @@ from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType, IntegerType, Type
 
+# Positions and extents beyond this are all alike: nothing is there.
+_FAR = 1 << 62
+
+
+def _wrapped(number: int) -> numpy.int64:
+    """A number modulo 2^64, as the signed NumPy scalar with these bits."""
+    return numpy.int64((number + (1 << 63)) % (1 << 64) - (1 << 63))
 
 
 class TensorView:
@@ -66,7 +74,10 @@ class TensorView:
         region = self.region
         if region is None or 0 in self.shape:
             return None
-        byte_strides = tuple([stride * self.size for stride in self.strides])
+        # Where there is one position only the stride does not matter, and may be larger than NumPy takes.
+        byte_strides = tuple(
+            [stride * self.size if extent > 1 else 0 for extent, stride in zip(self.shape, self.strides, strict=True)]
+        )
         last = sum([(extent - 1) * stride for extent, stride in zip(self.shape, byte_strides, strict=True)])
         if self.address + last + self.size > region.end:
             return None
@@ -114,7 +125,7 @@ class TileView:
             if axis == self.sparse:
                 found.append(numpy.asarray(number).astype(numpy.int64))
             else:
-                found.append(int(number) * step + numpy.arange(extent, dtype=numpy.int64))
+                found.append(min(int(number) * step, _FAR) + numpy.arange(extent, dtype=numpy.int64))
         return found
 
     def reach(self, index: list[Any]) -> tuple[Array, Array | None]:
@@ -125,8 +136,8 @@ class TileView:
         for axis, positions in enumerate(self.positions(index)):
             along = [1] * rank
             along[axis] = -1
-            offsets = offsets + (positions * (self.strides[axis] * self.tensor.size)).reshape(along)
-            within = (positions >= 0) & (positions < self.extents[axis])
+            offsets = offsets + (positions * _wrapped(self.strides[axis] * self.tensor.size)).reshape(along)
+            within = (positions >= 0) & (positions < min(self.extents[axis], _FAR))
             if not within.all():
                 inside = within.reshape(along) if inside is None else inside & within.reshape(along)
         if inside is not None:
@@ -211,10 +222,12 @@ def padding_array(type: TileViewType) -> Array:
     dtype = value_dtype(element)
     if keyword == "zero" or not isinstance(element, FloatType):
         return numpy.zeros(type.tile_shape, dtype)
+    form = floats.FORMATS[element.name]
     number = {"neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}[keyword]
-    bits = floats.from_double(floats.FORMATS[element.name], number)
-    from tileir.execute.dtypes import bits_dtype
-
+    if not form.has_sign and keyword != "pos_inf":
+        # No negative numbers: the nearest thing to minus zero is zero, to minus infinity a NaN.
+        number = 0.0 if keyword == "neg_zero" else float("nan")
+    bits = floats.from_double(form, number)
     value = from_bits(element, numpy.array(bits, bits_dtype(element)))
     full: Array = numpy.empty(type.tile_shape, dtype)
     full[...] = value

@@ -1,0 +1,185 @@
+"""The interpreter against NumPy, and against Triton's interpreter mode where triton is installed.
+
+    python benchmarks/interpreter_speed.py
+
+A 1024 x 1024 x 1024 f32 matmul in tiles of 64 x 64 x 64 beside `numpy.matmul`; the time of one f32 `addf` on a tile of
+1,024 elements, everything included; the cost per tile block of small and large grids.  Both sides of a comparison take
+turns, the best of the rounds counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy
+from measure import machine, table, tileir_build
+
+import tileir
+
+SOFTMAX = Path(__file__).resolve().parent.parent / "examples" / "softmax.mlir"
+MATMUL_BAR = 0.25
+ADDITION_BAR = 5.0
+TRITON_BAR = 10.0
+
+
+def matmul_program(size: int, tile: int) -> str:
+    tensor = f"tensor_view<{size}x{size}xf32, strides=[{size},1]>"
+    view = f"partition_view<tile=({tile}x{tile}), {tensor}>"
+    part = f"tile<{tile}x{tile}xf32>"
+    views = "".join(
+        f"%t{x} = make_tensor_view %{x}, shape = [{size}, {size}], strides = [{size}, 1] : {tensor}\n"
+        f"%v{x} = make_partition_view %t{x} : {view}\n"
+        for x in "abc"
+    )
+    return f"""cuda_tile.module @m {{ entry @matmul(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>) {{
+      %i, %j, %z = get_tile_block_id : tile<i32>
+      {views}
+      %zero = constant <i32: 0> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %count = constant <i32: {size // tile}> : tile<i32>
+      %empty = constant <f32: 0.0> : {part}
+      %sum = for %k in (%zero to %count, step %one) : tile<i32> iter_values(%acc = %empty) -> ({part}) {{
+        %x, %tx = load_view_tko weak %va[%i, %k] : {view}, tile<i32> -> {part}, token
+        %y, %ty = load_view_tko weak %vb[%k, %j] : {view}, tile<i32> -> {part}, token
+        %r = mmaf %x, %y, %acc : {part}, {part}, {part}
+        continue %r : {part}
+      }}
+      %s = store_view_tko weak %sum, %vc[%i, %j] : {part}, {view}, tile<i32> -> token
+      return }} }}"""
+
+
+def addition_program(count: int) -> str:
+    """A chain of additions on a tile that comes from memory, so that none of them is computed ahead."""
+    view = "partition_view<tile=(1024), tensor_view<1024xf32, strides=[1]>>"
+    chain = "\n".join([f"%r{i + 1} = addf %r{i}, %r0 : tile<1024xf32>" for i in range(count)])
+    return f"""cuda_tile.module @m {{ entry @add(%a: tile<ptr<f32>>) {{
+      %zero = constant <i32: 0> : tile<i32>
+      %t = make_tensor_view %a, shape = [1024], strides = [1] : tensor_view<1024xf32, strides=[1]>
+      %v = make_partition_view %t : {view}
+      %r0, %k0 = load_view_tko weak %v[%zero] : {view}, tile<i32> -> tile<1024xf32>, token
+      {chain}
+      %s = store_view_tko weak %r{count}, %v[%zero] : tile<1024xf32>, {view}, tile<i32> -> token
+      return }} }}"""
+
+
+def best(rounds: int, *actions: Callable[[], object]) -> list[float]:
+    """The best time of each action, in seconds; they take turns."""
+    found = [float("inf")] * len(actions)
+    for _ in range(rounds):
+        for number, action in enumerate(actions):
+            start = time.perf_counter()
+            action()
+            found[number] = min(found[number], time.perf_counter() - start)
+    return found
+
+
+def measure_matmul(rounds: int) -> tuple[float, float]:
+    rng = numpy.random.default_rng(0)
+    a, b = (rng.standard_normal((1024, 1024)).astype(numpy.float32) for _ in range(2))
+    c = numpy.zeros_like(a)
+    kernel = tileir.compile(tileir.parse(matmul_program(1024, 64)))
+    kernel.launch((16, 16), a, b, c)
+    if not numpy.allclose(c, a @ b, atol=1e-2):
+        sys.exit("the matmul is wrong: nothing to measure")
+    ours, theirs = best(rounds, lambda: kernel.launch((16, 16), a, b, c), lambda: numpy.matmul(a, b, out=c))
+    return ours, theirs
+
+
+def measure_addition(rounds: int) -> float:
+    """Microseconds of one addition."""
+    times = []
+    for count in (100, 1100):
+        kernel = tileir.compile(tileir.parse(addition_program(count)))
+        data = numpy.zeros(1024, numpy.float32)
+        (seconds,) = best(rounds, lambda kernel=kernel, data=data: kernel.launch(1, data))  # type: ignore[misc]
+        times.append(seconds)
+    return (times[1] - times[0]) / 1000 * 1e6
+
+
+def measure_grids(rounds: int) -> list[tuple[int, float]]:
+    """Microseconds per tile block of softmax on grids of several sizes."""
+    kernel = tileir.compile(tileir.load(SOFTMAX))
+    rows = []
+    for count in (64, 512, 4096):
+        x = numpy.ones((count, 1000), numpy.float32)
+        y = numpy.zeros_like(x)
+        (seconds,) = best(rounds, lambda x=x, y=y, count=count: kernel.launch(count, x, y, count, 1000))  # type: ignore[misc]
+        rows.append((count, seconds / count * 1e6))
+    return rows
+
+
+def compare_with_triton(rounds: int) -> list[tuple[str, float, float]] | str:
+    """Name, our seconds and Triton's; or why there is no comparison."""
+    import os
+
+    os.environ["TRITON_INTERPRET"] = "1"
+    try:
+        import triton_kernels
+    except ImportError as error:
+        return f"Triton's interpreter mode is not compared: {error} (pip install triton)"
+    rng = numpy.random.default_rng(0)
+    size = 256
+    a, b = (rng.standard_normal((size, size)).astype(numpy.float32) for _ in range(2))
+    c, d = numpy.zeros_like(a), numpy.zeros_like(a)
+    matmul = tileir.compile(tileir.parse(matmul_program(size, 64)))
+    ours, theirs = best(
+        rounds,
+        lambda: matmul.launch((size // 64, size // 64), a, b, c),
+        lambda: triton_kernels.matmul(a, b, d, 64),
+    )
+    if not numpy.allclose(c, d, atol=1e-2):
+        sys.exit("the two matmuls disagree: nothing to compare")
+    rows = [(f"matmul {size}^3 in 64^3", ours, theirs)]
+    x = rng.standard_normal((128, 1000)).astype(numpy.float32)
+    y, z = numpy.zeros_like(x), numpy.zeros_like(x)
+    softmax = tileir.compile(tileir.load(SOFTMAX))
+    ours, theirs = best(
+        rounds, lambda: softmax.launch(128, x, y, 128, 1000), lambda: triton_kernels.softmax(x, z, 1024)
+    )
+    if not numpy.allclose(y, z, atol=1e-5):
+        sys.exit("the two softmaxes disagree: nothing to compare")
+    return [*rows, ("softmax 128 x 1000", ours, theirs)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Speed of the interpreter.")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 when a bar is missed")
+    options = parser.parse_args()
+    print(tileir_build())
+    print(f"{machine()}, NumPy {numpy.__version__}; best of {options.rounds} rounds in turns\n")
+    missed = False
+
+    def bar(met: bool, text: str) -> str:
+        nonlocal missed
+        missed = missed or not met
+        return f"{text} {'met' if met else 'MISSED'}"
+
+    ours, theirs = measure_matmul(options.rounds)
+    ratio = theirs / ours
+    addition = measure_addition(options.rounds)
+    rows = [
+        ("matmul 1024^3 in 64^3", f"{ours * 1e3:.1f} ms", f"numpy.matmul {theirs * 1e3:.1f} ms", f"{ratio:.2f}", bar(ratio >= MATMUL_BAR, f">= {MATMUL_BAR}")),
+        ("addf, 1,024 elements", f"{addition:.2f} us", "", "", bar(addition <= ADDITION_BAR, f"<= {ADDITION_BAR:.0f} us")),
+    ]  # fmt: skip
+    compared = compare_with_triton(max(options.rounds // 5, 2))
+    if not isinstance(compared, str):
+        for name, mine, other in compared:
+            rows.append(
+                (name, f"{mine * 1e3:.2f} ms", f"Triton's interpreter {other * 1e3:.1f} ms", f"{other / mine:.1f}", bar(other / mine >= TRITON_BAR, f">= {TRITON_BAR:.0f}"))
+            )  # fmt: skip
+    print(table(("what", "tileir", "peer", "ratio", "bar"), rows))
+    if isinstance(compared, str):
+        print(compared)
+    print("\nsoftmax of rows of 1,000, per tile block:")
+    print(table(("tile blocks", "us each"), [(str(count), f"{each:.1f}") for count, each in measure_grids(5)]))
+    if options.strict and missed:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""Canonicalize, CSE and DCE against xDSL, and how the cost grows with programs of several shapes.
+
+The first table runs the three passes on the same program on both sides, in turns, in one process: 20,000 operations,
+one printing operation per section so that not everything is dead (`programs.py`, `live`). The best of all rounds
+counts; the garbage collector is off during every timed step on both sides. xDSL runs its own `canonicalize`, `cse` and
+`dce` with its stock dialects. Not equal, and not hidden: each side applies the rules of its own dialect; what is left
+is shown.
+
+The second table is tileir alone: microseconds per operation as programs grow, for ordinary programs, for one long
+block, for nests of ifs and for chains of adjacent ifs. Linear means that the figure stays as it is.
+
+    python benchmarks/optimizer_speed.py
+    python benchmarks/optimizer_speed.py --strict      # exit status 1 when a bar is missed
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any
+
+from measure import is_compiled, machine, table, tileir_build, timed
+from programs import arith_program, cuda_tile_program
+
+OPERATIONS = 20_000
+SPEED_BAR = 15.0
+GROWTH_BAR = 1.6
+PASSES = ["canonicalize", "cse", "dce"]
+
+
+def xdsl_passes() -> tuple[Callable[[str], Any], Callable[[Any], None]]:
+    from xdsl.context import Context
+    from xdsl.dialects.arith import Arith
+    from xdsl.dialects.builtin import Builtin
+    from xdsl.dialects.func import Func
+    from xdsl.dialects.scf import Scf
+    from xdsl.dialects.test import Test
+    from xdsl.parser import Parser
+    from xdsl.transforms.canonicalize import CanonicalizePass
+    from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
+    from xdsl.transforms.dead_code_elimination import DeadCodeElimination
+
+    context = Context()
+    for dialect in (Builtin, Func, Arith, Scf, Test):
+        context.load_dialect(dialect)
+
+    def run(module: Any) -> None:
+        for transform in (CanonicalizePass, CommonSubexpressionElimination, DeadCodeElimination):
+            transform().apply(context, module)
+
+    return lambda text: Parser(context, text).parse_module(), run
+
+
+def count(module: Any) -> int:
+    return sum(1 for _ in module.walk())
+
+
+def compare(rounds: int) -> bool:
+    import tileir
+
+    parse, run = xdsl_passes()
+    theirs_text, operations = arith_program(OPERATIONS, live=True)
+    ours_text, same = cuda_tile_program(OPERATIONS, live=True)
+    if operations != same:
+        sys.exit("the two programs differ in size: the comparison would not be fair")
+    tileir.run_passes(tileir.parse(cuda_tile_program(1, live=True)[0]), PASSES)
+    run(parse(arith_program(1, live=True)[0]))
+    theirs: list[float] = []
+    ours: list[float] = []
+    left = (0, 0)
+    for _ in range(rounds):
+        their_module = parse(theirs_text)
+        theirs.append(timed(lambda module=their_module: run(module))[0])
+        our_module = tileir.parse(ours_text)
+        ours.append(timed(lambda module=our_module: tileir.run_passes(module, PASSES))[0])
+        left = (count(their_module), count(our_module))
+    ratio = min(theirs) / min(ours)
+    met = ratio >= SPEED_BAR
+    by_round = [a / b for a, b in zip(theirs, ours, strict=True)]
+    print(f"{operations} operations, best of {rounds} rounds taken in turns, collector off\n")
+    rows = [
+        (
+            "canonicalize + cse + dce (ms)",
+            f"{min(theirs) * 1e3:.0f}",
+            f"{min(ours) * 1e3:.1f}",
+            f"{ratio:.1f}x faster",
+            f">= {SPEED_BAR:.0f}x",
+            "met" if met else "MISSED",
+            f"{min(by_round):.1f}-{max(by_round):.1f}x",
+        ),
+        ("operations left", str(left[0]), str(left[1]), "", "", "", ""),
+    ]
+    print(table(("", f"xDSL {metadata.version('xdsl')}", "tileir", "ratio", "bar", "", "by round"), rows))
+    return met
+
+
+# --- shapes ---
+
+
+def one_block(operations: int) -> Any:
+    """A kernel that is a single block."""
+    import tileir
+    from tileir.types import i32
+
+    b = tileir.Builder("long")
+    with b.entry("k", i32) as (x,):
+        value = x
+        for index in range(operations // 2):
+            c = b.constant(index % 100, i32)
+            value = b.addi(value, c)
+        b.print_tko([value], str="%d")
+    return b.module
+
+
+def nest(depth: int) -> Any:
+    """Ifs in one another, each on a condition of its own, with something to do at every level."""
+    return nested_ifs(depth, combinable=False)
+
+
+def combinable_nest(depth: int) -> Any:
+    """Ifs in one another and nothing else: all of them become one."""
+    return nested_ifs(depth, combinable=True)
+
+
+def nested_ifs(depth: int, combinable: bool) -> Any:
+    import tileir
+    from tileir.ir.core import Block, Operation, Region
+    from tileir.ir.declaration import REGISTRY
+    from tileir.types import i1, i32
+
+    b = tileir.Builder("nest")
+    with b.entry("k", *[i1] * 8, i32) as arguments:
+        block = b.point.block
+        for level in range(depth):
+            inner = Block()
+            branch = Operation(
+                REGISTRY.by_name["cuda_tile.if"], [arguments[level % 8]], [], regions=[Region([inner]), Region()]
+            )
+            if not combinable:
+                tileir.Builder(block=block).print_tko([arguments[8]], str="%d")
+            block.append(branch)
+            if level > 0:
+                block.append(Operation(REGISTRY.by_name["cuda_tile.yield"], [], []))
+            block = inner
+        tileir.Builder(block=block).print_tko([arguments[8]], str="%d")
+        block.append(Operation(REGISTRY.by_name["cuda_tile.yield"], [], []))
+    return b.module
+
+
+def chain(length: int) -> Any:
+    """Adjacent ifs on one condition, each with a result that is used: all of them become one."""
+    import tileir
+    from tileir.types import i1, i32
+
+    b = tileir.Builder("chain")
+    with b.entry("k", i1, i32) as (condition, x):
+        results = []
+        for index in range(length):
+            with b.if_(condition) as branch:
+                b.yield_(b.addi(x, b.constant(index, i32)))
+            with branch.else_():
+                b.yield_(b.muli(x, x))
+            results.append(branch.results[0])
+        for start in range(0, length, 8):
+            b.print_tko(results[start : start + 8], str="%d" * len(results[start : start + 8]))
+    return b.module
+
+
+def ordinary(operations: int) -> Any:
+    import tileir
+
+    return tileir.parse(cuda_tile_program(operations, live=True)[0])
+
+
+SHAPES: tuple[tuple[str, Callable[[int], Any], tuple[int, ...]], ...] = (
+    ("ordinary programs", ordinary, (20_000, 100_000, 400_000)),
+    ("one block", one_block, (10_000, 50_000, 100_000)),
+    ("nest of ifs", nest, (50, 250, 500)),
+    ("nest that combines", combinable_nest, (50, 250, 500)),
+    ("adjacent ifs", chain, (1_000, 5_000, 10_000)),
+)
+
+
+def scale(rounds: int) -> bool:
+    import tileir
+
+    rows: list[tuple[str, ...]] = []
+    all_met = True
+    tileir.run_passes(ordinary(1), PASSES)
+    for name, make, sizes in SHAPES:
+        first = 0.0
+        for size in sizes:
+            best = float("inf")
+            operations = 0
+            for _ in range(rounds if size < 100_000 else 1):
+                module = make(size)
+                operations = count(module)
+                seconds, _ = timed(lambda module=module: tileir.run_passes(module, PASSES))
+                best = min(best, seconds)
+            cost = best * 1e6 / operations
+            first = first or cost
+            met = cost / first <= GROWTH_BAR
+            all_met &= met
+            rows.append((name, f"{size:,}", f"{operations:,}", f"{cost:.2f}", f"{cost / first:.2f}"))
+    print(table(("shape", "size", "operations", "us per operation", "against first"), rows))
+    print(f"\nbar: growth <= {GROWTH_BAR}: {'met' if all_met else 'MISSED'}")
+    return all_met
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Speed of canonicalize, cse and dce.")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 when a bar is missed")
+    parser.add_argument("--only", choices=("comparison", "scaling"))
+    options = parser.parse_args()
+    print(tileir_build() + (" (compiled)" if is_compiled() else ""))
+    print(machine())
+    met = True
+    if options.only != "scaling":
+        met &= compare(options.rounds)
+        print()
+    if options.only != "comparison":
+        met &= scale(options.rounds)
+    if options.strict and not met:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

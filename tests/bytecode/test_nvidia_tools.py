@@ -1,0 +1,97 @@
+"""NVIDIA's own tools agree: the disassembler prints what `tileir dis` prints and reads what we write, the compiler
+takes it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.kernels.export import TOOLS_MISSING, _disassembler, all_cases, disassemble, export, tools_available
+
+import tileir
+from tileir.tools import disassemble as dis
+
+if not tools_available():
+    pytest.skip(TOOLS_MISSING, allow_module_level=True)
+
+ALL = [(case, version) for case in all_cases() for version in case.versions]
+# A prime step meets every topic and every version.
+SAMPLE = ALL[::23]
+COMPILED = ALL[::25]
+COMPILE_SECONDS = 30
+
+
+def names(pairs: list[tuple[object, str]]) -> list[object]:
+    return [pytest.param(case, version, id=f"{case.name}-{version}") for case, version in pairs]
+
+
+def check_disassembly(case, version, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kernel.tileirbc"
+    path.write_bytes(export(case, version))
+    for flags in ([], ["-g"]):
+        assert dis.run([*flags, str(path)]) == 0
+        assert capsys.readouterr() == (disassemble(path.read_bytes(), bool(flags)), "")
+
+
+def check_assembly(case, version) -> None:
+    """What is written from NVIDIA's text is read by NVIDIA as that text."""
+    for debug_info in (False, True):
+        text = disassemble(export(case, version), debug_info)
+        module = tileir.parse(text)
+        tileir.verify(module)
+        assert disassemble(tileir.to_bytecode(module, version), debug_info) == text
+
+
+def check_rewriting(case, version) -> None:
+    """A file that is read and written again means the same, and nothing changes where that is asked for."""
+    data = export(case, version)
+    module = tileir.from_bytecode(data)
+    assert tileir.to_bytecode(module, preserve=True) == data
+    assert disassemble(tileir.to_bytecode(module), True) == disassemble(data, True)
+
+
+@pytest.mark.parametrize(("case", "version"), names(SAMPLE))
+def test_dis_prints_what_tileirdisasm_prints(case, version, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check_disassembly(case, version, tmp_path, capsys)
+
+
+@pytest.mark.parametrize(("case", "version"), names(SAMPLE))
+def test_text_of_tileirdisasm_assembles_to_the_same_program(case, version) -> None:
+    check_assembly(case, version)
+
+
+@pytest.mark.parametrize(("case", "version"), names(SAMPLE))
+def test_file_is_written_back(case, version) -> None:
+    check_rewriting(case, version)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("case", "version"), names(ALL))
+def test_every_kernel_agrees_with_tileirdisasm(case, version, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check_disassembly(case, version, tmp_path, capsys)
+    check_assembly(case, version)
+    check_rewriting(case, version)
+
+
+def compiles(data: bytes, architecture: str, folder: Path) -> bool:
+    """Whether tileiras makes a program of a file in the time there is."""
+    tool = _disassembler()
+    assert tool is not None
+    source = folder / "kernel.tileirbc"
+    source.write_bytes(data)
+    command = [tool.with_name("tileiras"), f"--gpu-name={architecture}", source, "-o", folder / "kernel.cubin"]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=COMPILE_SECONDS).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("architecture", ["sm_90", "sm_100"])
+@pytest.mark.parametrize(("case", "version"), names(COMPILED))
+def test_tileiras_takes_ours_where_it_takes_theirs(case, version, architecture, tmp_path: Path) -> None:
+    data = export(case, version)
+    if not compiles(data, architecture, tmp_path):
+        pytest.skip(f"tileiras does not compile cuTile's own file for {architecture}")
+    assert compiles(tileir.to_bytecode(tileir.from_bytecode(data)), architecture, tmp_path)

@@ -1,0 +1,236 @@
+"""Launches: arguments of every kind, and every mistake with a message that says what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy
+import pytest
+from tests.execute.test_pointer_operations import INDEX, copy_kernel
+
+import tileir
+
+TWO = "cuda_tile.module @m { entry @a() { return } entry @b() { return } }"
+SCALARS = """cuda_tile.module @m { entry @k(%o: tile<ptr<f64>>, %i: tile<i8>, %f: tile<bf16>, %b: tile<i1>) {
+  %x = itof %i signed : tile<i8> -> tile<f64>
+  %y = ftof %f : tile<bf16> -> tile<f64>
+  %z = itof %b unsigned : tile<i1> -> tile<f64>
+  %s = addf %x, %y : tile<f64>
+  %t = addf %s, %z : tile<f64>
+  %u = store_ptr_tko weak %o, %t : tile<ptr<f64>>, tile<f64> -> token
+  return } }"""
+
+
+def scalar_sum(*arguments: object) -> float:
+    out = numpy.zeros(1)
+    tileir.compile(tileir.parse(SCALARS)).launch(1, out, *arguments)
+    return float(out[0])
+
+
+def copied(a: Any, b: Any, index: Any = INDEX, grid: Any = 1) -> None:
+    copy_kernel("f32").launch(grid, a, b, index)
+
+
+def arrays() -> tuple[Any, Any]:
+    return numpy.arange(10, dtype="f4"), numpy.zeros(8, "f4")
+
+
+def test_scalars_are_converted_to_the_parameter() -> None:
+    assert scalar_sum(5, 1.5, True) == 7.5
+    assert scalar_sum(255, 1.0, 0) == 0.0
+    assert scalar_sum(numpy.int64(-3), numpy.float32(0.1), numpy.False_) == -3 + float(ml_dtypes.bfloat16(0.1))
+    assert scalar_sum(numpy.array(4, "i2"), ml_dtypes.bfloat16(2), False) == 6.0
+    assert scalar_sum(1, 2, 1) == 4.0
+
+
+class _Tensor:
+    """What the launch looks at in a torch tensor."""
+
+    __module__ = "torch"
+
+    class device:
+        type = "cpu"
+
+    def __init__(self, array: Any, dtype: str) -> None:
+        self._array = array
+        self.dtype = "torch." + dtype
+        self.shape = array.shape
+
+    def data_ptr(self) -> int:
+        return int(self._array.ctypes.data)
+
+    def stride(self) -> tuple[int, ...]:
+        return tuple([stride // self._array.itemsize for stride in self._array.strides])
+
+    def __dlpack__(self) -> object:
+        raise AssertionError("a tensor is shared by its address")
+
+
+class _Device(_Tensor):
+    __module__ = "torch"
+
+    class device:
+        type = "cuda"
+
+        def __str__(self) -> str:
+            return "cuda:0"
+
+
+class _Interface:
+    def __init__(self, array: Any) -> None:
+        self.__array_interface__ = array.__array_interface__
+        self.array = array
+
+
+class _Exchange:
+    def __init__(self, array: Any, device: int = 1) -> None:
+        self.array = array
+        self.device = device
+
+    def __dlpack__(self, **options: object) -> object:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device, 0
+
+
+class _OnDevice:
+    __cuda_array_interface__ = {"data": (16, False), "shape": (8,), "typestr": "<f4", "version": 3}
+
+
+@pytest.mark.parametrize("wrap", [lambda a: a, lambda a: _Tensor(a, "float32"), _Interface, _Exchange, tileir.pointer_to])
+def test_arrays_of_every_kind_are_written_in_place(wrap: Any) -> None:
+    a, b = arrays()
+    copied(wrap(a), wrap(b))
+    assert b.tolist() == INDEX.tolist()
+
+
+def test_bytes_are_arrays_too() -> None:
+    source, target = bytes(range(10)), bytearray(8)
+    copy_kernel("i8").launch(1, source, target, INDEX)
+    assert list(target) == INDEX.tolist()
+
+
+def test_tensors_of_types_numpy_lacks() -> None:
+    a = numpy.arange(10).astype(ml_dtypes.bfloat16)
+    b = numpy.zeros(8, ml_dtypes.bfloat16)
+    copy_kernel("bf16").launch(1, _Tensor(a, "bfloat16"), _Tensor(b, "bfloat16"), INDEX)
+    assert b.tolist() == INDEX.tolist()
+    bits = numpy.zeros(8, "u2")
+    copy_kernel("bf16").launch(1, a.view("u2"), bits, INDEX)
+    assert bits.view(ml_dtypes.bfloat16).tolist() == INDEX.tolist()
+
+
+def test_a_strided_array_goes_through_pointer_to() -> None:
+    a, b = arrays()
+    wide = numpy.zeros(20, "f4")
+    wide[::2] = a
+    with pytest.raises(tileir.LaunchError, match=r"argument 0 of @k is not contiguous .*tileir.pointer_to\(array\)"):
+        copied(wide[::2], b)
+    copied(tileir.pointer_to(wide[::2]), b, INDEX * 2)
+    assert b.tolist() == INDEX.tolist()
+    flat = numpy.asfortranarray(numpy.ones((2, 5), "f4"))
+    with pytest.raises(tileir.LaunchError, match="is not contiguous"):
+        copied(flat, b)
+
+
+def test_a_reversed_array_points_at_its_first_element() -> None:
+    a, b = arrays()
+    copied(tileir.pointer_to(a[::-1]), b, -INDEX)
+    assert b.tolist() == (9 - INDEX).tolist()
+
+
+MISTAKES = [
+    ((), r"@k takes 3 arguments \(tile<ptr<f32>>, tile<ptr<f32>>, tile<ptr<i32>>\), but 0 were given"),
+    ((arrays()[0],), "but 1 was given"),
+    ((*arrays(), INDEX, 4), "but 4 were given"),
+    ((arrays()[0].astype("f8"), arrays()[1], INDEX), r"pointer to f32, but an array float64\[10\] was given: pass one of dtype float32"),
+    ((*arrays(), INDEX.astype("f4")), r"pointer to i32, but an array float32\[8\] was given: pass one of dtype int32"),
+    (([1.0], arrays()[1], INDEX), r"but a list was given: pass numpy.array\(..\)"),
+    ((1.5, arrays()[1], INDEX), "pointer to f32, but a float was given: pass an array"),
+    ((None, arrays()[1], INDEX), "but a NoneType was given: pass an array"),
+    ((-1, arrays()[1], INDEX), "is -1, which is no address"),
+    ((_OnDevice(), arrays()[1], INDEX), "argument 0 of @k is in the memory of a GPU: copy it to the host first"),
+    ((_Exchange(arrays()[0], 2), arrays()[1], INDEX), "is in the memory of a GPU"),
+    ((_Device(arrays()[0], "float32"), arrays()[1], INDEX), r"is a tensor on .*: pass tensor.cpu\(\)"),
+    ((_Tensor(arrays()[0], "complex64"), arrays()[1], INDEX), "is a tensor of complex64, which no element type"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES)
+def test_wrong_arrays_are_explained(arguments: Any, message: str) -> None:
+    with pytest.raises(tileir.LaunchError, match=message):
+        copy_kernel("f32").launch(1, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((300, 1.0, True), r"argument 1 of @k is a scalar i8, which cannot hold 300 \(-128 to 255\)"),
+        ((1.5, 1.0, True), "scalar i8, but a float was given: pass an integer"),
+        ((numpy.ones(3, "i1"), 1.0, True), "scalar i8, but an array was given: pass a number"),
+        ((1, "two", True), "scalar bf16, but a str was given: pass a number"),
+        ((1, numpy.ones(1, "f4"), True), "scalar bf16, but an array was given"),
+        ((1, 1.0, 2), r"scalar i1, which cannot hold 2 \(-1 to 1\)"),
+    ],
+)
+def test_wrong_scalars_are_explained(arguments: Any, message: str) -> None:
+    with pytest.raises(tileir.LaunchError, match=message):
+        scalar_sum(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        (0, "extent 0 along x: launch at least one tile block"),
+        ((4, -1), "extent -1 along y"),
+        ((1, 1, 70000), "extent 70000 along z: pass at most 65535, and put what is larger along x"),
+        (2**31, "extent 2147483648 along x: pass at most 2147483647"),
+        ((1, 1, 1, 1), "one to three extents"),
+        ((), "one to three extents"),
+        ("4", "one to three extents"),
+        ((1.5,), "extents of a grid are integers"),
+    ],
+)
+def test_wrong_grids_are_explained(grid: Any, message: str) -> None:
+    with pytest.raises(tileir.LaunchError, match=message):
+        copied(*arrays(), grid=grid)
+
+
+def test_the_entry_must_be_clear() -> None:
+    module = tileir.parse(TWO)
+    with pytest.raises(tileir.LaunchError, match="several entries: choose one of @a, @b"):
+        tileir.compile(module)
+    with pytest.raises(tileir.LaunchError, match="no entry @c: it has @a, @b"):
+        tileir.compile(module, "c")
+    with pytest.raises(tileir.LaunchError, match="no entry, so there is nothing to launch"):
+        tileir.compile(tileir.parse("cuda_tile.module @m { }"))
+    assert tileir.compile(module, "b").name == "b"
+    assert tileir.compile(module, "@b").name == "b"
+
+
+def test_unknown_backends_and_schedules_are_named() -> None:
+    module = tileir.parse(TWO)
+    with pytest.raises(tileir.LaunchError, match="no backend 'abacus': choose one of interpreter"):
+        tileir.compile(module, "a", backend="abacus")
+    for schedule in ("sideways", "random:x", "forward:1"):
+        with pytest.raises(tileir.LaunchError, match=f"no schedule '{schedule}': choose forward"):
+            tileir.compile(module, "a").launch(1, schedule=schedule)
+
+
+def test_a_program_is_verified_before_it_runs() -> None:
+    module = tileir.parse("cuda_tile.module @m { entry @k() { %a = constant <i32: 1> : tile<i32>  return } }")
+    module.regions[0].block.first.regions[0].block.last.erase()  # type: ignore[union-attr]
+    with pytest.raises(tileir.VerifyError):
+        tileir.compile(module)
+
+
+def test_a_parameter_that_is_no_tile_cannot_be_launched() -> None:
+    with pytest.raises(tileir.LaunchError, match="has type token: only pointers and scalars"):
+        tileir.compile(tileir.parse("cuda_tile.module @m { entry @k(%t: token) { return } }")).launch(1, 0)
+
+
+def test_a_failing_block_ends_an_interleaved_launch() -> None:
+    with pytest.raises(tileir.ExecutionError, match="load_ptr_tko"):
+        copy_kernel("f32").launch(40, numpy.zeros(2, "f4"), numpy.zeros(8, "f4"), INDEX, schedule="interleaved")

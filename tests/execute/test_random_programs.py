@@ -1,0 +1,121 @@
+"""Random programs run, and run the same again: twice, observed or not, after text and after bytecode."""
+
+from __future__ import annotations
+
+import hashlib
+from random import Random
+from typing import Any
+
+import numpy
+import pytest
+from tests.generators.programs import random_module
+
+import tileir
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments import entries_of
+from tileir.execute.dtypes import memory_dtype, value_dtype
+from tileir.execute.observer import TileBlock
+from tileir.ir.core import Operation
+from tileir.ir.types import IntegerType
+
+_LIMIT = 1500
+
+
+class _Enough(Exception):
+    """The program ran long enough: random loops need not end."""
+
+
+class _Digest(tileir.Observer):
+    """All values a program computes, except addresses, which differ from run to run."""
+
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+        self.steps = 0
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        self.steps += 1
+        if self.steps > _LIMIT:
+            raise _Enough
+        self.hash.update(operation.name.encode())
+        for value, result in zip(results, operation.results, strict=True):
+            if not isinstance(result.type, TileType) or isinstance(result.type.element, PointerType):
+                continue
+            assert value.dtype == value_dtype(result.type.element), operation.name
+            if not _in_aggregate(operation):
+                assert value.shape == result.type.shape, operation.name
+            if operation.name != "cuda_tile.ptr_to_int":
+                self.hash.update(numpy.ascontiguousarray(value).tobytes())
+
+
+def _in_aggregate(operation: Operation) -> bool:
+    parent = operation.parent_operation
+    while parent is not None:
+        if parent.name in ("cuda_tile.reduce", "cuda_tile.scan"):
+            return True
+        parent = parent.parent_operation
+    return False
+
+
+def _arguments(entry: Operation) -> list[Any] | None:
+    rng = numpy.random.default_rng(1)
+    found: list[Any] = []
+    for parameter in entry.regions[0].blocks[0].arguments:
+        if not isinstance(parameter.type, TileType):
+            return None
+        element = parameter.type.element
+        if isinstance(element, PointerType):
+            found.append(rng.integers(0, 255, 1024).astype(numpy.uint8).view(memory_dtype(element.pointee)))
+        else:
+            found.append(1 if isinstance(element, IntegerType) else 1.5)
+    return found
+
+
+def _run(module: Operation, name: str, observer: _Digest | None) -> tuple[Any, ...] | None:
+    """How a program ends, the memory it leaves, the values it computes, what it prints."""
+    arguments = _arguments(entries_of(module)[name])
+    if arguments is None:
+        return None
+    printed: list[str] = []
+    end = "fine"
+    try:
+        tileir.compile(module, name).launch((2, 2), *arguments, observer=observer, output=printed.append)
+    except _Enough:
+        end = "enough"
+    except tileir.TileIRError as error:
+        # Addresses differ from run to run.
+        end = type(error).__name__ + error.diagnostics[0].message.partition(" at address ")[0]
+    memory = b"".join([value.tobytes() for value in arguments if isinstance(value, numpy.ndarray)])
+    digest = observer.hash.hexdigest() if observer is not None else ""
+    return end, memory, digest, printed
+
+
+def _check(seed: int) -> int:
+    module = random_module(Random(seed), size=25, seed_forms=seed % 3 == 0, discardable=False, locations=False)
+    runs = 0
+    copies = [tileir.parse(str(module))]
+    if seed % 3:
+        copies.append(tileir.from_bytecode(tileir.to_bytecode(module)))
+    for name in entries_of(module):
+        first = _run(module, name, _Digest())
+        if first is None:
+            continue
+        runs += 1
+        assert _run(module, name, _Digest()) == first
+        for copy in copies:
+            assert _run(copy, name, _Digest()) == first
+        if first[0] == "fine":
+            # Without an observer what does not depend on the tile block is computed elsewhere.
+            plain = _run(module, name, None)
+            assert plain is not None and (plain[0], plain[1], plain[3]) == (first[0], first[1], first[3])
+    return runs
+
+
+@pytest.mark.parametrize("start", range(0, 80, 20))
+def test_random_programs_run_the_same_every_time(start: int) -> None:
+    assert sum([_check(seed) for seed in range(start, start + 20)]) > 10
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(1000, 5000, 100))
+def test_many_random_programs_run_the_same_every_time(start: int) -> None:
+    assert sum([_check(seed) for seed in range(start, start + 100)]) > 50

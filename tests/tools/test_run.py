@@ -1,0 +1,125 @@
+"""`tileir run`: arguments from the command line, outputs to files, summaries, mistakes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy
+import pytest
+
+import tileir
+from tileir.tools import run as run_tool
+from tileir.tools.run import argument, summary
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+VECTOR_ADD = str(EXAMPLES / "vector_add.mlir")
+PRINTING = """cuda_tile.module @m {
+  entry @a(%n: tile<i32>) { %t = print_tko "n is %d\\0A", %n : tile<i32> -> token  return }
+  entry @b(%n: tile<i32>) { %zero = constant <i32: 0> : tile<i32>
+    %c = cmpi equal %n, %zero, signed : tile<i32> -> tile<i1>
+    assert %c, "n is not zero" : tile<i1>
+    return }
+}"""
+
+
+def tool(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = run_tool.run(list(arguments))
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_run_adds_vectors_and_tells_about_the_result(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    a = numpy.arange(200, dtype="f4")
+    numpy.save(tmp_path / "a.npy", a)
+    status, out, err = tool(
+        capsys, VECTOR_ADD, "--grid", "2", "--arg", str(tmp_path / "a.npy"), "--arg", "ones:f32:200",
+        "--arg=zeros:f32:200", "--arg", "200", "--out", f"2={tmp_path / 'c.npy'}",
+    )  # fmt: skip
+    assert (status, err) == (0, "")
+    assert out == "argument 2: float32[200]  min 1, max 200, mean 100.5  [1, 2, 3, 4, 5, 6, ...]\n"
+    assert numpy.load(tmp_path / "c.npy").tolist() == (a + 1).tolist()
+
+
+def test_arguments_from_text() -> None:
+    assert argument("42", None) == 42 and argument("-0x10", None) == -16 and argument("2.5", None) == 2.5
+    assert argument("true", None) is True
+    zeros = argument("zeros:bf16:2x3", None)
+    assert zeros.shape == (2, 3) and zeros.dtype == ml_dtypes.bfloat16 and not zeros.any()
+    assert argument("iota:i16:2x2", None).tolist() == [[0, 1], [2, 3]]
+    assert argument("ones:i1:2", None).tolist() == [True, True]
+    random = argument("rand:f32:100:7", None)
+    assert random.min() >= 0 and random.max() < 1
+    assert random.tolist() == argument("rand:f32:100:7", None).tolist() != argument("rand:f32:100:8", None).tolist()
+    assert argument("rand:i32:100", None).max() < 100
+
+
+def test_arrays_of_types_numpy_lacks_survive_a_file(tmp_path: Path) -> None:
+    module = tileir.parse("cuda_tile.module @m { entry @k(%p: tile<ptr<bf16>>) { return } }")
+    type = module.regions[0].block.first.regions[0].block.arguments[0].type  # type: ignore[union-attr]
+    array = numpy.array([1.5, -2], ml_dtypes.bfloat16)
+    numpy.save(tmp_path / "x.npy", array)
+    loaded = argument(str(tmp_path / "x.npy"), type)
+    assert loaded.dtype == array.dtype and loaded.tolist() == array.tolist()
+
+
+def test_summary_counts_what_is_not_a_number() -> None:
+    assert summary(numpy.array([1, numpy.nan, 3], "f4")) == "float32[3]  min 1, max 3, mean 2  1 NaN  [1, nan, 3]"
+    assert summary(numpy.array([numpy.nan, numpy.nan])) == "float64[2]  2 NaNs  [nan, nan]"
+    assert summary(numpy.zeros((0,), "i4")) == "int32[0]  []"
+    assert summary(numpy.array([True, False])) == "bool[2]  min 0, max 1, mean 0.5  [True, False]"
+
+
+def test_what_a_kernel_prints_comes_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "p.mlir"
+    path.write_text(PRINTING)
+    assert tool(capsys, str(path), "--entry", "a", "--arg", "5", "--grid", "2") == (0, "n is 5\nn is 5\n", "")
+
+
+def test_a_failing_kernel_is_a_diagnostic_at_its_place(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "p.mlir"
+    path.write_text(PRINTING)
+    status, out, err = tool(capsys, str(path), "--entry=b", "--arg", "5", "--grid", "3,2")
+    assert (status, out) == (1, "")
+    assert err.startswith(f"{path}:5:5: error: 'cuda_tile.assert' op failed: n is not zero\n")
+    assert "note: in tile block (0, 0, 0)" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--grid", "a"], 2, "'a' is no grid: give one to three numbers"),
+        (["--grid", "0"], 1, "the grid has extent 0 along x"),
+        (["--arg", "1"], 1, "takes 4 arguments"),
+        (["--arg", "zeros:f99:4"], 2, "'f99' in 'zeros:f99:4' is no element type"),
+        (["--arg", "zeros:f32"], 2, "'zeros:f32' is no array: give a type and extents, as in zeros:f32:64x64"),
+        (["--arg", "nonsense"], 2, "'nonsense' is no argument"),
+        (["--arg", "missing.npy"], 2, "cannot read 'missing.npy'"),
+        (["--arg", "zeros:f32:4", "--out", "c.npy"], 2, "'--out c.npy' makes no sense"),
+        (["--arg", "4", "--out", "0=c.npy"], 2, "argument 0 is no array of this launch"),
+        (["--entry", "other"], 1, "the module has no entry @other: it has @vector_add"),
+        (["--backend", "abacus"], 1, "there is no backend 'abacus'"),
+    ],
+)
+def test_mistakes_are_told_with_the_right_status(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
+) -> None:
+    found, out, err = tool(capsys, VECTOR_ADD, *arguments)
+    assert (found, out) == (status, "")
+    assert message in err
+
+
+def test_the_command_is_known_and_other_commands_do_without_numpy() -> None:
+    shown = subprocess.run(["tileir", "run", "--help"], capture_output=True, text=True, check=True, env=_environment())
+    assert "--grid X[,Y[,Z]]" in shown.stdout
+    code = "import sys, tileir.tools.main as m; m.run(['check', sys.argv[1]]); print('numpy' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code, VECTOR_ADD], capture_output=True, text=True, check=True)
+    assert result.stdout == "False\n"
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
