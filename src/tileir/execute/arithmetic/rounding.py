@@ -14,6 +14,7 @@ sums: proved algorithms using rounding to odd", 2008).  All formats but f64 have
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, TypeAlias, cast
 
 import numpy
@@ -86,10 +87,19 @@ def to_odd(high: Any, low: Any) -> Any:
 # Widening
 
 
+@cache
 def _table(element: FloatType) -> Array:
     """The value of each bit pattern of a format of at most eight bits."""
     form = float_format(element)
     return numpy.array([floats.to_double(form, bits) for bits in range(1 << form.width)])
+
+
+@cache
+def _single_table(element: FloatType) -> Array:
+    """The same as float32, and for f16 too: looking it up is three times as fast as NumPy's cast."""
+    if element is F16:
+        return numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16).astype(numpy.float32)
+    return _table(element).astype(numpy.float32)
 
 
 def _identity(array: Any) -> Any:
@@ -121,10 +131,7 @@ def widen_single(element: FloatType) -> Unary:
         return _identity
     if element is BF16:
         return _as_single
-    if element is F16:
-        # Three times as fast as NumPy's cast.
-        return _look_up(numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16).astype(numpy.float32), numpy.uint16)
-    return _look_up(_table(element).astype(numpy.float32), numpy.uint8)
+    return _look_up(_single_table(element), numpy.uint16 if element is F16 else numpy.uint8)
 
 
 def _look_up(table: Array, bits: type[Any]) -> Unary:

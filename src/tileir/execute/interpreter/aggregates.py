@@ -25,10 +25,13 @@ import numpy
 
 from tileir.execute.dtypes import Array, value_dtype
 from tileir.execute.interpreter.compiler import Compiler, Registers, Step
+from tileir.execute.interpreter.elementwise import kernel_of
+from tileir.execute.interpreter.kernels import KERNELS
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.types import F16, F32, F64, I8, I16, I32, I64
 
 LANES: Final = 64
 
@@ -47,9 +50,32 @@ def _is_elementwise(block: Block) -> bool:
     return True
 
 
+def _single_operation(compiler: Compiler, operation: Operation) -> Operation | None:
+    """The only operation of a body that combines its two arguments with one elementwise operation.
+
+    None where there is more to a body, or somebody watches its operations.
+    """
+    block = operation.regions[0].block
+    only = block.first
+    if not compiler.moves or len(block.arguments) != 2 or only is None or only.next is not block.last:
+        return None
+    if only.declaration.mnemonic not in KERNELS or not only.declaration.has_trait(ELEMENTWISE):
+        return None
+    if set(only.operands) != set(block.arguments) or len(only.operands) != 2:
+        return None
+    assert block.last is not None
+    return only if block.last.operands == [only.results[0]] else None
+
+
 def _combination(compiler: Compiler, operation: Operation) -> Combine:
     """The body as a function from current and previous values to new ones, on slices of any shape."""
     block = operation.regions[0].block
+    only = _single_operation(compiler, operation)
+    if only is not None:
+        kernel = kernel_of(only, compiler.options.exact)
+        if only.operands[0] is block.arguments[0]:
+            return lambda registers, newer, older: [kernel(newer[0], older[0])]
+        return lambda registers, newer, older: [kernel(older[0], newer[0])]
     arguments = [compiler.slot(argument) for argument in block.arguments]
     results = [compiler.new_slot() for _ in operation.results]
     compiler.yields.append(results)
@@ -97,6 +123,64 @@ def _front(values: list[Array], axis: int) -> list[Array]:
     return [numpy.moveaxis(value, axis, 0) for value in values] if axis else values
 
 
+# What gives the same bits in every order: integers, and the extremes of floats, where zeros are ordered by their sign and
+# a NaN result is the canonical one (docs/numerics.md).
+_INTEGER_REDUCTIONS: Final = ("addi", "muli", "andi", "ori", "xori", "maxi", "mini")
+_FLOAT_EXTREMES: Final[dict[str, tuple[Any, Any]]] = {
+    "maxf": (numpy.fmax, numpy.maximum),
+    "minf": (numpy.fmin, numpy.minimum),
+    "maximumf": (numpy.maximum, numpy.maximum),
+    "minimumf": (numpy.minimum, numpy.minimum),
+}
+
+Quick = Callable[[Array], "Array | None"]
+
+
+def _quick_reduction(compiler: Compiler, operation: Operation, axis: int) -> Quick | None:
+    """A reduction by one NumPy call that gives the bits of the documented order; None where there is none.
+
+    The function itself gives None for values it cannot do.
+    """
+    only = _single_operation(compiler, operation)
+    type = tile_of(operation.operands[0])
+    extent = type.shape[axis]
+    if only is None or extent == 1 or type.element not in (I8, I16, I32, I64, F16, F32, F64):
+        return None
+    name = only.declaration.mnemonic
+    kernel = kernel_of(only, compiler.options.exact)
+    dtype = value_dtype(type.element)
+    if name in _INTEGER_REDUCTIONS and isinstance(kernel, numpy.ufunc):
+        return lambda value: kernel.reduce(value, axis=axis, dtype=dtype)
+    if name in _FLOAT_EXTREMES and "flush_to_zero" not in only.attributes:
+        extreme = _FLOAT_EXTREMES[name]["propagate_nan" in only.attributes]
+
+        def by_extreme(value: Array) -> Array | None:
+            found: Array = extreme.reduce(value, axis=axis)
+            # NumPy takes either of two zeros, and any NaN.
+            if numpy.equal(found, 0).any():
+                return None
+            return kernel(found, found)  # type: ignore[no-any-return]
+
+        return by_extreme
+    if name in ("addf", "mulf") and isinstance(kernel, numpy.ufunc) and type.element is not F16 and extent > LANES:
+        shape = (*type.shape[:axis], extent // LANES, LANES, *type.shape[axis + 1 :])
+
+        def by_lanes(value: Array) -> Array:
+            # Lanes are closer together in memory than the elements of one lane, so NumPy goes along the lanes and adds
+            # up each in order; it would add up in pairs only along the innermost dimension.
+            lanes: Array = kernel.reduce(numpy.ascontiguousarray(value).reshape(shape), axis=axis)
+            items = numpy.moveaxis(lanes, axis, 0)
+            count = LANES
+            while count > 1:
+                count //= 2
+                items = kernel(items[count:], items[:count])
+            found: Array = items[0]
+            return found
+
+        return by_lanes
+    return None
+
+
 def compile_reduce(compiler: Compiler, operation: Operation) -> Step:
     operands = [compiler.slot(value) for value in operation.operands]
     results = [compiler.slot(result) for result in operation.results]
@@ -104,8 +188,14 @@ def compile_reduce(compiler: Compiler, operation: Operation) -> Step:
     extent = tile_of(operation.operands[0]).shape[axis]
     scalar = not tile_of(operation.results[0]).shape
     combine = _combination(compiler, operation)
+    quick = _quick_reduction(compiler, operation, axis)
 
     def reduce(registers: Registers) -> None:
+        if quick is not None:
+            found = quick(registers[operands[0]])
+            if found is not None:
+                registers[results[0]] = found[()]
+                return
         values = _front([registers[slot] for slot in operands], axis)
         count = extent
         if count > LANES:
@@ -129,6 +219,23 @@ def compile_scan(compiler: Compiler, operation: Operation) -> Step:
     reverse = cast(IntegerAttribute, operation.attributes["reverse"]).value != 0
     extent = tile_of(operation.operands[0]).shape[axis]
     combine = _combination(compiler, operation)
+    only = _single_operation(compiler, operation)
+    kernel = kernel_of(only, compiler.options.exact) if only is not None else None
+    if isinstance(kernel, numpy.ufunc) and only is not None and only.declaration.mnemonic in ("addf", "mulf", "addi"):
+        accumulate = kernel.accumulate
+        dtype = value_dtype(tile_of(operation.results[0]).element)
+        backwards = tuple([slice(None)] * axis + [slice(None, None, -1)])
+
+        def scan_quickly(registers: Registers) -> None:
+            # NumPy accumulates one by one, each rounded, as the documented order has it.
+            value = registers[operands[0]]
+            if reverse:
+                registers[results[0]] = accumulate(value[backwards], axis, dtype)[backwards]
+            else:
+                registers[results[0]] = accumulate(value, axis, dtype)
+
+        if dtype.kind in "fi":
+            return scan_quickly
 
     def scan(registers: Registers) -> None:
         values = _front([registers[slot] for slot in operands], axis)
