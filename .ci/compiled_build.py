@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 import sys
 
-ROOMS = ("ir", "dialect", "text")
+ROOMS = ("ir", "dialect", "text", "bytecode")
 
 
 def compiled_modules() -> list[str]:
