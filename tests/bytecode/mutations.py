@@ -12,7 +12,7 @@ import functools
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
@@ -282,12 +282,11 @@ def body_end(data: bytes, rng: Random) -> bytes:
     return _in_function(data, rng, change)
 
 
-def _in_function(data: bytes, rng: Random, change: object) -> bytes:
+def _in_function(data: bytes, rng: Random, change: Callable[[Function], None]) -> bytes:
     file = File.parse(data)
     section = file.section(2)
     functions, rest = split_functions(file)
     function = rng.choice(functions)
-    assert callable(change)
     change(function)
     section.payload = varint(len(functions)) + b"".join([f.build() for f in functions]) + rest
     return file.build()

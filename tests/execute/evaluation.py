@@ -62,7 +62,7 @@ def program(body: str, inputs: dict[str, str], outputs: dict[str, str], module: 
     )
 
 
-def evaluate(body: str, *, module: str = "", grid: Any = 1, **values: Any) -> Any:
+def evaluate(body: str, *, module: str = "", grid: Any = 1, observer: Any = None, **values: Any) -> Any:
     """Run a body.  A keyword with an array is an input of its shape; one with a type, as `r="tile<4xf32>"`, an output.
 
     An input may be a pair of an array and an element type's name where the dtype does not tell it.  The result is the
@@ -84,7 +84,7 @@ def evaluate(body: str, *, module: str = "", grid: Any = 1, **values: Any) -> An
         arrays[name] = array.astype(array.dtype)
     text = program(body, inputs, outputs, module)
     kernel = tileir.compile(tileir.parse(text))
-    kernel.launch(grid, *[arrays[name] for name in {**inputs, **outputs}])
+    kernel.launch(grid, *[arrays[name] for name in {**inputs, **outputs}], observer=observer)
     found = []
     for name, tile in outputs.items():
         dtype = value_dtype(element_type(split_tile(tile)[1]))

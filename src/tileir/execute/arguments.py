@@ -13,7 +13,6 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
 from tileir.execute.errors import BlockId, LaunchError
-from tileir.execute.memory import describe_array
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
 
@@ -23,7 +22,7 @@ GRID_LIMITS: BlockId = (2**31 - 1, 65535, 65535)
 class Buffer:
     """Memory of the caller: the address of its first element, and the bytes from `low` to `high` that belong to it."""
 
-    __slots__ = ("address", "contiguous", "description", "dtype", "high", "low", "owner", "writable")
+    __slots__ = ("address", "contiguous", "dtype", "high", "kind", "low", "owner", "shape", "writable")
 
     def __init__(
         self,
@@ -33,13 +32,14 @@ class Buffer:
         dtype: DType,
         writable: bool,
         owner: object,
-        description: str,
+        kind: str,
     ) -> None:
         self.address: int = address
+        self.shape: tuple[int, ...] = shape
+        self.kind: str = kind
         self.dtype: DType = dtype
         self.writable: bool = writable
         self.owner: object = owner
-        self.description: str = description
         self.low: int = address
         self.high: int = address
         expected = dtype.itemsize
@@ -52,6 +52,25 @@ class Buffer:
             spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
             self.low += sum([span for span in spans if span < 0])
             self.high += sum([span for span in spans if span > 0]) + dtype.itemsize
+
+
+    @property
+    def description(self) -> str:
+        """What it is, as in `array float32[4, 4]`."""
+        return f"{self.kind} {self.dtype.name}[{', '.join([str(extent) for extent in self.shape])}]"
+
+
+class ArgumentLabel:
+    """The name of an argument's memory, spelled only when it is asked for."""
+
+    __slots__ = ("buffer", "what")
+
+    def __init__(self, what: str, buffer: Buffer) -> None:
+        self.what: str = what
+        self.buffer: Buffer = buffer
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.buffer.description})"
 
 
 class Pointer:
@@ -123,7 +142,7 @@ def _numpy_buffer(array: Array, owner: object = None) -> Buffer:
         array.dtype,
         bool(array.flags.writeable),
         (array, owner),
-        f"array {describe_array(array)}",
+        "array",
     )
 
 
@@ -139,8 +158,7 @@ def _torch_buffer(tensor: Any, what: str) -> Buffer:
         dtype = numpy.dtype(name)
     shape = tuple(tensor.shape)
     strides = tuple([stride * dtype.itemsize for stride in tensor.stride()])
-    extents = ", ".join([str(extent) for extent in shape])
-    return Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, f"tensor {name}[{extents}]")
+    return Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, "tensor")
 
 
 def _dlpack_buffer(value: Any, what: str) -> Buffer:
@@ -169,7 +187,7 @@ class BoundArguments:
 
     def __init__(self) -> None:
         self.values: list[Any] = []
-        self.buffers: list[tuple[Buffer, str]] = []
+        self.buffers: list[tuple[Buffer, ArgumentLabel]] = []
 
 
 def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
@@ -219,8 +237,11 @@ def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee:
         raise LaunchError(
             f"{what} is read-only ({buffer.description}), but the kernel may write to it: pass a writable copy"
         )
-    bound.buffers.append((buffer, f"argument {number} ({buffer.description})"))
+    bound.buffers.append((buffer, ArgumentLabel(f"argument {number}", buffer)))
     return numpy.uint64(buffer.address)
+
+
+_ACCEPTED: dict[Type, set[DType]] = {}
 
 
 def accepted_dtypes(pointee: Type) -> set[DType]:
@@ -228,6 +249,9 @@ def accepted_dtypes(pointee: Type) -> set[DType]:
 
     The element type's own; integers of either sign; and for formats that NumPy itself lacks, their bit patterns.
     """
+    known = _ACCEPTED.get(pointee)
+    if known is not None:
+        return known
     found = {value_dtype(pointee), memory_dtype(pointee)}
     own = value_dtype(pointee)
     if isinstance(pointee, IntegerType) or own.kind not in "fb":
@@ -235,6 +259,7 @@ def accepted_dtypes(pointee: Type) -> set[DType]:
         found.add(numpy.dtype(f"i{own.itemsize}"))
     if pointee is I1:
         found.add(numpy.dtype(numpy.int8))
+    _ACCEPTED[pointee] = found
     return found
 
 

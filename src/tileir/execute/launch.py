@@ -17,7 +17,7 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
-from tileir.execute.arguments import BoundArguments, bind, buffer_of, check_grid, select_entry
+from tileir.execute.arguments import ArgumentLabel, BoundArguments, bind, buffer_of, check_grid, select_entry
 from tileir.execute.dtypes import constant_array, to_memory
 from tileir.execute.interpreter.compiler import (
     AT_COMPILATION,
@@ -200,13 +200,13 @@ class Kernel:
     def _memory(self, bound: BoundArguments, more: Iterable[object]) -> Memory:
         known = Memory()
         for region in self.globals.regions.values():
-            known.add(region.start, region.size, region, region.names[0], region.writable)
-        for buffer, name in bound.buffers:
-            known.add(buffer.low, buffer.high - buffer.low, buffer, name, buffer.writable)
+            known.add(region.start, region.size, region, region.labels[0], region.writable)
+        for buffer, label in bound.buffers:
+            known.add(buffer.low, buffer.high - buffer.low, buffer, label, buffer.writable)
         for number, array in enumerate(more):
             buffer = buffer_of(array, f"element {number} of `memory`")
-            name = f"element {number} of `memory` ({buffer.description})"
-            known.add(buffer.low, buffer.high - buffer.low, buffer, name, buffer.writable)
+            label = ArgumentLabel(f"element {number} of `memory`", buffer)
+            known.add(buffer.low, buffer.high - buffer.low, buffer, label, buffer.writable)
         return known
 
 

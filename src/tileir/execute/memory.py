@@ -30,19 +30,27 @@ class OutsideMemory(Exception):
 
 
 class Region:
-    """A stretch of memory; `data` is its bytes, `owner` keeps it alive, `names` says whose it is."""
+    """A stretch of memory; `data` is its bytes, `owner` keeps it alive, `labels` says whose it is.
 
-    __slots__ = ("_views", "data", "end", "names", "owner", "size", "start", "writable")
+    A label is anything with a text; it is only asked for when somebody wants to know.
+    """
 
-    def __init__(self, start: int, size: int, owner: object, names: tuple[str, ...], writable: bool) -> None:
+    __slots__ = ("_views", "data", "end", "labels", "owner", "size", "start", "writable")
+
+    def __init__(self, start: int, size: int, owner: object, labels: tuple[object, ...], writable: bool) -> None:
         self.start: int = start
         self.size: int = size
         self.end: int = start + size
         self.owner: object = owner
-        self.names: tuple[str, ...] = names
+        self.labels: tuple[object, ...] = labels
         self.writable: bool = writable
         self.data: Array = bytes_at(start, size, writable)
         self._views: dict[DType, Array] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Whose memory it is, in words."""
+        return list(dict.fromkeys([str(label) for label in self.labels]))
 
     def typed(self, dtype: DType) -> Array:
         """The region as a flat array of elements, as many as fit."""
@@ -98,11 +106,11 @@ class Memory:
         """In order of address."""
         return list(self._regions)
 
-    def add(self, start: int, size: int, owner: object, name: str, writable: bool) -> None:
+    def add(self, start: int, size: int, owner: object, label: object, writable: bool) -> None:
         """Make memory known.  What overlaps a known region becomes one with it."""
         if size == 0:
             return
-        names: tuple[str, ...] = (name,)
+        labels: tuple[object, ...] = (label,)
         end = start + size
         index = max(bisect_right(self._starts, start) - 1, 0)
         while index < len(self._regions) and self._regions[index].start < end:
@@ -111,11 +119,11 @@ class Memory:
                 index += 1
                 continue
             start, end = min(start, known.start), max(end, known.end)
-            names = known.names + tuple([n for n in names if n not in known.names])
+            labels = known.labels + labels
             owner = (known.owner, owner)
             writable = writable or known.writable
             self._remove(index)
-        self._insert(Region(start, end - start, owner, names, writable))
+        self._insert(Region(start, end - start, owner, labels, writable))
 
     def allocate(self, size: int, alignment: int, name: str) -> Region:
         """New memory, aligned and cleared, so that a program that reads it first does the same every time."""

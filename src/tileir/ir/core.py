@@ -287,7 +287,7 @@ class Operation:
     def walk(self) -> Iterator[Operation]:
         """This operation and all nested ones, each before what it contains."""
         yield self
-        # An explicit stack, because programs may nest deeper than Python's: blocks to come, and where to go on in others.
+        # An explicit stack, because programs may nest deeply: blocks to come, and where to go on in others.
         pending: list[Block | Operation | None] = []
         for region in reversed(self.regions):
             pending.extend(reversed(region.blocks))

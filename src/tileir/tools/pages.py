@@ -120,7 +120,7 @@ _TRAITS: Final[tuple[tuple[int, str], ...]] = (
 
 # What diagnostics call a type, and what a reader calls it.
 _TYPE_WORDS: Final[dict[str, str]] = {
-    "tile": "any tile",
+    "Tile type": "any tile",
     "any type": "anything",
     "tile of Pointer type values": "tile of pointers",
     "0D tile of Pointer type values": "0-D tile of a pointer",

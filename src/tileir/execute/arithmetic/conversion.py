@@ -153,9 +153,7 @@ def float_to_integer(
     return convert
 
 
-def integer_to_float(
-    source: IntegerType, target: FloatType, signedness: str, rounding: str = NEAREST_EVEN
-) -> Unary:
+def integer_to_float(source: IntegerType, target: FloatType, signedness: str, rounding: str = NEAREST_EVEN) -> Unary:
     """itof: rounded once; what is too large follows `rounding.narrow`."""
     mode = ieee_mode(rounding)
     read = _read_integer(source, signedness)
@@ -240,6 +238,7 @@ def extend_integer(source: IntegerType, target: IntegerType, signedness: str) ->
     """exti: an i1 extends to 0 or -1 signed, to 0 or 1 unsigned."""
     read = _read_integer(source, signedness)
     dtype = value_dtype(target)
+
     def extend(array: Any) -> Any:
         return read(array).astype(dtype)
 

@@ -111,16 +111,12 @@ def divide(rounding: str) -> Binary:
         a_mantissa, a_exponent = numpy.frexp(a)
         b_mantissa, b_exponent = numpy.frexp(b)
         quotient = a_mantissa / b_mantissa
-        return _scale(quotient, quotient_residual(a_mantissa, b_mantissa, quotient), a_exponent - b_exponent,
-                      rounding, regular)  # fmt: skip
+        product, low = two_product(quotient, b_mantissa)
+        # What is left of the dividend, exactly; over the divisor it is what the quotient lacks.
+        residual = ((a_mantissa - product) - low) * numpy.sign(b_mantissa)
+        return _scale(quotient, residual, a_exponent - b_exponent, rounding, regular)
 
     return divide_directed
-
-
-def quotient_residual(a: Any, b: Any, quotient: Any) -> Any:
-    """Something with the sign of `a / b - quotient`, `quotient` being rounded to nearest."""
-    product, low = two_product(quotient, b)
-    return ((a - product) - low) * numpy.sign(b)
 
 
 def square_root(rounding: str) -> Unary:

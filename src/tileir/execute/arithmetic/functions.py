@@ -21,8 +21,6 @@ from tileir.execute.arithmetic.rounding import (
     flush,
     ieee_mode,
     narrow,
-    to_odd,
-    two_product,
     widen,
 )
 from tileir.execute.dtypes import bits_dtype, value_dtype
@@ -58,9 +56,7 @@ _FUNCTIONS: Final[dict[str, Unary]] = {
 }
 
 
-def float_unary(
-    name: str, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False
-) -> Unary:
+def float_unary(name: str, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False) -> Unary:
     """The kernel of an operation with one float operand; `rounding` matters to sqrt alone."""
     kernel = _unary(name, element, ieee_mode(rounding))
     if not flush_to_zero:
@@ -127,10 +123,8 @@ def _square_root(element: FloatType, rounding: str) -> Unary:
     down = narrow(element, rounding)
 
     def root(a: Any) -> Any:
-        a = up(a)
-        high = numpy.sqrt(a)
-        product, low = two_product(high, high)
-        return down(to_odd(high, (a - product) - low))
+        # As with quotients: the root in double is a value or a midpoint of the format only if it is exact.
+        return down(numpy.sqrt(up(a)))
 
     return root
 

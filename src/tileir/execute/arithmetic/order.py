@@ -61,9 +61,7 @@ def float_compare(predicate: str, ordering: str, element: FloatType) -> Binary:
     return compare
 
 
-def float_minmax(
-    name: str, element: FloatType, propagate_nan: bool = False, flush_to_zero: bool = False
-) -> Binary:
+def float_minmax(name: str, element: FloatType, propagate_nan: bool = False, flush_to_zero: bool = False) -> Binary:
     """maxf and minf: -0.0 is below 0.0, a NaN result is the canonical one.
 
     With `propagate_nan` (and for maximumf, minimumf) a NaN operand makes the result NaN, otherwise the other operand is

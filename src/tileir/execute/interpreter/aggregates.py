@@ -118,13 +118,18 @@ def _combination(compiler: Compiler, operation: Operation) -> Combine:
     return combine_elements
 
 
-def _front(values: list[Array], axis: int) -> list[Array]:
-    """The dimension to go along first."""
-    return [numpy.moveaxis(value, axis, 0) for value in values] if axis else values
+def _axis_first(rank: int, axis: int) -> tuple[int, ...]:
+    """The permutation that puts a dimension in front."""
+    return (axis, *range(axis), *range(axis + 1, rank))
 
 
-# What gives the same bits in every order: integers, and the extremes of floats, where zeros are ordered by their sign and
-# a NaN result is the canonical one (docs/numerics.md).
+def _axis_back(rank: int, axis: int) -> tuple[int, ...]:
+    """The permutation that puts the first dimension back where it was."""
+    return (*range(1, axis + 1), 0, *range(axis + 1, rank))
+
+
+# What gives the same bits in every order: integers, and the extremes of floats, where zeros are ordered by their sign
+# and a NaN result is the canonical one (docs/numerics.md).
 _INTEGER_REDUCTIONS: Final = ("addi", "muli", "andi", "ori", "xori", "maxi", "mini")
 _FLOAT_EXTREMES: Final[dict[str, tuple[Any, Any]]] = {
     "maxf": (numpy.fmax, numpy.maximum),
@@ -164,12 +169,13 @@ def _quick_reduction(compiler: Compiler, operation: Operation, axis: int) -> Qui
         return by_extreme
     if name in ("addf", "mulf") and isinstance(kernel, numpy.ufunc) and type.element is not F16 and extent > LANES:
         shape = (*type.shape[:axis], extent // LANES, LANES, *type.shape[axis + 1 :])
+        first = _axis_first(len(type.shape), axis)
 
         def by_lanes(value: Array) -> Array:
             # Lanes are closer together in memory than the elements of one lane, so NumPy goes along the lanes and adds
             # up each in order; it would add up in pairs only along the innermost dimension.
             lanes: Array = kernel.reduce(numpy.ascontiguousarray(value).reshape(shape), axis=axis)
-            items = numpy.moveaxis(lanes, axis, 0)
+            items = lanes.transpose(first)
             count = LANES
             while count > 1:
                 count //= 2
@@ -189,6 +195,7 @@ def compile_reduce(compiler: Compiler, operation: Operation) -> Step:
     scalar = not tile_of(operation.results[0]).shape
     combine = _combination(compiler, operation)
     quick = _quick_reduction(compiler, operation, axis)
+    first = _axis_first(len(tile_of(operation.operands[0]).shape), axis)
 
     def reduce(registers: Registers) -> None:
         if quick is not None:
@@ -196,7 +203,7 @@ def compile_reduce(compiler: Compiler, operation: Operation) -> Step:
             if found is not None:
                 registers[results[0]] = found[()]
                 return
-        values = _front([registers[slot] for slot in operands], axis)
+        values = [registers[slot].transpose(first) for slot in operands]
         count = extent
         if count > LANES:
             lanes = [value[:LANES] for value in values]
@@ -237,8 +244,11 @@ def compile_scan(compiler: Compiler, operation: Operation) -> Step:
         if dtype.kind in "fi":
             return scan_quickly
 
+    rank = len(tile_of(operation.operands[0]).shape)
+    first, back = _axis_first(rank, axis), _axis_back(rank, axis)
+
     def scan(registers: Registers) -> None:
-        values = _front([registers[slot] for slot in operands], axis)
+        values = [registers[slot].transpose(first) for slot in operands]
         outputs = [numpy.empty(value.shape, value.dtype) for value in values]
         order = range(extent - 1, -1, -1) if reverse else range(extent)
         last: list[Any] = []
@@ -248,6 +258,6 @@ def compile_scan(compiler: Compiler, operation: Operation) -> Step:
             for output, value in zip(outputs, last, strict=True):
                 output[place] = value
         for slot, output in zip(results, outputs, strict=True):
-            registers[slot] = numpy.moveaxis(output, 0, axis) if axis else output
+            registers[slot] = output.transpose(back)
 
     return scan

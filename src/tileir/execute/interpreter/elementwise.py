@@ -73,6 +73,14 @@ def kernel_step(kernel: Kernel, operands: list[int], result: int) -> Step:
 
         return unary
 
+    if len(operands) == 3:
+        first, second, third = operands
+
+        def ternary(registers: Registers) -> None:
+            registers[result] = kernel(registers[first], registers[second], registers[third])
+
+        return ternary
+
     def several(registers: Registers) -> None:
         registers[result] = kernel(*[registers[slot] for slot in operands])
 

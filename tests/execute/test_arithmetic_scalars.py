@@ -1,0 +1,88 @@
+"""Every kernel on 0-D tiles, as arrays and as NumPy scalars, agrees with itself on a 1-D tile."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from tileir.execute import arithmetic
+from tileir.execute.dtypes import scalar_array, to_bits, value_dtype
+from tileir.ir.types import BF16, F8E4M3FN, F8E8M0FNU, F16, F32, F64, FLOAT_TYPES, I1, I8, I16, I32, I64, TF32
+
+STANDARD = [F16, BF16, F32, F64]
+INTEGERS = [I1, I8, I16, I32, I64]
+FUNCTIONS = ["absf", "negf", "ceil", "floor", "sqrt", "recipf", "rsqrt", "exp", "exp2", "log", "log2", "log10", "log1p",
+             "sin", "cos", "tan", "sinh", "cosh", "tanh", "tanhf", "sigmoid"]  # fmt: skip
+MODES = ["nearest_even", "zero", "negative_inf", "positive_inf"]
+
+
+def cases():
+    """`(label, kernel, operand element types, result element type)`."""
+    for element in STANDARD:
+        for mode in MODES:
+            for name in ("addf", "subf", "mulf", "divf"):
+                yield f"{name} {element} {mode}", arithmetic.float_binary(name, element, mode), [element] * 2, element
+            yield f"fma {element} {mode}", arithmetic.float_fma(element, mode), [element] * 3, element
+            yield f"sqrt {element} {mode}", arithmetic.float_unary("sqrt", element, mode), [element], element
+        for name in FUNCTIONS:
+            yield f"{name} {element}", arithmetic.float_unary(name, element), [element], element
+        for name in ("maxf", "minf"):
+            yield f"{name} {element}", arithmetic.float_minmax(name, element), [element] * 2, element
+        yield f"remf {element}", arithmetic.float_remainder(element), [element] * 2, element
+        yield f"pow {element}", arithmetic.float_power(element), [element] * 2, element
+        yield f"fpowi {element}", arithmetic.float_integer_power(element), [element, I32], element
+        yield f"atan2 {element}", arithmetic.float_atan2(element), [element] * 2, element
+        for ordering in ("ordered", "unordered"):
+            compare = arithmetic.float_compare("not_equal", ordering, element)
+            yield f"cmpf {element} {ordering}", compare, [element] * 2, I1
+    for name in ("addf", "mulf"):
+        yield f"{name} ftz", arithmetic.float_binary(name, F32, "nearest_even", True), [F32] * 2, F32
+    for element in INTEGERS:
+        for name in ("addi", "subi", "muli", "mulhii", "andi", "ori", "xori", "shli"):
+            yield f"{name} {element}", arithmetic.integer_binary(name, element), [element] * 2, element
+        for sign in ("signed", "unsigned"):
+            for name in ("remi", "maxi", "mini", "shri"):
+                kernel = arithmetic.integer_signed_binary(name, element, sign)
+                yield f"{name} {element} {sign}", kernel, [element] * 2, element
+            for mode in ("zero", "positive_inf"):
+                kernel = arithmetic.integer_division(element, sign, mode)
+                yield f"divi {element} {sign} {mode}", kernel, [element] * 2, element
+            yield f"cmpi {element} {sign}", arithmetic.integer_compare("less_than", element, sign), [element] * 2, I1
+            for source in FLOAT_TYPES.values():
+                kernel = arithmetic.float_to_integer(source, element, sign)
+                yield f"ftoi {source} {element} {sign}", kernel, [source], element
+                if source is not F8E8M0FNU:
+                    kernel = arithmetic.integer_to_float(element, source, sign)
+                    yield f"itof {element} {source} {sign}", kernel, [element], source
+        for name in ("negi", "absi", "noti"):
+            yield f"{name} {element}", arithmetic.integer_unary(name, element), [element], element
+        if element is not I1:
+            for name in ("popcnt", "clz", "ctz", "brev"):
+                yield f"{name} {element}", arithmetic.integer_unary(name, element), [element], element
+            yield f"exti {element}", arithmetic.extend_integer(I1, element, "signed"), [I1], element
+            yield f"trunci {element}", arithmetic.truncate_integer(element, I1), [element], I1
+    for source in FLOAT_TYPES.values():
+        for target in FLOAT_TYPES.values():
+            if source is not target:
+                yield f"ftof {source} {target}", arithmetic.float_to_float(source, target), [source], target
+    yield "ftof away", arithmetic.float_to_float(F32, TF32, "nearest_away"), [F32], TF32
+    yield "bitcast", arithmetic.bitcast(F8E4M3FN, I8), [F8E4M3FN], I8
+
+
+@pytest.mark.parametrize("numbers", [(1.0, 0.0, 2.0), (0.0, 1.0, 0.0), (5.0, 3.0, 1.0)], ids=str)
+def test_zero_dimensional_tiles(numbers):
+    with numpy.errstate(all="ignore"):
+        for label, kernel, elements, result in cases():
+            operands = [scalar_array(element, x) for element, x in zip(elements, numbers, strict=False)]
+            expected = to_bits(result, kernel(*[operand.reshape(1) for operand in operands]))
+            for form in (operands, [operand[()] for operand in operands]):
+                found = kernel(*form)
+                assert numpy.shape(found) == (), label
+                assert to_bits(result, numpy.asarray(found)).tolist() == expected[0], label
+
+
+def test_results_are_of_the_value_dtype():
+    with numpy.errstate(all="ignore"):
+        for label, kernel, elements, result in cases():
+            operands = [scalar_array(element, 1).reshape(1) for element in elements]
+            assert kernel(*operands).dtype == value_dtype(result), label
