@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy
-from measure import machine, table, tileir_build
 
 import tileir
+from measure import machine, table, tileir_build
 
 SOFTMAX = Path(__file__).resolve().parent.parent / "examples" / "softmax.mlir"
 MATMUL_BAR = 0.25
@@ -160,18 +160,19 @@ def main() -> None:
         return f"{text} {'met' if met else 'MISSED'}"
 
     ours, theirs = measure_matmul(options.rounds)
-    ratio = theirs / ours
-    addition = measure_addition(options.rounds)
-    rows = [
-        ("matmul 1024^3 in 64^3", f"{ours * 1e3:.1f} ms", f"numpy.matmul {theirs * 1e3:.1f} ms", f"{ratio:.2f}", bar(ratio >= MATMUL_BAR, f">= {MATMUL_BAR}")),
-        ("addf, 1,024 elements", f"{addition:.2f} us", "", "", bar(addition <= ADDITION_BAR, f"<= {ADDITION_BAR:.0f} us")),
-    ]  # fmt: skip
+    ratio, addition = theirs / ours, measure_addition(options.rounds)
+    verdict = bar(ratio >= MATMUL_BAR, f">= {MATMUL_BAR}")
+    peer = f"numpy.matmul {theirs * 1e3:.1f} ms"
+    rows = [("matmul 1024^3 in 64^3", f"{ours * 1e3:.1f} ms", peer, f"{ratio:.2f}", verdict)]
+    verdict = bar(addition <= ADDITION_BAR, f"<= {ADDITION_BAR:.0f} us")
+    rows.append(("addf, 1,024 elements", f"{addition:.2f} us", "", "", verdict))
     compared = compare_with_triton(max(options.rounds // 5, 2))
     if not isinstance(compared, str):
         for name, mine, other in compared:
-            rows.append(
-                (name, f"{mine * 1e3:.2f} ms", f"Triton's interpreter {other * 1e3:.1f} ms", f"{other / mine:.1f}", bar(other / mine >= TRITON_BAR, f">= {TRITON_BAR:.0f}"))
-            )  # fmt: skip
+            ratio = other / mine
+            verdict = bar(ratio >= TRITON_BAR, f">= {TRITON_BAR:.0f}")
+            peer = f"Triton's interpreter {other * 1e3:.1f} ms"
+            rows.append((name, f"{mine * 1e3:.2f} ms", peer, f"{ratio:.1f}", verdict))
     print(table(("what", "tileir", "peer", "ratio", "bar"), rows))
     if isinstance(compared, str):
         print(compared)

@@ -45,7 +45,7 @@ class HostTensor:
 
 
 @triton.jit  # type: ignore[untyped-decorator,misc,unused-ignore]
-def _matmul(a, b, c, size, TILE: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+def _matmul(a, b, c, size, TILE: tl.constexpr):  # type: ignore[no-untyped-def]
     row = tl.program_id(0) * TILE + tl.arange(0, TILE)
     column = tl.program_id(1) * TILE + tl.arange(0, TILE)
     inner = tl.arange(0, TILE)
@@ -58,7 +58,7 @@ def _matmul(a, b, c, size, TILE: tl.constexpr):  # type: ignore[no-untyped-def] 
 
 
 @triton.jit  # type: ignore[untyped-decorator,misc,unused-ignore]
-def _softmax(x, y, width, TILE: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+def _softmax(x, y, width, TILE: tl.constexpr):  # type: ignore[no-untyped-def]
     row = tl.program_id(0)
     column = tl.arange(0, TILE)
     inside = column < width

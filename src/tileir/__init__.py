@@ -95,6 +95,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'tileir' has no attribute '{name}'")
     # Operations get their text from here, whichever name was asked for first.
     __import__("tileir.interface")
+    if home in ("tileir.execute.arguments", "tileir.execute.observer"):
+        # Says what to install where NumPy is missing.
+        __import__("tileir.execute.launch")
     value: object = getattr(__import__(home, fromlist=[name]), name)
     globals()[name] = value
     return value

@@ -16,7 +16,7 @@ from tileir.bytecode.container import (
     read_container,
 )
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
-from tileir.bytecode.reader import Tables
+from tileir.bytecode.tables import Tables
 
 
 class Piece:

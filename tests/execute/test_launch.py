@@ -234,3 +234,47 @@ def test_a_parameter_that_is_no_tile_cannot_be_launched() -> None:
 def test_a_failing_block_ends_an_interleaved_launch() -> None:
     with pytest.raises(tileir.ExecutionError, match="load_ptr_tko"):
         copy_kernel("f32").launch(40, numpy.zeros(2, "f4"), numpy.zeros(8, "f4"), INDEX, schedule="interleaved")
+
+
+def test_missing_numpy_is_named_with_the_line_that_installs_it() -> None:
+    import subprocess
+    import sys
+
+    for name in ("compile", "pointer_to", "Observer"):
+        code = f"import sys; sys.modules['numpy'] = None\nimport tileir\ntry: tileir.{name}\nexcept tileir.LaunchError as e: print(e)"
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert "running programs needs NumPy and ml_dtypes" in found.stdout
+        assert "pip install 'tileir[run]'" in found.stdout
+
+
+def test_a_program_as_deep_as_the_parser_takes_runs() -> None:
+    depth = 95
+    store = "%t = store_ptr_tko weak %p, %c : tile<ptr<i1>>, tile<i1> -> token"
+    text = f"cuda_tile.module @m {{ entry @k(%c: tile<i1>, %p: tile<ptr<i1>>) {{{'if %c {' * depth}{store}{'}' * depth} return }} }}"
+    out = numpy.zeros(1, bool)
+    tileir.compile(tileir.parse(text)).launch(1, True, out)
+    assert out[0]
+
+
+def test_exact_matrix_products_differ_from_numpy_only_in_order() -> None:
+    body = """cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>, %c: tile<ptr<f32>>) {
+      %zero = constant <i32: 0> : tile<i32>
+      %ta = make_tensor_view %a, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf32, strides=[64,1]>
+      %tc = make_tensor_view %c, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf32, strides=[64,1]>
+      %va = make_partition_view %ta : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>
+      %vc = make_partition_view %tc : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>
+      %x, %t0 = load_view_tko weak %va[%zero, %zero] : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> tile<64x64xf32>, token
+      %r = mmaf %x, %x, %x : tile<64x64xf32>, tile<64x64xf32>, tile<64x64xf32>
+      %t1 = store_view_tko weak %r, %vc[%zero, %zero] : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>, tile<i32> -> token
+      return } }"""
+    a = numpy.random.default_rng(0).standard_normal((64, 64)).astype("f4")
+    chained = numpy.zeros_like(a)
+    tileir.compile(tileir.parse(body), exact=True).launch(1, a, chained)
+    wanted = a.copy()
+    for k in range(64):
+        product = a[:, k, None].astype("f8") * a[None, k, :]
+        wanted = (product + wanted).astype("f4")
+    assert numpy.abs(chained - wanted).max() <= 1e-5
+    usual = numpy.zeros_like(a)
+    tileir.compile(tileir.parse(body)).launch(1, a, usual)
+    assert numpy.allclose(usual, chained, atol=1e-4)

@@ -12,7 +12,8 @@ from tileir.bytecode.documented_reader import DocumentedDebugTable, DocumentedTa
 from tileir.bytecode.documented_types import DocumentedTypeTable
 from tileir.bytecode.layouts import DOCUMENTED
 from tileir.bytecode.primitives import ByteReader, Malformed
-from tileir.bytecode.reader import ModuleReader, StringTable
+from tileir.bytecode.reader import ModuleReader
+from tileir.bytecode.tables import StringTable
 from tileir.bytecode.trace import Span, Trace
 from tileir.bytecode.types import SCALARS, TypeTable
 from tileir.dialect.attributes import (

@@ -36,7 +36,7 @@ from tileir.ir.attributes import (
 from tileir.ir.types import I1, FloatType, IntegerType
 
 if TYPE_CHECKING:
-    from tileir.bytecode.reader import Tables
+    from tileir.bytecode.tables import Tables
     from tileir.bytecode.writer import TableWriter
 
 INTEGER: Final = 1

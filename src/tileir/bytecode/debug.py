@@ -35,7 +35,7 @@ from tileir.ir.location import (
 )
 
 if TYPE_CHECKING:
-    from tileir.bytecode.reader import StringTable
+    from tileir.bytecode.tables import StringTable
 
 COMPILE_UNIT: Final = 1
 FILE: Final = 2

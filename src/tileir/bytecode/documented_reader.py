@@ -13,6 +13,7 @@ from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import documented_dictionary as kinds
 from tileir.bytecode import records
+from tileir.bytecode.body_reader import BodyReader
 from tileir.bytecode.container import Container, read_container
 from tileir.bytecode.debug import CALL_SITE, DebugTable
 from tileir.bytecode.documented_dictionary import AttributeTable, DictionaryEntry, plain_attribute
@@ -33,8 +34,9 @@ from tileir.bytecode.primitives import (
     bytecode_error,
     read_signed_leb128,
 )
-from tileir.bytecode.reader import BodyReader, ModuleReader, StringTable, Tables
+from tileir.bytecode.reader import ModuleReader
 from tileir.bytecode.records import AttributeField
+from tileir.bytecode.tables import StringTable, Tables
 from tileir.bytecode.trace import Trace
 from tileir.bytecode.types import version_text
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute

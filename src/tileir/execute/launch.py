@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 BACKENDS = ("interpreter",)
 
+_TOO_DEEP = "the program nests deeper than Python allows: raise sys.setrecursionlimit, or flatten its regions"
+
 Progress = Callable[[int, int], None]
 
 
@@ -185,17 +187,25 @@ class Kernel:
                     run_interleaved(order.numbers, run, progress)
                 else:
                     _run_in_order(order.numbers, order.count, run, progress)
+        except RecursionError:
+            raise LaunchError(_TOO_DEEP) from None
         finally:
             if observer is not None:
                 observer.launch_finished()
 
     def _program(self, observer: Observer | None, interleaved: bool) -> Program:
         if observer is not None or interleaved:
-            return Program(self.entry, Options(self.exact, observer, interleaved), self.globals)
+            return self._compiled(Options(self.exact, observer, interleaved))
         if self._plain is None:
-            with numpy.errstate(all="ignore"):
-                self._plain = Program(self.entry, Options(self.exact), self.globals)
+            self._plain = self._compiled(Options(self.exact))
         return self._plain
+
+    def _compiled(self, options: Options) -> Program:
+        try:
+            with numpy.errstate(all="ignore"):
+                return Program(self.entry, options, self.globals)
+        except RecursionError:
+            raise LaunchError(_TOO_DEEP) from None
 
     def _memory(self, bound: BoundArguments, more: Iterable[object]) -> Memory:
         known = Memory()

@@ -57,8 +57,8 @@ def _run(arguments: list[str]) -> int:
         return EXIT_WRONG_INPUT
     try:
         # Imported here: only who runs a program pays for NumPy.
+        from tileir.execute import launch
         from tileir.execute.arguments import select_entry
-        from tileir.execute.launch import compile
 
         entry = given.value("entry", "") or None
         parameters = select_entry(program.module, entry).regions[0].blocks[0].arguments
@@ -68,7 +68,7 @@ def _run(arguments: list[str]) -> int:
             for number, text in enumerate(specifications)
         ]
         outputs = _outputs(given, values)
-        kernel = compile(
+        kernel = launch.compile(
             program.module,
             entry,
             given.value("backend", "interpreter"),

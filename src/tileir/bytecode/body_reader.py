@@ -1,0 +1,409 @@
+"""The instructions of a function in the public layout (docs/bytecode.md section 6)."""
+
+from __future__ import annotations
+
+import tileir.dialect.ops  # noqa: F401  (registers the declarations)
+from tileir.annotations import Final
+from tileir.bytecode import records
+from tileir.bytecode.attributes import check_values, read_array, read_attribute, read_hints, read_unsigned
+from tileir.bytecode.debug import DebugTable
+from tileir.bytecode.primitives import ByteReader, Malformed
+from tileir.bytecode.records import AttributeField, Record, records_of
+from tileir.bytecode.tables import Tables
+from tileir.dialect.attributes import PredicateAttribute
+from tileir.ir.attributes import (
+    UNIT,
+    Attribute,
+    DenseArrayAttribute,
+    FloatAttribute,
+    IntegerAttribute,
+    bool_attribute,
+    dense_array_attribute,
+    integer_attribute,
+    signed_value,
+    string_attribute,
+    symbol_attribute,
+)
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
+from tileir.ir.declaration import ONE, VARIADIC
+from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.types import I1, I32, I64, Type
+
+_MAXIMUM_NESTING: Final = 100
+
+
+def _drop_empty_promise(record: Record, attributes: dict[str, Attribute], segments: tuple[int, ...]) -> None:
+    """Leave out a list that promises nothing about any index: text cannot tell it from no list, so neither does the IR.
+
+    One of the wrong length stays, for the verifier to see.
+    """
+    promise = attributes.get("inbounds")
+    if isinstance(promise, DenseArrayAttribute) and not any(promise.values):
+        for declared, length in zip(record.declaration.operands, segments, strict=True):
+            if declared.name == "index" and length == len(promise.values):
+                del attributes["inbounds"]
+
+
+_NO_RECORDS: Final[dict[int, Record]] = {}
+
+
+class BodyReader(ByteReader):
+    """The instructions of a function."""
+
+    __slots__ = ("debug", "has_locations", "known_locations", "nesting", "next", "records", "tables", "values")
+
+    def __init__(self, data: bytes, start: int, end: int, tables: Tables, debug: DebugTable) -> None:
+        super().__init__(data, start, end)
+        self.tables: Tables = tables
+        self.records: dict[int, Record] = records_of(tables.version)
+        self.values: list[Value] = []
+        # Where the locations of the operations are, in pre-order: in the indices of the debug section from `next` on.
+        self.debug: DebugTable = debug
+        self.has_locations: bool = False
+        self.known_locations: dict[int, Location] = {}
+        self.next: int = 0
+        self.nesting: int = 0
+
+    def first_location(self, number: int) -> Location | None:
+        """The location of the function itself; the operations then have theirs behind it."""
+        starts = self.debug.function_starts
+        if number >= len(starts) or starts[number] >= len(self.debug.indices):
+            return None
+        self.has_locations = True
+        self.next = starts[number] + 1
+        return self.debug.location(self.debug.indices[starts[number]])
+
+    def next_location(self) -> Location:
+        """The location of the next operation."""
+        indices = self.debug.indices
+        if self.next >= len(indices):
+            self.fail("failed to read operation location.")
+        reference = indices[self.next]
+        found = self.known_locations.get(reference)
+        if found is None:
+            try:
+                found = self.debug.location(reference)
+            except Malformed as failure:
+                raise failure.add("failed to read operation location.", self.offset) from None
+            if found is None:
+                self.fail("failed to read operation location.")
+            self.known_locations[reference] = found
+        self.next += 1
+        return found
+
+    def read_operations(self, block: Block, count: int) -> None:
+        """`count` instructions, or with -1 all up to the end."""
+        data = self.data
+        end = self.end
+        # Who is traced goes the careful way.
+        table = self.records if self.trace is None else _NO_RECORDS
+        types = self.tables.types.known
+        values = self.values
+        location: Location = UNKNOWN
+        done = 0
+        while done != count:
+            position = start = self.position
+            if position >= end:
+                if count < 0:
+                    return
+                self.fail("failed to read operation opcode.")
+            done += 1
+            record = table.get(data[position])
+            # The common case: one byte per field, every field an index that is in range.  Anything else goes the
+            # careful way from the start of the instruction.
+            if record is not None and record.simple and position + record.simple_width < end:
+                position += 1
+                declaration = record.declaration
+                result_types: list[Type] = []
+                plain = True
+                for _ in range(record.result_count):
+                    byte = data[position]
+                    position += 1
+                    if byte >= 0x80 or byte >= len(types):
+                        plain = False
+                        break
+                    known = types[byte]
+                    if known is None:
+                        plain = False
+                        break
+                    result_types.append(known)
+                attributes = NO_ATTRIBUTES
+                if plain and record.attributes:
+                    for field in record.attributes:
+                        byte = data[position]
+                        position += 1
+                        if byte >= len(field.cases):
+                            plain = False
+                            break
+                        case = field.cases[byte]
+                        if case is not field.default:
+                            if attributes is NO_ATTRIBUTES:
+                                attributes = {}
+                            attributes[field.name] = case
+                if plain:
+                    operands: list[Value] = []
+                    size = len(values)
+                    for _ in range(record.operand_count):
+                        index = data[position]
+                        position += 1
+                        if index >= 0x80:
+                            if position >= end or data[position] >= 0x80:
+                                plain = False
+                                break
+                            index = index & 0x7F | data[position] << 7
+                            position += 1
+                        if index >= size:
+                            plain = False
+                            break
+                        operands.append(values[index])
+                    if plain and position <= end:
+                        if self.has_locations:
+                            # Where the careful way stands when it asks for the location.
+                            self.position = start + 1
+                            location = self.next_location()
+                        self.position = position
+                        operation = Operation(
+                            declaration, operands, result_types, attributes, NO_REGIONS, location
+                        )
+                        block.append(operation)
+                        values.extend(operation.results)
+                        continue
+            self.read_one(block)
+
+    def read_one(self, block: Block) -> None:
+        """One instruction, field by field, as a group of its own when it is traced."""
+        trace = self.trace
+        if trace is None:
+            self._read_operation(block)
+            return
+        span = trace.open("operation", self.position)
+        self._read_operation(block)
+        trace.close(span, self.position, block.last)
+
+    def _read_operation(self, block: Block) -> None:
+        """One instruction, field by field."""
+        opcode = self.varint("failed to read operation opcode.") & 0xFFFFFFFF
+        record = self.records.get(opcode)
+        if record is None and opcode > records.MAXIMUM_OPCODE.get(self.tables.version, 0):
+            self.fail(f"unsupported opcode {opcode} for bytecode version {self.tables.version_name}")
+        location = self.next_location() if self.has_locations else UNKNOWN
+        if record is None:
+            self.fail(f"unknown or unimplemented opcode: {opcode}")
+        result_types = self._read_result_types(record)
+        flags = self.varint("failed to read flags field") if record.has_flags else 0
+        attributes = self._read_attributes(record, flags, result_types)
+        operands, segments = self._read_operands(record, flags)
+        if attributes and segments is not None:
+            _drop_empty_promise(record, attributes, segments)
+        regions = self._read_regions(record) if record.region_count else NO_REGIONS
+        operation = Operation(
+            record.declaration,
+            operands,
+            [*result_types, *record.late_results],
+            attributes if attributes else NO_ATTRIBUTES,
+            regions,
+            location,
+            segments,
+        )
+        block.append(operation)
+        results = operation.results
+        self.values.extend(results[: len(result_types)])
+
+    def _read_result_types(self, record: Record) -> list[Type]:
+        count = record.result_count
+        stated = count
+        if record.counted_results:
+            stated = self.count(f"failed to read number of result types for {record.class_name}")
+            if not record.later_results:
+                count = stated
+        found: list[Type] = []
+        for index in range(count):
+            found.append(self.tables.read_type(self, f"failed to get result type {index} for {record.class_name}"))
+        if stated != count:
+            self.fail(
+                f"result count mismatch for {record.class_name}: expected {count} compatible results but got {stated}"
+            )
+        return found
+
+    # --- attributes ---
+
+    def _read_attributes(self, record: Record, flags: int, result_types: list[Type]) -> dict[str, Attribute]:
+        found: dict[str, Attribute] = {}
+        for field in record.attributes:
+            if field.gated or (field.bit >= 0 and not flags >> field.bit & 1):
+                continue
+            span = self.trace.open(field.name, self.position) if self.trace is not None else None
+            try:
+                value = self._read_field(field, result_types)
+            except Malformed as failure:
+                kind = "optional attribute" if field.bit >= 0 else "attribute"
+                raise failure.add(f"failed to parse {kind} '{field.name}'", self.offset) from None
+            if self.trace is not None and span is not None:
+                self.trace.close(span, self.position, value)
+            if value is not None and value is not field.default:
+                found[field.name] = value
+        return found
+
+    def _read_field(self, field: AttributeField, result_types: list[Type]) -> Attribute | None:
+        codec = field.codec
+        if codec == records.ENUM:
+            number = self.varint("failed to read VarInt for enum attribute.") & 0xFFFFFFFF
+            if number >= len(field.cases):
+                self.fail(f"invalid integer value for enum type: {number}")
+            return field.cases[number]
+        if codec == records.UNIT:
+            return UNIT
+        if codec == records.INTEGER:
+            number = signed_value(field.width, read_unsigned(self, field.width))
+            return integer_attribute(I32 if field.width == 32 else I64, number)
+        if codec == records.BOOL:
+            return bool_attribute(self.byte("failed to read byte for inline bool (i1)") != 0)
+        if codec == records.STRING:
+            return string_attribute(self.tables.string(self, "failed to read StringAttr."))
+        if codec == records.SYMBOL:
+            name = self.tables.string(self, "failed to read string for FlatSymbolRefAttr.")
+            if not name:
+                self.fail("empty symbol reference is invalid")
+            return symbol_attribute(name)
+        if codec == records.CONSTANT:
+            return self._read_constant(result_types)
+        if codec == records.I32_LIST:
+            values = self.integers(4, "failed to read DenseI32ArrayAttr values.")
+            check_values(self, values, 32)
+            return dense_array_attribute(I32, values)
+        if codec == records.BOOL_LIST:
+            values = self.integers(1, "failed to read DenseBoolArrayAttr values.")
+            return dense_array_attribute(I1, tuple([1 if value else 0 for value in values]))
+        if codec == records.ARRAY:
+            array = read_array(self, self.tables)
+            for element in array.elements:
+                # Readers before 13.4 refuse this here, the one of 13.4 crashes on it later.
+                if not isinstance(element, (IntegerAttribute, FloatAttribute)):
+                    self.fail("ArrayAttr contains non-TypedAttr elements or is null")
+            return array
+        if codec == records.HINTS:
+            return read_hints(self, self.tables)
+        return self._read_predicate()
+
+    def _read_predicate(self) -> Attribute:
+        try:
+            found = read_attribute(self, self.tables)
+        except Malformed as failure:
+            message = "failed to parse self-contained attribute for AssumePredicateAttrInterface"
+            raise failure.add(message, self.offset) from None
+        if not isinstance(found, PredicateAttribute):
+            self.fail("failed to cast parsed attribute to AssumePredicateAttrInterface")
+        return found
+
+    def _read_constant(self, result_types: list[Type]) -> Attribute:
+        index = self.varint("failed to read constant index")
+        if self.trace is not None:
+            self.trace.refer("constant")
+        if index >= len(self.tables.constants):
+            self.fail(f"constant index {index} out of bounds")
+        return self.tables.constants.get(index, result_types[0] if result_types else None)
+
+    # --- operands ---
+
+    def _read_operands(self, record: Record, flags: int) -> tuple[list[Value], tuple[int, ...] | None]:
+        mode = record.operand_mode
+        if mode == records.FIXED:
+            return self._read_values(record.operand_count), None
+        if mode == records.COUNTED:
+            return self._read_values(self.count("failed to read operand count")), None
+        operands: list[Value] = []
+        segments: list[int] = []
+        for declared, bit in zip(record.declaration.operands, record.operand_bits, strict=True):
+            if declared.count == ONE:
+                count = 1
+            elif declared.count == VARIADIC:
+                count = self._segment_length(record, declared.name)
+            else:
+                count = 1 if bit >= 0 and flags >> bit & 1 else 0
+            segments.append(count)
+            for number in range(count):
+                operands.append(self._segment_value(declared.name, number))
+        return operands, tuple(segments)
+
+    def _segment_length(self, record: Record, name: str) -> int:
+        """A 32-bit number; what is negative as one counts as nothing."""
+        operation = record.declaration.name
+        count = self.varint(f"failed to read actual size for variadic ODS segment '{name}' of op '{operation}'")
+        count &= 0xFFFFFFFF
+        if count >> 31:
+            self.fail(f"failed to read operands for {name} segment, exceeds maximum supported capacity")
+        return count
+
+    def _read_values(self, count: int) -> list[Value]:
+        found: list[Value] = []
+        for number in range(count):
+            index = self.varint(f"failed to read operand index {number}")
+            if index >= len(self.values):
+                self.fail(f"operand index {index} out of bounds (size={len(self.values)}) for operand {number}")
+            found.append(self.values[index])
+            if self.trace is not None:
+                self.trace.spans[-1].subject = found[-1]
+        return found
+
+    def _segment_value(self, name: str, number: int) -> Value:
+        index = self.varint(f"failed to read operand index for {name} segment, element {number}")
+        if index >= len(self.values):
+            self.fail(
+                f"operand index {index} out of bounds (size={len(self.values)}) for {name} segment, element {number}"
+            )
+        if self.trace is not None:
+            self.trace.spans[-1].subject = self.values[index]
+        return self.values[index]
+
+    # --- regions ---
+
+    def _read_regions(self, record: Record) -> list[Region]:
+        count = self.count("failed to read number of regions to parse.")
+        if count != record.region_count:
+            self.fail(f"{record.declaration.name} op expected {record.region_count} regions, got {count}")
+        self.nesting += 1
+        if self.nesting > _MAXIMUM_NESTING:
+            self.fail(f"nesting is too deep (more than {_MAXIMUM_NESTING} levels)")
+        regions: list[Region] = []
+        for index in range(count):
+            try:
+                regions.append(self._read_region())
+            except Malformed as failure:
+                raise failure.add(f"failed to parse region {index}", self.offset) from None
+        self.nesting -= 1
+        return regions
+
+    def _read_region(self) -> Region:
+        span = self.trace.open("region", self.position) if self.trace is not None else None
+        region = Region()
+        for index in range(self.varint("failed to read region block count")):
+            try:
+                region.append(self._read_block())
+            except Malformed as failure:
+                raise failure.add(f"failed to parse block {index} in region.", self.offset) from None
+        if self.trace is not None and span is not None:
+            self.trace.close(span, self.position, None)
+        return region
+
+    def _read_block(self) -> Block:
+        mark = len(self.values)
+        span = self.trace.open("block", self.position) if self.trace is not None else None
+        block = Block()
+        for index in range(self.varint("failed to read block argument count.")):
+            type = self.tables.read_type(self, f"failed to read block argument type: {index}")
+            self.values.append(block.add_argument(type))
+        count = self.varint("failed to read block operation count.")
+        try:
+            self.read_operations(block, count)
+        except Malformed as failure:
+            raise failure.add(f"failed to parse operation {len(block)} in block.", self.offset) from None
+        if self.trace is not None and span is not None:
+            self.trace.close(span, self.position, None)
+        del self.values[mark:]
+        last = block.last
+        start = "invalid block structure: block is expected to have a terminator operation, but "
+        if last is None:
+            self.fail(start + "it is empty")
+        if not last.declaration.is_terminator:
+            self.fail(f"{start}the last operation '{last.name}' is not a terminator.")
+        return block

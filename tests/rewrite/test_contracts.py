@@ -1,0 +1,190 @@
+"""The three contracts of seed 004's canonicalization driver; each test fails when its contract is broken."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.rewrite.branching import all_inputs, branching_program, effects
+from tests.rewrite.forms import function
+
+import tileir
+from tileir.ir.core import Operation
+from tileir.ir.declaration import TOKEN_ORDERED
+from tileir.passes.canonicalize import canonicalization_folds, canonicalization_patterns
+from tileir.passes.pipeline import Report, run_passes
+from tileir.rewrite.driver import Pattern, apply_greedily
+from tileir.rewrite.rewriter import Rewriter
+
+SEEDS = range(60)
+PASSES = [["canonicalize"], ["cse"], ["dce"], ["canonicalize", "cse", "dce"]]
+
+
+# --- 1. no token-ordered operation is reordered, duplicated or erased ---
+
+
+@pytest.mark.parametrize("rules", ["parity", "seed"])
+@pytest.mark.parametrize("passes", PASSES, ids=[" ".join(passes) for passes in PASSES])
+def test_effects_happen_in_the_same_order_on_every_input(passes: list[str], rules: str) -> None:
+    for seed in SEEDS:
+        module = branching_program(Random(seed), 40)
+        before = [effects(module, arguments) for arguments in all_inputs()]
+        run_passes(module, passes, pipeline=rules, report=Report(verify=True))
+        assert [effects(module, arguments) for arguments in all_inputs()] == before, seed
+
+
+def test_the_random_programs_reach_every_if_pattern() -> None:
+    fired: set[str] = set()
+    for seed in SEEDS:
+        report = Report()
+        run_passes(branching_program(Random(seed), 40), ["canonicalize"], report=report)
+        fired.update(report.runs[0].fired)
+    assert fired >= {
+        "RemoveUnusedResults",
+        "ReplaceYieldWithValue",
+        "RemoveStaticCondition",
+        "ConvertToSelect",
+        "RemoveEmptyElseBranch",
+        "CombineIfs",
+        "CombineNestedIfs",
+        "MoveTerminatorToParent",
+        "if-negated-condition",
+        "select-negated-condition",
+    }
+
+
+def combine_over_effects(operation: Operation, rewriter: Rewriter) -> bool:
+    """What the contract forbids: moves an effect over its neighbour."""
+    previous = operation.previous
+    if previous is None or previous.name != operation.name or operation.operands[-1] is previous.results[0]:
+        return False
+    if operation.symbol_name is not None or str(operation) < str(previous):
+        return False
+    rewriter.move_before(operation, previous)
+    return True
+
+
+def test_the_order_test_notices_a_pattern_that_breaks_it() -> None:
+    module = function(
+        "%a: tile<i32>)",
+        """
+        %k0 = make_token : token
+        %k1 = print_tko "1 %d", %a token=%k0 : tile<i32> -> token
+        %k2 = print_tko "2 %d", %a token=%k0 : tile<i32> -> token
+        return
+        """,
+    )
+    entry = branching_program(Random(1), 0)
+    source = next(op for op in module.walk() if op.name == "cuda_tile.testing$func").regions[0].block
+    target = next(op for op in entry.walk() if op.name == "cuda_tile.entry").regions[0].block
+    return_operation = target.last
+    assert return_operation is not None
+    for operation in list(source)[:-1]:
+        operation.detach()
+        target.insert_before(operation, return_operation)
+    source.arguments[0].replace_all_uses_with(target.arguments[-1])
+    before = effects(entry, all_inputs()[0])
+    apply_greedily(entry, [Pattern("forbidden", "cuda_tile.print_tko", combine_over_effects)])
+    assert effects(entry, all_inputs()[0]) != before
+
+
+@pytest.mark.parametrize("passes", PASSES, ids=[" ".join(passes) for passes in PASSES])
+def test_unused_loads_and_equal_loads_stay(passes: list[str]) -> None:
+    module = function(
+        "%p: tile<ptr<f32>>)",
+        """
+        %x, %k0 = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+        %y, %k1 = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+        %z = addf %x, %y : tile<f32>
+        return
+        """,
+    )
+    run_passes(module, passes, report=Report(verify=True))
+    assert sum(1 for op in module.walk() if op.declaration.traits & TOKEN_ORDERED) == 2
+
+
+# --- 2. floats keep their rounding mode and flush policy; only sums of finite constants are folded ---
+
+
+@pytest.mark.parametrize("rules", ["parity", "seed"])
+def test_addf_of_constants_is_the_only_rule_that_makes_float_constants(rules: str) -> None:
+    roots = {fold.root for fold in canonicalization_folds(rules)}
+    for pattern in canonicalization_patterns(rules):
+        roots.update(pattern.roots)
+    floats = {root for root in roots if root.endswith("f")} - {"cuda_tile.if"}
+    assert floats == {"cuda_tile.addf"}
+    folded = [fold.name for fold in canonicalization_folds(rules) if fold.root == "cuda_tile.addf"]
+    assert folded == (["addf-constants"] if rules == "seed" else [])
+
+
+@pytest.mark.parametrize("modifiers", ["rounding<zero>", "rounding<positive_inf> flush_to_zero", "flush_to_zero"])
+def test_reordering_a_sum_keeps_rounding_and_flush(modifiers: str) -> None:
+    module = function(
+        "%x: tile<f32>, %y: tile<f32>) -> tile<f32>",
+        f"%m = mulf %x, %y : tile<f32>\n%r = addf %x, %m {modifiers} : tile<f32>\nreturn %r : tile<f32>",
+    )
+    run_passes(module, ["canonicalize"])
+    assert f"addf %0, %arg0 {modifiers}" in str(module)
+
+
+def test_cse_keeps_sums_with_different_rounding_apart() -> None:
+    module = function(
+        "%x: tile<f32>) -> tile<f32>",
+        """
+        %a = addf %x, %x rounding<zero> : tile<f32>
+        %b = addf %x, %x : tile<f32>
+        %c = addf %x, %x flush_to_zero : tile<f32>
+        %d = subf %a, %b : tile<f32>
+        %e = subf %d, %c : tile<f32>
+        return %e : tile<f32>
+        """,
+    )
+    run_passes(module, ["cse"])
+    assert str(module).count("addf") == 3
+
+
+# --- 3. region rewrites keep branch and yield types; combined result lists grow, never reorder ---
+
+
+def test_combined_results_are_those_of_the_first_then_those_of_the_second() -> None:
+    module = function(
+        "%c: tile<i1>, %p: tile<ptr<f32>>, %q: tile<ptr<i32>>)",
+        """
+        %x, %k0 = if %c -> (tile<f32>, token) {
+          %v, %k = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+          yield %v, %k : tile<f32>, token
+        } else {
+          %v, %k = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+          yield %v, %k : tile<f32>, token
+        }
+        %y = if %c -> (tile<i32>) {
+          %v, %k = load_ptr_tko weak %q token=%k0 : tile<ptr<i32>> -> tile<i32>, token
+          yield %v : tile<i32>
+        } else {
+          %v, %k = load_ptr_tko weak %q token=%k0 : tile<ptr<i32>> -> tile<i32>, token
+          yield %v : tile<i32>
+        }
+        %k2 = print_tko "%f %d", %x, %y token=%k0 : tile<f32>, tile<i32> -> token
+        return
+        """,
+    )
+    run_passes(module, ["canonicalize"], report=Report(verify=True))
+    (combined,) = [op for op in module.walk() if op.name == "cuda_tile.if"]
+    assert [result.type.spelling for result in combined.results] == ["tile<f32>", "token", "tile<i32>"]
+    printed = next(op for op in module.walk() if op.name == "cuda_tile.print_tko")
+    assert [value.type.spelling for value in printed.operands] == ["tile<f32>", "tile<i32>", "token"]
+
+
+@pytest.mark.parametrize("rules", ["parity", "seed"])
+def test_every_branch_still_yields_the_types_of_its_if(rules: str) -> None:
+    for seed in SEEDS:
+        module = branching_program(Random(seed), 40)
+        run_passes(module, ["canonicalize"], pipeline=rules)
+        tileir.verify(module)
+        for operation in module.walk():
+            if operation.name == "cuda_tile.if":
+                for region in operation.regions:
+                    for block in region.blocks:
+                        last = block.last
+                        if last is not None and last.name == "cuda_tile.yield":
+                            assert [v.type for v in last.operands] == [r.type for r in operation.results]
