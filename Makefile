@@ -133,12 +133,18 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	@echo
 	$(BIN)/python benchmarks/scaling.py
 	@echo
+	$(BIN)/python benchmarks/optimizer_speed.py
+	@echo
 	$(BIN)/python benchmarks/startup.py
+	@echo
+	$(BIN)/python benchmarks/interpreter_speed.py
 
 bench-fast: $(FAST)/.installed-test ## the same with the compiled build
 	$(FAST_BIN)/python benchmarks/text_speed.py
 	@echo
 	$(FAST_BIN)/python benchmarks/scaling.py
+	@echo
+	$(FAST_BIN)/python benchmarks/optimizer_speed.py
 	@echo
 	$(FAST_BIN)/python benchmarks/startup.py
 

@@ -179,3 +179,45 @@ def test_print_writes_numbers_and_whole_tiles() -> None:
     assert _printed("%u %x %lld", " : tile<i32>, tile<i32>, tile<i32>", ", %x, %x, %x", x=-1) == "4294967295 ffffffff -1"
     assert _printed("%g %e", " : tile<f32>, tile<f32>", ", %y, %y", y=0.5) == "0.5 5.000000e-01"
     assert _printed("%s|%-4d|%04d", " : tile<f32>, tile<i32>, tile<i32>", ", %y, %x, %x", y=0.5, x=7) == "0.5|7   |0007"
+
+
+WAITING = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %first = cmpi equal %x, %zero, signed : tile<i32> -> tile<i1>
+  if %first {
+    loop {
+      %v, %t = load_ptr_tko acquire device %p : tile<ptr<i32>> -> tile<i32>, token
+      %done = cmpi equal %v, %one, signed : tile<i32> -> tile<i1>
+      if %done { break }
+      continue
+    }
+  } else {
+    %u = store_ptr_tko release device %p, %one : tile<ptr<i32>>, tile<i32> -> token
+  }
+  return } }"""
+
+
+def test_interleaved_blocks_may_wait_for_a_later_one() -> None:
+    flag = numpy.zeros(1, "i4")
+    tileir.compile(tileir.parse(WAITING)).launch(2, flag, schedule="interleaved")
+    assert flag[0] == 1
+
+
+def test_a_kernel_that_depends_on_the_order_of_blocks_shows_itself_under_another() -> None:
+    text = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
+      %x, %y, %z = get_tile_block_id : tile<i32>
+      %t = store_ptr_tko weak %p, %x : tile<ptr<i32>>, tile<i32> -> token
+      return } }"""
+    kernel = tileir.compile(tileir.parse(text))
+    found = {}
+    for schedule in ("forward", "reverse", "random:1", "random:2"):
+        out = numpy.zeros(1, "i4")
+        kernel.launch(9, out, schedule=schedule)
+        again = numpy.zeros(1, "i4")
+        kernel.launch(9, again, schedule=schedule)
+        assert out[0] == again[0]
+        found[schedule] = int(out[0])
+    assert found["forward"] == 8 and found["reverse"] == 0
+    assert len(set(found.values())) > 2

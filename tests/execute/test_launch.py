@@ -278,3 +278,11 @@ def test_exact_matrix_products_differ_from_numpy_only_in_order() -> None:
     usual = numpy.zeros_like(a)
     tileir.compile(tileir.parse(body)).launch(1, a, usual)
     assert numpy.allclose(usual, chained, atol=1e-4)
+
+
+def test_progress_counts_tile_blocks_under_every_schedule() -> None:
+    kernel = tileir.compile(tileir.parse(TWO), "a")
+    for schedule in ("forward", "interleaved"):
+        seen: list[tuple[int, int]] = []
+        kernel.launch((5, 4), schedule=schedule, progress=lambda done, count, seen=seen: seen.append((done, count)))
+        assert seen[-1] == (20, 20) and sorted(seen) == seen

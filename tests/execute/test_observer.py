@@ -117,6 +117,32 @@ def test_accesses_through_views_have_addresses_and_a_mask() -> None:
     assert seen == [("read", [0, 1, 2, 3]), ("write", [0, 1, 2, 3]), ("read", [4, 5]), ("write", [4, 5])]
 
 
+def test_accesses_through_views_have_a_box_of_what_lies_in_the_tensor() -> None:
+    boxes: list[object] = []
+    a, b = numpy.arange(6, dtype="f4"), numpy.zeros(6, "f4")
+
+    class Boxes(tileir.Observer):
+        def access(self, access: Access) -> None:
+            assert access.box is not None
+            address, counts, strides = access.box
+            origin = a if access.kind == "read" else b
+            boxes.append(((address - origin.ctypes.data) // 4, counts, strides))
+
+    tileir.compile(tileir.parse(VIEW)).launch(3, a, b, 6, observer=Boxes())
+    whole, part, nothing = (0, (4,), (4,)), (4, (2,), (4,)), (8, (0,), (4,))
+    assert boxes == [whole, whole, part, part, nothing, nothing]
+
+
+def test_an_observer_may_leave_elements_of_a_view_out() -> None:
+    class Odd(tileir.Observer):
+        def access(self, access: Access) -> Any:
+            return numpy.array([False, True, False, True])
+
+    a, b = numpy.arange(1, 7, dtype="f4"), numpy.zeros(6, "f4")
+    tileir.compile(tileir.parse(VIEW)).launch(2, a, b, 6, observer=Odd())
+    assert b.tolist() == [0, 2, 0, 4, 0, 6]
+
+
 def test_an_observer_that_watches_nothing_changes_nothing() -> None:
     a, b = numpy.arange(10, dtype="f4"), numpy.zeros(8, "f4")
     copy_kernel("f32").launch(1, a, b, INDEX, observer=tileir.Observer())

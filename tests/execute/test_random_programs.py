@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from tests.generators.programs import random_module
+from tests.generators.programs import declared_operations, random_module
 
 import tileir
 from tileir.dialect.types import PointerType, TileType
@@ -19,6 +19,8 @@ from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 
 _LIMIT = 1500
+# Addresses differ from run to run: they may be computed and used, but nothing else may follow from them.
+_OPERATIONS = [declaration.mnemonic for declaration in declared_operations() if declaration.mnemonic != "ptr_to_int"]
 
 
 class _Enough(Exception):
@@ -43,8 +45,7 @@ class _Digest(tileir.Observer):
             assert value.dtype == value_dtype(result.type.element), operation.name
             if not _in_aggregate(operation):
                 assert value.shape == result.type.shape, operation.name
-            if operation.name != "cuda_tile.ptr_to_int":
-                self.hash.update(numpy.ascontiguousarray(value).tobytes())
+            self.hash.update(numpy.ascontiguousarray(value).tobytes())
 
 
 def _in_aggregate(operation: Operation) -> bool:
@@ -86,15 +87,31 @@ def _run(module: Operation, name: str, observer: _Digest | None) -> tuple[Any, .
         end = type(error).__name__ + error.diagnostics[0].message.partition(" at address ")[0]
     memory = b"".join([value.tobytes() for value in arguments if isinstance(value, numpy.ndarray)])
     digest = observer.hash.hexdigest() if observer is not None else ""
-    return end, memory, digest, printed
+    return end, memory, digest, printed if not _prints_addresses(module) else []
+
+
+def _prints_addresses(module: Operation) -> bool:
+    return any(
+        isinstance(value.type, TileType) and isinstance(value.type.element, PointerType)
+        for operation in module.walk()
+        if operation.name == "cuda_tile.print_tko"
+        for value in operation.operands
+    )
 
 
 def _check(seed: int) -> int:
-    module = random_module(Random(seed), size=25, seed_forms=seed % 3 == 0, discardable=False, locations=False)
+    module = random_module(
+        Random(seed), size=25, operations=_OPERATIONS, seed_forms=seed % 3 == 0, discardable=False, locations=False
+    )
     runs = 0
     copies = [tileir.parse(str(module))]
     if seed % 3:
         copies.append(tileir.from_bytecode(tileir.to_bytecode(module)))
+        try:
+            copies.append(tileir.from_bytecode(tileir.to_bytecode(module, layout="documented")))
+        except tileir.BytecodeError:
+            # What came after 13.1 has no documented bytes.
+            pass
     for name in entries_of(module):
         first = _run(module, name, _Digest())
         if first is None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import tileir.dialect.ops.testing  # noqa: F401  (functions with results)
 from tests.passes.programs import function_of, names
 
 import tileir
+import tileir.dialect.ops.testing  # (functions with results)
 from tileir.ir.core import Operation
 from tileir.passes import fuse_fma
 from tileir.passes.registry import Session

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import tileir.dialect.ops.testing  # noqa: F401  (functions with results)
 
 import tileir
+import tileir.dialect.ops.testing  # (functions with results)
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
 from tileir.ir.location import call_site_location, file_location
@@ -127,7 +127,7 @@ def test_a_return_inside_a_loop_is_refused() -> None:
     )
     before = str(module)
     block = caller.regions[0].block
-    with pytest.raises(PassError, match="cannot inline a 'return' inside 'cuda_tile.loop'"):
+    with pytest.raises(PassError, match=r"cannot inline a 'return' inside 'cuda_tile\.loop'"):
         inline_region(function.regions[0], list(block.arguments[1:]), block, block.first)
     assert str(module) == before
 

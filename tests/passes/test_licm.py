@@ -43,8 +43,12 @@ def test_what_uses_a_carried_value_stays() -> None:
 
 def test_a_division_stays_because_the_loop_may_not_run() -> None:
     assert hoisted("%y = divi %n, %n signed : tile<i32>") == (0, [], ["divi"])
-    # The public dialect counts remi as pure all the same.
-    assert hoisted("%y = remi %n, %n signed : tile<i32>") == (1, ["remi"], [])
+
+
+def test_a_remainder_moves_only_with_a_divisor_that_is_not_zero() -> None:
+    assert hoisted("%y = remi %n, %n signed : tile<i32>") == (0, [], ["remi"])
+    assert hoisted("%y = remi %n, %st signed : tile<i32>") == (1, ["remi"], [])
+    assert hoisted("%y = remi %n, %lb signed : tile<i32>") == (0, [], ["remi"])
 
 
 def test_memory_operations_and_promises_stay() -> None:

@@ -68,7 +68,7 @@ def test_every_place_that_holds_the_scope_is_updated() -> None:
 
 
 def test_outside_the_scope_of_the_renaming_nothing_changes() -> None:
-    module, _, kernel, other = program()
+    _, _, kernel, other = program()
     elsewhere = other.regions[0].block.first
     elsewhere.location = call_site_location(kernel.location, other.location)
     rename_symbol(kernel, kernel, "new")
@@ -99,7 +99,7 @@ def test_a_scope_that_does_not_enclose_the_symbol_is_refused() -> None:
 
 @pytest.mark.parametrize("update_uses", [True, False])
 def test_a_name_that_is_taken_is_refused(update_uses: bool) -> None:
-    module, _, kernel, other = program()
+    module, _, kernel, _ = program()
     before = module.text(debug_info=True)
     with pytest.raises(PassError, match="redefinition of symbol named 'other'"):
         rename_symbol(module, kernel, "other", update_uses)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import tileir
-import tileir.dialect.ops.testing  # noqa: F401  (functions with results)
+import tileir.dialect.ops.testing  # functions with results
 from tileir.ir.core import Operation
 from tileir.passes.pipeline import Report, run_passes
 from tileir.text.reading import read_text

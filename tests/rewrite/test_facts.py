@@ -169,6 +169,30 @@ def test_uniformity_comes_from_broadcasts_splats_and_promises() -> None:
     assert facts.is_uniform(last("%r = addi %a, %b : tile<i32>"))
 
 
+@pytest.mark.parametrize(
+    ("body", "groups"),
+    [
+        ("%r = permute %g [1, 0] : tile<8x4xi32> -> tile<4x8xi32>", (4, 1)),
+        ("%r = extract %g[%a, %b] : tile<8x4xi32> -> tile<4x2xi32>", (1, 2)),
+        ("%r = cat %g, %g dim = 1 : tile<8x4xi32>, tile<8x4xi32> -> tile<8x8xi32>", (1, 4)),
+        ("%r = cat %g, %g dim = 0 : tile<8x4xi32>, tile<8x4xi32> -> tile<16x4xi32>", (1, 4)),
+        ("%r = reshape %g : tile<8x4xi32> -> tile<32xi32>", (1,)),
+        ("%s = constant <i32: 5> : tile<8x4xi32>\n%r = reshape %s : tile<8x4xi32> -> tile<32xi32>", (32,)),
+        ("%z = reshape %a : tile<i32> -> tile<1x1xi32>\n%r = broadcast %z : tile<1x1xi32> -> tile<8x4xi32>", (8, 4)),
+        ("%f = itof %g signed : tile<8x4xi32> -> tile<8x4xf32>", (1, 4)),
+    ],
+)
+def test_shapes_carry_what_is_alike(body: str, groups: tuple[int, ...]) -> None:
+    rows = (
+        "%i = iota : tile<8xi32>\n%c = reshape %i : tile<8xi32> -> tile<8x1xi32>\n"
+        "%g = broadcast %c : tile<8x1xi32> -> tile<8x4xi32>\n"
+    )
+    value = last(rows + body)
+    assert Facts().groups(value) == groups
+    if value.type.element.text == "i32" and "%a" not in body and "%s" not in body:
+        assert Facts().range(value) == (0, 7)
+
+
 def test_the_induction_variable_stays_in_its_range_and_keeps_the_divisor() -> None:
     body = """
       %lb = constant <i32: 32> : tile<i32>

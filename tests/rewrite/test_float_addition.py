@@ -39,8 +39,9 @@ def modelled(form: FloatFormat, left: int, right: int, rounding: str) -> int | N
         return above | sign
     outwards = rounding == ("negative_inf" if negative else "positive_inf")
     if above == len(values):
-        step = values[-1] - values[-2]
-        if outwards or (rounding == "nearest_even" and size >= values[-1] + step / 2):
+        middle = values[-1] + (values[-1] - values[-2]) / 2
+        up = size > middle or (size == middle and form.largest % 2 == 1)
+        if outwards or (rounding == "nearest_even" and up):
             return None
         return form.largest | sign
     below = above - 1

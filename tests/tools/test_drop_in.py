@@ -175,10 +175,49 @@ def test_output_file_is_written_only_when_all_went_well(run: Runner, tmp_path: P
     assert target.read_text() == WRAPPED
 
 
-def test_passes_are_refused_by_name(run: Runner) -> None:
-    status, output, error = run(MODULE, "--canonicalize")
-    assert (status, output) == (1, "")
-    assert error == "tileir-opt: '-canonicalize': passes are not in this release yet\n"
+UNUSED = """cuda_tile.module @m {
+  entry @k(%x: tile<i32>) {
+    %y = addi %x, %x : tile<i32>
+    return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--canonicalize"],
+        ["-cse", "-canonicalize"],
+        ["--pass-pipeline=builtin.module(canonicalize)"],
+        ["--pass-pipeline=builtin.module(cuda_tile.module(cuda_tile.entry(cse,canonicalize)))"],
+        ["--pass-pipeline", "any(dce)"],
+    ],
+)
+def test_passes_run_as_in_mlir(run: Runner, arguments: list[str]) -> None:
+    status, output, error = run(UNUSED, *arguments)
+    assert (status, error) == (0, "")
+    assert "addi" not in output
+
+
+def test_pipeline_for_other_operations_changes_nothing(run: Runner) -> None:
+    status, output, _ = run(UNUSED, "--pass-pipeline=builtin.module(cuda_tile.module(cuda_tile.testing$func(dce)))")
+    assert status == 0
+    assert "addi" in output
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "message"),
+    [
+        ("canonicalize", "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'"),
+        ("builtin.module(canonicalise)", "'canonicalise' does not refer to a registered pass; did you mean 'canonicalize'?"),
+        ("builtin.module(cse", "encountered unbalanced parentheses while parsing pipeline"),
+        ("builtin.module(cse))", "encountered extra closing ')' creating unbalanced parentheses while parsing pipeline"),
+        ("builtin.module(cse{x=1})", "pass 'cse' has no option 'x'"),
+    ],
+)
+def test_wrong_pipeline_is_explained(run: Runner, pipeline: str, message: str) -> None:
+    assert run(UNUSED, f"--pass-pipeline={pipeline}") == (1, "", f"tileir-opt: {message}\n")
 
 
 def test_unknown_flag_is_status_1_as_in_llvm(run: Runner) -> None:

@@ -137,3 +137,44 @@ def test_older_dialect_version_is_printed_in_its_own_spelling(
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         assert opt.run(["-", "--dialect-version", version]) == 0
         assert spelling in capsys.readouterr().out
+
+
+# --- optimizing ---
+
+
+@pytest.mark.parametrize("option", [["-O1"], ["-O", "3"], ["--passes", "dce"], ["--passes=cse,dce"], ["--pipeline", "seed"]])
+def test_program_is_optimized_where_asked_for(
+    option: list[str], program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert opt.run([program, *option]) == 0
+    assert "addi" not in capsys.readouterr().out
+
+
+def test_level_0_prints_the_program_as_it_is(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run([program, "-O0"]) == 0
+    assert capsys.readouterr() == (PROGRAM, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--passes", "nope"], "'nope' does not refer to a registered pass"),
+        (["-O1", "--passes", "dce"], "'-O' and '--passes' exclude each other"),
+        (["-O7"], "'7' is not a value of '-O'"),
+    ],
+)
+def test_wrong_optimization_is_a_usage_mistake(
+    arguments: list[str], message: str, program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert opt.run([program, *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_happened_is_told_on_standard_error(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run([program, "-O1", "--print-after-each", "--timing", "--statistics", "--debug"]) == 0
+    output, told = capsys.readouterr()
+    assert output.startswith("cuda_tile.module")
+    assert "// -----// after canonicalize //----- //\ncuda_tile.module" in told
+    assert "--- dead-code\n-" in told
+    assert "canonicalize: 5 operations before, 3 after\n       2  dead-code\n" in told
+    assert " s  total\n" in told

@@ -220,10 +220,16 @@ def write_blobs(blobs: list[bytes], size: int) -> bytes:
     writer.varint(len(blobs))
     if blobs:
         writer.align(size)
-        offset = 0
-        for blob in blobs:
-            writer.fixed(offset, size)
-            offset += len(blob)
-        for blob in blobs:
-            writer.raw(blob)
+        writer.fixed_numbers(starts_of(blobs), size)
+        writer.raw(b"".join(blobs))
     return bytes(writer.data)
+
+
+def starts_of(blobs: list[bytes]) -> list[int]:
+    """Where each blob starts when they follow one another."""
+    starts: list[int] = []
+    offset = 0
+    for blob in blobs:
+        starts.append(offset)
+        offset += len(blob)
+    return starts

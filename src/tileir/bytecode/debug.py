@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
-from tileir.bytecode.container import check_count, read_offsets
-from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.container import check_count, read_offsets, starts_of
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, varints
 from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import (
     DICompileUnit,
@@ -265,50 +265,43 @@ class DebugEncoder:
         return found
 
     def _encode(self, attribute: Attribute) -> bytes:
-        writer = ByteWriter()
         if isinstance(attribute, DILocation):
             scope = self.reference(attribute.scope)
             source = attribute.source
             if not isinstance(source, FileLocation):
                 raise Malformed(_unsupported("FileLineColLoc"), 0, prefixed=False)
-            write_all(writer, (LOCATION, scope, self._intern.string(source.file), source.line, source.column))
-        elif isinstance(attribute, DISubprogram):
+            return varints((LOCATION, scope, self._intern.string(source.file), source.line, source.column))
+        if isinstance(attribute, DISubprogram):
             file, unit = self.reference(attribute.file), self.reference(attribute.compile_unit)
             name, linkage = self._intern.string(attribute.name), self._intern.string(attribute.linkage_name)
-            write_all(writer, (SUBPROGRAM, file, attribute.line, name, linkage, unit, attribute.scope_line))
-        elif isinstance(attribute, DILexicalBlock):
+            return varints((SUBPROGRAM, file, attribute.line, name, linkage, unit, attribute.scope_line))
+        if isinstance(attribute, DILexicalBlock):
             scope, file = self.reference(attribute.scope), self.reference(attribute.file)
-            write_all(writer, (LEXICAL_BLOCK, scope, file, attribute.line, attribute.column))
-        elif isinstance(attribute, DICompileUnit):
-            write_all(writer, (COMPILE_UNIT, self.reference(attribute.file)))
-        elif isinstance(attribute, DIFile):
+            return varints((LEXICAL_BLOCK, scope, file, attribute.line, attribute.column))
+        if isinstance(attribute, DICompileUnit):
+            return varints((COMPILE_UNIT, self.reference(attribute.file)))
+        if isinstance(attribute, DIFile):
             name, directory = self._intern.string(attribute.name), self._intern.string(attribute.directory)
-            write_all(writer, (FILE, name, directory))
-        elif isinstance(attribute, CallSiteLocation):
+            return varints((FILE, name, directory))
+        if isinstance(attribute, CallSiteLocation):
             callee, caller = self.reference(attribute.callee), self.reference(attribute.caller)
-            write_all(writer, (CALL_SITE, callee, caller))
-        return bytes(writer.data)
+            return varints((CALL_SITE, callee, caller))
+        return b""
 
     def payload(self) -> bytes:
         writer = ByteWriter()
         writer.varint(len(self.function_starts))
         writer.align(4)
-        for start in self.function_starts:
-            writer.fixed(start, 4)
+        writer.fixed_numbers(self.function_starts, 4)
         writer.varint(len(self.indices))
         writer.align(8)
-        for index in self.indices:
-            writer.fixed(index, 8)
+        writer.fixed_numbers(self.indices, 8)
         # The reader fails on an empty attribute table, so there is always one (an unknown location).
         blobs = self.blobs if self.blobs else [b"\x00"]
         writer.varint(len(blobs))
         writer.align(4)
-        offset = 0
-        for blob in blobs:
-            writer.fixed(offset, 4)
-            offset += len(blob)
-        for blob in blobs:
-            writer.raw(blob)
+        writer.fixed_numbers(starts_of(blobs), 4)
+        writer.raw(b"".join(blobs))
         return bytes(writer.data)
 
 
@@ -327,11 +320,6 @@ class StringInterner:
             found = self.indices[value] = len(self.strings)
             self.strings.append(value)
         return found
-
-
-def write_all(writer: ByteWriter, numbers: tuple[int, ...]) -> None:
-    for number in numbers:
-        writer.varint(number)
 
 
 # Locations made of others; only a call site has a place in the section, if all it is made of has.

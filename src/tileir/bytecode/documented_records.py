@@ -103,4 +103,4 @@ def section_schema(name: str) -> Schema:
 
 def _field(declared: AttributeDeclaration) -> AttributeField:
     since = declared.since if declared.since is not None else V13_1
-    return AttributeField(declared, -1, since > V13_1, since)
+    return AttributeField(declared, -1, since > V13_1, since, V13_1)

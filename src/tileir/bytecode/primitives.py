@@ -228,14 +228,28 @@ class ByteWriter:
     def raw(self, data: bytes) -> None:
         self.data += data
 
+    def fixed_numbers(self, values: list[int], size: int) -> None:
+        """Unsigned little-endian numbers, one after the other."""
+        self.data += b"".join([value.to_bytes(size, "little") for value in values])
+
     def integers(self, values: tuple[int, ...], size: int) -> None:
+        """A counted list of little-endian signed numbers."""
         self.varint(len(values))
-        for value in values:
-            self.fixed(value, size)
+        self.data += b"".join([value.to_bytes(size, "little", signed=True) for value in values])
 
     def align(self, alignment: int) -> None:
         while len(self.data) % alignment:
             self.data.append(PADDING_BYTE)
+
+
+def varints(numbers: tuple[int, ...]) -> bytes:
+    """Unsigned numbers one after the other, nearly always of one byte each."""
+    if max(numbers) < 0x80:
+        return bytes(numbers)
+    writer = ByteWriter()
+    for number in numbers:
+        writer.varint(number)
+    return bytes(writer.data)
 
 
 def signed_leb128(value: int) -> bytes:

@@ -70,9 +70,11 @@ _STRUCTURAL: Final = frozenset(["entry", "global", "module"])
 class AttributeField:
     """One attribute of a record; `bit` is its flag, -1 when it is always there, `gated` when it is newer."""
 
-    __slots__ = ("bit", "cases", "codec", "default", "gated", "name", "optional", "since", "width")
+    __slots__ = ("bit", "cases", "codec", "default", "gated", "name", "numbers", "optional", "since", "width")
 
-    def __init__(self, declared: AttributeDeclaration, bit: int, gated: bool, since: Version) -> None:
+    def __init__(
+        self, declared: AttributeDeclaration, bit: int, gated: bool, since: Version, version: Version
+    ) -> None:
         self.name: str = declared.name
         self.codec: int = _CODECS[declared.constraint.kind]
         self.bit: int = bit
@@ -82,6 +84,12 @@ class AttributeField:
         self.optional: bool = declared.optional
         self.width: int = 32 if declared.constraint.kind == "i32" else 64
         self.cases: list[EnumAttribute] = _cases(declared)
+        # The wire value of each enumerator the version has.
+        self.numbers: dict[Attribute, int] = {
+            case: number
+            for number, case in enumerate(self.cases)
+            if case.kind.since.get(case.keyword, version) <= version
+        }
 
 
 def _cases(declared: AttributeDeclaration) -> list[EnumAttribute]:
@@ -131,7 +139,13 @@ class Record:
         bits = _allocate_bits(declaration, version, first)
         self.has_flags: bool = bool(bits)
         self.attributes: list[AttributeField] = [
-            AttributeField(a, bits.get(a.name, -1), _newer(a.since, version), a.since if a.since is not None else first)
+            AttributeField(
+                a,
+                bits.get(a.name, -1),
+                _newer(a.since, version),
+                a.since if a.since is not None else first,
+                version,
+            )
             for a in declaration.attributes
         ]
         segmented = bool(declaration.traits & SEGMENTS)
@@ -178,6 +192,16 @@ def _flag_order(item: tuple[Version, int, str]) -> tuple[Version, int]:
 
 
 _records: Final[dict[Version, dict[int, Record]]] = {}
+_by_declaration: Final[dict[Version, dict[OperationDeclaration, Record]]] = {}
+
+
+def records_by_declaration(version: Version) -> dict[OperationDeclaration, Record]:
+    """The records of a version by declaration."""
+    found = _by_declaration.get(version)
+    if found is None:
+        found = {record.declaration: record for record in records_of(version).values()}
+        _by_declaration[version] = found
+    return found
 
 
 def records_of(version: Version) -> dict[int, Record]:

@@ -16,7 +16,7 @@ from tileir.bytecode.debug import COMPOSED, DebugEncoder, StringInterner, is_enc
 from tileir.bytecode.origin import Spellings
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed
 from tileir.bytecode.reader import read_spellings
-from tileir.bytecode.records import AttributeField, Record, records_of
+from tileir.bytecode.records import AttributeField, Record, records_by_declaration
 from tileir.bytecode.types import TypeEncoder, version_text
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
@@ -72,7 +72,16 @@ def check_location(operation: Operation) -> None:
 class TableWriter:
     """What the records of a file refer to, being collected."""
 
-    __slots__ = ("_constant_indices", "constants", "debug", "interner", "spellings", "types", "version")
+    __slots__ = (
+        "_constant_indices",
+        "_constants_of",
+        "constants",
+        "debug",
+        "interner",
+        "spellings",
+        "types",
+        "version",
+    )
 
     def __init__(self, version: Version) -> None:
         self.version: Version = version
@@ -82,6 +91,7 @@ class TableWriter:
         self.constants: list[bytes] = []
         self.spellings: Spellings | None = None
         self._constant_indices: dict[bytes, int] = {}
+        self._constants_of: dict[DenseAttribute, int] = {}
 
     def string(self, value: str) -> int:
         return self.interner.string(value)
@@ -91,7 +101,10 @@ class TableWriter:
         return self.spellings.take(attribute) if self.spellings is not None else None
 
     def constant(self, value: DenseAttribute) -> int:
-        return self.constant_blob(encode_constant(value))
+        found = self._constants_of.get(value, -1)
+        if found < 0:
+            found = self._constants_of[value] = self.constant_blob(encode_constant(value))
+        return found
 
     def constant_blob(self, blob: bytes) -> int:
         found = self._constant_indices.get(blob)
@@ -282,9 +295,7 @@ class BodyWriter(ByteWriter):
         super().__init__()
         self.tables: TableWriter = tables
         self.located: bool = located
-        self.records: dict[OperationDeclaration, Record] = {
-            record.declaration: record for record in records_of(tables.version).values()
-        }
+        self.records: dict[OperationDeclaration, Record] = records_by_declaration(tables.version)
         self.numbers: dict[Value, int] = {}
         self.size: int = 0
 
@@ -320,7 +331,8 @@ class BodyWriter(ByteWriter):
                 attributes = operation.attributes
                 for field in record.attributes:
                     case = attributes.get(field.name, field.default)
-                    data.append(self._enumerator(operation, field, case))
+                    wire = field.numbers.get(case, -1) if case is not None else -1
+                    data.append(wire if wire >= 0 else self._enumerator(operation, field, case))
                 for value in operation.operands:
                     number = numbers.get(value, -1)
                     if number < 0:
@@ -391,8 +403,19 @@ class BodyWriter(ByteWriter):
                 raise fail(operation, self._newer_result(record, result.index))
         if record.counted_results:
             self.varint(kept)
+        type_indices = self.tables.types.indices
         for result in results[:kept]:
-            self.varint(self.tables.types.index(result.type))
+            index = type_indices.get(result.type, -1)
+            self.varint(index if index >= 0 else self.tables.types.index(result.type))
+        if record.operand_mode != records.SEGMENTED and not record.has_flags:
+            for field in record.attributes:
+                self._write_attribute(operation, field)
+            self._write_plain_operands(operation, record)
+            if record.region_count:
+                self._write_regions(operation, record)
+            for result in results[:kept]:
+                self.define(result)
+            return
         lengths = operation.declaration.segment_lengths(operation)
         if record.has_flags:
             self.varint(self._flags(operation, record, lengths))
@@ -424,6 +447,9 @@ class BodyWriter(ByteWriter):
 
     def _write_attribute(self, operation: Operation, field: AttributeField) -> None:
         value = operation.attributes.get(field.name)
+        if value is not None and field.codec == records.CONSTANT and isinstance(value, DenseAttribute):
+            self.varint(self.tables.constant(value))
+            return
         if field.gated:
             self._check_absent(operation, field, value)
             return
@@ -446,8 +472,6 @@ class BodyWriter(ByteWriter):
             self.varint(self.tables.string(value.value))
         elif codec == records.SYMBOL and isinstance(value, SymbolAttribute):
             self.varint(self.tables.string(value.path[-1]))
-        elif codec == records.CONSTANT and isinstance(value, DenseAttribute):
-            self.varint(self.tables.constant(value))
         elif codec == records.I32_LIST and isinstance(value, DenseArrayAttribute):
             self.integers(value.values, 4)
         elif codec == records.ARRAY and isinstance(value, ArrayAttribute):
@@ -474,6 +498,20 @@ class BodyWriter(ByteWriter):
                 f"targeting {target}",
             )
         raise fail(operation, f"attribute '{field.name}' requires bytecode version {since}+, but targeting {target}")
+
+    def _write_plain_operands(self, operation: Operation, record: Record) -> None:
+        """The operands of an operation whose record has no segments: all in one row."""
+        data = self.data
+        if record.operand_mode == records.COUNTED:
+            self.varint(len(operation.operands))
+        for value in operation.operands:
+            number = self.numbers.get(value, -1)
+            if number < 0:
+                raise fail(operation, "operand is not defined before its use")
+            if number < 0x80:
+                data.append(number)
+            else:
+                self.varint(number)
 
     def _write_operands(self, operation: Operation, record: Record, lengths: list[int]) -> None:
         if record.operand_mode == records.COUNTED:

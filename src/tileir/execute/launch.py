@@ -184,7 +184,7 @@ class Kernel:
                 prepared = program.prepared(bound.values, launch)
                 run = _runner(program, prepared, launch)
                 if order.interleaved:
-                    run_interleaved(order.numbers, run, progress)
+                    run_interleaved(order, run, progress)
                 else:
                     _run_in_order(order.numbers, order.count, run, progress)
         except RecursionError:

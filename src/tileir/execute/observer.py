@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+# The address of the first element, the number of elements along each dimension, the bytes between them.
+Box = tuple[int, tuple[int, ...], tuple[int, ...]]
+
+
 class TileBlock:
     """One tile block as it runs: where it is in the grid, and the memory it sees."""
 
@@ -58,11 +62,14 @@ class Access:
 
     `kind` is "read", "write" or "atomic" (read and write in one step), `size` the bytes of an element, `shape` the
     shape of the tile.  `addresses` has that shape; elements where `mask` is false are not touched (None: all are),
-    be it because the program masks them or because they lie outside a view's tensor.  `tensor` is the view an access
-    goes through, None for pointers.
+    be it because the program masks them or because they lie outside a view's tensor.
+
+    An access through a view has the `view`, None for pointers, and unless it gathers or scatters a `box`: the address
+    of the first element within the tensor, how many there are along each dimension, and how many bytes apart.
+    Addresses and mask of such an access are computed when they are asked for.
     """
 
-    __slots__ = ("_addresses", "_make", "block", "kind", "mask", "operation", "size", "tensor")
+    __slots__ = ("_addresses", "_mask", "_reach", "block", "box", "kind", "operation", "size", "view")
 
     def __init__(
         self,
@@ -70,31 +77,48 @@ class Access:
         operation: Operation,
         block: TileBlock,
         size: int,
-        addresses: Array | Callable[[], Array],
+        addresses: Array | Callable[[], tuple[Array, Array | None]],
         mask: Array | None,
-        tensor: object = None,
+        view: object = None,
+        box: Box | None = None,
     ) -> None:
         self.kind: str = kind
         self.operation: Operation = operation
         self.block: TileBlock = block
         self.size: int = size
-        self.mask: Array | None = mask
-        self.tensor: object = tensor
-        self._addresses: Array | None = addresses if isinstance(addresses, numpy.ndarray) else None
-        self._make: Callable[[], Array] | None = None if isinstance(addresses, numpy.ndarray) else addresses
+        self.view: object = view
+        self.box: Box | None = box
+        self._mask: Array | None = mask
+        self._addresses: Array | None = None
+        self._reach: Callable[[], tuple[Array, Array | None]] | None = None
+        if isinstance(addresses, numpy.ndarray):
+            self._addresses = addresses
+        else:
+            self._reach = addresses
+
+    def _resolve(self) -> None:
+        if self._reach is not None:
+            self._addresses, self._mask = self._reach()
+            self._reach = None
 
     @property
     def addresses(self) -> Array:
-        """The address of each element of the tile, uint64; computed on first use."""
-        if self._addresses is None:
-            assert self._make is not None
-            self._addresses = self._make()
+        """The address of each element of the tile, uint64."""
+        self._resolve()
+        assert self._addresses is not None
         return self._addresses
+
+    @property
+    def mask(self) -> Array | None:
+        """Which elements of the tile are touched; None: all."""
+        self._resolve()
+        return self._mask
 
     @property
     def touched(self) -> Array:
         """The addresses of the elements that are touched, flat."""
-        return self.addresses.reshape(-1) if self.mask is None else self.addresses[self.mask]
+        mask = self.mask
+        return self.addresses.reshape(-1) if mask is None else self.addresses[mask]
 
 
 class Observer:

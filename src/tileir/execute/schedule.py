@@ -74,11 +74,12 @@ class _Abandoned(BaseException):
     """Another tile block failed; this one unwinds."""
 
 
-def run_interleaved(numbers: Iterator[int], run: RunBlock, progress: Callable[[int, int], None] | None) -> None:
+def run_interleaved(order: Order, run: RunBlock, progress: Callable[[int, int], None] | None) -> None:
     """Run tile blocks in turns: each gives way to the next before every memory operation."""
     turns = _Turns()
     done = threading.Semaphore(0)
-    active = 0
+    active = finished = 0
+    numbers = order.numbers
 
     def start(number: int) -> None:
         nonlocal active
@@ -104,8 +105,11 @@ def run_interleaved(numbers: Iterator[int], run: RunBlock, progress: Callable[[i
 
     def finish() -> None:
         """One block is done: another one starts, the next in line runs."""
-        nonlocal active
+        nonlocal active, finished
         active -= 1
+        finished += 1
+        if progress is not None:
+            progress(finished, order.count)
         following = next(numbers, None) if turns.failure is None else None
         if following is not None:
             start(following)

@@ -69,7 +69,7 @@ def _product(value: Value) -> Operation | None:
 def _fusible_product(operation: Operation) -> Operation | None:
     """The product on the left of a sum or difference, if rules 2 and 3 let it fuse."""
     product = _product(operation.operands[0])
-    if product is None or product.result.use_count != 1:
+    if product is None or not product.result.has_one_user_at_most or product.result.use_count != 1:
         return None
     for name in ("rounding_mode", "flush_to_zero"):
         if product.attribute(name) is not operation.attribute(name):

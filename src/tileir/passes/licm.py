@@ -3,7 +3,9 @@
 The model.  An operation that stands directly in the body of a `for` or `loop` moves in front of that loop if
 
 1. it may be executed although the program would not (a loop may run no iteration at all): it is pure, which `divi` and
-   the operations that read a view's shape are not (docs/conflicts.md C21);
+   the operations that read a view's shape are not (docs/conflicts.md C21).  The dialect calls `remi` pure, but its
+   remainder by zero is undefined all the same, so it moves only with a divisor that is known not to be zero.  A broken
+   promise about wrapping is taken as MLIR takes it: it spoils the result, which nobody uses, and nothing else;
 2. it is neither a terminator nor something with regions of its own;
 3. none of its operands is defined in the body.
 
@@ -14,7 +16,7 @@ Operations are visited in program order, so operands stand where they will stay 
 visit finds the final place: the body of the loop that defines the innermost operand.  The order of what moves in front
 of a loop is the order it had.  This is the result of MLIR's pass, which moves one loop at a time, innermost first.
 NVIDIA's own pipeline names that pass as well, but it moves nothing there: the public dialect does not tell MLIR that
-`for` and `loop` are loops.
+`for` and `loop` are loops (docs/conflicts.md H12).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import PURE, TERMINATOR
+from tileir.rewrite.facts import Facts
 
 _LOOPS: Final = ("cuda_tile.for", "cuda_tile.loop")
 
@@ -79,7 +82,9 @@ def _visit(start: Block, depths: dict[Block, int]) -> int:
 
 def _is_movable(operation: Operation) -> bool:
     """Rules 1 and 2; operations with regions were told apart before."""
-    return operation.declaration.traits & (PURE | TERMINATOR) == PURE
+    if operation.declaration.traits & (PURE | TERMINATOR) != PURE:
+        return False
+    return operation.name != "cuda_tile.remi" or Facts().range(operation.operands[1], signed=False)[0] > 0
 
 
 def _depth_of_operands(operation: Operation, depths: dict[Block, int]) -> int:

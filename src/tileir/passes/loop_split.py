@@ -26,8 +26,8 @@ the constant 1, it is moved up to the next value that the induction variable tak
 
     split = lb + ceil((split - lb) / step) * step
 
-8. These sums can wrap, and then NVIDIA's form of the computation splits at the wrong place.  It is used where the
-   value ranges prove that nothing wraps; otherwise a longer form is, which is right for all values (`_exact_bounds`).
+8. These sums can wrap, and then NVIDIA's form of the computation splits at the wrong place (docs/conflicts.md H10).  It
+   is used where value ranges prove that nothing wraps; otherwise a longer form is, which is right for all values.
 """
 
 from __future__ import annotations

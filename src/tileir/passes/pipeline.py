@@ -107,7 +107,8 @@ def passes_of_level(level: int, pipeline: str = PARITY, fuse_fma: bool = False) 
         names.append("fuse-fma")
     if level >= 1:
         names += ["canonicalize", "cse"]
-    if level >= 2:
+    if level >= 2 and pipeline == SEED:
+        # The public optimizer asks for it too, but nothing moves there: its loops do not tell MLIR that they are loops.
         names.append("loop-invariant-code-motion")
     if level >= 3:
         names += ["loop-split", "canonicalize"]

@@ -72,10 +72,11 @@ class DeadCode:
             cursor = cursor.parent_operation
 
 
-def remove_dead(root: Operation, dead: DeadCode, before_erasing: Callable[[Operation], None] | None = None) -> int:
+def remove_dead(root: Operation, dead: DeadCode, erase: Callable[[Operation], None] | None = None) -> int:
     """Erase what is dead inside `root`; gives the number of operations erased, not counting what they contain.
 
-    Operations are visited against program order, so users come before what they use and one visit is enough.
+    Operations are visited against program order, so users come before what they use and one visit is enough.  `erase`
+    is called instead of the operation's own.
     """
     removable: dict[OperationDeclaration, bool] = {}
     removed = 0
@@ -89,9 +90,10 @@ def remove_dead(root: Operation, dead: DeadCode, before_erasing: Callable[[Opera
             if known is None:
                 known = removable[declaration] = is_removable(declaration)
             if known and cursor.is_unused and dead.is_dead(cursor):
-                if before_erasing is not None:
-                    before_erasing(cursor)
-                cursor.erase()
+                if erase is None:
+                    cursor.erase()
+                else:
+                    erase(cursor)
                 removed += 1
             elif cursor.regions:
                 pending.append(previous)

@@ -26,6 +26,7 @@ from tileir.ir.location import UNKNOWN
 from tileir.rewrite.constants import ConstantPool
 from tileir.rewrite.dead import DeadCode, is_removable, remove_dead
 from tileir.rewrite.rewriter import Rewriter, Worklist
+from tileir.rewrite.trace import Step
 
 # What a fold answers: None for no change, an empty list for a change in place, else one entry per result.
 FoldResult = list["Value | Attribute"] | None
@@ -171,7 +172,7 @@ class _Driver:
         changed = False
         while True:
             self.dead.forget()
-            removed = remove_dead(self.root, self.dead, self._tell_dead if self.trace is not None else None)
+            removed = remove_dead(self.root, self.dead, self._erase_traced if self.trace is not None else None)
             if removed:
                 self.statistics.count(DEAD_CODE, removed)
             moved = self._sweep()
@@ -180,9 +181,11 @@ class _Driver:
                 return changed
             changed = True
 
-    def _tell_dead(self, operation: Operation) -> None:
+    def _erase_traced(self, operation: Operation) -> None:
+        step = Step(operation)
+        operation.erase()
         if self.trace is not None:
-            self.trace(_step(DEAD_CODE, operation.text(), []))
+            self.trace(step.text(DEAD_CODE))
 
     # --- noting ---
 
@@ -257,27 +260,26 @@ class _Driver:
         return rewriter.changed
 
     def _erase(self, operation: Operation) -> None:
-        self._tell_dead(operation)
+        step = Step(operation) if self.trace is not None else None
         self.statistics.count(DEAD_CODE)
         self.rewriter.erase(operation)
+        if self.trace is not None and step is not None:
+            self.trace(step.text(DEAD_CODE))
 
     def _rewrite(self, operation: Operation, rules: _Rules) -> None:
         rewriter = self.rewriter
-        before = ""
-        if self.trace is not None:
-            before = operation.text()
-            rewriter.inserted = []
+        step = Step(operation) if self.trace is not None else None
         if not rules.is_constant:
             for fold in rules.folds:
                 if self._fold(operation, fold):
-                    self._count(fold.name, before)
+                    self._count(fold.name, step)
                     return
         for pattern in rules.patterns:
             rewriter.insert_before(operation)
             rewriter.location = operation.location
             if pattern.rewrite(operation, rewriter):
                 rewriter.changed = True
-                self._count(pattern.name, before)
+                self._count(pattern.name, step)
                 return
 
     def _fold(self, operation: Operation, fold: Fold) -> bool:
@@ -304,11 +306,10 @@ class _Driver:
         rewriter.replace(operation, values)
         return True
 
-    def _count(self, name: str, before: str) -> None:
+    def _count(self, name: str, step: Step | None) -> None:
         self.statistics.count(name)
-        if self.trace is not None:
-            after = self.rewriter.inserted
-            self.trace(_step(name, before, after if after is not None else []))
+        if self.trace is not None and step is not None:
+            self.trace(step.text(name))
         self.rewrites += 1
         if self.rewrites > self.limit - _REMEMBERED:
             self.last.append(name)
@@ -317,12 +318,3 @@ class _Driver:
                     f"rewriting does not come to an end: stopped after {self.rewrites} rewrites, the last of them by "
                     + ", ".join([f"'{rule}'" for rule in sorted(set(self.last))])
                 )
-
-
-def _step(name: str, before: str, after: list[Operation]) -> str:
-    """One step of a trace: what fired, the operation it fired on, what was inserted or changed."""
-    lines = [f"--- {name}", *["- " + line for line in before.splitlines()]]
-    for operation in dict.fromkeys(after):
-        if operation.parent is not None:
-            lines.extend(["+ " + line for line in operation.text().splitlines()])
-    return "\n".join(lines)

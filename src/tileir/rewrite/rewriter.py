@@ -54,15 +54,13 @@ class Rewriter:
     of that operation unless another one is given.
     """
 
-    __slots__ = ("_before", "_block", "changed", "inserted", "location", "worklist")
+    __slots__ = ("_before", "_block", "changed", "location", "worklist")
 
     def __init__(self, worklist: Worklist | None = None) -> None:
         self.worklist: Worklist = worklist if worklist is not None else Worklist()
         self.location: Location = UNKNOWN
         self.changed: bool = False
         """Whether anything was changed since the driver last asked."""
-        self.inserted: list[Operation] | None = None
-        """What was inserted or modified, kept for a trace only."""
         self._block: Block | None = None
         self._before: Operation | None = None
 
@@ -139,8 +137,6 @@ class Rewriter:
             if parent is not None:
                 worklist.push(parent)
         worklist.push(operation)
-        if self.inserted is not None:
-            self.inserted.append(operation)
 
     def set_operand(self, operation: Operation, index: int, value: Value) -> None:
         old = operation.operands[index]

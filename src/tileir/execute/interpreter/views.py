@@ -39,7 +39,7 @@ from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers,
 from tileir.execute.interpreter.pointers import atomic_kernel, combine_atomically, missed
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.execute.memory import Memory, OutsideMemory, Region
-from tileir.execute.observer import Access, TileBlock, overrides
+from tileir.execute.observer import Access, Box, TileBlock, overrides
 from tileir.ir import floats
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
@@ -145,6 +145,21 @@ class TileView:
         return offsets.view(numpy.uint64) + numpy.uint64(self.tensor.address), inside
 
 
+    def box(self, index: list[Any]) -> Box | None:
+        """The part of a tile that lies in the tensor; None for a tile of listed positions."""
+        if self.sparse >= 0:
+            return None
+        address = self.tensor.address
+        counts = []
+        for number, step, wanted, extent, stride in zip(
+            index, self.steps, self.shape, self.extents, self.strides, strict=True
+        ):
+            start = number * step
+            counts.append(max(min(wanted, extent - start), 0))
+            address += start * stride * self.tensor.size
+        return address, tuple(counts), tuple([stride * self.tensor.size for stride in self.strides])
+
+
 def compile_tensor_view(compiler: Compiler, operation: Operation) -> Step:
     base = compiler.slot(operation.operands[0])
     result = compiler.slot(operation.results[0])
@@ -227,7 +242,11 @@ def padding_array(type: TileViewType) -> Array:
     if not form.has_sign and keyword != "pos_inf":
         # No negative numbers: the nearest thing to minus zero is zero, to minus infinity a NaN.
         number = 0.0 if keyword == "neg_zero" else float("nan")
-    bits = floats.from_double(form, number)
+    try:
+        bits = floats.from_double(form, number)
+    except ValueError:
+        # f4E2M1FN has neither NaN nor infinity.
+        bits = 0
     value = from_bits(element, numpy.array(bits, bits_dtype(element)))
     full: Array = numpy.empty(type.tile_shape, dtype)
     full[...] = value
@@ -255,7 +274,8 @@ def _indices(compiler: Compiler, operation: Operation) -> Callable[[Registers], 
     return indices
 
 
-ViewWatch = Callable[[TileBlock, TileView, "list[Any]", Array, "Array | None"], "Array | None"]
+# Asks the observer about an access; the answer is None, or which elements may be touched.
+ViewWatch = Callable[[TileBlock, TileView, "list[Any]"], "Array | None"]
 
 
 def _watcher(compiler: Compiler, operation: Operation, kind: str, element: Type) -> ViewWatch | None:
@@ -265,15 +285,18 @@ def _watcher(compiler: Compiler, operation: Operation, kind: str, element: Type)
     ask = observer.access
     size = memory_bytes(element)
 
-    def watch(
-        block: TileBlock, view: TileView, index: list[Any], addresses: Array, inside: Array | None
-    ) -> Array | None:
-        allowed = ask(Access(kind, operation, block, size, addresses, inside, view))
-        if allowed is None:
-            return inside
-        return allowed if inside is None else numpy.logical_and(inside, allowed)
+    def watch(block: TileBlock, view: TileView, index: list[Any]) -> Array | None:
+        return ask(Access(kind, operation, block, size, lambda: view.reach(index), None, view, view.box(index)))
 
     return watch
+
+
+def _reach_allowed(view: TileView, index: list[Any], allowed: Array | None) -> tuple[Array, Array | None]:
+    """The addresses of a tile, and which of them to touch."""
+    addresses, inside = view.reach(index)
+    if allowed is not None:
+        inside = allowed if inside is None else numpy.logical_and(inside, allowed)
+    return addresses, inside
 
 
 def _slices(view: TileView, index: list[Any]) -> tuple[slice, ...]:
@@ -294,12 +317,10 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
     padding = padding_array(type)
     indices = _indices(compiler, operation)
     watch = _watcher(compiler, operation, "read", element)
-    sliced = not isinstance(type, GatherScatterViewType) and watch is None
+    sliced = not isinstance(type, GatherScatterViewType)
 
-    def load_by_address(block: TileBlock, view: TileView, index: list[Any]) -> Array:
-        addresses, inside = view.reach(index)
-        if watch is not None:
-            inside = watch(block, view, index, addresses, inside)
+    def load_by_address(block: TileBlock, view: TileView, index: list[Any], allowed: Array | None) -> Array:
+        addresses, inside = _reach_allowed(view, index, allowed)
         try:
             if inside is None or inside.all():
                 return from_memory(element, block.memory.gather(addresses, dtype))
@@ -313,9 +334,11 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
     def load(registers: Registers) -> None:
         view: TileView = registers[view_slot]
         index = indices(registers)
+        block: TileBlock = registers[BLOCK_SLOT]
+        allowed = watch(block, view, index) if watch is not None else None
         array = view.array
-        if array is None or not sliced:
-            registers[result] = load_by_address(registers[BLOCK_SLOT], view, index)
+        if array is None or not sliced or allowed is not None:
+            registers[result] = load_by_address(block, view, index, allowed)
             return
         part = array[_slices(view, index)]
         # A copy: the memory may change while the tile is in use.
@@ -326,7 +349,7 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
             tile = whole
         registers[result] = tile
 
-    if not sliced or len(shape) != 2:
+    if not sliced or watch is not None or len(shape) != 2:
         return load
     first, second = (compiler.slot(value) for value in operation.operand_group("index"))
     rows, columns = shape
@@ -355,7 +378,7 @@ def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
     plain = plain_memory(element)
     indices = _indices(compiler, operation)
     watch = _watcher(compiler, operation, "write", element)
-    sliced = not isinstance(type, GatherScatterViewType) and watch is None
+    sliced = not isinstance(type, GatherScatterViewType)
 
     def store(registers: Registers) -> None:
         view: TileView = registers[view_slot]
@@ -366,16 +389,15 @@ def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
         array = view.array
         block: TileBlock = registers[BLOCK_SLOT]
         region = view.tensor.region
-        if array is not None and sliced and region is not None and region.writable:
+        allowed = watch(block, view, index) if watch is not None else None
+        if array is not None and sliced and allowed is None and region is not None and region.writable:
             part = array[_slices(view, index)]
             if part.shape == shape:
                 part[...] = value
             else:
                 part[...] = value[tuple([slice(extent) for extent in part.shape])]
             return
-        addresses, inside = view.reach(index)
-        if watch is not None:
-            inside = watch(block, view, index, addresses, inside)
+        addresses, inside = _reach_allowed(view, index, allowed)
         try:
             if inside is None or inside.all():
                 block.memory.scatter(addresses, value)
@@ -400,9 +422,8 @@ def compile_atomic_view(compiler: Compiler, operation: Operation) -> Step:
         view: TileView = registers[view_slot]
         block: TileBlock = registers[BLOCK_SLOT]
         index = indices(registers)
-        addresses, inside = view.reach(index)
-        if watch is not None:
-            inside = watch(block, view, index, addresses, inside)
+        allowed = watch(block, view, index) if watch is not None else None
+        addresses, inside = _reach_allowed(view, index, allowed)
         value = registers[source]
         try:
             if inside is None:

@@ -1,0 +1,166 @@
+"""Bytecode against NVIDIA's own: reading against tileirdisasm, writing against cuTile's writer.
+
+Reading is what `tileir dis` does: read, verify, print. CPU time on both sides, best of several rounds taken in turns;
+from the tool's time the time it takes for an empty program is subtracted, as its start-up. Both print the same text,
+which is checked first.
+
+Writing is the step from the program in memory to its bytes. cuTile's is measured inside its own compiler (the function
+that turns its IR into bytecode) while it exports the kernels in `tests/kernels`; ours writes the same programs, read
+back from those files.
+
+    python benchmarks/bytecode_speed.py                    # the tables
+    python benchmarks/bytecode_speed.py --strict           # exit status 1 when a bar is missed
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.kernels import export
+
+import tileir
+from measure import is_compiled, machine, table, tileir_build
+from programs import cuda_tile_program
+from tileir.bytecode.layouts import from_bytes, to_bytes
+from tileir.text.printer import print_disassembly
+
+READ_BAR = 4.0
+COMPILED_READ_BAR = 1.0
+WRITE_BAR = 4.0
+NEWEST = (13, 4)
+# Iterations of the unrolled loop in the long kernel; about 19 operations each.
+LONG_KERNEL = 1_000
+
+
+def cpu_of(action: Callable[[], object]) -> float:
+    """CPU seconds of an action, with the collector off."""
+    gc.collect()
+    gc.disable()
+    try:
+        start = time.process_time()
+        action()
+        return time.process_time() - start
+    finally:
+        gc.enable()
+
+
+def cpu_of_tool(path: Path) -> float:
+    """CPU seconds of one run of the disassembler."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([str(export._disassembler()), str(path)], stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def read_row(operations: int, rounds: int, folder: Path) -> tuple[tuple[str, ...], float]:
+    """Read, verify and print a program of so many operations, on both sides."""
+    text, count = cuda_tile_program(operations)
+    data = to_bytes(tileir.parse(text), NEWEST)
+    file, empty = folder / "program.tileirbc", folder / "empty.tileirbc"
+    file.write_bytes(data)
+    empty.write_bytes(to_bytes(tileir.parse("entry @k() { return }"), NEWEST))
+    if print_disassembly(from_bytes(data)) != export.disassemble(data, False):
+        raise SystemExit("the two sides print different texts")
+    tool, read, verify, output = [], [], [], []
+    for _ in range(rounds):
+        tool.append(cpu_of_tool(file) - min(cpu_of_tool(empty) for _ in range(3)))
+        module = from_bytes(data)
+        read.append(cpu_of(lambda: from_bytes(data)))
+        verify.append(cpu_of(lambda module=module: tileir.verify(module)))
+        output.append(cpu_of(lambda module=module: print_disassembly(module)))
+    parts = [min(tool), min(read), min(verify), min(output)]
+    ratio = sum(parts[1:]) / parts[0]
+    micro = [f"{seconds / count * 1e6:.2f}" for seconds in parts]
+    return (f"{count:,}", *micro, f"{sum(parts[1:]) / count * 1e6:.2f}", f"{ratio:.2f}"), ratio
+
+
+def write_rows(rounds: int) -> tuple[list[tuple[str, ...]], float]:
+    """Write one long kernel and the small ones of the tests, on both sides; the ratio is that of the long one."""
+    import cuda.tile._compile as compiler
+    from tests.kernels.case import KernelCase
+    from tests.kernels.control_flow import F32, long_chain
+
+    spent = [0.0]
+    inner = compiler.generate_bytecode_for_kernel
+
+    def measured(*arguments: object, **named: object) -> object:
+        start = time.process_time()
+        try:
+            return inner(*arguments, **named)
+        finally:
+            spent[0] += time.process_time() - start
+
+    small = [case for case in export.all_cases() if "13.4" in case.versions]
+    long = KernelCase("long", long_chain, (F32, F32, LONG_KERNEL))
+    groups = [("one long kernel", [long]), ("kernels of the tests", small)]
+    rows: list[tuple[str, ...]] = []
+    ratios: list[float] = []
+    for name, cases in groups:
+        theirs, ours, count = [], [], 0
+        for _ in range(rounds):
+            spent[0] = 0.0
+            compiler.generate_bytecode_for_kernel = measured
+            gc.disable()
+            try:
+                files = [export._export_uncached(case, "13.4") for case in cases]
+            finally:
+                compiler.generate_bytecode_for_kernel = inner
+                gc.enable()
+            theirs.append(spent[0])
+            modules = [from_bytes(data) for data in files]
+            count = sum(sum(1 for _ in module.walk()) for module in modules)
+            ours.append(cpu_of(lambda modules=modules: [to_bytes(module, NEWEST) for module in modules]))
+        ratios.append(min(theirs) / min(ours))
+        per = [f"{seconds / count * 1e6:.2f}" for seconds in (min(theirs), min(ours))]
+        rows.append((f"{name}: {count:,} operations in {len(cases)}", *per, f"{ratios[-1]:.1f}x"))
+    return rows, ratios[0]
+
+
+def write_scaling(sizes: list[int]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for size in sizes:
+        text, count = cuda_tile_program(size)
+        module = tileir.parse(text)
+        data = to_bytes(module, NEWEST)
+        read = min(cpu_of(lambda data=data: from_bytes(data)) for _ in range(2))
+        write = min(cpu_of(lambda module=module: to_bytes(module, NEWEST)) for _ in range(2))
+        rows.append((f"{count:,}", f"{read / count * 1e6:.2f}", f"{write / count * 1e6:.2f}"))
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--operations", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scaling", type=int, nargs="*", default=[100_000, 300_000, 1_000_000])
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 when a bar is missed")
+    given = parser.parse_args()
+    if not export.tools_available():
+        print(export.TOOLS_MISSING)
+        return 2
+    print(f"{tileir_build()} against tileirdisasm and cuTile\n{machine()}, CPU time in us per operation\n")
+    bar = COMPILED_READ_BAR if is_compiled() else READ_BAR
+    with tempfile.TemporaryDirectory() as folder:
+        row, read_ratio = read_row(given.operations, given.rounds, Path(folder))
+    header = ("operations", "tileirdisasm", "read", "verify", "print", "tileir", "tileir / tool")
+    print(table(header, [row]))
+    print(f"bar <= {bar}: {'met' if read_ratio <= bar else 'MISSED'}\n")
+    rows, write_ratio = write_rows(max(1, given.rounds - 1))
+    print(table(("writing", "cuTile", "tileir", "ratio"), rows))
+    print(f"bar >= {WRITE_BAR}x: {'met' if write_ratio >= WRITE_BAR else 'MISSED'}\n")
+    print(table(("operations", "read", "write"), write_scaling(given.scaling)))
+    return 1 if given.strict and (read_ratio > bar or write_ratio < WRITE_BAR) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

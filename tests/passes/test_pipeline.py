@@ -1,0 +1,154 @@
+"""Passes by name, as a text and as levels; what a run reports."""
+
+from __future__ import annotations
+
+import pytest
+
+import tileir
+from tileir.ir.diagnostics import VerifyError
+from tileir.passes.pipeline import Report, optimize, passes_of_level, run_passes, run_pipeline, statistics_of
+from tileir.passes.pipeline_text import parse_pass, parse_passes, parse_pipeline
+from tileir.passes.registry import PipelineError, Session, bool_option, integer_option, pass_named, passes, register
+
+TEXT = """cuda_tile.module @m {
+  entry @k(%x: tile<i32>) {
+    %c = constant <i32: 1> : tile<i32>
+    %a = addi %x, %c : tile<i32>
+    %b = addi %x, %c : tile<i32>
+    %d = muli %a, %b : tile<i32>
+    %dead = subi %d, %a : tile<i32>
+    %t = print_tko "%d", %d : tile<i32> -> token
+    return
+  }
+}"""
+
+
+def test_levels_are_the_public_ones_and_the_seed_adds_to_them() -> None:
+    assert [passes_of_level(level) for level in range(4)] == [
+        [],
+        ["canonicalize", "cse"],
+        ["canonicalize", "cse"],
+        ["canonicalize", "cse", "loop-split", "canonicalize"],
+    ]
+    assert "loop-invariant-code-motion" in passes_of_level(2, "seed")
+    assert passes_of_level(1, fuse_fma=True) == ["fuse-fma", "canonicalize", "cse"]
+
+
+def test_optimize_changes_the_module_and_gives_it_back() -> None:
+    module = tileir.parse(TEXT)
+    assert tileir.optimize(module, level=1) is module
+    assert str(module).count("addi") == 1
+    assert "subi" not in str(module)
+
+
+def test_level_0_changes_nothing() -> None:
+    module = tileir.parse(TEXT)
+    before = str(module)
+    assert str(optimize(module, level=0)) == before
+
+
+@pytest.mark.parametrize("level", range(4))
+@pytest.mark.parametrize("pipeline", ["parity", "seed"])
+def test_every_level_verifies(level: int, pipeline: str) -> None:
+    optimize(tileir.parse(TEXT), level, pipeline, fuse_fma=True, report=Report(verify=True))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"level": 4}, "'4' is not an optimization level"), ({"pipeline": "fast"}, "'fast' is not a pipeline")],
+)
+def test_wrong_level_or_pipeline_is_explained(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(PipelineError, match=message):
+        optimize(tileir.parse(TEXT), **arguments)  # type: ignore[arg-type]
+
+
+def test_unknown_pass_changes_nothing_before_it_is_found() -> None:
+    module = tileir.parse(TEXT)
+    before = str(module)
+    with pytest.raises(PipelineError, match="'canonical' does not refer to a registered pass; did you mean 'canonicalize'"):
+        run_passes(module, ["dce", "canonical"])
+    assert str(module) == before
+
+
+def test_pipeline_text_nests_and_takes_options() -> None:
+    steps = parse_pipeline("builtin.module(cse, cuda_tile.module(cuda_tile.entry(loop-split{split-threshold=2}),dce))")
+    assert [(step.name, step.anchors, step.options) for step in steps] == [
+        ("cse", ("builtin.module",), {}),
+        ("loop-split", ("builtin.module", "cuda_tile.module", "cuda_tile.entry"), {"split-threshold": "2"}),
+        ("dce", ("builtin.module", "cuda_tile.module"), {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["cse", "builtin.module", "builtin.module(cse", "builtin.module(cse))", "builtin.module(cse,)", "a(b{c)", "(" * 300],
+)
+def test_malformed_pipeline_is_an_error(text: str) -> None:
+    with pytest.raises(PipelineError):
+        parse_pipeline(text)
+
+
+def test_deeply_nested_pipeline_is_an_error_and_not_a_crash() -> None:
+    with pytest.raises(PipelineError, match="nests deeper"):
+        parse_pipeline("any(" * 5000 + "cse" + ")" * 5000)
+
+
+def test_passes_with_options_are_separated_by_commas() -> None:
+    assert [step.name for step in parse_passes("cse,loop-split{split-threshold=2},dce")] == ["cse", "loop-split", "dce"]
+    assert parse_pass("loop-split{split-threshold=2 x=y}").options == {"split-threshold": "2", "x": "y"}
+
+
+def test_pipeline_runs_only_where_its_anchors_lead() -> None:
+    module = tileir.parse(TEXT)
+    run_pipeline(module, "builtin.module(cuda_tile.module(cuda_tile.global(dce)))")
+    assert "subi" in str(module)
+    run_pipeline(module, "builtin.module(cuda_tile.module(cuda_tile.entry(dce)))")
+    assert "subi" not in str(module)
+
+
+def test_pipeline_for_another_operation_is_an_error() -> None:
+    with pytest.raises(PipelineError, match=r"can't run 'func\.func' pass manager on 'cuda_tile\.module' op"):
+        run_pipeline(tileir.parse(TEXT), "func.func(dce)")
+
+
+def test_report_counts_operations_rules_and_time() -> None:
+    seen: list[tuple[str, int]] = []
+    report = Report(statistics=True, after_each=lambda name, module: seen.append((name, str(module).count("addi"))))
+    run_passes(tileir.parse(TEXT), ["canonicalize", "cse"], report=report)
+    assert seen == [("canonicalize", 2), ("cse", 1)]
+    first, second = report.runs
+    assert (first.operations_before, first.operations_after) == (9, 8)
+    assert (second.operations_before, second.operations_after) == (8, 7)
+    assert statistics_of(report).fired == {"dead-code": 1}
+    assert report.statistics_lines()[0] == "canonicalize: 9 operations before, 8 after"
+    assert [line.split()[-1] for line in report.timing_lines()] == ["canonicalize", "cse", "total"]
+
+
+def test_broken_pass_is_caught_by_verifying_after_each() -> None:
+    def breaking(root: tileir.Operation, options: dict[str, str], session: Session) -> int:
+        for operation in list(root.walk()):
+            if operation.name == "cuda_tile.return":
+                operation.erase()
+        return 1
+
+    register("test-breaking", "leaves a block without a terminator", breaking)
+    run_passes(tileir.parse(TEXT), ["test-breaking"])
+    with pytest.raises(VerifyError):
+        run_passes(tileir.parse(TEXT), ["test-breaking"], report=Report(verify=True))
+
+
+def test_names_are_registered_once() -> None:
+    assert pass_named("cse").summary
+    assert len({found.name for found in passes()}) == len(passes())
+    with pytest.raises(ValueError, match="registered twice"):
+        register("cse", "again", pass_named("cse").run)
+
+
+def test_options_are_read_as_mlir_reads_them() -> None:
+    assert integer_option({"n": "3"}, "n", 1) == 3
+    assert integer_option({}, "n", 1) == 1
+    assert [bool_option({"b": text}, "b") for text in ("", "true", "0")] == [True, True, False]
+    with pytest.raises(PipelineError, match="invalid for integer option"):
+        integer_option({"n": "x"}, "n", 1)
+    with pytest.raises(PipelineError, match="Try 0 or 1"):
+        bool_option({"b": "yes"}, "b")
