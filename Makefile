@@ -88,12 +88,7 @@ test: lint docs-check ## ruff, mypy, the reference up to date, and all tests but
 test-long: lint docs-check ## the same with the long tests
 	$(BIN)/python -m pytest -n auto -m "long or not long" $(ARGS)
 
-$(VENV)/.installed-fuzz: pyproject.toml | $(VENV)/.made
-	@echo "installing tileir and its fuzzer into $(VENV)"
-	@$(BIN)/python $(PIP) install --quiet --editable '.[fuzz]'
-	@touch $@ $(VENV)/.installed $(VENV)/.installed-test
-
-fuzz: $(VENV)/.installed-fuzz ## a bounded run of the fuzzers (FUZZ_SECONDS each; tests/fuzz/README.md)
+fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each; tests/fuzz/README.md)
 	@mkdir -p build/fuzz/bytecode build/fuzz/text
 	$(BIN)/python tests/fuzz/fuzz_bytecode.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/bytecode- build/fuzz/bytecode tests/fuzz/corpus/bytecode
 	$(BIN)/python tests/fuzz/fuzz_text.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/text- build/fuzz/text tests/fuzz/corpus/text

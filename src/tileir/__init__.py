@@ -9,6 +9,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tileir import types
+    from tileir.bridge.emulate import emulate
+    from tileir.bridge.launch import launch
     from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.builder import Builder
@@ -42,7 +44,9 @@ __all__ = [
     "bounded",
     "compile",
     "div_by",
+    "emulate",
     "from_bytecode",
+    "launch",
     "load",
     "optimize",
     "parse",
@@ -75,7 +79,9 @@ _HOMES = {
     "bounded": "tileir.dialect.attributes",
     "compile": "tileir.execute.launch",
     "div_by": "tileir.dialect.attributes",
+    "emulate": "tileir.bridge.emulate",
     "from_bytecode": "tileir.interface",
+    "launch": "tileir.bridge.launch",
     "load": "tileir.interface",
     "optimize": "tileir.passes.pipeline",
     "parse": "tileir.interface",

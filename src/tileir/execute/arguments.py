@@ -22,7 +22,7 @@ GRID_LIMITS: BlockId = (2**31 - 1, 65535, 65535)
 class Buffer:
     """Memory of the caller: the address of its first element, and the bytes from `low` to `high` that belong to it."""
 
-    __slots__ = ("address", "contiguous", "dtype", "high", "kind", "low", "owner", "shape", "writable")
+    __slots__ = ("address", "contiguous", "dtype", "high", "kind", "low", "owner", "shape", "strides", "writable")
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class Buffer:
     ) -> None:
         self.address: int = address
         self.shape: tuple[int, ...] = shape
+        self.strides: tuple[int, ...] = strides
         self.kind: str = kind
         self.dtype: DType = dtype
         self.writable: bool = writable
@@ -76,10 +77,12 @@ class ArgumentLabel:
 class Pointer:
     """An array whose strides the kernel knows about; made by `pointer_to`."""
 
-    __slots__ = ("array",)
+    __slots__ = ("array", "name")
 
-    def __init__(self, array: object) -> None:
+    def __init__(self, array: object, name: str = "") -> None:
         self.array: object = array
+        self.name: str = name
+        """What messages call it, where a position says little."""
 
 
 def pointer_to(array: object) -> Pointer:
@@ -215,6 +218,9 @@ def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
 def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee: Type, value: object, what: str) -> Any:
     strided = isinstance(value, Pointer)
     array = value.array if isinstance(value, Pointer) else value
+    label = value.name if isinstance(value, Pointer) and value.name else f"argument {number}"
+    if isinstance(value, Pointer) and value.name:
+        what = value.name
     if isinstance(array, (int, numpy.integer)) and not isinstance(array, bool):
         if not 0 <= int(array) < 1 << 64:
             raise LaunchError(f"{what} is {int(array)}, which is no address")
@@ -237,7 +243,7 @@ def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee:
         raise LaunchError(
             f"{what} is read-only ({buffer.description}), but the kernel may write to it: pass a writable copy"
         )
-    bound.buffers.append((buffer, ArgumentLabel(f"argument {number}", buffer)))
+    bound.buffers.append((buffer, ArgumentLabel(label, buffer)))
     return numpy.uint64(buffer.address)
 
 

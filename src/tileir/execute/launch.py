@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from tileir.execute.errors import BlockId, LaunchError, MissingDependency
+from tileir.execute.errors import BlockId, ExecutionError, LaunchError, MissingDependency
 from tileir.ir.core import Operation
 
 try:
@@ -17,7 +17,7 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
-from tileir.execute.arguments import ArgumentLabel, BoundArguments, bind, buffer_of, check_grid, select_entry
+from tileir.execute.arguments import ArgumentLabel, BoundArguments, Pointer, bind, buffer_of, check_grid, select_entry
 from tileir.execute.dtypes import constant_array, to_memory
 from tileir.execute.interpreter.compiler import (
     AT_COMPILATION,
@@ -214,8 +214,11 @@ class Kernel:
         for buffer, label in bound.buffers:
             known.add(buffer.low, buffer.high - buffer.low, buffer, label, buffer.writable)
         for number, array in enumerate(more):
-            buffer = buffer_of(array, f"element {number} of `memory`")
-            label = ArgumentLabel(f"element {number} of `memory`", buffer)
+            what = f"element {number} of `memory`"
+            if isinstance(array, Pointer):
+                what, array = array.name or what, array.array
+            buffer = buffer_of(array, what)
+            label = ArgumentLabel(what, buffer)
             known.add(buffer.low, buffer.high - buffer.low, buffer, label, buffer.writable)
         return known
 
@@ -232,7 +235,12 @@ def _runner(program: Program, prepared: Registers, launch: TileBlock) -> RunBloc
         block = TileBlock(place, number, grid, launch.memory, launch.write, observer, switch)
         if started is not None:
             started(block)
-        program.run(prepared, block)
+        try:
+            program.run(prepared, block)
+        except ExecutionError as error:
+            release_to(block, 0)
+            if observer is None or not observer.failed(error, block):
+                raise
         if finished is not None:
             finished(block)
 

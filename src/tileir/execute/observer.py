@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import BlockId
+from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory, Region
 from tileir.ir.core import Operation
 
@@ -135,6 +135,22 @@ class Observer:
 
     def block_finished(self, block: TileBlock) -> None:
         """A tile block is done."""
+
+    def watches(self, operation: Operation) -> bool:
+        """Whether `before` and `after` are wanted for an operation; asked once, when the launch is prepared."""
+        return True
+
+    def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
+        """An operation that makes a token is about to run; gives what stands for its token.
+
+        `tokens` is what stands for those it takes.  Control flow carries them along like any value; None is a token
+        nobody gave.
+        """
+        return None
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        """An error ended a tile block.  True: it is dealt with, and the other blocks go on."""
+        return False
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         """An operation is about to run.  Tiles are NumPy arrays or scalars, tokens None, views their own objects."""

@@ -64,6 +64,12 @@ def _inline(root: Operation, options: Options, session: Session) -> int:
     return inline.run(root)
 
 
+def _legalize(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import legalize
+
+    return legalize.run(root, session.diagnostics)
+
+
 def _rename(root: Operation, options: Options, session: Session) -> int:
     from tileir.passes import rename
 
@@ -86,6 +92,7 @@ register(
 )
 register("synthesize-debug-info-scopes", "make debug scopes from file positions", _debug_scopes, scope=MODULE)
 register("strip-debuginfo", "forget all locations", _strip_debug)
+register("legalize", "write what only the seeds have with what NVIDIA's tools take", _legalize)
 register("inline", "inline calls (the dialect has none)", _inline)
 register(
     "test-debuginfo-update-symbol-name",

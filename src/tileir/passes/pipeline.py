@@ -15,7 +15,7 @@ from collections.abc import Callable
 from tileir.annotations import Final
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version
-from tileir.ir.diagnostics import VerifyError, has_errors
+from tileir.ir.diagnostics import Diagnostic, VerifyError, has_errors
 from tileir.ir.traversal import functions
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.passes.pipeline_text import Step, parse_pass, parse_pipeline
@@ -44,10 +44,10 @@ class Report:
     """What running passes may tell; fill in what is wanted, read `runs` afterwards.
 
     `verify` checks the module after each pass, by the rules of `version`.  `after_each` gets the name of each pass and
-    the module as it left it; `trace` gets the steps of rewriting.
+    the module as it left it; `trace` gets the steps of rewriting.  `diagnostics` are the warnings of the passes.
     """
 
-    __slots__ = ("after_each", "runs", "statistics", "trace", "verify", "version")
+    __slots__ = ("after_each", "diagnostics", "runs", "statistics", "trace", "verify", "version")
 
     def __init__(
         self,
@@ -64,6 +64,7 @@ class Report:
         self.after_each: Callable[[str, Operation], None] | None = after_each
         self.trace: Callable[[str], None] | None = trace
         self.runs: list[PassRun] = []
+        self.diagnostics: list[Diagnostic] = []
 
     def timing_lines(self) -> list[str]:
         """Seconds per pass and in all."""
@@ -166,6 +167,7 @@ def _run_step(module: Operation, step: Step, rules: str, report: Report) -> None
         run.changes += found.run(root, step.options, session)
     run.seconds = time.perf_counter() - start
     run.fired = session.statistics.fired
+    report.diagnostics += session.diagnostics
     if report.statistics:
         run.operations_after = _count(module)
     if report.after_each is not None:

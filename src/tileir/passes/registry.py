@@ -28,13 +28,14 @@ Options = dict[str, str]
 
 
 class Session:
-    """What the passes of one run share: which rules apply, what is counted, where steps are told."""
+    """What the passes of one run share: which rules apply, what is counted, where steps and warnings are told."""
 
-    __slots__ = ("rules", "statistics", "trace")
+    __slots__ = ("diagnostics", "rules", "statistics", "trace")
 
     def __init__(self, rules: str = PARITY, trace: Callable[[str], None] | None = None) -> None:
         self.rules: str = rules
         self.statistics: Statistics = Statistics()
+        self.diagnostics: list[Diagnostic] = []
         self.trace: Callable[[str], None] | None = trace
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import has_errors
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
 from tileir.tools.programs import READING_OPTIONS, VERSIONS, Settings, guarded, read_program, write_bytes
 
@@ -15,6 +17,7 @@ USAGE = Usage(
         Option("output", "where to write the bytecode (default: standard output)", value="OUT", short="o"),
         Option("bytecode-version", "the version to write (default: the newest of the layout)", choices=tuple(VERSIONS)),
         Option("layout", "NVIDIA's layout, or that of seed 001 (default: public)", choices=("public", "documented")),
+        Option("legalize", "first write what only the seeds have with what NVIDIA's tools take"),
         *READING_OPTIONS,
     ),
     details="FILE may be '-' for standard input, and may be bytecode of another version or layout. Bytecode is not\n"
@@ -36,6 +39,8 @@ def _run(arguments: list[str]) -> int:
         print(diagnostic.render(), file=sys.stderr)
     if program.module is None:
         return EXIT_WRONG_INPUT
+    if given.has("legalize") and not _legalize(program.module):
+        return EXIT_WRONG_INPUT
     from tileir.bytecode.layouts import newest_version, to_bytes
     from tileir.bytecode.primitives import BytecodeError
 
@@ -50,3 +55,19 @@ def _run(arguments: list[str]) -> int:
         return EXIT_WRONG_INPUT
     write_bytes(given.value("output", "-"), data)
     return EXIT_FINE
+
+
+def _legalize(module: Operation) -> bool:
+    """Run the pass; mistakes and warnings are printed, False says that there were mistakes."""
+    from tileir.ir.diagnostics import TileIRError
+    from tileir.passes.pipeline import Report, run_passes
+
+    report = Report(verify=True)
+    found = report.diagnostics
+    try:
+        run_passes(module, ["legalize"], report=report)
+    except TileIRError as error:
+        found = [*found, *error.diagnostics]
+    for diagnostic in found:
+        print(diagnostic.render(), file=sys.stderr)
+    return not has_errors(found)

@@ -78,7 +78,7 @@ class Optimization:
         return True
 
     def _tell(self, report: Report) -> None:
-        lines: list[str] = []
+        lines: list[str] = [diagnostic.render() for diagnostic in report.diagnostics]
         if self.given.has("timing"):
             lines += report.timing_lines()
         if self.given.has("statistics"):

@@ -57,7 +57,7 @@ def _single_operation(compiler: Compiler, operation: Operation) -> Operation | N
     """
     block = operation.regions[0].block
     only = block.first
-    if not compiler.moves or len(block.arguments) != 2 or only is None or only.next is not block.last:
+    if len(block.arguments) != 2 or only is None or only.next is not block.last or compiler.watches(only):
         return None
     if only.declaration.mnemonic not in KERNELS or not only.declaration.has_trait(ELEMENTWISE):
         return None

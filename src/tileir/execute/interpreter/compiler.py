@@ -12,8 +12,8 @@ Control flow works through slots too: a terminator copies its operands to where 
 an `if` with a `break` in it, looks at the signals of its steps.
 
 What does not depend on the tile block is computed once: constants while compiling, what follows from arguments and
-grid at the launch (`uniform`).  Only operations that cannot fail are moved like this.  An observed launch computes
-everything in its place.
+grid at the launch (`uniform`).  Only operations that cannot fail are moved like this, and only those that no observer
+watches.
 """
 
 from __future__ import annotations
@@ -77,7 +77,6 @@ class Compiler:
         self.yields: list[list[int]] = []
         # The closures that run once per launch, in order.
         self.uniform: list[Step] = []
-        self.moves: bool = options.observer is None
 
     # --- slots ---
 
@@ -123,19 +122,25 @@ class Compiler:
         compile_operation = OPERATIONS.get(operation.declaration.mnemonic)
         if compile_operation is None or operation.declaration.unregistered:
             raise LaunchError(f"the interpreter cannot run '{operation.name}': it is no operation of a kernel")
+        watched = self.watches(operation)
         step = compile_operation(self, operation)
+        tracked = self._tracked(operation, step or _nothing)
         if step is None:
-            if not self.moves:
-                steps.append(self._observed(operation, _nothing))
+            if watched or tracked is not None:
+                steps.append(self._observed(operation, tracked or _nothing, watched))
             return False
-        if self.moves and self._moved(operation, step):
+        if not watched and self._moved(operation, step):
             return False
-        if not self.moves:
-            step = self._observed(operation, step)
+        step = self._observed(operation, tracked or step, watched)
         if self.options.interleaved and _touches_memory(operation):
             step = _switching(step)
         steps.append(step)
         return bool(operation.regions) and may_escape(operation)
+
+    def watches(self, operation: Operation) -> bool:
+        """Whether somebody watches the values of an operation, which then runs where it stands."""
+        observer = self.options.observer
+        return observer is not None and observer.watches(operation)
 
     def _moved(self, operation: Operation, step: Step) -> bool:
         """Run the step now or at the launch, if all it takes is known there."""
@@ -156,11 +161,35 @@ class Compiler:
             self.known[self.slot(result)] = level
         return True
 
-    def _observed(self, operation: Operation, step: Step) -> Step:
+    def _tracked(self, operation: Operation, step: Step) -> Step | None:
+        """The step with the tokens an observer gives; None where nobody wants to."""
+        from tileir.dialect.types import TOKEN
         from tileir.execute.observer import overrides
 
         observer = self.options.observer
-        assert observer is not None
+        if observer is None or operation.regions or operation.declaration.is_terminator:
+            return None
+        results = [self.slot(value) for value in operation.results if value.type is TOKEN]
+        if not results or not overrides(observer, "token"):
+            return None
+        operands = [self.slot(value) for value in operation.operands if value.type is TOKEN]
+        token = observer.token
+
+        def tracked(registers: Registers) -> int | None:
+            given = token(operation, registers[BLOCK_SLOT], [registers[slot] for slot in operands])
+            signal = step(registers)
+            for slot in results:
+                registers[slot] = given
+            return signal
+
+        return tracked
+
+    def _observed(self, operation: Operation, step: Step, watched: bool) -> Step:
+        from tileir.execute.observer import overrides
+
+        observer = self.options.observer
+        if observer is None or not watched:
+            return step
         operands = [self.slot(value) for value in operation.operands]
         results = [self.slot(value) for value in operation.results]
         before = observer.before if overrides(observer, "before") else None

@@ -1,0 +1,1 @@
+"""cuTile kernels in, results in the caller's arrays."""

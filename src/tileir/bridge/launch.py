@@ -1,0 +1,135 @@
+"""`launch`: run a cuTile kernel on arrays of this machine, without a GPU."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from tileir.bridge.parameters import (
+    ArrayParameter,
+    ConstantParameter,
+    Description,
+    ListParameter,
+    Parameter,
+    ScalarParameter,
+    describe,
+)
+from tileir.execute.errors import LaunchError, MissingDependency
+from tileir.execute.launch import Kernel, compile
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+# From this version on bytecode need not name a GPU.
+BYTECODE_VERSION = "13.4"
+# The symbol of a kernel; cuTile would spell the whole specialization into it.
+_COMPILED: WeakKeyDictionary[Any, dict[Hashable, Kernel]] = WeakKeyDictionary()
+
+
+def launch(
+    kernel: Any,
+    grid: int | tuple[int, ...],
+    args: tuple[object, ...] | list[object] = (),
+    backend: str = "interpreter",
+    *,
+    exact: bool = False,
+    **options: Any,
+) -> None:
+    """Run a `@cuda.tile.kernel` function once for each tile block of a grid.
+
+    `args` are what `cuda.tile.launch` takes, except that arrays are NumPy arrays, torch tensors on the CPU, or
+    anything else with DLPack or the array interface; results are in them when this returns.  The kernel is compiled
+    when it is first launched with arguments of its kind.  `backend` and `exact` are those of `tileir.compile`, further
+    options those of `Kernel.launch` (`schedule`, `observer`, `output`, ..).
+    """
+    description, compiled = _prepare(kernel, args, backend, exact)
+    compiled.launch(grid, *description.values, memory=description.memory, **options)
+
+
+def export(kernel: Any, args: tuple[object, ...] | list[object]) -> bytes:
+    """The bytecode that cuTile writes for a kernel and arguments of this kind."""
+    tile = _cutile()
+    return _exported(tile, kernel, _described(tile, kernel, args).parameters)
+
+
+def _prepare(kernel: Any, args: object, backend: str, exact: bool) -> tuple[Description, Kernel]:
+    tile = _cutile()
+    description = _described(tile, kernel, args)
+    compiled = _COMPILED.setdefault(kernel, {})
+    key = (tuple(description.parameters), backend, exact)
+    found = compiled.get(key)
+    if found is None:
+        from tileir.bytecode.layouts import from_bytes
+
+        module = from_bytes(_exported(tile, kernel, description.parameters))
+        found = compiled[key] = compile(module, None, backend, exact=exact)
+    return description, found
+
+
+def _cutile() -> Any:
+    """The module `cuda.tile`."""
+    try:
+        import cuda.tile
+        import cuda.tile.compilation
+    except ImportError as missing:
+        raise MissingDependency(f"cuTile kernels need cuda-tile ({missing}): pip install cuda-tile") from None
+    return cuda.tile
+
+
+def _described(tile: Any, kernel: Any, args: object) -> Description:
+    if not isinstance(kernel, tile.kernel):
+        hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
+        raise LaunchError(f"a {type(kernel).__name__} cannot be launched as a cuTile kernel: {hint}")
+    if not isinstance(args, (tuple, list)):
+        raise LaunchError(f"the arguments of a launch are a tuple, but a {type(args).__name__} was given: pass (x,)")
+    function = kernel._annotated_function
+    return describe(
+        function.pyfunc.__name__, list(function.pysig.parameters), list(function.parameter_annotations), tuple(args)
+    )
+
+
+def _exported(tile: Any, kernel: Any, parameters: list[Parameter]) -> bytes:
+    compilation = tile.compilation
+    name = kernel._annotated_function.pyfunc.__name__
+    try:
+        constraints = [_constraint(tile, parameter) for parameter in parameters]
+        convention = compilation.CallingConvention.cutile_python_v2()
+        signature = compilation.KernelSignature(constraints, convention, name)
+    except (TypeError, ValueError) as error:
+        raise LaunchError(f"cuTile does not take these arguments for {name}: {error}") from None
+    file = io.BytesIO()
+    # cuTile's own errors pass: they point into the kernel's source.
+    compilation.export_kernel(
+        kernel, [signature], file, output_format="tileir_bytecode", bytecode_version=BYTECODE_VERSION
+    )
+    return file.getvalue()
+
+
+def _constraint(tile: Any, parameter: Parameter) -> Any:
+    """A parameter in the words of cuTile."""
+    compilation = tile.compilation
+    if isinstance(parameter, ArrayParameter):
+        return compilation.ArrayConstraint(
+            getattr(tile, parameter.dtype),
+            parameter.rank,
+            index_dtype=tile.int64 if parameter.index_width == 64 else tile.int32,
+            stride_lower_bound_incl=0,
+            alias_groups=(),
+            may_alias_internally=parameter.overlapping,
+            stride_constant=parameter.strides,
+            shape_constant=parameter.shape,
+            stride_divisible_by=parameter.stride_divisor,
+            shape_divisible_by=parameter.shape_divisor,
+            base_addr_divisible_by=parameter.address_divisor,
+        )
+    if isinstance(parameter, ScalarParameter):
+        return compilation.ScalarConstraint(getattr(tile, parameter.dtype))
+    if isinstance(parameter, ListParameter):
+        # Nothing keeps the caller from passing an array twice.
+        return compilation.ListConstraint(
+            _constraint(tile, parameter.element), alias_groups=(), elements_may_alias=True
+        )
+    if isinstance(parameter, ConstantParameter):
+        return compilation.ConstantConstraint(parameter.value)
+    return compilation.TupleConstraint([_constraint(tile, item) for item in parameter.items])

@@ -1,0 +1,319 @@
+"""What cuTile would know about the arguments of a launch, found out without a GPU.
+
+cuTile compiles a kernel once for each *specialization*: the constants, and of each array its dtype and rank, which
+strides are 1, which strides, extents and base addresses are multiples of 16, and whether elements overlap.  Its own
+code that looks at the arguments needs the CUDA driver.  `describe` does the same here: `parameters` says what the
+kernel is compiled for (equal ones share a compilation), `values` and `memory` what it runs with.
+
+Calling convention: a constant is compiled in; an array is a pointer, then its extents, then its strides in elements; a
+list of arrays is a pointer to a table with one row of 64-bit words per array (address, extents, strides) and the number
+of rows; a tuple is its items.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+import numpy
+
+from tileir.execute.arguments import Buffer, Pointer, buffer_of, is_array
+from tileir.execute.errors import LaunchError
+
+# The unit of alignment that cuTile compiles for: bytes of an address or a stride, elements of an extent.
+ALIGNMENT = 16
+# Arrays of higher rank are not specialized.
+SPECIALIZED_RANK = 5
+
+_DTYPES = {
+    "bool": "bool_",
+    "float8_e4m3fn": "float8_e4m3fn",
+    "float8_e5m2": "float8_e5m2",
+    "float8_e8m0fnu": "float8_e8m0fnu",
+    "bfloat16": "bfloat16",
+    **{f"float{width}": f"float{width}" for width in (16, 32, 64)},
+    **{f"{sign}int{width}": f"{sign}int{width}" for width in (8, 16, 32, 64) for sign in ("", "u")},
+}
+
+
+class ArrayParameter(NamedTuple):
+    """All that a kernel knows about an array when it is compiled."""
+
+    dtype: str
+    """The name of the dtype in `cuda.tile`."""
+    rank: int
+    index_width: int
+    shape: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
+    shape_divisor: tuple[int, ...]
+    stride_divisor: tuple[int, ...]
+    address_divisor: int
+    overlapping: bool
+    """Whether two indices may mean the same element, as in an array with a stride of zero."""
+
+
+class ListParameter(NamedTuple):
+    element: ArrayParameter
+
+
+class ScalarParameter(NamedTuple):
+    dtype: str
+
+
+class TupleParameter(NamedTuple):
+    items: tuple[Parameter, ...]
+
+
+class ConstantParameter:
+    """A value compiled in.  1, True and 1.0 are three constants; -0.0 is not 0.0, and a NaN is itself."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: object) -> None:
+        self.value: object = value
+        self.key: tuple[type, object] = (type(value), struct.pack("=d", value) if isinstance(value, float) else value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ConstantParameter) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+Parameter = ArrayParameter | ListParameter | ScalarParameter | TupleParameter | ConstantParameter
+
+
+class Description:
+    """A launch as its kernel sees it."""
+
+    __slots__ = ("memory", "names", "parameters", "values")
+
+    def __init__(self) -> None:
+        self.parameters: list[Parameter] = []
+        self.values: list[object] = []
+        """The arguments of the compiled kernel."""
+        self.names: list[str] = []
+        """For each of `values`, the argument of the launch it comes from, in words."""
+        self.memory: list[Pointer] = []
+        """The arrays reached through tables."""
+
+    def add(self, value: object, name: str) -> None:
+        self.values.append(value)
+        self.names.append(name)
+
+
+def describe(kernel: str, names: list[str], annotations: list[Any], arguments: tuple[object, ...]) -> Description:
+    """Look at the arguments of a launch; `annotations` are cuTile's, one for each parameter."""
+    if len(arguments) != len(names):
+        raise LaunchError(
+            f"{kernel} takes {len(names)} argument{'' if len(names) == 1 else 's'} ({', '.join(names)}), "
+            f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given"
+        )
+    description = Description()
+    for name, annotation, value in zip(names, annotations, arguments, strict=True):
+        description.parameters.append(_describe(description, annotation, value, f"argument '{name}' of {kernel}"))
+    return description
+
+
+def _describe(description: Description, annotation: Any, value: object, name: str) -> Parameter:
+    if isinstance(value, tuple):
+        return _describe_tuple(description, annotation, value, name)
+    if annotation.KIND != "leaf":
+        raise LaunchError(f"{name} is annotated as a tuple, but a {type(value).__name__} was given: pass a tuple")
+    if annotation.constant:
+        return _describe_constant(value, name)
+    if isinstance(value, list):
+        return _describe_list(description, annotation.list, value, name)
+    if is_array(value):
+        buffer = buffer_of(value, name)
+        facts = _ArrayFacts(buffer, annotation.array, name)
+        description.add(Pointer(value, name), name)
+        for number in (*buffer.shape, *facts.strides):
+            description.add(number, name)
+        return facts.parameter([facts])
+    return _describe_scalar(description, annotation.scalar, value, name)
+
+
+def _describe_tuple(description: Description, annotation: Any, value: tuple[object, ...], name: str) -> Parameter:
+    if annotation.KIND == "heterogeneous_tuple":
+        annotations = annotation.items
+        if len(annotations) != len(value):
+            raise LaunchError(f"{name} is a tuple of {len(annotations)} items, but one of {len(value)} was given")
+    else:
+        # What a leaf says holds for each item.
+        annotations = [annotation if annotation.KIND == "leaf" else annotation.each] * len(value)
+    return TupleParameter(
+        tuple(
+            [
+                _describe(description, inner, item, f"item {number} of {name}")
+                for number, (inner, item) in enumerate(zip(annotations, value, strict=True))
+            ]
+        )
+    )
+
+
+def _describe_constant(value: object, name: str) -> Parameter:
+    if is_array(value):
+        raise LaunchError(f"{name} is annotated as a constant, but an array was given: pass a number, as x.item()")
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    constant = ConstantParameter(value)
+    try:
+        hash(constant)
+    except TypeError:
+        raise LaunchError(
+            f"{name} is annotated as a constant, but a {type(value).__name__} was given: "
+            "pass a number, a string, a dtype or a tuple of them"
+        ) from None
+    return constant
+
+
+def _describe_scalar(description: Description, annotation: Any, value: object, name: str) -> Parameter:
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    if isinstance(value, bool):
+        description.add(value, name)
+        return ScalarParameter("bool_")
+    if isinstance(value, int):
+        dtype = "int32" if annotation is None else str(annotation.dtype.name)
+        width = int(dtype.removeprefix("int"))
+        if not -(1 << (width - 1)) <= value < 1 << (width - 1):
+            hint = "annotate the parameter with ct.ScalarInt64" if width == 32 else "pass a smaller number"
+            raise LaunchError(f"{name} is {value}, which does not fit an {dtype}: {hint}")
+        description.add(value, name)
+        return ScalarParameter(dtype)
+    if isinstance(value, float):
+        description.add(value, name)
+        return ScalarParameter("float32")
+    raise LaunchError(
+        f"{name} is a {type(value).__name__}, which no kernel can take: pass an array, a number, a bool, a list of "
+        "arrays or a tuple, or annotate the parameter with ct.Constant"
+    )
+
+
+def _describe_list(description: Description, annotation: Any, value: list[object], name: str) -> Parameter:
+    if not value:
+        raise LaunchError(f"{name} is an empty list: pass at least one array")
+    element = None if annotation is None else annotation.element
+    facts: list[_ArrayFacts] = []
+    rows: list[list[int]] = []
+    for number, item in enumerate(value):
+        what = f"item {number} of {name}"
+        if not is_array(item):
+            raise LaunchError(f"{what} is a {type(item).__name__}, but a list is a list of arrays: pass an array")
+        buffer = buffer_of(item, what)
+        facts.append(_ArrayFacts(buffer, element, what))
+        rows.append([buffer.address, *buffer.shape, *facts[-1].strides])
+        description.memory.append(Pointer(item, what))
+        first = facts[0]
+        if (facts[-1].dtype, len(buffer.shape)) != (first.dtype, len(first.buffer.shape)):
+            raise LaunchError(
+                f"{what} is {buffer.description}, but item 0 is {first.buffer.description}: "
+                "the arrays of a list have one dtype and one rank"
+            )
+    description.add(Pointer(numpy.array(rows, numpy.uint64).view(numpy.int64), f"the table of {name}"), name)
+    description.add(len(value), name)
+    return ListParameter(facts[0].parameter(facts))
+
+
+class _ArrayFacts:
+    """What is to be known about one array."""
+
+    def __init__(self, buffer: Buffer, annotation: Any, name: str) -> None:
+        self.buffer: Buffer = buffer
+        self.name: str = name
+        self.dtype: str = _dtype_name(buffer, name)
+        self.annotation: Any = annotation
+        self.index_width: int = 32 if annotation is None else int(annotation.index_dtype.bitwidth)
+        self.strides: list[int] = []
+        size = buffer.dtype.itemsize
+        for axis, stride in enumerate(buffer.strides):
+            if stride % size:
+                raise LaunchError(f"{name} has a stride of {stride} bytes along axis {axis}, {_ODD_STRIDE}")
+            if stride < 0:
+                raise LaunchError(f"{name} has a negative stride along axis {axis}, {_NEGATIVE_STRIDE}")
+            self.strides.append(stride // size)
+        if self.index_width == 32:
+            for number in (*buffer.shape, *self.strides):
+                if number >= 1 << 31:
+                    raise LaunchError(
+                        f"{name} ({buffer.description}) has an extent or a stride of {number}, which does not fit an "
+                        "int32: annotate the parameter with ct.IndexedWithInt64"
+                    )
+
+    def parameter(self, all_facts: list[_ArrayFacts]) -> ArrayParameter:
+        """What holds for all these arrays."""
+        size = self.buffer.dtype.itemsize
+        rank = len(self.strides)
+        specialized = rank <= SPECIALIZED_RANK
+        shape: list[int | None] = [None] * rank
+        strides: list[int | None] = [None] * rank
+        shape_divisor, stride_divisor = [1] * rank, [1] * rank
+        static_strides = self._axes("static_stride_dims", rank)
+        for axis in range(rank):
+            extents = [facts.buffer.shape[axis] for facts in all_facts]
+            steps = [facts.strides[axis] for facts in all_facts]
+            if specialized and not static_strides and all(step == 1 for step in steps):
+                strides[axis] = 1
+            elif specialized and all(step * size % ALIGNMENT == 0 for step in steps):
+                stride_divisor[axis] = ALIGNMENT // size
+            if specialized and all(extent % ALIGNMENT == 0 for extent in extents):
+                shape_divisor[axis] = ALIGNMENT
+        for axis in self._axes("static_shape_dims", rank):
+            shape[axis] = _common([facts.buffer.shape[axis] for facts in all_facts], "extent", axis, self.name)
+            shape_divisor[axis] = 1
+        for axis in static_strides:
+            strides[axis] = _common([facts.strides[axis] for facts in all_facts], "stride", axis, self.name)
+            stride_divisor[axis] = 1
+        return ArrayParameter(
+            self.dtype,
+            rank,
+            self.index_width,
+            tuple(shape),
+            tuple(strides),
+            tuple(shape_divisor),
+            tuple(stride_divisor),
+            ALIGNMENT if all(facts.buffer.address % ALIGNMENT == 0 for facts in all_facts) else 1,
+            any(facts.overlapping() for facts in all_facts),
+        )
+
+    def overlapping(self) -> bool:
+        """Whether two indices may mean one element: judged as cuTile does, which tells most arrays rightly."""
+        end = 1
+        for stride, extent in sorted(zip(self.strides, self.buffer.shape, strict=True)):
+            if stride < end:
+                return True
+            end = stride * extent
+        return False
+
+    def _axes(self, field: str, rank: int) -> list[int]:
+        """The axes an annotation names."""
+        axes = getattr(self.annotation, field, None) or ()
+        for axis in axes:
+            if not -rank <= axis < rank:
+                raise LaunchError(f"{self.name} has rank {rank}, but its annotation names axis {axis} in {field}")
+        return [axis % rank for axis in axes]
+
+
+_ODD_STRIDE = "which is no whole number of elements: pass a contiguous copy, as numpy.ascontiguousarray(x)"
+_NEGATIVE_STRIDE = "which cuTile has no way to express: pass a contiguous copy, as numpy.ascontiguousarray(x)"
+
+
+def _common(numbers: list[int], what: str, axis: int, name: str) -> int:
+    for number in numbers:
+        if number != numbers[0]:
+            raise LaunchError(
+                f"{name.partition(' of ')[2]} has arrays of {what} {numbers[0]} and {number} along axis {axis}, "
+                f"which its annotation compiles in: pass arrays that agree"
+            )
+    return numbers[0]
+
+
+def _dtype_name(buffer: Buffer, name: str) -> str:
+    found = _DTYPES.get(buffer.dtype.name) if buffer.dtype.isnative else None
+    if found is None:
+        raise LaunchError(
+            f"{name} is an {buffer.kind} of {buffer.dtype}, which cuTile has no dtype for: convert it, "
+            "as x.astype(numpy.float32)"
+        )
+    return found

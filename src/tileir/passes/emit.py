@@ -1,0 +1,103 @@
+"""Short ways to write the operations that expansions are made of: element-wise ones, on tiles of any shape."""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, SIGNEDNESS
+from tileir.dialect.types import TileType, with_element
+from tileir.ir.attributes import Attribute, dense_attribute, element_bytes
+from tileir.ir.core import NO_ATTRIBUTES, Operation, Value
+from tileir.ir.floats import FORMATS, from_double
+from tileir.ir.types import I1, FloatType, IntegerType, Type
+from tileir.rewrite.rewriter import Rewriter
+
+_PREFIX: Final = "cuda_tile."
+UNSIGNED: Final[dict[str, Attribute]] = {"signedness": SIGNEDNESS["unsigned"]}
+SIGNED: Final[dict[str, Attribute]] = {"signedness": SIGNEDNESS["signed"]}
+
+
+def tile_of(value: Value) -> TileType:
+    """The type of a value that a verified operation takes as a tile."""
+    type = value.type
+    if not isinstance(type, TileType):
+        raise ValueError(f"'{type.text}' is not a tile type")
+    return type
+
+
+def width_of(type: TileType) -> int:
+    element = type.element
+    return element.width if isinstance(element, (IntegerType, FloatType)) else 0
+
+
+class Emit:
+    """Writes operations in front of the one that is being replaced, at its location."""
+
+    __slots__ = ("_rewriter",)
+
+    def __init__(self, before: Operation) -> None:
+        self._rewriter: Rewriter = Rewriter()
+        self._rewriter.insert_before(before)
+        self._rewriter.location = before.location
+
+    def operation(
+        self,
+        mnemonic: str,
+        operands: list[Value],
+        types: list[Type],
+        attributes: dict[str, Attribute] = NO_ATTRIBUTES,
+        segments: tuple[int, ...] | None = None,
+    ) -> Operation:
+        return self._rewriter.create(_PREFIX + mnemonic, operands, types, attributes, segments=segments)
+
+    def apply(self, mnemonic: str, *operands: Value, attributes: dict[str, Attribute] = NO_ATTRIBUTES) -> Value:
+        """An operation whose result has the type of its first operand."""
+        return self.operation(mnemonic, list(operands), [operands[0].type], attributes).results[0]
+
+    def convert(
+        self, mnemonic: str, value: Value, element: Type, attributes: dict[str, Attribute] = NO_ATTRIBUTES
+    ) -> Value:
+        """A conversion to another element type."""
+        return self.operation(mnemonic, [value], [with_element(tile_of(value), element)], attributes).results[0]
+
+    # --- constants: every element the same ---
+
+    def bits(self, type: TileType, pattern: int) -> Value:
+        """A constant of this bit pattern."""
+        element = type.element
+        data = (pattern & ((1 << width_of(type)) - 1)).to_bytes(element_bytes(element), "little")
+        return self._rewriter.constant(dense_attribute(type, type.shape, element, data))
+
+    def number(self, type: TileType, value: float) -> Value:
+        """The float constant nearest to a number."""
+        return self.bits(type, from_double(FORMATS[type.element.spelling], value))
+
+    # --- comparisons and choices ---
+
+    def compare_floats(self, predicate: str, ordering: str, left: Value, right: Value) -> Value:
+        attributes: dict[str, Attribute] = {
+            "comparison_predicate": COMPARISON_PREDICATE[predicate],
+            "comparison_ordering": COMPARISON_ORDERING[ordering],
+        }
+        return self.operation("cmpf", [left, right], [with_element(tile_of(left), I1)], attributes).results[0]
+
+    def select(self, condition: Value, chosen: Value, otherwise: Value) -> Value:
+        return self.operation("select", [condition, chosen, otherwise], [chosen.type]).results[0]
+
+    # --- integers ---
+
+    def shift_right(self, value: Value, amount: int) -> Value:
+        return self.apply("shri", value, self.bits(tile_of(value), amount), attributes=UNSIGNED)
+
+    def shift_left(self, value: Value, amount: int) -> Value:
+        return self.apply("shli", value, self.bits(tile_of(value), amount))
+
+    def masked(self, value: Value, mask: int) -> Value:
+        return self.apply("andi", value, self.bits(tile_of(value), mask))
+
+    def inverted(self, value: Value) -> Value:
+        return self.apply("xori", value, self.bits(tile_of(value), -1))
+
+
+def replace(operation: Operation, values: list[Value]) -> None:
+    """Let users of the results take `values`, then erase the operation."""
+    operation.replace_with(values)

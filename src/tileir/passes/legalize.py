@@ -1,0 +1,245 @@
+"""Everything that only the seeds have, written with what NVIDIA's tools take.
+
+The model.  A first visit finds what has no public form: all of it is told at once and the program stays as it was.  A
+second one rewrites:
+
+* the seeds' element-wise operations are expanded (legalize_expand.py);
+* atomic loads and stores become ordered ones through pointers, `weak` becoming `relaxed`;
+* a barrier forwards its token: a tile block is one thread of execution, so nothing is to be waited for;
+* `assume_cond` goes, an assumption less is always right; strict bounds become inclusive ones;
+* the scope `cluster` becomes `device`, which orders more, with a warning; `seq_cst` has nothing as strong: an error;
+* a shift amount of another type is converted; casts that cancel out go, any other one is an error;
+* attributes that mean nothing publicly are dropped.
+"""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.dialect.attributes import BoundedAttribute, bounded
+from tileir.dialect.enums import MEMORY_ORDERING, MEMORY_SCOPE
+from tileir.dialect.types import STRING
+from tileir.ir.attributes import Attribute
+from tileir.ir.core import Operation, Value
+from tileir.ir.diagnostics import Diagnostic, PassError
+from tileir.ir.types import FunctionType, Type
+from tileir.passes.emit import UNSIGNED, Emit, replace, tile_of, width_of
+from tileir.passes.legalize_expand import EXPANSIONS
+
+_CAST: Final = "cuda_tile.unrealized_conversion_cast"
+_ASSUME: Final = "cuda_tile.assume"
+_SHIFTS: Final = ("cuda_tile.shli", "cuda_tile.shri")
+_ORDERING: Final = "memory_ordering_semantics"
+_SCOPE: Final = "memory_scope"
+# Attributes the seeds give to public operations, without an effect (docs/conflicts.md C6, C7).
+_WITHOUT_EFFECT: Final[dict[str, str]] = {
+    "cuda_tile.maxf": "comparison_ordering",
+    "cuda_tile.minf": "comparison_ordering",
+    "cuda_tile.remf": "rounding_mode",
+}
+
+
+def run(root: Operation, warnings: list[Diagnostic]) -> int:
+    """Legalize what is inside `root`; gives the number of operations rewritten."""
+    operations = list(root.walk())
+    casts = _removable_casts(operations)
+    errors: list[Diagnostic] = []
+    for operation in operations:
+        _find_errors(operation, casts, errors)
+    if errors:
+        failure = PassError(errors[0].message, errors[0].location)
+        failure.diagnostics = errors
+        raise failure
+    rewritten = 0
+    for operation in operations:
+        if operation is not root:
+            rewritten += _rewrite(operation, warnings)
+    for operation in reversed(operations):
+        if operation.name == _CAST:
+            # What uses it was resolved and erased before it.
+            operation.erase()
+            rewritten += 1
+    return rewritten
+
+
+# --- what has no public form ---
+
+
+def _find_errors(operation: Operation, casts: set[Operation], errors: list[Diagnostic]) -> None:
+    mistakes: list[str] = []
+    if operation.attribute(_ORDERING) is MEMORY_ORDERING["seq_cst"]:
+        mistakes.append("has the memory ordering 'seq_cst', which no public ordering is as strong as")
+    if operation.name == _CAST and operation not in casts:
+        mistakes.append("has no public form: it neither keeps its types nor is it undone by another cast")
+    if operation.name == _ASSUME:
+        predicate = operation.attributes.get("predicate")
+        if isinstance(predicate, BoundedAttribute) and predicate.strict and _inclusive(operation, predicate) is None:
+            mistakes.append(f"has the predicate {predicate.bare_text}, which no value satisfies")
+    if operation not in casts and any(_holds_string(type) for type in _types(operation)):
+        mistakes.append("has a value of type 'string', which has no public form")
+    for mistake in mistakes:
+        errors.append(Diagnostic("error", f"'{operation.name}' op {mistake}", operation.location))
+
+
+def _types(operation: Operation) -> list[Type]:
+    types = [result.type for result in operation.results]
+    for region in operation.regions:
+        for block in region.blocks:
+            types += [argument.type for argument in block.arguments]
+    return types
+
+
+def _holds_string(type: Type) -> bool:
+    if isinstance(type, FunctionType):
+        return any(_holds_string(inner) for inner in (*type.inputs, *type.results))
+    return type is STRING
+
+
+def _inclusive(operation: Operation, predicate: BoundedAttribute) -> BoundedAttribute | None:
+    """The bounds without `strict`; None if they leave nothing."""
+    width = width_of(tile_of(operation.operands[0]))
+    least, greatest = -(1 << (width - 1)), (1 << (width - 1)) - 1
+    lower = None if predicate.lower is None else predicate.lower + 1
+    upper = None if predicate.upper is None else predicate.upper - 1
+    if (least if lower is None else lower) > (greatest if upper is None else upper):
+        return None
+    return bounded(lower, upper)
+
+
+# --- casts ---
+
+
+def _removable_casts(operations: list[Operation]) -> set[Operation]:
+    """The casts that keep all types, undo another one, or feed only such casts."""
+    found: set[Operation] = set()
+    for operation in reversed(operations):
+        if operation.name != _CAST:
+            continue
+        if _without_cast(operation) is not None or all(user in found for result in operation.results for user in result.users):
+            found.add(operation)
+    return found
+
+
+def _without_cast(operation: Operation) -> list[Value] | None:
+    """The values a cast gives back, if it keeps the types or undoes the casts in front of it."""
+    wanted = [result.type for result in operation.results]
+    values = list(operation.operands)
+    while True:
+        if [value.type for value in values] == wanted:
+            return values
+        source = values[0].defining_operation if values else None
+        if source is None or source.name != _CAST or values != list(source.results):
+            return None
+        values = list(source.operands)
+
+
+# --- rewriting ---
+
+
+def _rewrite(operation: Operation, warnings: list[Diagnostic]) -> int:
+    """Legalize one operation; 1 if it was changed."""
+    name = operation.name
+    expansion = EXPANSIONS.get(name)
+    if expansion is not None:
+        replace(operation, [expansion(Emit(operation), operation)])
+        return 1
+    if name == "cuda_tile.atomic_load_tko":
+        _widen_scope(operation, warnings)
+        _load(operation)
+        return 1
+    if name == "cuda_tile.atomic_store_tko":
+        _widen_scope(operation, warnings)
+        _store(operation)
+        return 1
+    if name == "cuda_tile.barrier":
+        _barrier(operation, warnings)
+        return 1
+    if name == "cuda_tile.assume_cond":
+        operation.erase()
+        return 1
+    if name == _CAST:
+        values = _without_cast(operation)
+        if values is not None:
+            for result, value in zip(operation.results, values, strict=True):
+                result.replace_all_uses_with(value)
+        return 0
+    return _rewrite_form(operation, warnings)
+
+
+def _rewrite_form(operation: Operation, warnings: list[Diagnostic]) -> int:
+    """What a public operation has that only the seeds know."""
+    name = operation.name
+    changed = _widen_scope(operation, warnings)
+    unneeded = _WITHOUT_EFFECT.get(name)
+    if unneeded is not None and unneeded in operation.attributes:
+        operation.set_attribute(unneeded, None)
+        changed = 1
+    if name == _ASSUME:
+        predicate = operation.attributes.get("predicate")
+        if isinstance(predicate, BoundedAttribute) and predicate.strict:
+            operation.set_attribute("predicate", _inclusive(operation, predicate))
+            changed = 1
+    elif name in _SHIFTS and operation.operands[0].type is not operation.operands[1].type:
+        operation.set_operand(1, _converted_amount(operation))
+        changed = 1
+    return changed
+
+
+def _widen_scope(operation: Operation, warnings: list[Diagnostic]) -> int:
+    if operation.attribute(_SCOPE) is not MEMORY_SCOPE["cluster"]:
+        return 0
+    operation.set_attribute(_SCOPE, MEMORY_SCOPE["device"])
+    text = f"'{operation.name}' op: the scope 'cluster' is widened to 'device', which orders more than was asked for"
+    warnings.append(Diagnostic("warning", text, operation.location))
+    return 1
+
+
+def _converted_amount(operation: Operation) -> Value:
+    value, amount = operation.operands
+    type = tile_of(value)
+    if width_of(tile_of(amount)) < width_of(type):
+        return Emit(operation).convert("exti", amount, type.element, UNSIGNED)
+    return Emit(operation).convert("trunci", amount, type.element)
+
+
+def _access_attributes(operation: Operation) -> dict[str, Attribute]:
+    ordering = operation.attributes[_ORDERING]
+    if ordering is MEMORY_ORDERING["weak"]:
+        ordering = MEMORY_ORDERING["relaxed"]
+    return {_ORDERING: ordering, _SCOPE: operation.attributes[_SCOPE]}
+
+
+def _load(operation: Operation) -> None:
+    mask = operation.operand_group("mask")
+    token = operation.operand_group("token")
+    loaded = Emit(operation).operation(
+        "load_ptr_tko",
+        [*operation.operand_group("ptr"), *mask, *token],
+        [result.type for result in operation.results],
+        _access_attributes(operation),
+        (1, len(mask), 0, len(token)),
+    )
+    replace(operation, list(loaded.results))
+
+
+def _store(operation: Operation) -> None:
+    mask = operation.operand_group("mask")
+    token = operation.operand_group("token")
+    stored = Emit(operation).operation(
+        "store_ptr_tko",
+        [*operation.operand_group("ptr"), *operation.operand_group("value"), *mask, *token],
+        [result.type for result in operation.results],
+        _access_attributes(operation),
+        (1, 1, len(mask), len(token)),
+    )
+    replace(operation, list(stored.results))
+
+
+def _barrier(operation: Operation, warnings: list[Diagnostic]) -> None:
+    scope = operation.attribute("scope")
+    if scope is not None and scope.text.endswith("<cluster>"):
+        text = "'cuda_tile.barrier' op: a barrier of scope 'cluster' has no public form and only orders this tile block"
+        warnings.append(Diagnostic("warning", text, operation.location))
+    token = operation.operand("token")
+    if token is None:
+        token = Emit(operation).operation("make_token", [], [operation.results[0].type]).results[0]
+    replace(operation, [token])

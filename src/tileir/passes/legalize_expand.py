@@ -1,0 +1,149 @@
+"""The element-wise operations that only the seeds have, written with public ones (docs/conflicts.md C6, K).
+
+Functions of f16 and bf16 are computed in f32 and rounded once, as the seed says they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tileir.annotations import Final
+from tileir.ir.attributes import UNIT, Attribute
+from tileir.ir.core import Operation, Value
+from tileir.ir.types import F32, F64, Type
+from tileir.passes.emit import Emit, tile_of, width_of
+
+_ONE_OVER_LN_10: Final = 0.43429448190325182765
+_PROPAGATE_NAN: Final[dict[str, Attribute]] = {"propagate_nan": UNIT}
+
+
+# --- bits ---
+
+
+def _repeated(width: int, pattern: int, length: int) -> int:
+    """A pattern of `length` bits, again and again over the width."""
+    return sum([pattern << start for start in range(0, width, length)])
+
+
+def _count_ones(emit: Emit, value: Value) -> Value:
+    """Add neighbouring bits, then pairs, then fours; a product adds the bytes up in the topmost one."""
+    width = width_of(tile_of(value))
+    pairs = _repeated(width, 0x1, 2)
+    fours = _repeated(width, 0x3, 4)
+    bytes_ = _repeated(width, 0xF, 8)
+    value = emit.apply("subi", value, emit.masked(emit.shift_right(value, 1), pairs))
+    value = emit.apply("addi", emit.masked(value, fours), emit.masked(emit.shift_right(value, 2), fours))
+    value = emit.masked(emit.apply("addi", value, emit.shift_right(value, 4)), bytes_)
+    if width == 8:
+        return value
+    total = emit.apply("muli", value, emit.bits(tile_of(value), _repeated(width, 0x1, 8)))
+    return emit.shift_right(total, width - 8)
+
+
+def _popcnt(emit: Emit, operation: Operation) -> Value:
+    return _count_ones(emit, operation.operands[0])
+
+
+def _clz(emit: Emit, operation: Operation) -> Value:
+    """Copy the highest 1 into all lower bits; the zeros left are the leading ones."""
+    value = operation.operands[0]
+    distance = 1
+    while distance < width_of(tile_of(value)):
+        value = emit.apply("ori", value, emit.shift_right(value, distance))
+        distance *= 2
+    return _count_ones(emit, emit.inverted(value))
+
+
+def _ctz(emit: Emit, operation: Operation) -> Value:
+    """The zeros below the lowest 1 are the ones of `~x & (x - 1)`."""
+    value = operation.operands[0]
+    less = emit.apply("subi", value, emit.bits(tile_of(value), 1))
+    return _count_ones(emit, emit.apply("andi", emit.inverted(value), less))
+
+
+def _brev(emit: Emit, operation: Operation) -> Value:
+    """Swap neighbouring bits, then pairs, and so on up to the halves."""
+    value = operation.operands[0]
+    width = width_of(tile_of(value))
+    distance = 1
+    while distance < width:
+        mask = _repeated(width, (1 << distance) - 1, 2 * distance)
+        down = emit.masked(emit.shift_right(value, distance), mask)
+        up = emit.shift_left(emit.masked(value, mask), distance)
+        value = emit.apply("ori", down, up)
+        distance *= 2
+    return value
+
+
+def _noti(emit: Emit, operation: Operation) -> Value:
+    return emit.inverted(operation.operands[0])
+
+
+# --- floats ---
+
+
+def _widened(emit: Emit, value: Value) -> Value:
+    element = tile_of(value).element
+    return value if element is F32 or element is F64 else emit.convert("ftof", value, F32)
+
+
+def _narrowed(emit: Emit, value: Value, element: Type) -> Value:
+    return value if tile_of(value).element is element else emit.convert("ftof", value, element)
+
+
+def _sigmoid(emit: Emit, operation: Operation) -> Value:
+    source = operation.operands[0]
+    value = _widened(emit, source)
+    one = emit.number(tile_of(value), 1.0)
+    below = emit.apply("addf", one, emit.apply("exp", emit.apply("negf", value)))
+    return _narrowed(emit, emit.apply("divf", one, below), tile_of(source).element)
+
+
+def _recipf(emit: Emit, operation: Operation) -> Value:
+    value = operation.operands[0]
+    return emit.apply("divf", emit.number(tile_of(value), 1.0), value)
+
+
+def _log10(emit: Emit, operation: Operation) -> Value:
+    source = operation.operands[0]
+    value = _widened(emit, source)
+    scaled = emit.apply("mulf", emit.apply("log", value), emit.number(tile_of(value), _ONE_OVER_LN_10))
+    return _narrowed(emit, scaled, tile_of(source).element)
+
+
+def _log1p(emit: Emit, operation: Operation) -> Value:
+    """log(u) of u = 1 + x rounded, times x / (u - 1), which makes up for the rounding of u."""
+    source = operation.operands[0]
+    value = _widened(emit, source)
+    type = tile_of(value)
+    one = emit.number(type, 1.0)
+    sum_ = emit.apply("addf", value, one)
+    difference = emit.apply("subf", sum_, one)
+    result = emit.apply("mulf", emit.apply("log", sum_), emit.apply("divf", value, difference))
+    infinite = emit.compare_floats("equal", "ordered", sum_, emit.number(type, float("inf")))
+    result = emit.select(infinite, sum_, result)
+    tiny = emit.compare_floats("equal", "ordered", difference, emit.number(type, 0.0))
+    return _narrowed(emit, emit.select(tiny, value, result), tile_of(source).element)
+
+
+def _maximumf(emit: Emit, operation: Operation) -> Value:
+    return emit.apply("maxf", *operation.operands, attributes=_PROPAGATE_NAN)
+
+
+def _minimumf(emit: Emit, operation: Operation) -> Value:
+    return emit.apply("minf", *operation.operands, attributes=_PROPAGATE_NAN)
+
+
+EXPANSIONS: Final[dict[str, Callable[[Emit, Operation], Value]]] = {
+    "cuda_tile.popcnt": _popcnt,
+    "cuda_tile.clz": _clz,
+    "cuda_tile.ctz": _ctz,
+    "cuda_tile.brev": _brev,
+    "cuda_tile.noti": _noti,
+    "cuda_tile.sigmoid": _sigmoid,
+    "cuda_tile.recipf": _recipf,
+    "cuda_tile.log10": _log10,
+    "cuda_tile.log1p": _log1p,
+    "cuda_tile.maximumf": _maximumf,
+    "cuda_tile.minimumf": _minimumf,
+}
