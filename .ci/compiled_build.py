@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 import sys
 
-ROOMS = ("ir", "dialect", "text", "bytecode")
+ROOMS = ("ir", "dialect", "text", "bytecode", "rewrite", "passes")
 
 
 def compiled_modules() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tileir.execute.places import place_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note, source_of
 from tileir.ir.location import UNKNOWN
@@ -25,8 +26,9 @@ class ExecutionError(TileIRError):
     """A tile block did what it must not; carries the operation and the block."""
 
     def __init__(self, message: str, operation: Operation, block: BlockId | None = None) -> None:
-        location = operation.location
-        notes = [] if block is None else [note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN)]
+        location, notes = place_of(operation.location)
+        if block is not None:
+            notes.append(note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN))
         # Where the source is at hand, its line is shown anyway.
         if not operation.regions and source_of(location) is None:
             notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))

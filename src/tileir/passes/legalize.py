@@ -8,8 +8,10 @@ second one rewrites:
 * a barrier forwards its token: a tile block is one thread of execution, so nothing is to be waited for;
 * `assume_cond` goes, an assumption less is always right; strict bounds become inclusive ones;
 * the scope `cluster` becomes `device`, which orders more, with a warning; `seq_cst` has nothing as strong: an error;
-* a shift amount of another type is converted; casts that cancel out go, any other one is an error;
+* casts that cancel out go, any other one is an error;
 * attributes that mean nothing publicly are dropped.
+
+Spellings that only the seeds have are no matter here: reading a text turns them into what they stand for.
 """
 
 from __future__ import annotations
@@ -22,12 +24,11 @@ from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation, Value
 from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.types import FunctionType, Type
-from tileir.passes.emit import UNSIGNED, Emit, replace, tile_of, width_of
+from tileir.passes.emit import Emit, replace, tile_of, width_of
 from tileir.passes.legalize_expand import EXPANSIONS
 
 _CAST: Final = "cuda_tile.unrealized_conversion_cast"
 _ASSUME: Final = "cuda_tile.assume"
-_SHIFTS: Final = ("cuda_tile.shli", "cuda_tile.shri")
 _ORDERING: Final = "memory_ordering_semantics"
 _SCOPE: Final = "memory_scope"
 # Attributes the seeds give to public operations, without an effect (docs/conflicts.md C6, C7).
@@ -114,7 +115,8 @@ def _removable_casts(operations: list[Operation]) -> set[Operation]:
     for operation in reversed(operations):
         if operation.name != _CAST:
             continue
-        if _without_cast(operation) is not None or all(user in found for result in operation.results for user in result.users):
+        users = [user for result in operation.results for user in result.users]
+        if _without_cast(operation) is not None or all(user in found for user in users):
             found.add(operation)
     return found
 
@@ -178,9 +180,6 @@ def _rewrite_form(operation: Operation, warnings: list[Diagnostic]) -> int:
         if isinstance(predicate, BoundedAttribute) and predicate.strict:
             operation.set_attribute("predicate", _inclusive(operation, predicate))
             changed = 1
-    elif name in _SHIFTS and operation.operands[0].type is not operation.operands[1].type:
-        operation.set_operand(1, _converted_amount(operation))
-        changed = 1
     return changed
 
 
@@ -191,14 +190,6 @@ def _widen_scope(operation: Operation, warnings: list[Diagnostic]) -> int:
     text = f"'{operation.name}' op: the scope 'cluster' is widened to 'device', which orders more than was asked for"
     warnings.append(Diagnostic("warning", text, operation.location))
     return 1
-
-
-def _converted_amount(operation: Operation) -> Value:
-    value, amount = operation.operands
-    type = tile_of(value)
-    if width_of(tile_of(amount)) < width_of(type):
-        return Emit(operation).convert("exti", amount, type.element, UNSIGNED)
-    return Emit(operation).convert("trunci", amount, type.element)
 
 
 def _access_attributes(operation: Operation) -> dict[str, Attribute]:

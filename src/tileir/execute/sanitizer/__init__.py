@@ -1,0 +1,10 @@
+"""The sanitizer: every mistake a program makes while it runs, found and explained.
+
+`Sanitizer` is an observer; the families of findings are in `bounds`, `conflicts`, `promises`, `numbers` and
+`failures`, each in a file of its own.
+"""
+
+from tileir.execute.sanitizer.report import Finding, Place, Report, SanitizerError
+from tileir.execute.sanitizer.sanitizer import Sanitizer
+
+__all__ = ["Finding", "Place", "Report", "Sanitizer", "SanitizerError"]

@@ -1,0 +1,242 @@
+"""Accesses outside of memory, at odd addresses, to memory that must not be written, outside a view's index space.
+
+An access is inside if it lies in the array its pointer comes from.  Which that is follows from the program where the
+pointer is computed from a parameter or a global by offsets alone; a pointer that comes another way (a loop, a table of
+addresses) may go to any array of the launch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from tileir.execute.arguments import ArgumentLabel
+from tileir.execute.dtypes import Array
+from tileir.execute.memory import Memory, Region
+from tileir.execute.observer import Access
+from tileir.execute.sanitizer.report import Finding, Index, Place, bracketed, several
+from tileir.execute.sanitizer.shadow import Cells, Shadow
+from tileir.ir.core import BlockArgument, Operation, Value
+
+if TYPE_CHECKING:
+    from tileir.execute.sanitizer.sanitizer import Sanitizer
+
+Touched = list[tuple[Shadow, Cells]]
+
+_VERBS = {"read": "reads", "write": "writes", "atomic": "updates"}
+_SAME_ARRAY = ("offset", "broadcast", "reshape", "permute", "assume", "extract", "make_token")
+
+
+class Bounds:
+    """Checks where accesses go, and finds the shadow cells of what is fine."""
+
+    def __init__(self, sanitizer: Sanitizer, memory: Memory) -> None:
+        self._sanitizer: Sanitizer = sanitizer
+        self._memory: Memory = memory
+        self._named: dict[str, Region] = {}
+        self._homes: dict[Operation, Region | None] = {}
+        for region in memory.regions:
+            for label in region.labels:
+                name = label.what if isinstance(label, ArgumentLabel) else str(label)
+                self._named.setdefault(name, region)
+
+    def check(self, access: Access) -> tuple[Touched, Array | None]:
+        """The cells of what may be touched, and which elements those are (None: all)."""
+        if access.box is not None:
+            return self._check_box(access)
+        addresses = access.touched
+        if addresses.size == 0:
+            return [], None
+        size = access.size
+        home = self._home(access)
+        region = home if home is not None else self._memory.find(int(addresses[0]))
+        if region is not None and (region.writable or access.kind == "read"):
+            offsets = addresses - numpy.uint64(region.start)
+            bits = int(numpy.bitwise_or.reduce(offsets))
+            inside = bits <= region.size - size or int(offsets.max()) <= region.size - size
+            if inside and not (bits | region.start) & (size - 1):
+                shadow = self._sanitizer.shadow(region, size)
+                return [(shadow, shadow.listed(offsets.view(numpy.int64), size, bits))], None
+        return self._check_slowly(access, home)
+
+    def _check_box(self, access: Access) -> tuple[Touched, Array | None]:
+        assert access.box is not None
+        address, counts, strides = access.box
+        if 0 in counts:
+            self._outside_index_space(access, counts)
+            return [], None
+        size = access.size
+        view: Any = access.view
+        region: Region | None = view.tensor.region
+        if region is not None and region.start <= address and (region.writable or access.kind == "read"):
+            last = address
+            for count, stride in zip(counts, strides, strict=True):
+                last += (count - 1) * stride
+            if last + size <= region.end and not address & (size - 1):
+                # The stride of a dimension with one position means nothing, and may be as large as it likes.
+                steps = [stride if count > 1 else 0 for count, stride in zip(counts, strides, strict=True)]
+                shadow = self._sanitizer.shadow(region, size)
+                return [(shadow, shadow.box(address, size, counts, tuple(steps)))], None
+        return self._check_slowly(access, region)
+
+    def _home(self, access: Access) -> Region | None:
+        """The region the pointers of an access must stay in."""
+        if access.view is not None:
+            view: Any = access.view
+            region: Region | None = view.tensor.region
+            return region
+        operation = access.operation
+        if operation not in self._homes:
+            self._homes[operation] = self._named.get(origin_of(operation.operands[0]))
+        return self._homes[operation]
+
+    def _check_slowly(self, access: Access, home: Region | None) -> tuple[Touched, Array | None]:
+        """Something is unusual: several regions, or a mistake."""
+        memory, size = self._memory, access.size
+        flat = access.touched
+        regions = memory.regions
+        owners = memory.owners(flat, size)
+        wrong = owners < 0
+        if home is not None and home in regions:
+            wrong |= owners != regions.index(home)
+        if wrong.any():
+            self._outside(access, flat, wrong, home)
+        misaligned = (flat & numpy.uint64(size - 1)) != 0
+        if misaligned.any():
+            self._misaligned(access, flat, misaligned)
+        if access.kind != "read":
+            closed = numpy.array([not region.writable for region in regions])
+            forbidden = ~wrong & closed[owners]
+            if forbidden.any():
+                self._read_only(access, flat, forbidden, regions[int(owners[int(forbidden.argmax())])])
+                wrong = wrong | forbidden
+        touched: Touched = []
+        for number in numpy.unique(owners[~wrong]).tolist():
+            region = regions[number]
+            offsets = (flat[~wrong & (owners == number)] - numpy.uint64(region.start)).view(numpy.int64)
+            shadow = self._sanitizer.shadow(region, size)
+            touched.append((shadow, shadow.listed(offsets, size, int(numpy.bitwise_or.reduce(offsets)))))
+        if not wrong.any():
+            return touched, None
+        allowed = numpy.ones(access.addresses.shape, bool)
+        mask = access.mask
+        if mask is None:
+            allowed = ~wrong.reshape(allowed.shape)
+        else:
+            allowed[numpy.broadcast_to(mask, allowed.shape)] = ~wrong
+        return touched, allowed
+
+    # --- findings ---
+
+    def _outside(self, access: Access, flat: Array, wrong: Array, home: Region | None) -> None:
+        title = f"{access.operation.declaration.mnemonic} {_VERBS[access.kind]} outside of "
+        title += " or ".join(home.names) if home is not None else "every array of the launch"
+        first = int(wrong.argmax())
+        address = int(flat[first])
+        details = [self._missed(access.size, address, home)]
+        details.append(_how_many(int(wrong.sum()), flat.size, "outside"))
+        hint = "mask what lies outside, or check the offsets and the grid"
+        if access.view is not None:
+            hint = "the shape and strides of the tensor view reach beyond its array: check the extents passed in"
+        elif home is None:
+            hint = "arrays reached by addresses from memory are named in `memory=` of the launch"
+        self._sanitizer.add(Finding("out-of-bounds", title, place_of(access, wrong), details, hint))
+
+    def _missed(self, size: int, address: int, home: Region | None) -> str:
+        text = f"the address is {address:#x}"
+        if home is None:
+            return f"{text}: {self._memory.describe_miss(address, size)}"
+        name = " or ".join(home.names)
+        if address >= home.end:
+            text += f": {several(address - home.end, 'byte')} past the end of {name}"
+        elif address < home.start:
+            text += f": {several(home.start - address, 'byte')} before {name}"
+        else:
+            text += f": {several(address + size - home.end, 'byte')} of the element past the end of {name}"
+        other = self._memory.find(address)
+        if other is not None and other is not home:
+            text += f", in {where_in(other, address)}"
+        return text
+
+    def _misaligned(self, access: Access, flat: Array, misaligned: Array) -> None:
+        address = int(flat[int(misaligned.argmax())])
+        size = access.size
+        title = f"{access.operation.declaration.mnemonic} {_VERBS[access.kind]} {size}-byte elements at odd addresses"
+        details = [
+            f"the address is {address:#x}: {several(address % size, 'byte')} past a multiple of {size}",
+            _how_many(int(misaligned.sum()), flat.size, "misaligned"),
+        ]
+        hint = "offsets count elements of the pointer's type: check casts (ptr_to_ptr, int_to_ptr) before them"
+        self._sanitizer.add(Finding("misaligned", title, place_of(access, misaligned), details, hint))
+
+    def _read_only(self, access: Access, flat: Array, forbidden: Array, region: Region) -> None:
+        title = f"{access.operation.declaration.mnemonic} writes to read-only memory: {' or '.join(region.names)}"
+        details = [f"the address is {int(flat[int(forbidden.argmax())]):#x}"]
+        hint = "pass a writable array, or drop `constant` from the global"
+        self._sanitizer.add(Finding("read-only", title, place_of(access, forbidden), details, hint))
+
+    def _outside_index_space(self, access: Access, counts: tuple[int, ...]) -> None:
+        view: Any = access.view
+        space = view.index_space()
+        axis = counts.index(0)
+        title = f"{access.operation.declaration.mnemonic} has an index outside of the view's index space"
+        details = [
+            f"dimension {axis}: the view has {several(space[axis], 'tile')} there, the index is past them",
+            f"the index space is {bracketed(tuple(space))}, the tensor {bracketed(view.tensor.shape)}",
+        ]
+        hint = "the behaviour is undefined, padding or not: launch fewer tile blocks, or guard with `if`"
+        place = Place(access.operation, access.block.id)
+        self._sanitizer.add(Finding("index-space", title, place, details, hint))
+
+
+def origin_of(pointer: Value) -> str:
+    """What a pointer is computed from by offsets alone: "argument 2", "global @g", or nothing we know."""
+    value = pointer
+    while True:
+        if isinstance(value, BlockArgument):
+            parent = value.block.parent_operation
+            if parent is not None and parent.declaration.mnemonic == "entry":
+                return f"argument {value.index}"
+            return ""
+        operation = value.defining_operation
+        if operation is None:
+            return ""
+        mnemonic = operation.declaration.mnemonic
+        if mnemonic == "get_global":
+            return f"global {operation.attributes['name'].text}"
+        if mnemonic not in _SAME_ARRAY:
+            return ""
+        value = operation.operands[0]
+
+
+def place_of(access: Access, chosen: Array) -> Place:
+    """The place of the first chosen one of the touched elements."""
+    return Place(access.operation, access.block.id, element_of(access, int(chosen.argmax())))
+
+
+def element_of(access: Access, number: int) -> Index | None:
+    """The index in the tile of a touched element, by its number among them."""
+    shape = access.addresses.shape
+    if not shape:
+        return None
+    mask = access.mask
+    if mask is not None:
+        number = int(numpy.flatnonzero(numpy.broadcast_to(mask, shape))[number])
+    return tuple([int(position) for position in numpy.unravel_index(number, shape)])
+
+
+def where_in(region: Region, address: int) -> str:
+    """A place in an array, as in `argument 1 (array float32[4, 4]) at [1, 3]`."""
+    for label in region.labels:
+        if isinstance(label, ArgumentLabel) and label.buffer.contiguous and 0 not in label.buffer.shape:
+            buffer = label.buffer
+            if buffer.low <= address < buffer.high and buffer.shape:
+                number = (address - buffer.low) // buffer.dtype.itemsize
+                index = tuple([int(position) for position in numpy.unravel_index(number, buffer.shape)])
+                return f"{label} at {bracketed(index)}"
+    return f"{' or '.join(region.names)} at byte {address - region.start}"
+
+
+def _how_many(count: int, total: int, what: str) -> str:
+    return f"{count} of the {several(total, 'element')} it touches {'is' if count == 1 else 'are'} {what}"

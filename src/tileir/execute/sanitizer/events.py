@@ -1,0 +1,192 @@
+"""Who did what to memory, and what is ordered before what.
+
+An *event* is one access of one tile block.  The memory model orders two events only through tokens, and two tile blocks
+only where one releases and the other acquires.  So what stands for a token at run time is the set of events that come
+before whoever takes it: for each tile block a set of bits, one for each of its events.  A release leaves the set at the
+address it writes, and an acquire that reads there adds it to its own token.
+
+An event comes before another if the set of the other's tokens has its bit.  That is the only rule; everything else
+here is bookkeeping.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.execute.observer import TileBlock
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.core import Operation
+
+# What shadow memory holds where no tile block did anything: the caller's data, or nothing at all.
+HOST: Final = 0
+NOBODY: Final = 1
+
+_ACCESSES: Final = frozenset(
+    (
+        "load_ptr_tko",
+        "store_ptr_tko",
+        "atomic_load_tko",
+        "atomic_store_tko",
+        "atomic_rmw_tko",
+        "atomic_cas_tko",
+        "load_view_tko",
+        "store_view_tko",
+        "atomic_red_view_tko",
+    )
+)
+
+
+def keyword_of(operation: Operation, name: str) -> str:
+    """The keyword of an enumeration attribute, empty where there is none."""
+    attribute = operation.attribute(name)
+    return attribute.keyword if isinstance(attribute, EnumAttribute) else ""
+
+
+class Manner:
+    """How an operation accesses memory, read off its attributes once."""
+
+    __slots__ = ("acquires", "is_access", "ordering", "releases", "scope", "strong")
+
+    def __init__(self, operation: Operation) -> None:
+        self.is_access: bool = operation.declaration.mnemonic in _ACCESSES
+        self.ordering: str = keyword_of(operation, "memory_ordering_semantics") or "weak"
+        self.scope: str = keyword_of(operation, "memory_scope")
+        # A scope of one tile block is no promise to others: to them such an access is a weak one.
+        self.strong: bool = self.ordering != "weak" and self.scope != "tl_blk"
+        self.acquires: bool = self.strong and self.ordering in ("acquire", "acq_rel")
+        self.releases: bool = self.strong and self.ordering in ("release", "acq_rel")
+
+    @property
+    def words(self) -> str:
+        return f"{self.ordering} {self.scope}".strip()
+
+
+class Token:
+    """The events that come before whoever takes this token: sets of bits by tile block."""
+
+    __slots__ = ("before",)
+
+    def __init__(self, before: dict[int, int]) -> None:
+        self.before: dict[int, int] = before
+
+    def add(self, more: dict[int, int]) -> None:
+        for block, bits in more.items():
+            self.before[block] = self.before.get(block, 0) | bits
+
+
+class Event:
+    """One access of a tile block.  `also` has the bits of earlier reads that this one hides and does not follow."""
+
+    __slots__ = ("also", "bit", "block", "kind", "manner", "number", "operation")
+
+    def __init__(
+        self, number: int, block: TileBlock | None, bit: int, kind: str, operation: Operation | None, manner: Manner | None
+    ) -> None:
+        self.number: int = number
+        self.block: TileBlock | None = block
+        self.bit: int = bit
+        self.also: int = 0
+        self.kind: str = kind
+        self.operation: Operation | None = operation
+        self.manner: Manner | None = manner
+
+    def is_before(self, token: Token) -> bool:
+        """Whether everything that takes the token comes after this event."""
+        assert self.block is not None
+        bits = token.before.get(self.block.number, 0)
+        return bool(bits >> self.bit & 1) and not self.also & ~bits
+
+
+class _BlockState:
+    """What a tile block is at: the number of its events, the tokens of the operation that runs now."""
+
+    __slots__ = ("bits", "given", "taken")
+
+    def __init__(self) -> None:
+        self.bits: int = 0
+        self.taken: Token = Token({})
+        self.given: Token = Token({})
+
+
+class Events:
+    """All events of a launch, and what was released where."""
+
+    def __init__(self) -> None:
+        self.all: list[Event] = [Event(HOST, None, 0, "", None, None), Event(NOBODY, None, 0, "", None, None)]
+        self._states: dict[int, _BlockState] = {}
+        self._manners: dict[Operation, Manner] = {}
+        # By address: what an acquire that reads there comes after.
+        self._released: dict[int, dict[int, int]] = {}
+
+    def manner(self, operation: Operation) -> Manner:
+        found = self._manners.get(operation)
+        if found is None:
+            found = self._manners[operation] = Manner(operation)
+        return found
+
+    def _state(self, block: TileBlock) -> _BlockState:
+        found = self._states.get(block.number)
+        if found is None:
+            found = self._states[block.number] = _BlockState()
+        return found
+
+    def finish(self, block: TileBlock) -> None:
+        self._states.pop(block.number, None)
+
+    def token(self, operation: Operation, block: TileBlock, tokens: list[Token | None]) -> Token:
+        """The token an operation gives; if it accesses memory its event is about to follow."""
+        if len(tokens) == 1 and tokens[0] is not None:
+            taken = tokens[0]
+        else:
+            taken = Token({})
+            for token in tokens:
+                if token is not None:
+                    taken.add(token.before)
+        if not self.manner(operation).is_access:
+            return taken
+        state = self._state(block)
+        state.taken = taken
+        given = dict(taken.before)
+        given[block.number] = given.get(block.number, 0) | 1 << state.bits
+        state.given = Token(given)
+        return state.given
+
+    def begin(self, operation: Operation, block: TileBlock, kind: str) -> tuple[Event, Token]:
+        """The event of an access, and what comes before it."""
+        state = self._state(block)
+        event = Event(len(self.all), block, state.bits, kind, operation, self.manner(operation))
+        self.all.append(event)
+        state.bits += 1
+        return event, state.taken
+
+    def hiding(self, event: Event, hidden: Event) -> Event:
+        """An event in place of one that hides an earlier read without following it."""
+        group = Event(len(self.all), event.block, event.bit, event.kind, event.operation, event.manner)
+        group.also = event.also | hidden.also | 1 << hidden.bit
+        self.all.append(group)
+        return group
+
+    def synchronize(self, event: Event, addresses: list[int]) -> None:
+        """Let an acquire take what was released at its addresses, and a release leave what comes before it."""
+        manner, block = event.manner, event.block
+        assert manner is not None and block is not None
+        state = self._state(block)
+        if manner.acquires and event.kind != "write":
+            for address in addresses:
+                found = self._released.get(address)
+                if found is not None:
+                    state.given.add(found)
+        if event.kind == "read":
+            return
+        for address in addresses:
+            if event.kind == "write":
+                # A plain store ends what an earlier release started; an atomic update carries it on.
+                self._released.pop(address, None)
+            if manner.releases:
+                kept = Token(dict(self._released.get(address, {})))
+                kept.add(state.given.before)
+                self._released[address] = kept.before
+
+    @property
+    def has_releases(self) -> bool:
+        return bool(self._released)

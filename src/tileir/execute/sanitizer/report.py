@@ -1,0 +1,204 @@
+"""What the sanitizer says: findings, the report that collects them, the error that carries it."""
+
+from __future__ import annotations
+
+from tileir.execute.errors import BlockId
+from tileir.ir.core import Operation, Value
+from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
+from tileir.ir.location import UNKNOWN
+from tileir.text.printer import Printer
+
+Index = tuple[int, ...]
+
+
+class Place:
+    """Where something happened: an operation, a tile block, and an element of the tile (None: no element alone)."""
+
+    __slots__ = ("block", "element", "operation")
+
+    def __init__(self, operation: Operation, block: BlockId, element: Index | None = None) -> None:
+        self.operation: Operation = operation
+        self.block: BlockId = block
+        self.element: Index | None = element
+
+    @property
+    def words(self) -> str:
+        """As in `tile block (1, 0, 0), element [3]`."""
+        text = f"tile block ({', '.join([str(number) for number in self.block])})"
+        if self.element:
+            text += f", element {bracketed(self.element)}"
+        return text
+
+
+class Finding:
+    """One mistake of one operation; `count` is how often it was seen, `place` where it was seen first.
+
+    `kind` names the sort (docs/sanitizer.md lists them), `title` says it in a line, `details` has the numbers, `other`
+    is the second party, as of a race, with `relation` before it.
+    """
+
+    __slots__ = ("count", "details", "hint", "kind", "other", "place", "relation", "title")
+
+    def __init__(
+        self,
+        kind: str,
+        title: str,
+        place: Place,
+        details: list[str],
+        hint: str,
+        relation: str = "",
+        other: Place | None = None,
+    ) -> None:
+        self.kind: str = kind
+        self.title: str = title
+        self.place: Place = place
+        self.details: list[str] = details
+        self.hint: str = hint
+        self.relation: str = relation
+        self.other: Place | None = other
+        self.count: int = 1
+
+    @property
+    def operation(self) -> Operation:
+        return self.place.operation
+
+    @property
+    def block(self) -> BlockId:
+        return self.place.block
+
+    @property
+    def element(self) -> Index | None:
+        return self.place.element
+
+    def render(self, spelling: Spelling | None = None) -> str:
+        """The finding as a paragraph."""
+        spelling = spelling if spelling is not None else Spelling()
+        lines = [f"{self.kind}: {self.title}"]
+        lines += _shown("at", self.place, spelling)
+        if self.other is not None:
+            lines += _shown(self.relation, self.other, spelling)
+        lines += [f"  {detail}" for detail in self.details]
+        if self.count > 1:
+            lines.append(f"  seen {self.count} times")
+        lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Finding({self.kind!r}, {self.title!r}, {self.place.words})"
+
+
+class Report:
+    """All findings of a launch, in the order they were first seen; true if there are any."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.kernel: str = ""
+        self.grid: BlockId = (1, 1, 1)
+
+    def __bool__(self) -> bool:
+        return bool(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each finding."""
+        return [finding.kind for finding in self.findings]
+
+    def render(self) -> str:
+        """The whole report."""
+        where = f"{f'@{self.kernel}, ' if self.kernel else ''}grid ({', '.join([str(n) for n in self.grid])})"
+        if not self.findings:
+            return f"sanitizer: nothing found in {where}"
+        count = len(self.findings)
+        spelling = Spelling()
+        head = f"sanitizer: {count} finding{'' if count == 1 else 's'} in {where}"
+        return "\n\n".join([head, *[finding.render(spelling) for finding in self.findings]])
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class SanitizerError(TileIRError):
+    """A sanitized launch found something; `report` has it all, and the text is the report's."""
+
+    def __init__(self, report: Report) -> None:
+        diagnostics = []
+        for finding in report.findings:
+            notes = [note(f"in {finding.place.words}", UNKNOWN)]
+            if finding.other is not None:
+                notes.append(note(f"{finding.relation} {finding.other.words}", finding.other.operation.location))
+            notes += [note(text, UNKNOWN) for text in [*finding.details, f"hint: {finding.hint}"]]
+            message = f"{finding.kind}: {finding.title}"
+            diagnostics.append(Diagnostic("error", message, finding.operation.location, notes))
+        super().__init__(diagnostics)
+        self.report: Report = report
+
+    def __str__(self) -> str:
+        return self.report.render()
+
+
+class Spelling:
+    """Operations as the whole program prints them, with the names values have there."""
+
+    def __init__(self) -> None:
+        self._printers: dict[Operation, Printer] = {}
+
+    def _printer(self, operation: Operation) -> Printer:
+        top = operation
+        while top.parent_operation is not None:
+            top = top.parent_operation
+        found = self._printers.get(top)
+        if found is None:
+            found = self._printers[top] = Printer()
+            found.naming.name_regions(top)
+            found.elide = True
+        return found
+
+    def line(self, operation: Operation) -> str:
+        """The printed operation; of one with regions the first line."""
+        printer = self._printer(operation)
+        printer.out.clear()
+        printer.print_operation(operation)
+        return "".join(printer.out).strip().partition("\n")[0]
+
+    def value(self, value: Value) -> str:
+        """The name of a value, as `%0`."""
+        owner = value.defining_operation
+        if owner is None:
+            block = value.parent_block
+            owner = block.parent_operation if block is not None else None
+        if owner is None:
+            return "%?"
+        return self._printer(owner).names.get(value, "%?")
+
+
+def _shown(relation: str, place: Place, spelling: Spelling) -> list[str]:
+    """A place with the line of source that is there, or else the printed operation."""
+    location = place.operation.location
+    position = location_prefix(location).removesuffix(": ")
+    lines = [f"  {relation} {position}{', ' if position else ''}{place.words}"]
+    source = source_of(location)
+    found = position_of(location)
+    margin = "      "
+    if source is not None and found is not None:
+        text, column = source.excerpt(found.line, found.column)
+        start = len(text) - len(text.lstrip())
+        number = f"{found.line:5}"
+        lines.append(f"{number} | {text.strip()}")
+        lines.append(f"{margin}| {' ' * max(column - 1 - start, 0)}^")
+    else:
+        lines.append(f"{margin}| {spelling.line(place.operation)}")
+    return lines
+
+
+def bracketed(index: Index) -> str:
+    return f"[{', '.join([str(number) for number in index])}]"
+
+
+def several(count: int, what: str) -> str:
+    """A number with its noun: `1 byte`, `2 bytes`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
