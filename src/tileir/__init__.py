@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tileir.execute.errors import ExecutionError, LaunchError
     from tileir.execute.launch import Kernel, compile
     from tileir.execute.observer import Observer
+    from tileir.execute.sanitizer import Finding, Report, Sanitizer, SanitizerError
     from tileir.interface import from_bytecode, load, parse, to_bytecode, verify
     from tileir.ir.core import Block, Operation, Region, Value
     from tileir.ir.diagnostics import BuildError, Diagnostic, ParseError, TileIRError, VerifyError
@@ -32,12 +33,16 @@ __all__ = [
     "BytecodeError",
     "Diagnostic",
     "ExecutionError",
+    "Finding",
     "Kernel",
     "LaunchError",
     "Observer",
     "Operation",
     "ParseError",
     "Region",
+    "Report",
+    "Sanitizer",
+    "SanitizerError",
     "TileIRError",
     "Value",
     "VerifyError",
@@ -67,12 +72,16 @@ _HOMES = {
     "BytecodeError": "tileir.bytecode.primitives",
     "Diagnostic": "tileir.ir.diagnostics",
     "ExecutionError": "tileir.execute.errors",
+    "Finding": "tileir.execute.sanitizer",
     "Kernel": "tileir.execute.launch",
     "LaunchError": "tileir.execute.errors",
     "Observer": "tileir.execute.observer",
     "Operation": "tileir.ir.core",
     "ParseError": "tileir.ir.diagnostics",
     "Region": "tileir.ir.core",
+    "Report": "tileir.execute.sanitizer",
+    "Sanitizer": "tileir.execute.sanitizer",
+    "SanitizerError": "tileir.execute.sanitizer",
     "TileIRError": "tileir.ir.diagnostics",
     "Value": "tileir.ir.core",
     "VerifyError": "tileir.ir.diagnostics",
@@ -101,7 +110,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'tileir' has no attribute '{name}'")
     # Operations get their text from here, whichever name was asked for first.
     __import__("tileir.interface")
-    if home in ("tileir.execute.arguments", "tileir.execute.observer"):
+    if home in ("tileir.execute.arguments", "tileir.execute.observer", "tileir.execute.sanitizer"):
         # Says what to install where NumPy is missing.
         __import__("tileir.execute.launch")
     value: object = getattr(__import__(home, fromlist=[name]), name)

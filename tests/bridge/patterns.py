@@ -205,19 +205,6 @@ def scan_with_offsets(values, sums, out, TILE: ConstInt, BLOCKS: ConstInt):
     ct.store(out, (ct.bid(0),), ct.cumsum(ct.load(values, (ct.bid(0),), (TILE,))) + offset)
 
 
-def _segment(sum_x, start_x, sum_y, start_y):
-    return ct.where(start_y, sum_y, sum_x + sum_y), start_x | start_y
-
-
-@ct.kernel
-def segmented_sum(values, starts, out, TILE: ConstInt):
-    """A running sum that begins anew at each start."""
-    t = ct.load(values, (0,), (TILE,))
-    s = ct.load(starts, (0,), (TILE,))
-    running, _ = ct.scan((t, s), 0, _segment, (0.0, False))
-    ct.store(out, (0,), running)
-
-
 @ct.kernel
 def histogram_of_bytes(values, counts, TILE: ConstInt):
     t = ct.load(values, (ct.bid(0),), (TILE,)).astype(ct.int32)

@@ -138,15 +138,6 @@ def embedding_gradient() -> Comparison:
     return Comparison(patterns.embedding_gradient, 4, arguments, {2: expected})
 
 
-def segmented_sum() -> Comparison:
-    values, starts = normal(64), numpy.random.default_rng(1).random(64) < 0.2
-    starts[0] = True
-    first = numpy.maximum.accumulate(numpy.where(starts, numpy.arange(64), 0))
-    expected = [wide(values)[begin : place + 1].sum() for place, begin in enumerate(first)]
-    arguments = (values, starts, numpy.zeros(64, F32), 64)
-    return Comparison(patterns.segmented_sum, 1, arguments, {2: expected}, 1e-4, 1e-5)
-
-
 def histogram_of_bytes() -> Comparison:
     values = numpy.random.default_rng(1).integers(0, 256, 1000).astype("u1")
     arguments = (values, numpy.zeros(256, "i4"), 128)
@@ -230,7 +221,6 @@ COMPARISONS: dict[str, Callable[[], Comparison]] = {
     "group norm": group_norm,
     "cross entropy": cross_entropy,
     "embedding gradient": embedding_gradient,
-    "segmented sum": segmented_sum,
     "histogram": histogram_of_bytes,
     "top k": top_k,
     "bitonic sort": bitonic_sort,

@@ -31,7 +31,7 @@ from tileir.execute.interpreter.compiler import (
 )
 from tileir.execute.interpreter.control_flow import release_to, reserves_memory
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Observer, TileBlock, overrides
+from tileir.execute.observer import Observer, Observers, TileBlock, overrides
 from tileir.execute.schedule import block_order, run_interleaved
 from tileir.ir.attributes import DenseAttribute, IntegerAttribute
 
@@ -156,6 +156,7 @@ class Kernel:
         grid: int | tuple[int, ...],
         *arguments: object,
         schedule: str | None = None,
+        sanitize: bool = False,
         observer: Observer | None = None,
         memory: Iterable[object] = (),
         output: Callable[[str], object] | None = None,
@@ -166,9 +167,21 @@ class Kernel:
         Arrays (NumPy, torch on the CPU, anything with DLPack or the array interface) are pointers, numbers scalars.
         `memory` names further arrays that the kernel reaches by addresses it reads from memory.  `schedule` is the
         order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between blocks at
-        memory operations.  `output` takes what the kernel prints, standard output by default.  `progress` is called
-        with the number of finished and of all tile blocks.
+        memory operations.  `sanitize` looks for mistakes (docs/sanitizer.md): the launch goes on to its end, then
+        `SanitizerError` is raised if there were any.  `observer` watches the launch.  `output` takes what the kernel
+        prints, standard output by default.  `progress` is called with the number of finished and of all tile blocks.
         """
+        if sanitize:
+            from tileir.execute.sanitizer import Sanitizer, SanitizerError
+
+            sanitizer = Sanitizer()
+            watching = sanitizer if observer is None else Observers([sanitizer, observer])
+            self.launch(
+                grid, *arguments, schedule=schedule, observer=watching, memory=memory, output=output, progress=progress
+            )
+            if sanitizer.report:
+                raise SanitizerError(sanitizer.report)
+            return
         extents = check_grid(grid)
         bound = bind(self.entry, arguments)
         known = self._memory(bound, memory)

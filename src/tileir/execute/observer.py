@@ -167,6 +167,59 @@ class Observer:
         return None
 
 
+class Observers(Observer):
+    """Several observers of one launch; tokens are given by the first that gives any."""
+
+    def __init__(self, observers: list[Observer]) -> None:
+        self._observers: list[Observer] = observers
+        self._tokens: Observer | None = next((one for one in observers if overrides(one, "token")), None)
+        self._watched: dict[Operation, list[Observer]] = {}
+
+    def launch_started(self, grid: BlockId, memory: Memory) -> None:
+        for one in self._observers:
+            one.launch_started(grid, memory)
+
+    def launch_finished(self) -> None:
+        for one in self._observers:
+            one.launch_finished()
+
+    def block_started(self, block: TileBlock) -> None:
+        for one in self._observers:
+            one.block_started(block)
+
+    def block_finished(self, block: TileBlock) -> None:
+        for one in self._observers:
+            one.block_finished(block)
+
+    def watches(self, operation: Operation) -> bool:
+        watching = [one for one in self._observers if one.watches(operation)]
+        self._watched[operation] = watching
+        return bool(watching)
+
+    def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
+        return self._tokens.token(operation, block, tokens) if self._tokens is not None else None
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        answers = [one.failed(error, block) for one in self._observers]
+        return True in answers
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        for one in self._watched.get(operation, ()):
+            one.before(operation, block, operands)
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        for one in self._watched.get(operation, ()):
+            one.after(operation, block, results)
+
+    def access(self, access: Access) -> Array | None:
+        allowed: Array | None = None
+        for one in self._observers:
+            answer = one.access(access)
+            if answer is not None:
+                allowed = answer if allowed is None else numpy.logical_and(allowed, answer)
+        return allowed
+
+
 def overrides(observer: Observer, method: str) -> bool:
     """Whether an observer's class has its own version of a method."""
     return getattr(type(observer), method) is not getattr(Observer, method)

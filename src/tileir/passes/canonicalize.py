@@ -5,16 +5,23 @@ Constants are gathered at the start of the kernel.  An operation is removed when
 effect on memory; loads and everything else ordered by tokens stay.
 
 In the "seed" family the expression simplifier runs once after the fixed point (seed 004, Canonicalization Driver).
+Where it changes something, the rules are given another chance at what it made, and it at what they leave: so a second
+canonicalization finds nothing to do.
 """
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.ir.core import Operation
 from tileir.passes.registry import SEED, Session
 from tileir.rewrite.driver import Fold, Pattern, apply_greedily
 from tileir.rewrite.folds import public_folds, seed_folds
 from tileir.rewrite.patterns_if import if_patterns
 from tileir.rewrite.patterns_select import PRODUCT_FIRST, public_select_patterns, seed_select_patterns
+from tileir.rewrite.simplifier import simplify_expressions
+
+# Far more rounds than programs need; a bound all the same.
+_MOST_ROUNDS: Final = 16
 
 
 def canonicalization_folds(rules: str) -> list[Fold]:
@@ -31,11 +38,13 @@ def canonicalization_patterns(rules: str) -> list[Pattern]:
 def run(root: Operation, session: Session) -> int:
     """Canonicalize what is inside `root`; gives the number of rules that fired."""
     before = sum(session.statistics.fired.values())
-    apply_greedily(
-        root,
-        canonicalization_patterns(session.rules),
-        canonicalization_folds(session.rules),
-        statistics=session.statistics,
-        trace=session.trace,
-    )
+    patterns = canonicalization_patterns(session.rules)
+    folds = canonicalization_folds(session.rules)
+    apply_greedily(root, patterns, folds, statistics=session.statistics, trace=session.trace)
+    if session.rules == SEED:
+        # The simplifier takes away more than it makes and the rules make nothing it takes away, so this ends.
+        for _ in range(_MOST_ROUNDS):
+            if not simplify_expressions(root, session.statistics, session.trace):
+                break
+            apply_greedily(root, patterns, folds, statistics=session.statistics, trace=session.trace)
     return sum(session.statistics.fired.values()) - before

@@ -64,6 +64,12 @@ def _inline(root: Operation, options: Options, session: Session) -> int:
     return inline.run(root)
 
 
+def _simplify(root: Operation, options: Options, session: Session) -> int:
+    from tileir.rewrite import simplifier
+
+    return simplifier.simplify_expressions(root, session.statistics, session.trace)
+
+
 def _legalize(root: Operation, options: Options, session: Session) -> int:
     from tileir.passes import legalize
 
@@ -79,6 +85,7 @@ def _rename(root: Operation, options: Options, session: Session) -> int:
 
 
 register("canonicalize", "apply folds and patterns until none fires", _canonicalize)
+register("simplify", "simplify integer expressions, once (seed 004)", _simplify)
 register("cse", "compute equal things once", _cse)
 register("dce", "remove what nothing needs", _dce)
 register("loop-invariant-code-motion", "move what does not change out of loops", _licm)

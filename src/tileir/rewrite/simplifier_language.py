@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.rewrite.simplifier_rules import BOOLEAN_RULES
 
 # The attributes of the operations the simplifier knows, in the order of the keywords in brackets.
 OPERATORS: Final[dict[str, tuple[str, ...]]] = {
@@ -66,13 +65,12 @@ class Term:
 class Rule:
     """A rule that was read; `heads` tells what each operand must be, "" where anything will do."""
 
-    __slots__ = ("boolean", "heads", "left", "name", "right")
+    __slots__ = ("heads", "left", "name", "right")
 
     def __init__(self, name: str, left: Term, right: Term) -> None:
         self.name: str = name
         self.left: Term = left
         self.right: Term = right
-        self.boolean: bool = name in BOOLEAN_RULES
         self.heads: tuple[str, ...] = tuple([_head(argument) for argument in left.arguments])
 
 

@@ -1,11 +1,11 @@
 """The rules of the expression simplifier, one per line: a name, what is looked for, what takes its place.
 
 x, y and z stand for any integer expressions of one type T, k and l for constants of that type, c and d for i1
-expressions.  A colon names the type where a conversion changes it.  `-1` has all bits set (true, for i1), `max` and
-`min` are the ends of the signed range.  What stands in brackets are the keywords of the operation: a word asks for
-itself, a letter takes any and gives it back, none take any; a new operation without them makes no promise about
-wrapping.  What stands in braces is computed from constants.  Operands of commutative operations may come in either
-order.
+expressions.  A colon names the type where a conversion changes it; both sides always have the same one.  `-1` has all
+bits set (true, for i1), `max` and `min` are the ends of the signed range.  What stands in brackets are the keywords of
+the operation: a word asks for itself, a letter takes any and gives it back, none take any; a new operation without
+them makes no promise about wrapping.  What stands in braces is computed from constants.  Operands of commutative
+operations may come in either order.
 
 Every line is proved for all widths and keywords by tests/rewrite/test_simplifier_proofs.py, from this table: where the
 left side is defined, so is the right one, and they are equal.  That rules out more than one would think: `select(c, d,
@@ -115,9 +115,6 @@ RULES: Final[tuple[tuple[str, str, str], ...]] = (
     ("extended-zero", "cmpi[equal,s](exti:U(c), 0)", "xori(c, -1)"),
     ("extended-lowest-bit", "andi(exti:U[unsigned](c), 1)", "exti:U[unsigned](c)"),
 )
-
-# Rules of one type only: where T must be i1, so that -1 and 0 are true and false.
-BOOLEAN_RULES: Final[frozenset[str]] = frozenset(["select-true-false", "select-false-true"])
 
 # What the complement of an expression is, where that costs no operation more: tried on the x of `xori(x, -1)`.
 COMPLEMENTS: Final[tuple[tuple[str, str, str], ...]] = (

@@ -94,6 +94,7 @@ class Assembly:
         "fixed",
         "operand_count",
         "operand_slots",
+        "plain_middle",
         "result_counts",
         "result_fixed",
         "result_slots",
@@ -122,6 +123,8 @@ class Assembly:
             and self.result_slots == [0]
             and self.result_counts == [ONE]
         )
+
+        self.plain_middle: str | None = _plain_middle(self.directives)
 
     def build(self, parser: Parser, state: ParseState) -> Operation:
         """Look the operands up and make the operation."""
@@ -377,6 +380,25 @@ class _Compiler:
         directive = CUSTOM[word](self.declaration, arguments)
         directive.bind(self.slots)
         return self._placed(directive)
+
+
+def _plain_middle(directives: list[Directive]) -> str | None:
+    """What stands between the operands and the colon when an operation has no attributes.
+
+    None unless the format is operands, optional attributes, type: then the printer has to ask each directive.
+    """
+    last = directives[-1] if len(directives) > 1 else None
+    if not isinstance(last, TrailingType) or not last.type.is_result:
+        return None
+    if not isinstance(directives[0], (OperandRow, SingleOperand)):
+        return None
+    middle = ""
+    for directive in directives[1:-1]:
+        if isinstance(directive, Rounding):
+            middle += directive.lead
+        elif not isinstance(directive, (Flag, Enclosed)):
+            return None
+    return middle
 
 
 def _is_colon(piece: Directive) -> bool:

@@ -76,9 +76,21 @@ class Printer:
             self._print_generic(operation)
         else:
             plain = self.elide and declaration.newer_mnemonic is None and not declaration.is_builtin
-            out.append(start + (declaration.mnemonic if plain else self._name(declaration)))
-            for directive in assembly.directives:
-                directive.print(self, operation)
+            start += declaration.mnemonic if plain else self._name(declaration)
+            middle = assembly.plain_middle
+            if middle is not None and not operation.attributes and len(results) == 1:
+                # The most common line of all, in one piece.
+                names = self.names
+                operands = operation.operands
+                if len(operands) == 2:
+                    row = f"{names[operands[0]]}, {names[operands[1]]}"
+                else:
+                    row = ", ".join([names[value] for value in operands])
+                out.append(f"{start} {row}{middle} : {results[0].type.spelling}")
+            else:
+                out.append(start)
+                for directive in assembly.directives:
+                    directive.print(self, operation)
         if self.aliases is not None:
             out.append(f" loc({self.aliases.use(operation.location)})")
 

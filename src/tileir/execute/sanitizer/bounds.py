@@ -7,6 +7,7 @@ addresses) may go to any array of the launch.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Touched = list[tuple[Shadow, Cells]]
 
 _VERBS = {"read": "reads", "write": "writes", "atomic": "updates"}
-_SAME_ARRAY = ("offset", "broadcast", "reshape", "permute", "assume", "extract", "make_token")
+_SAME_ARRAY = ("offset", "broadcast", "reshape", "permute", "assume", "extract", "ptr_to_ptr")
 
 
 class Bounds:
@@ -45,13 +46,24 @@ class Bounds:
         """The cells of what may be touched, and which elements those are (None: all)."""
         if access.box is not None:
             return self._check_box(access)
-        addresses = access.touched
-        if addresses.size == 0:
+        mask = access.mask
+        addresses = access.addresses.reshape(-1) if mask is None or mask.all() else access.touched
+        count = addresses.size
+        if count == 0:
             return [], None
         size = access.size
         home = self._home(access)
-        region = home if home is not None else self._memory.find(int(addresses[0]))
+        first = int(addresses[0])
+        region = home if home is not None else self._memory.find(first)
         if region is not None and (region.writable or access.kind == "read"):
+            if region.start <= first and not first & (size - 1) and int(addresses[-1]) == first + (count - 1) * size:
+                # One after the other, as they mostly are: then the first and the last tell it all.
+                steps = addresses[1:] - addresses[:-1]
+                if first + count * size <= region.end and steps.tobytes() == size.to_bytes(8, sys.byteorder) * (
+                    count - 1
+                ):
+                    shadow = self._sanitizer.shadow(region, size)
+                    return [(shadow, shadow.box(first, size, (count,), (size,)))], None
             offsets = addresses - numpy.uint64(region.start)
             bits = int(numpy.bitwise_or.reduce(offsets))
             inside = bits <= region.size - size or int(offsets.max()) <= region.size - size
@@ -135,7 +147,7 @@ class Bounds:
         first = int(wrong.argmax())
         address = int(flat[first])
         details = [self._missed(access.size, address, home)]
-        details.append(_how_many(int(wrong.sum()), flat.size, "outside"))
+        details += _how_many(int(wrong.sum()), flat.size, "outside")
         hint = "mask what lies outside, or check the offsets and the grid"
         if access.view is not None:
             hint = "the shape and strides of the tensor view reach beyond its array: check the extents passed in"
@@ -149,7 +161,8 @@ class Bounds:
             return f"{text}: {self._memory.describe_miss(address, size)}"
         name = " or ".join(home.names)
         if address >= home.end:
-            text += f": {several(address - home.end, 'byte')} past the end of {name}"
+            past = address - home.end
+            text += f": {several(past, 'byte')} past the end of {name}" if past else f": right past the end of {name}"
         elif address < home.start:
             text += f": {several(home.start - address, 'byte')} before {name}"
         else:
@@ -165,7 +178,7 @@ class Bounds:
         title = f"{access.operation.declaration.mnemonic} {_VERBS[access.kind]} {size}-byte elements at odd addresses"
         details = [
             f"the address is {address:#x}: {several(address % size, 'byte')} past a multiple of {size}",
-            _how_many(int(misaligned.sum()), flat.size, "misaligned"),
+            *_how_many(int(misaligned.sum()), flat.size, "misaligned"),
         ]
         hint = "offsets count elements of the pointer's type: check casts (ptr_to_ptr, int_to_ptr) before them"
         self._sanitizer.add(Finding("misaligned", title, place_of(access, misaligned), details, hint))
@@ -238,5 +251,7 @@ def where_in(region: Region, address: int) -> str:
     return f"{' or '.join(region.names)} at byte {address - region.start}"
 
 
-def _how_many(count: int, total: int, what: str) -> str:
-    return f"{count} of the {several(total, 'element')} it touches {'is' if count == 1 else 'are'} {what}"
+def _how_many(count: int, total: int, what: str) -> list[str]:
+    if total == 1:
+        return []
+    return [f"{count} of the {total} elements it touches {'is' if count == 1 else 'are'} {what}"]

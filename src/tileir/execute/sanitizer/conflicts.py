@@ -16,7 +16,7 @@ from tileir.execute.observer import Access
 from tileir.execute.sanitizer.bounds import element_of, where_in
 from tileir.execute.sanitizer.events import HOST, NOBODY, Event, Events, Token
 from tileir.execute.sanitizer.report import Finding, Place
-from tileir.execute.sanitizer.shadow import Cells, Shadow, distinct
+from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
 
 if TYPE_CHECKING:
     from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -45,65 +45,90 @@ class Conflicts:
             self._events.synchronize(event, access.touched.tolist())
 
     def _read(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
-        if shadow.touched:
-            self._compare(access, event, token, shadow, "writers", cells)
-        readers = shadow.readers
-        known = cells.of(readers)
+        if shadow.written:
+            self._compare(access, event, token, shadow, shadow.writers, cells.distinct(shadow.writers))
+            if shadow.other_writers is not None:
+                others = shadow.other_writers
+                self._compare(access, event, token, shadow, others, cells.distinct(others))
+        elif cells.places is None:
+            self._read_box(access, event, token, shadow, cells)
+            return
+        if shadow.readers is None:
+            shadow.readers = shadow.plane()
+        known = cells.of(shadow.readers)
         replaced: Array | None = None
-        for number in distinct(known):
+        for number in cells.distinct(shadow.readers):
             if number == HOST:
                 continue
             earlier = self._events.all[number]
-            assert earlier.block is not None
             if earlier.block is not access.block:
                 if shadow.other_readers is None:
-                    shadow.other_readers = numpy.zeros(readers.size, numpy.int32)
-                others = cells.of(shadow.other_readers)
-                numpy.copyto(others, known, where=known == number)
-                cells.put(shadow.other_readers, others)
+                    shadow.other_readers = shadow.plane()
+                self._keep(shadow.other_readers, cells, known, number)
             elif not earlier.is_before(token):
                 if replaced is None:
                     replaced = numpy.full(known.shape, event.number, numpy.int32)
                 replaced[known == number] = self._events.hiding(event, earlier).number
-        cells.put(readers, event.number if replaced is None else replaced)
+        cells.put(shadow.readers, event.number if replaced is None else replaced)
+
+    def _read_box(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
+        """A box of a region without writers: the same by box instead of by cell."""
+        key = cells.key
+        known = shadow.boxes.get(key)
+        reader, other = event.number, HOST
+        if known is not None:
+            _, number, other = known
+            earlier = self._events.all[number]
+            if earlier.block is not access.block:
+                other = number
+            elif not earlier.is_before(token):
+                reader = self._events.hiding(event, earlier).number
+        elif len(shadow.boxes) >= MOST_BOXES:
+            shadow.flush()
+        shadow.boxes[key] = (cells, reader, other)
+
+    def _keep(self, plane: Array, cells: Cells, known: Array, number: int) -> None:
+        """Keep an event in the plane of the others where it is about to be replaced."""
+        others = cells.of(plane)
+        numpy.copyto(others, known, where=known == number)
+        cells.put(plane, others)
 
     def _write(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
-        if shadow.touched:
-            self._compare(access, event, token, shadow, "writers", cells)
-        self._compare(access, event, token, shadow, "readers", cells)
-        if shadow.touched:
-            known = cells.of(shadow.writers)
-            manner = event.manner
-            assert manner is not None
-            for number in distinct(known):
+        manner = event.manner
+        assert manner is not None
+        if shadow.boxes:
+            shadow.flush()
+        if shadow.written:
+            numbers = cells.distinct(shadow.writers)
+            self._compare(access, event, token, shadow, shadow.writers, numbers)
+            if shadow.other_writers is not None:
+                others = shadow.other_writers
+                self._compare(access, event, token, shadow, others, cells.distinct(others))
+            for number in numbers:
                 earlier = self._events.all[number]
-                if earlier.block is None or earlier.block is access.block or not manner.strong:
-                    continue
-                if shadow.other_writers is None:
-                    shadow.other_writers = numpy.zeros(shadow.writers.size, numpy.int32)
-                others = cells.of(shadow.other_writers)
-                numpy.copyto(others, known, where=known == number)
-                cells.put(shadow.other_writers, others)
-        shadow.touched = True
+                if manner.strong and earlier.block is not None and earlier.block is not access.block:
+                    if shadow.other_writers is None:
+                        shadow.other_writers = shadow.plane()
+                    self._keep(shadow.other_writers, cells, cells.of(shadow.writers), number)
+        for readers in (shadow.readers, shadow.other_readers):
+            if readers is not None:
+                numbers = cells.distinct(readers)
+                if numbers != [HOST]:
+                    self._compare(access, event, token, shadow, readers, numbers)
+                    cells.put(readers, HOST)
+        shadow.written = True
         cells.put(shadow.writers, event.number)
-        cells.put(shadow.readers, HOST)
-        if shadow.other_readers is not None:
-            cells.put(shadow.other_readers, HOST)
 
-    def _compare(self, access: Access, event: Event, token: Token, shadow: Shadow, plane: str, cells: Cells) -> None:
-        """Compare with the last writers or readers, and with the last ones of another tile block."""
-        for name in (plane, f"other_{plane}"):
-            numbers = getattr(shadow, name)
-            if numbers is None:
-                continue
-            for number in distinct(cells.of(numbers)):
-                if number == HOST:
-                    continue
-                if number == NOBODY:
-                    if access.kind != "write":
-                        self._nobody_wrote(access, shadow, numbers)
-                    continue
-                self._compare_with(access, event, token, shadow, numbers, self._events.all[number])
+    def _compare(
+        self, access: Access, event: Event, token: Token, shadow: Shadow, plane: Array, numbers: list[int]
+    ) -> None:
+        """Compare with the events found in a plane."""
+        for number in numbers:
+            if number == NOBODY:
+                if access.kind != "write":
+                    self._nobody_wrote(access, shadow, plane)
+            elif number != HOST:
+                self._compare_with(access, event, token, shadow, plane, self._events.all[number])
 
     def _compare_with(
         self, access: Access, event: Event, token: Token, shadow: Shadow, numbers: Array, earlier: Event
@@ -130,7 +155,9 @@ class Conflicts:
             finding = _unordered(access, earlier, place, other, target)
         self._sanitizer.add(finding)
 
-    def _locate(self, access: Access, shadow: Shadow, numbers: Array, number: int) -> tuple[tuple[int, ...] | None, int]:
+    def _locate(
+        self, access: Access, shadow: Shadow, numbers: Array, number: int
+    ) -> tuple[tuple[int, ...] | None, int]:
         """The first element whose cells hold an event, and its address."""
         flat = access.touched
         offsets = (flat - numpy.uint64(shadow.region.start)).view(numpy.int64)
@@ -165,7 +192,9 @@ def _race(access: Access, event: Event, earlier: Event, place: Place, other: Pla
     if narrow and event.manner.ordering != "weak" and earlier.manner.ordering != "weak":
         hint = "scope tl_blk holds one tile block only: use device"
     elif "atomic" in (now, before) and now != before:
-        hint = "an atomic is no protection against a weak access: make both atomic, or order them by release and acquire"
+        hint = (
+            "an atomic is no protection against a weak access: make both atomic, or order them by release and acquire"
+        )
     elif what == "write":
         hint = "give each tile block its own part, or use atomic_rmw_tko"
     else:
@@ -174,7 +203,6 @@ def _race(access: Access, event: Event, earlier: Event, place: Place, other: Pla
 
 
 def _unordered(access: Access, earlier: Event, place: Place, other: Place, target: str) -> Finding:
-    title = f"{access.operation.declaration.mnemonic} {_PRESENT[access.kind]} what {_PAST[earlier.kind]} before it "
     assert earlier.operation is not None
     before = earlier.operation.declaration.mnemonic
     title = f"no token orders {access.operation.declaration.mnemonic} after {before}"

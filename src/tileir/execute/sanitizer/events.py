@@ -53,8 +53,8 @@ class Manner:
         self.scope: str = keyword_of(operation, "memory_scope")
         # A scope of one tile block is no promise to others: to them such an access is a weak one.
         self.strong: bool = self.ordering != "weak" and self.scope != "tl_blk"
-        self.acquires: bool = self.strong and self.ordering in ("acquire", "acq_rel")
-        self.releases: bool = self.strong and self.ordering in ("release", "acq_rel")
+        self.acquires: bool = self.strong and self.ordering in ("acquire", "acq_rel", "seq_cst")
+        self.releases: bool = self.strong and self.ordering in ("release", "acq_rel", "seq_cst")
 
     @property
     def words(self) -> str:
@@ -80,7 +80,13 @@ class Event:
     __slots__ = ("also", "bit", "block", "kind", "manner", "number", "operation")
 
     def __init__(
-        self, number: int, block: TileBlock | None, bit: int, kind: str, operation: Operation | None, manner: Manner | None
+        self,
+        number: int,
+        block: TileBlock | None,
+        bit: int,
+        kind: str,
+        operation: Operation | None,
+        manner: Manner | None,
     ) -> None:
         self.number: int = number
         self.block: TileBlock | None = block

@@ -76,7 +76,9 @@ class Finding:
         lines = [f"{self.kind}: {self.title}"]
         lines += _shown("at", self.place, spelling)
         if self.other is not None:
-            lines += _shown(self.relation, self.other, spelling)
+            shown = _shown(self.relation, self.other, spelling)
+            # The same line twice says nothing new.
+            lines += [f"  {self.relation} the same operation, {self.other.words}"] if again(self) else shown
         lines += [f"  {detail}" for detail in self.details]
         if self.count > 1:
             lines.append(f"  seen {self.count} times")
@@ -174,6 +176,11 @@ class Spelling:
         return self._printer(owner).names.get(value, "%?")
 
 
+def again(finding: Finding) -> bool:
+    """Whether both parties of a finding are the same operation."""
+    return finding.other is not None and finding.other.operation is finding.operation
+
+
 def _shown(relation: str, place: Place, spelling: Spelling) -> list[str]:
     """A place with the line of source that is there, or else the printed operation."""
     location = place.operation.location
@@ -200,5 +207,3 @@ def bracketed(index: Index) -> str:
 def several(count: int, what: str) -> str:
     """A number with its noun: `1 byte`, `2 bytes`."""
     return f"{count} {what}{'' if count == 1 else 's'}"
-
-

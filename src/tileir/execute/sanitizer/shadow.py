@@ -3,10 +3,14 @@
 A piece, a *cell*, is as large as the elements the program accesses there, and is split where a smaller or odd access
 comes.  Each plane holds event numbers (see `events`): the last write, the last read, and of both the last one by
 another tile block than that, for the rare programs in which several blocks come to the same place.
+
+Most arrays are only read.  Until a region is written, reads of whole boxes are kept by box, not by cell: the same tile
+is read by many tile blocks, and a look at one entry tells what a look at thousands of cells would.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy
@@ -15,6 +19,10 @@ from tileir.execute.dtypes import Array
 from tileir.execute.memory import Region
 
 Plane = Any
+Key = tuple[int, tuple[int, ...], tuple[int, ...]]
+
+# More boxes than these are not worth keeping apart.
+MOST_BOXES = 1 << 16
 
 
 class Cells:
@@ -41,6 +49,21 @@ class Cells:
             return picked
         return numpy.ndarray(self.shape, numpy.int32, plane, self.offset, self.strides)
 
+    @property
+    def key(self) -> Key:
+        """What tells boxes apart; a list has none."""
+        return self.offset, self.shape, self.strides
+
+    def distinct(self, plane: Plane) -> list[int]:
+        """The different events there; quick where they are all the same or come in runs."""
+        events = self.of(plane)
+        content = events.tobytes()
+        if content == content[:4] * events.size:
+            return [int.from_bytes(content[:4], sys.byteorder)]
+        flat = events.reshape(-1)
+        starts = flat[1:][flat[1:] != flat[:-1]]
+        return sorted({int(flat[0]), *starts.tolist()})
+
     def put(self, plane: Plane, events: Array | int) -> None:
         if self.places is not None:
             plane[self.places] = events
@@ -51,31 +74,52 @@ class Cells:
 class Shadow:
     """The shadow of one region."""
 
-    __slots__ = ("cell", "first", "other_readers", "other_writers", "readers", "region", "touched", "writers")
+    __slots__ = ("boxes", "cell", "other_readers", "other_writers", "readers", "region", "written", "writers")
 
     def __init__(self, region: Region, cell: int, first: int) -> None:
         count = -(-region.size // cell)
         self.region: Region = region
         self.cell: int = cell
-        self.first: int = first
         self.writers: Plane = numpy.full(count, first, numpy.int32)
-        self.readers: Plane = numpy.zeros(count, numpy.int32)
+        # Whether the writers are worth a look.
+        self.written: bool = first != 0
+        self.readers: Plane | None = None
         self.other_writers: Plane | None = None
         self.other_readers: Plane | None = None
-        # Whether any event wrote: most arrays are only read, and need no look at their writers.
-        self.touched: bool = first != 0
+        # The last reader of each box, and the last one of another tile block; used until there is a writer.
+        self.boxes: dict[Key, tuple[Cells, int, int]] = {}
+
+    def plane(self) -> Plane:
+        """A plane without events."""
+        return numpy.zeros(self.writers.size, numpy.int32)
+
+    def flush(self) -> None:
+        """Write what is kept by box to the cells."""
+        boxes, self.boxes = self.boxes, {}
+        for cells, reader, other in boxes.values():
+            if self.readers is None:
+                self.readers = self.plane()
+            known = cells.of(self.readers)
+            if other or known.any():
+                if self.other_readers is None:
+                    self.other_readers = self.plane()
+                others = cells.of(self.other_readers)
+                # Of two readers of different tile blocks at least one is another than whoever writes.
+                others[...] = other if other else numpy.where(others != 0, others, known)
+                cells.put(self.other_readers, others)
+            cells.put(self.readers, reader)
 
     def split(self, cell: int) -> None:
         """Make cells smaller."""
+        self.flush()
         times = self.cell // cell
         count = -(-self.region.size // cell)
         self.cell = cell
         self.writers = numpy.repeat(self.writers, times)[:count]
-        self.readers = numpy.repeat(self.readers, times)[:count]
-        if self.other_writers is not None:
-            self.other_writers = numpy.repeat(self.other_writers, times)[:count]
-        if self.other_readers is not None:
-            self.other_readers = numpy.repeat(self.other_readers, times)[:count]
+        for name in ("readers", "other_writers", "other_readers"):
+            plane = getattr(self, name)
+            if plane is not None:
+                setattr(self, name, numpy.repeat(plane, times)[:count])
 
     def fit(self, bits: int) -> None:
         """Split until offsets and sizes with these bits are whole cells."""
@@ -112,13 +156,3 @@ class Shadow:
         places = offsets[:, None] + numpy.arange(0, size, min(self.cell, size))
         rows: Array = plane[places // self.cell]
         return rows
-
-
-def distinct(events: Array) -> list[int]:
-    """The different numbers in an array; quick where they are all the same or come in runs."""
-    low = int(events.min())
-    if low == int(events.max()):
-        return [low]
-    flat = events.reshape(-1)
-    starts = flat[1:][flat[1:] != flat[:-1]]
-    return sorted({int(flat[0]), *starts.tolist()})

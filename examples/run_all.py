@@ -1,0 +1,173 @@
+"""Runs every example, written in Tile IR, built in Python and written in cuTile, and compares the results with NumPy.
+
+    pip install 'tileir[run]' cuda-tile
+    python examples/run_all.py
+
+Without cuda-tile the cuTile column is left out.  The exit status is 1 if a result is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import build_kernels
+import build_matmul
+import numpy
+
+import tileir
+
+try:
+    import cutile_kernels
+except ImportError:
+    cutile_kernels = None  # type: ignore[assignment]
+
+HERE = Path(__file__).parent
+RANDOM = numpy.random.default_rng(0)
+
+
+class Example:
+    """A kernel with arguments, and what NumPy gives for them."""
+
+    def __init__(self, name: str, grid: Any, inputs: list[Any], output: Any, scalars: list[Any], expected: Any) -> None:
+        self.name = name
+        self.grid = grid
+        self.inputs = inputs
+        self.output = output
+        self.scalars = scalars
+        """What follows the arrays: in Tile IR a kernel has to be told the extents."""
+        self.cutile_scalars = [scalar for scalar in scalars if isinstance(scalar, float)]
+        """In cuTile an array brings its extents along."""
+        self.expected = expected
+        self.tolerance = 1e-2 if any(array.dtype == numpy.float16 for array in inputs) else 1e-5
+
+    def written(self, **options: Any) -> Any:
+        """The result of the kernel in the .mlir file."""
+        return self._compiled(tileir.load(HERE / f"{self.name}.mlir"), options)
+
+    def built(self, **options: Any) -> Any:
+        """The result of the kernel that the builder makes."""
+        module = build_matmul if self.name == "matmul" else build_kernels
+        return self._compiled(getattr(module, f"build_{self.name}")(), options)
+
+    def cutile(self, **options: Any) -> Any:
+        """The result of the cuTile kernel."""
+        out = self.output.copy()
+        arguments = (*self.inputs, out, *self.cutile_scalars)
+        tileir.launch(getattr(cutile_kernels, self.name), self.grid, arguments, **options)
+        return out
+
+    def _compiled(self, module: tileir.Operation, options: dict[str, Any]) -> Any:
+        out = self.output.copy()
+        tileir.compile(module).launch(self.grid, *self.inputs, out, *self.scalars, **options)
+        return out
+
+    def error(self, found: Any) -> float:
+        """The largest difference from NumPy, relative to the largest result."""
+        wanted = self.expected.astype(numpy.float64)
+        return float(abs(found - wanted).max() / abs(wanted).max())
+
+
+def examples() -> list[Example]:
+    return [vector_add(), softmax(), layer_norm(), matmul(), attention(), histogram()]
+
+
+def normal(*shape: int, dtype: Any = numpy.float32) -> Any:
+    return RANDOM.standard_normal(shape).astype(dtype)
+
+
+def zeros(*shape: int, dtype: Any = numpy.float32) -> Any:
+    return numpy.zeros(shape, dtype)
+
+
+def vector_add() -> Example:
+    a, b = normal(1000), normal(1000)
+    return Example("vector_add", 8, [a, b], zeros(1000), [1000], a + b)
+
+
+def softmax_of(x: Any) -> Any:
+    powers = numpy.exp(x - x.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def softmax() -> Example:
+    x = normal(32, 1000)
+    return Example("softmax", 32, [x], zeros(32, 1000), [32, 1000], softmax_of(x.astype(numpy.float64)))
+
+
+def layer_norm() -> Example:
+    x, weight, bias = normal(32, 1000), normal(1000), normal(1000)
+    wide = x.astype(numpy.float64)
+    spread = numpy.sqrt(wide.var(axis=1, keepdims=True) + 1e-5)
+    expected = (wide - wide.mean(axis=1, keepdims=True)) / spread * weight + bias
+    return Example("layer_norm", 32, [x, weight, bias], zeros(32, 1000), [32, 1000, 1e-5], expected)
+
+
+def matmul() -> Example:
+    a, b = normal(200, 150, dtype=numpy.float16), normal(150, 300, dtype=numpy.float16)
+    expected = a.astype(numpy.float64) @ b.astype(numpy.float64)
+    return Example("matmul", (4, 5), [a, b], zeros(200, 300), [200, 300, 150], expected)
+
+
+def attention() -> Example:
+    q, k, v = (normal(200, 64, dtype=numpy.float16) for _ in range(3))
+    score = q.astype(numpy.float64) @ k.astype(numpy.float64).T * 0.125
+    return Example("attention", 4, [q, k, v], zeros(200, 64), [200, 0.125], softmax_of(score) @ v)
+
+
+def histogram() -> Example:
+    values = RANDOM.integers(0, 50, 10_000).astype(numpy.int32)
+    counts = numpy.bincount(values, minlength=50)
+    return Example("histogram", 79, [values], zeros(50, dtype=numpy.int32), [10_000], counts)
+
+
+def racy() -> Example:
+    values = numpy.ones(512, numpy.int32)
+    return Example("racy", 4, [values], zeros(1, dtype=numpy.int32), [512], numpy.array([512]))
+
+
+FORMS: dict[str, Callable[..., Any]] = {"Tile IR text": Example.written, "Python builder": Example.built}
+if cutile_kernels is not None:
+    FORMS["cuTile"] = Example.cutile
+
+
+def run_examples() -> bool:
+    """Print the table; true if all results are right."""
+    print(f"  {'kernel':<12}{'written as':<16}{'max error':>10}{'seconds':>10}  status")
+    right = True
+    for example in examples():
+        for form, run in FORMS.items():
+            start = time.perf_counter()
+            error = example.error(run(example))
+            seconds = time.perf_counter() - start
+            good = error <= example.tolerance
+            right = right and good
+            status = "ok" if good else f"WRONG: more than {example.tolerance:g}"
+            print(f"  {example.name:<12}{form:<16}{error:>10.1e}{seconds:>10.2f}  {status}")
+    return right
+
+
+def run_racy() -> bool:
+    """Show what a race does, and what is said of it; true if it is found."""
+    example = racy()
+    print("\n  racy: four tile blocks add 128 to a total, without atomics. The total should be 512.")
+    found = True
+    for form, run in FORMS.items():
+        totals = [int(run(example, schedule=schedule)[0]) for schedule in ("forward", "reverse", "interleaved")]
+        found = found and totals[2] != 512
+        print(f"  {form:<16}forward: {totals[0]}, reverse: {totals[1]}, interleaved: {totals[2]}")
+    return found
+
+
+def main() -> int:
+    if cutile_kernels is None:
+        print("cuTile is not installed, so its kernels are left out: pip install cuda-tile\n")
+    right = run_examples()
+    return 0 if run_racy() and right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

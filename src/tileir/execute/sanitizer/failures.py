@@ -1,0 +1,25 @@
+"""What ends a tile block: a failed `assert`, an index of `extract` or `insert` without a sub-tile, a bad loop step."""
+
+from __future__ import annotations
+
+from tileir.execute.errors import AssertionFailure, ExecutionError
+from tileir.execute.observer import TileBlock
+from tileir.execute.sanitizer.report import Finding, Place
+
+
+def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
+    """The finding for an error that ended a tile block; the others go on."""
+    operation = error.operation
+    place = Place(operation, block.id)
+    mnemonic = operation.declaration.mnemonic
+    details = ["the tile block ended here"]
+    if isinstance(error, AssertionFailure):
+        text, _, element = error.message.removeprefix("failed: ").partition(" (first at element [")
+        if element:
+            place.element = tuple([int(number) for number in element.removesuffix("])").split(", ")])
+        title = f"assert failed: {text}" if text else "assert failed"
+        return Finding("assert", title, place, details, "the program itself says that this must not happen")
+    if mnemonic in ("extract", "insert"):
+        hint = "indices count sub-tiles, not elements"
+        return Finding("index", f"{mnemonic} {error.message}", place, details, hint)
+    return Finding("error", f"{mnemonic} {error.message}", place, details, "the behaviour is undefined")

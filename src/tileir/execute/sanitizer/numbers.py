@@ -1,0 +1,283 @@
+"""Integer operations on numbers they are not defined for: broken overflow flags, division by zero, wide shifts.
+
+Each check is made for one operation when the launch is prepared and gives, from the operands, the elements that are
+wrong; None if there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy
+
+from tileir.dialect.types import TileType
+from tileir.execute.dtypes import Array
+from tileir.execute.sanitizer.events import keyword_of
+from tileir.execute.sanitizer.report import Finding, Place
+from tileir.ir.core import Operation
+from tileir.ir.types import IntegerType
+
+Wrong = Callable[..., Any]
+_SIGNS = {"addi": "+", "subi": "-", "muli": "*", "shli": "<<", "divi": "/", "remi": "%", "shri": ">>"}
+
+
+class NumberCheck:
+    """What an operation must not be given: `wrong` finds it, the rest explains it."""
+
+    __slots__ = ("hint", "kind", "title", "wrong")
+
+    def __init__(self, kind: str, title: str, hint: str, wrong: Wrong) -> None:
+        self.kind: str = kind
+        self.title: str = title
+        self.hint: str = hint
+        self.wrong: Wrong = wrong
+
+    def finding(self, operation: Operation, place: Place, operands: list[Any], chosen: Any) -> Finding:
+        number = int(numpy.asarray(chosen).reshape(-1).argmax())
+        values = [_element(value, number, numpy.asarray(chosen).shape) for value in operands]
+        sign = _SIGNS.get(operation.declaration.mnemonic)
+        type = cast(TileType, operation.results[0].type).element.spelling
+        if sign is not None and len(values) == 2:
+            text = f"{values[0]} {sign} {values[1]}"
+        else:
+            text = f"{operation.declaration.mnemonic} {', '.join([str(value) for value in values])}"
+        details = [f"it computes {text} in {type}"]
+        total = int(numpy.asarray(chosen).sum())
+        if numpy.asarray(chosen).ndim:
+            count = numpy.asarray(chosen).size
+            details.append(f"{total} of the {count} elements of the tile {'is' if total == 1 else 'are'} like this")
+        return Finding(self.kind, self.title, place, details, self.hint)
+
+
+def _element(value: Any, number: int, shape: tuple[int, ...]) -> int:
+    flat = numpy.broadcast_to(numpy.asarray(value), shape).reshape(-1)
+    return int(flat[number])
+
+
+def number_checks(operation: Operation) -> list[NumberCheck]:
+    """The checks of an operation; most have none."""
+    build = _CHECKS.get(operation.declaration.mnemonic)
+    return build(operation) if build is not None else []
+
+
+def _width(operation: Operation, operand: int = 0) -> int:
+    return cast(IntegerType, cast(TileType, operation.operands[operand].type).element).width
+
+
+def _unsigned(value: Any, width: int) -> Any:
+    """An integer tile read as unsigned; narrow types are stored sign-extended or as they are."""
+    array = numpy.asarray(value)
+    if array.dtype == numpy.bool_:
+        return array.astype(numpy.uint64)
+    wide = array.astype(numpy.int64).view(numpy.uint64)
+    return wide if width == 64 else wide & numpy.uint64((1 << width) - 1)
+
+
+def _signed(value: Any, width: int) -> Any:
+    array = numpy.asarray(value)
+    if array.dtype == numpy.bool_:
+        return -array.astype(numpy.int64)
+    return array.astype(numpy.int64)
+
+
+def _found(wrong: Any) -> Any:
+    return wrong if wrong.any() else None
+
+
+# --- division and shifts ---
+
+
+def _division_checks(operation: Operation) -> list[NumberCheck]:
+    name = operation.declaration.mnemonic
+    width = _width(operation)
+
+    def by_zero(left: Any, right: Any) -> Any:
+        if right.all():
+            return None
+        return numpy.broadcast_to(numpy.asarray(right) == 0, numpy.shape(left))
+
+    checks = [
+        NumberCheck(
+            "division-by-zero",
+            f"{name} divides by zero",
+            "guard the divisor, as with `select`: the result is undefined, and traps on some machines",
+            by_zero,
+        )
+    ]
+    if keyword_of(operation, "signedness") == "signed" and name == "divi":
+        least = -(1 << (width - 1))
+
+        def overflows(left: Any, right: Any) -> Any:
+            minus = numpy.asarray(right) == -1
+            return _found(minus & (_signed(left, width) == least)) if minus.any() else None
+
+        checks.append(
+            NumberCheck(
+                "overflow",
+                f"{name} overflows: the quotient does not fit",
+                "the smallest number has no positive counterpart: widen first",
+                overflows,
+            )
+        )
+    return checks
+
+
+def _shift_checks(operation: Operation) -> list[NumberCheck]:
+    name = operation.declaration.mnemonic
+    width = _width(operation)
+
+    def too_far(left: Any, right: Any) -> Any:
+        amount = numpy.asarray(right)
+        if amount.dtype == numpy.bool_:
+            return _found(amount)
+        return _found((amount < 0) | (amount >= width))
+
+    check = NumberCheck(
+        "shift",
+        f"{name} shifts by as many bits as the type has, or more",
+        f"amounts are 0 to {width - 1}, read as unsigned: the result is undefined otherwise",
+        too_far,
+    )
+    return [check, *_overflow_checks(operation)] if name == "shli" else [check]
+
+
+# --- overflow ---
+
+
+def _overflow_checks(operation: Operation) -> list[NumberCheck]:
+    flag = keyword_of(operation, "overflow")
+    kinds = {"no_signed_wrap": (True,), "no_unsigned_wrap": (False,), "no_wrap": (True, False)}.get(flag, ())
+    name = operation.declaration.mnemonic
+    found = []
+    for signed in kinds:
+        reading = "a signed" if signed else "an unsigned"
+        found.append(
+            NumberCheck(
+                "overflow",
+                f"{name} promises {flag} and wraps as {reading} number",
+                "drop the flag if wrapping is meant, or compute in a wider type",
+                _WRAPS[name](operation, signed),
+            )
+        )
+    return found
+
+
+def _fits(exact: Any, width: int, signed: bool) -> Any:
+    """Which exact results are too large for the type; `exact` is int64 of a narrower type."""
+    low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+    return _found((exact < low) | (exact > high))
+
+
+def _wraps_sum(operation: Operation, signed: bool) -> Wrong:
+    width = _width(operation)
+    name = operation.declaration.mnemonic
+    subtracts = name == "subi"
+    read = _signed if signed else _unsigned
+
+    def narrow(left: Any, right: Any) -> Any:
+        a, b = read(left, width).view(numpy.int64), read(right, width).view(numpy.int64)
+        return _fits(a - b if subtracts else a + b, width, signed)
+
+    def wide(left: Any, right: Any) -> Any:
+        a, b = read(left, 64), read(right, 64)
+        result = a - b if subtracts else a + b
+        if not signed:
+            return _found(a < b if subtracts else result < a)
+        # The sign is wrong: both operands (the second one negated for a difference) disagree with the result.
+        return _found((((a ^ b) & (a ^ result)) if subtracts else ((a ^ result) & (b ^ result))) < 0)
+
+    return wide if width == 64 else narrow
+
+
+def _wraps_product(operation: Operation, signed: bool) -> Wrong:
+    width = _width(operation)
+    read = _signed if signed else _unsigned
+
+    def narrow(left: Any, right: Any) -> Any:
+        a, b = read(left, width), read(right, width)
+        # Two unsigned 32-bit numbers fill 64 bits, which are then compared as unsigned.
+        return _found(a * b > numpy.uint64((1 << width) - 1)) if not signed else _fits(a * b, width, True)
+
+    def wide(left: Any, right: Any) -> Any:
+        a, b = read(left, 64), read(right, 64)
+        product = a * b
+        zero = a == 0
+        divisor = numpy.where(zero, a.dtype.type(1), a)
+        wrong = ~zero & (product // divisor != b)
+        if signed:
+            least = numpy.int64(-(1 << 63))
+            wrong |= ((a == -1) & (b == least)) | ((b == -1) & (a == least))
+        return _found(wrong)
+
+    return wide if width == 64 else narrow
+
+
+def _wraps_shift(operation: Operation, signed: bool) -> Wrong:
+    width = _width(operation)
+    read = _signed if signed else _unsigned
+
+    def lost(left: Any, right: Any) -> Any:
+        a = read(left, width)
+        amount = numpy.clip(numpy.asarray(right).astype(numpy.int64), 0, width - 1).astype(a.dtype)
+        shifted = a << amount
+        if not signed:
+            mask = numpy.uint64((1 << width) - 1)
+            return _found(((shifted & mask) >> amount) != a)
+        if width < 64:
+            spare = numpy.int64(64 - width)
+            shifted = (shifted << spare) >> spare
+        return _found((shifted >> amount) != a)
+
+    return lost
+
+
+def _wraps_negation(operation: Operation, signed: bool) -> Wrong:
+    least = -(1 << (_width(operation) - 1))
+    width = _width(operation)
+    if not signed:
+        # The operation is signed by nature; no_wrap says no more about it than no_signed_wrap.
+        return lambda value: None
+    return lambda value: _found(_signed(value, width) == least)
+
+
+def _wraps_truncation(operation: Operation, signed: bool) -> Wrong:
+    source = _width(operation)
+    width = cast(IntegerType, cast(TileType, operation.results[0].type).element).width
+
+    def lost(value: Any) -> Any:
+        if signed:
+            return _fits(_signed(value, source), width, True)
+        return _found(_unsigned(value, source) > numpy.uint64((1 << width) - 1))
+
+    return lost
+
+
+_WRAPS: dict[str, Callable[[Operation, bool], Wrong]] = {
+    "addi": _wraps_sum,
+    "subi": _wraps_sum,
+    "muli": _wraps_product,
+    "shli": _wraps_shift,
+    "negi": _wraps_negation,
+    "trunci": _wraps_truncation,
+}
+
+_CHECKS: dict[str, Callable[[Operation], list[NumberCheck]]] = {
+    "divi": _division_checks,
+    "remi": _division_checks,
+    "shli": _shift_checks,
+    "shri": _shift_checks,
+    "addi": _overflow_checks,
+    "subi": _overflow_checks,
+    "muli": _overflow_checks,
+    "negi": _overflow_checks,
+    "trunci": _overflow_checks,
+}
+
+
+def first_element(chosen: Array | numpy.bool_) -> tuple[int, ...] | None:
+    """The index of the first true element of a tile."""
+    array = numpy.asarray(chosen)
+    if not array.ndim:
+        return None
+    return tuple([int(position) for position in numpy.unravel_index(int(array.argmax()), array.shape)])

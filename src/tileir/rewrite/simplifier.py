@@ -1,0 +1,548 @@
+"""The expression simplifier of seed 004: deeper clean-up of integers, masks, comparisons and choices.
+
+The model.  Every value that an integer operation makes becomes a node of a private form: an operation with its keywords
+and operands, a constant, or a leaf, which is everything else.  Nodes that compute the same have the same number.  The
+operations are visited in program order, so operands are simplified before what uses them, and
+
+* `simplify(node, mode, depth)` simplifies a node: operands first, then constants are computed, then the rules of
+  simplifier_rules.py are tried in their order, until none fits; chains of `andi` and of `ori` are looked at as a whole;
+* mode VALUE asks for the value, mode COMPLEMENT for all its bits inverted, where that costs nothing;
+* answers are remembered by node and mode;
+* every step goes one deeper, and past the limit an expression stays as it is.
+
+A rule takes away more than it makes, and what it makes stands where the operation stood.  Nothing with a region, a
+token, a float or an effect is ever touched, and no operation moves.  The order of the program and of the table decide
+everything, so that equal programs give equal results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tileir.annotations import Final
+from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, SIGNEDNESS
+from tileir.dialect.types import TileType
+from tileir.ir.attributes import Attribute, DenseAttribute, EnumAttribute
+from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Value
+from tileir.ir.declaration import ISOLATED, REGISTRY
+from tileir.ir.types import I1
+from tileir.rewrite.dead import DeadCode, remove_dead
+from tileir.rewrite.driver import Statistics
+from tileir.rewrite.simplifier_language import (
+    COMMUTATIVE,
+    COMPUTED,
+    CONSTANT,
+    LITERAL,
+    OPERATORS,
+    VARIABLE,
+    Rule,
+    Term,
+    read_rules,
+)
+from tileir.rewrite.simplifier_rules import COMPLEMENTS, INVERSE, RULES, SWAPPED
+from tileir.rewrite.simplifier_values import evaluate_tiles, integer_width, literal, splat, splat_bits
+from tileir.rewrite.trace import Step
+
+# The modes.
+VALUE: Final = 0
+COMPLEMENT: Final = 1
+
+MAXIMUM_DEPTH: Final = 32
+# So many operands of a chain of `andi` or `ori` are compared with each other.
+_LONGEST_CHAIN: Final = 16
+# Constants that are no splats are computed element by element up to this size.
+_MOST_ELEMENTS: Final = 4096
+
+_LEAF: Final = "leaf"
+_CONSTANT: Final = "constant"
+_CONVERSIONS: Final = ("exti", "trunci")
+_CHAINS: Final = ("andi", "ori")
+_KEYWORDS: Final[dict[str, dict[str, EnumAttribute]]] = {
+    "overflow": OVERFLOW.cases,
+    "signedness": SIGNEDNESS.cases,
+    "comparison_predicate": COMPARISON_PREDICATE.cases,
+}
+
+
+class Node:
+    """An expression.  `value` is what computes it in the program, None until it is written there."""
+
+    __slots__ = ("constant", "flags", "kind", "number", "operands", "type", "value")
+
+    def __init__(
+        self,
+        kind: str,
+        number: int,
+        type: TileType,
+        operands: tuple[Node, ...] = (),
+        flags: tuple[str, ...] = (),
+        constant: DenseAttribute | None = None,
+        value: Value | None = None,
+    ) -> None:
+        self.kind: str = kind
+        self.number: int = number
+        self.type: TileType = type
+        self.operands: tuple[Node, ...] = operands
+        self.flags: tuple[str, ...] = flags
+        self.constant: DenseAttribute | None = constant
+        self.value: Value | None = value
+
+
+class _Bindings:
+    """What the letters of a rule stand for."""
+
+    __slots__ = ("flags", "nodes", "types")
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.flags: dict[str, str] = {}
+        self.types: dict[str, TileType] = {}
+
+
+def _by_root(rules: list[Rule]) -> dict[str, list[Rule]]:
+    found: dict[str, list[Rule]] = {}
+    for rule in rules:
+        found.setdefault(rule.left.name, []).append(rule)
+    return found
+
+
+class Tables:
+    """The rules, read once, by the operation they are for."""
+
+    __slots__ = ("complements", "rules")
+
+    def __init__(self) -> None:
+        self.rules: dict[str, list[Rule]] = _by_root(read_rules(RULES))
+        self.complements: dict[str, list[Rule]] = _by_root(read_rules(COMPLEMENTS))
+
+
+_tables: Final[list[Tables]] = []
+
+
+def tables() -> Tables:
+    if not _tables:
+        _tables.append(Tables())
+    return _tables[0]
+
+
+class Expressions:
+    """The nodes of a program and what they simplify to."""
+
+    __slots__ = ("_numbers", "_of_value", "_remembered", "_tables", "depth_limit", "statistics")
+
+    def __init__(self, statistics: Statistics, depth_limit: int = MAXIMUM_DEPTH) -> None:
+        self.statistics: Statistics = statistics
+        self.depth_limit: int = depth_limit
+        self._tables: Tables = tables()
+        self._of_value: dict[Value, Node] = {}
+        self._numbers: dict[object, int] = {}
+        self._remembered: dict[tuple[Node, int], Node | None] = {}
+
+    # --- nodes ---
+
+    def _number(self, key: object) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def node_of(self, value: Value, type: TileType) -> Node:
+        """The node of a value; a leaf unless `note` was called for the operation that makes it."""
+        node = self._of_value.get(value)
+        if node is None:
+            definition = value.defining_operation
+            elements = definition.attributes.get("value") if definition is not None else None
+            if definition is not None and definition.name == "cuda_tile.constant" and integer_width(type):
+                if isinstance(elements, DenseAttribute) and len(definition.attributes) == 1:
+                    node = Node(_CONSTANT, self._number(elements), type, constant=elements, value=value)
+            if node is None:
+                node = Node(_LEAF, self._number(value), type, value=value)
+            self._of_value[value] = node
+        return node
+
+    def note(self, operation: Operation) -> Node | None:
+        """The node of an operation the simplifier knows; None for any other one."""
+        declaration = operation.declaration
+        names = OPERATORS.get(declaration.mnemonic)
+        if names is None or not declaration.name.startswith("cuda_tile."):
+            return None
+        result = operation.results[0]
+        type = result.type
+        if not isinstance(type, TileType) or not integer_width(type):
+            return None
+        operands: list[Node] = []
+        for value in operation.operands:
+            shape = value.type
+            if not isinstance(shape, TileType) or not integer_width(shape):
+                return None
+            operands.append(self.node_of(value, shape))
+        flags: list[str] = []
+        for name in names:
+            keyword = operation.attribute(name)
+            if not isinstance(keyword, EnumAttribute):
+                return None
+            flags.append(keyword.keyword)
+        if len(operation.attributes) > len(names):
+            # An attribute nobody here knows would be lost.
+            return None
+        node = self.make(declaration.mnemonic, tuple(operands), tuple(flags), type)
+        node.value = result
+        self._of_value[result] = node
+        return node
+
+    def make(self, kind: str, operands: tuple[Node, ...], flags: tuple[str, ...], type: TileType) -> Node:
+        number = self._number((kind, flags, type, tuple([operand.number for operand in operands])))
+        return Node(kind, number, type, operands, flags)
+
+    def constant(self, elements: DenseAttribute, type: TileType) -> Node:
+        return Node(_CONSTANT, self._number(elements), type, constant=elements)
+
+    def settle(self, node: Node, value: Value) -> None:
+        """Note that the program now computes a node as this value."""
+        node.value = value
+        self._of_value[value] = node
+
+    def replaced(self, value: Value, node: Node) -> None:
+        """Note that a value is no longer there and what took its place."""
+        self._of_value[value] = node
+
+    # --- simplifying ---
+
+    def simplify(self, node: Node, mode: int = VALUE, depth: int = 0) -> Node | None:
+        """The simplest form of a node, the node itself if there is none; None if its complement is not free."""
+        if node.kind == _LEAF or depth > self.depth_limit:
+            return node if mode == VALUE else None
+        key = (node, mode)
+        if key in self._remembered:
+            return self._remembered[key]
+        found = self._value(node, depth) if mode == VALUE else self._complement(node, depth)
+        self._remembered[key] = found
+        return found
+
+    def _value(self, node: Node, depth: int) -> Node:
+        if node.kind == _CONSTANT:
+            return node
+        operands = [self._simplified(operand, depth + 1) for operand in node.operands]
+        if any(new is not old for new, old in zip(operands, node.operands, strict=True)):
+            node = self.make(node.kind, tuple(operands), node.flags, node.type)
+        found = self._computed(node)
+        if found is None:
+            found = self._chained(node)
+        if found is None and node.kind == "xori" and self._literal_of(node.operands[1]) == "-1":
+            found = self.simplify(node.operands[0], COMPLEMENT, depth + 1)
+        if found is None:
+            found = self._ordered(node)
+        if found is None:
+            found = self._by_rule(node, self._tables.rules)
+        return node if found is None else self._simplified(found, depth + 1)
+
+    def _simplified(self, node: Node, depth: int) -> Node:
+        found = self.simplify(node, VALUE, depth)
+        return node if found is None else found
+
+    def _complement(self, node: Node, depth: int) -> Node | None:
+        if node.constant is not None:
+            ones = splat(node.type, literal("-1", integer_width(node.type)))
+            inverse = evaluate_tiles("xori", (), [node.constant, ones], node.type)
+            return None if inverse is None else self.constant(inverse, node.type)
+        found = self._by_rule(node, self._tables.complements)
+        return None if found is None else self._simplified(found, depth + 1)
+
+    def _literal_of(self, node: Node) -> str:
+        """`-1` for a constant with all bits set."""
+        if node.constant is None:
+            return ""
+        ones = literal("-1", integer_width(node.type))
+        return "-1" if splat_bits(node.constant) == ones else ""
+
+    def _computed(self, node: Node) -> Node | None:
+        """A constant, if all operands are."""
+        elements: list[DenseAttribute] = []
+        for operand in node.operands:
+            if operand.constant is None:
+                return None
+            elements.append(operand.constant)
+        return self._evaluated(node.kind, node.flags, elements, node.type, "constant-operands")
+
+    def _evaluated(
+        self, kind: str, flags: tuple[str, ...], elements: list[DenseAttribute], type: TileType, name: str = ""
+    ) -> Node | None:
+        if type.count > _MOST_ELEMENTS and not all(element.is_splat for element in elements):
+            return None
+        result = evaluate_tiles(kind, flags, elements, type)
+        if result is None:
+            return None
+        if name:
+            self.statistics.count(name)
+        return self.constant(result, type)
+
+    def _ordered(self, node: Node) -> Node | None:
+        """The constant operand of a commutative operation goes to the right."""
+        if node.kind not in COMMUTATIVE:
+            return None
+        first, second = node.operands
+        if first.constant is None or second.constant is not None:
+            return None
+        self.statistics.count("constant-to-the-right")
+        return self.make(node.kind, (second, first), node.flags, node.type)
+
+    # --- chains ---
+
+    def _chained(self, node: Node) -> Node | None:
+        """`andi` and `ori` of several: an operand that is there already adds nothing, one with its complement decides.
+
+        The operands of a chain may come in any order and number, so only which ones there are matters.
+        """
+        if node.kind not in _CHAINS:
+            return None
+        first, second = node.operands
+        if first.kind != node.kind and second.kind != node.kind:
+            return None
+        left = self._operands_of_chain(first, node.kind)
+        right = self._operands_of_chain(second, node.kind)
+        have = {operand.number for operand in left}
+        adds = {operand.number for operand in right}
+        if adds <= have or have <= adds:
+            self.statistics.count(f"{node.kind}-chain-repeats")
+            return first if adds <= have else second
+        for operand in (*left, *right):
+            if operand.kind == "xori" and self._literal_of(operand.operands[1]) == "-1":
+                if operand.operands[0].number in have or operand.operands[0].number in adds:
+                    self.statistics.count(f"{node.kind}-chain-complement")
+                    bits = literal("0" if node.kind == "andi" else "-1", integer_width(node.type))
+                    return self.constant(splat(node.type, bits), node.type)
+        return None
+
+    def _operands_of_chain(self, node: Node, kind: str) -> list[Node]:
+        found: list[Node] = []
+        pending = [node]
+        while pending:
+            one = pending.pop()
+            if one.kind == kind and len(found) + len(pending) < _LONGEST_CHAIN:
+                pending += reversed(one.operands)
+            else:
+                found.append(one)
+        return found
+
+    # --- rules ---
+
+    def _by_rule(self, node: Node, rules: dict[str, list[Rule]]) -> Node | None:
+        for rule in rules.get(node.kind, []):
+            fits = True
+            for head, operand in zip(rule.heads, node.operands, strict=True):
+                if head and head != operand.kind:
+                    fits = False
+                    break
+            if not fits:
+                continue
+            bindings = _Bindings()
+            if self._match(rule.left, node, bindings):
+                found = self._build(rule.right, node.type, bindings)
+                if found is not None and found.type is node.type and found.number != node.number:
+                    self.statistics.count(rule.name)
+                    return found
+        return None
+
+    def _match(self, term: Term, node: Node, bindings: _Bindings) -> bool:
+        if term.kind == LITERAL:
+            if node.constant is None:
+                return False
+            return splat_bits(node.constant) == literal(term.name, integer_width(node.type))
+        if term.kind == VARIABLE or term.kind == CONSTANT:
+            if term.kind == CONSTANT and node.constant is None:
+                return False
+            known = bindings.nodes.get(term.name)
+            if known is not None:
+                return known.number == node.number
+            if not self._match_type(term.type, node.type, bindings):
+                return False
+            bindings.nodes[term.name] = node
+            return True
+        if node.kind != term.name or not self._match_type(term.type, node.type, bindings):
+            return False
+        for wanted, flag in zip(term.flags, node.flags, strict=False):
+            if len(wanted) > 1:
+                if wanted != flag:
+                    return False
+            elif bindings.flags.setdefault(wanted, flag) != flag:
+                return False
+        for argument, operand in zip(term.arguments, node.operands, strict=True):
+            if not self._match(argument, operand, bindings):
+                return False
+        return True
+
+    def _match_type(self, letter: str, type: TileType, bindings: _Bindings) -> bool:
+        if not letter:
+            return True
+        if letter == "B":
+            return type.element is I1
+        return bindings.types.setdefault(letter, type) is type
+
+    def _build(self, term: Term, type: TileType, bindings: _Bindings) -> Node | None:
+        """The right side of a rule; `type` is the one a literal gets."""
+        if term.kind == LITERAL:
+            return self.constant(splat(type, literal(term.name, integer_width(type))), type)
+        if term.kind < LITERAL:
+            return bindings.nodes[term.name]
+        operands: list[Node] = []
+        expected = type
+        for argument in term.arguments:
+            # The first operand that is no literal tells the type of the others, but for the condition of a choice.
+            operand = self._build(argument, expected, bindings)
+            if operand is None:
+                return None
+            if not (term.name == "select" and not operands):
+                expected = operand.type
+            operands.append(operand)
+        flags = tuple([_flag(flag, bindings) for flag in term.flags])
+        if not flags and OPERATORS[term.name] == ("overflow",):
+            flags = ("none",)
+        result = expected
+        if term.name == "cmpi":
+            result = type
+        elif term.name in _CONVERSIONS:
+            result = bindings.types[term.type]
+        if term.kind == COMPUTED:
+            elements = [operand.constant for operand in operands if operand.constant is not None]
+            return self._evaluated(term.name, flags, elements, result)
+        return self.make(term.name, tuple(operands), flags, result)
+
+
+def _flag(text: str, bindings: _Bindings) -> str:
+    if text.startswith("swapped("):
+        return SWAPPED[bindings.flags[text[8:-1]]]
+    if text.startswith("inverse("):
+        return INVERSE[bindings.flags[text[8:-1]]]
+    return bindings.flags[text] if len(text) == 1 else text
+
+
+# --- the program ---
+
+
+class _Writer:
+    """Writes simplified expressions back into the program."""
+
+    __slots__ = ("_constants", "_expressions", "_homes", "_written")
+
+    def __init__(self, expressions: Expressions) -> None:
+        self._expressions: Expressions = expressions
+        self._written: set[Node] = set()
+        # The constants at the start of each function, and the block they stand in.
+        self._constants: dict[tuple[Block, DenseAttribute], Value] = {}
+        self._homes: dict[Block, Block] = {}
+
+    def value_of(self, root: Node, before: Operation) -> Value:
+        """The value of a node, computed in front of an operation where nothing computes it yet."""
+        pending = [root]
+        while pending:
+            node = pending[-1]
+            if self._is_there(node, before):
+                pending.pop()
+                continue
+            missing = [operand for operand in node.operands if not self._is_there(operand, before)]
+            if missing:
+                pending += reversed(missing)
+                continue
+            pending.pop()
+            self._expressions.settle(node, self._write(node, before))
+            self._written.add(node)
+        if root.value is None:
+            raise ValueError("the expression was not written")
+        return root.value
+
+    def _is_there(self, node: Node, before: Operation) -> bool:
+        """Whether the value of a node may be used at a place.
+
+        What an operation of the program computes is asked for by its users only.  What was written for one place may
+        be wanted at another one: there it can be used if that is in the same block or further inside.
+        """
+        value = node.value
+        if value is None:
+            return False
+        if node not in self._written:
+            return True
+        home = value.parent_block
+        block = before.parent
+        while block is not None:
+            if block is home:
+                return True
+            parent = block.parent_operation
+            block = parent.parent if parent is not None else None
+        return False
+
+    def _write(self, node: Node, before: Operation) -> Value:
+        block = before.parent
+        if block is None:
+            raise ValueError("the operation is in no block")
+        if node.constant is not None:
+            return self._constant(node.constant, node.type, block)
+        attributes: dict[str, Attribute] = {}
+        declaration = REGISTRY.by_name["cuda_tile." + node.kind]
+        for name, keyword in zip(OPERATORS[node.kind], node.flags, strict=True):
+            attribute = _KEYWORDS[name][keyword]
+            if declaration.defaults.get(name) is not attribute:
+                attributes[name] = attribute
+        operands = [operand.value for operand in node.operands if operand.value is not None]
+        operation = Operation(
+            declaration,
+            operands,
+            [node.type],
+            attributes if attributes else NO_ATTRIBUTES,
+            location=before.location,
+        )
+        block.insert_before(operation, before)
+        return operation.results[0]
+
+    def _constant(self, elements: DenseAttribute, type: TileType, block: Block) -> Value:
+        """An equal constant at the start of the function, or a new one there."""
+        home = self._homes.get(block)
+        if home is None:
+            home = self._homes[block] = self._find_home(block)
+        found = self._constants.get((home, elements))
+        if found is None:
+            constant = Operation(REGISTRY.by_name["cuda_tile.constant"], [], [type], {"value": elements})
+            home.insert_before(constant, home.first)
+            found = self._constants[(home, elements)] = constant.results[0]
+        return found
+
+    def _find_home(self, block: Block) -> Block:
+        while True:
+            parent = block.parent_operation
+            if parent is None or parent.declaration.traits & ISOLATED or parent.parent is None:
+                break
+            block = parent.parent
+        cursor = block.first
+        while cursor is not None and cursor.name == "cuda_tile.constant":
+            elements = cursor.attributes.get("value")
+            if isinstance(elements, DenseAttribute) and len(cursor.attributes) == 1:
+                self._constants.setdefault((block, elements), cursor.results[0])
+            cursor = cursor.next
+        return block
+
+
+def simplify_expressions(
+    root: Operation,
+    statistics: Statistics | None = None,
+    trace: Callable[[str], None] | None = None,
+    depth_limit: int = MAXIMUM_DEPTH,
+) -> int:
+    """Simplify all expressions inside `root` once; gives the number of operations replaced."""
+    expressions = Expressions(statistics if statistics is not None else Statistics(), depth_limit)
+    writer = _Writer(expressions)
+    replaced = 0
+    for operation in list(root.walk()):
+        node = expressions.note(operation)
+        if node is None or operation.is_unused:
+            continue
+        found = expressions.simplify(node)
+        if found is None or found is node:
+            continue
+        step = Step(operation) if trace is not None else None
+        result = operation.results[0]
+        value = writer.value_of(found, operation)
+        result.replace_all_uses_with(value)
+        expressions.replaced(result, found)
+        operation.erase()
+        replaced += 1
+        if trace is not None and step is not None:
+            trace(step.text("simplify"))
+    if replaced:
+        remove_dead(root, DeadCode())
+    return replaced

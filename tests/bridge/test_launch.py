@@ -1,0 +1,369 @@
+"""`tileir.launch` and `tileir.emulate`: what kernels are compiled for, what is shared, and every mistake's message."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import ml_dtypes
+import numpy
+import pytest
+
+import tileir
+from tileir.bridge import launch as bridge
+from tileir.bridge.parameters import ArrayParameter, ConstantParameter, describe
+from tileir.execute.errors import MissingDependency
+
+ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+
+F32 = numpy.float32
+
+
+@ct.kernel
+def add(a, b, out):
+    place = ct.bid(0)
+    ct.store(out, (place,), ct.load(a, (place,), (16,)) + ct.load(b, (place,), (16,)))
+
+
+@ct.kernel
+def fill(out, value, N: ct.Constant[int]):
+    ct.store(out, (0,), ct.full((N,), value, out.dtype))
+
+
+@ct.kernel
+def first_of(arrays, out):
+    ct.store(out, (0,), ct.load(arrays[0], (0,), (4,)))
+
+
+@ct.kernel
+def sum_of_pair(pair: tuple[Any, ct.Constant[float]], out):
+    ct.store(out, (0,), ct.load(pair[0], (0,), (4,)) + pair[1])
+
+
+@ct.kernel
+def indexed_widely(a: ct.IndexedWithInt64, out):
+    ct.store(out, (0,), ct.load(a, (0,), (4,)))
+
+
+@ct.kernel
+def static_shape(a: Annotated[Any, ct.ArrayAnnotation(static_shape_dims=(-1,))], out):
+    ct.store(out, (0,), ct.full((a.shape[1],), a.shape[0], out.dtype))
+
+
+def description(kernel: Any, *arguments: object) -> Any:
+    function = kernel._annotated_function
+    names, annotations = list(function.pysig.parameters), list(function.parameter_annotations)
+    return describe(function.pyfunc.__name__, names, annotations, arguments)
+
+
+def array_parameter(array: Any) -> ArrayParameter:
+    found = description(fill, array, 1, 4).parameters[0]
+    assert isinstance(found, ArrayParameter)
+    return found
+
+
+def aligned(*shape: int, dtype: Any = F32, offset: int = 0) -> Any:
+    """An array at an address that is `offset` bytes past a multiple of 64."""
+    dtype = numpy.dtype(dtype)
+    size = int(numpy.prod(shape)) * dtype.itemsize
+    room = numpy.zeros(size + 128, numpy.uint8)
+    start = -room.ctypes.data % 64 + offset
+    return room[start : start + size].view(dtype).reshape(shape)
+
+
+# --- what a kernel is compiled for ---
+
+
+def test_contiguous_array_is_specialized() -> None:
+    assert array_parameter(aligned(20, 32)) == ArrayParameter(
+        "float32", 2, 32, (None, None), (None, 1), (1, 16), (4, 1), 16, False
+    )
+
+
+def test_stride_divisor_is_in_elements() -> None:
+    assert array_parameter(aligned(4, 8, dtype="f2")).stride_divisor == (8, 1)
+    assert array_parameter(aligned(4, 12, dtype="f2")).stride_divisor == (1, 1)
+    assert array_parameter(aligned(4, 16, dtype="u1")).stride_divisor == (16, 1)
+
+
+def test_unaligned_base_and_odd_strides_are_not_assumed() -> None:
+    found = array_parameter(aligned(17, 33, offset=4))
+    assert found.address_divisor == 1
+    assert (found.shape_divisor, found.stride_divisor, found.strides) == ((1, 1), (1, 1), (None, 1))
+
+
+def test_column_major_array_has_its_first_stride_known() -> None:
+    assert array_parameter(aligned(32, 20).T).strides == (1, None)
+
+
+def test_elements_that_overlap_are_told() -> None:
+    windows = numpy.lib.stride_tricks.as_strided(aligned(32), (8, 4), (4, 4))
+    assert array_parameter(windows).overlapping
+    assert array_parameter(numpy.broadcast_to(aligned(1), (8,))).overlapping
+    assert not array_parameter(aligned(8, 4)[::2]).overlapping
+    assert not array_parameter(aligned(8, 4).T).overlapping
+
+
+def test_arrays_of_high_rank_are_not_specialized() -> None:
+    found = array_parameter(aligned(16, 1, 1, 1, 1, 16))
+    assert (found.strides, found.shape_divisor) == ((None,) * 6, (1,) * 6)
+
+
+def test_list_is_compiled_for_what_all_its_arrays_share() -> None:
+    arrays = [aligned(16), aligned(32, offset=4), aligned(20)]
+    (found, _) = description(first_of, arrays, aligned(4)).parameters
+    assert found.element == ArrayParameter("float32", 1, 32, (None,), (1,), (1,), (1,), 1, False)
+
+
+def test_table_of_a_list_has_addresses_extents_and_strides() -> None:
+    arrays = [aligned(16), aligned(40)[::2]]
+    found = description(first_of, arrays, aligned(4))
+    assert found.values[0].array.tolist() == [[arrays[0].ctypes.data, 16, 1], [arrays[1].ctypes.data, 20, 2]]
+    assert found.values[1] == 2
+    assert [pointer.array for pointer in found.memory] == arrays
+
+
+def test_array_is_passed_as_pointer_extents_and_strides() -> None:
+    a = aligned(4, 6)[:, ::2]
+    found = description(add, a, aligned(4), aligned(4))
+    assert found.values[1:5] == [4, 3, 6, 2]
+
+
+def test_constants_of_different_types_are_different() -> None:
+    values = [1, True, 1.0, 0.0, -0.0]
+    assert len({ConstantParameter(value) for value in values}) == len(values)
+    assert ConstantParameter(float("nan")) == ConstantParameter(float("nan"))
+
+
+def test_annotated_index_width_reaches_the_kernel() -> None:
+    a, out = numpy.arange(4, dtype=F32), numpy.zeros(4, F32)
+    tileir.launch(indexed_widely, 1, (a, out))
+    assert out.tolist() == [0, 1, 2, 3]
+    assert "tile<i64>" in str(tileir.load(bridge.export(indexed_widely, (a, out))))
+
+
+def test_static_extent_is_a_constant_of_the_kernel() -> None:
+    out = numpy.zeros(8, F32)
+    tileir.launch(static_shape, 1, (numpy.zeros((5, 8), F32), out))
+    assert out.tolist() == [5] * 8
+
+
+def test_tuple_items_follow_their_annotations() -> None:
+    out = numpy.zeros(4, F32)
+    tileir.launch(sum_of_pair, 1, ((numpy.ones(4, F32), 0.5), out))
+    assert out.tolist() == [1.5] * 4
+
+
+# --- compiling once ---
+
+
+def test_kernel_is_compiled_once_for_arguments_of_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    exports: list[int] = []
+    original = bridge._exported
+
+    def counted(*arguments: Any) -> bytes:
+        exports.append(1)
+        return original(*arguments)
+
+    @ct.kernel
+    def double(a, out):
+        ct.store(out, (0,), ct.load(a, (0,), (16,)) * 2)
+
+    monkeypatch.setattr(bridge, "_exported", counted)
+    for length, value in ((16, 1), (16, 2), (32, 3)):
+        a, out = aligned(length), aligned(length)
+        a[:] = value
+        tileir.launch(double, 1, (a, out))
+        assert out[:16].tolist() == [2 * value] * 16
+    assert len(exports) == 1
+    tileir.launch(double, 1, (aligned(16, dtype="f8"), aligned(16, dtype="f8")))
+    tileir.launch(double, 1, (aligned(17), aligned(16)))
+    assert len(exports) == 3
+
+
+def test_constants_are_part_of_the_kind() -> None:
+    for length in (4, 8):
+        out = numpy.zeros(8, F32)
+        tileir.launch(fill, 1, (out, 2.5, length))
+        assert out.tolist() == [2.5] * length + [0.0] * (8 - length)
+
+
+# --- arguments ---
+
+
+class FakeTensor:
+    """What the launch looks at in a torch tensor."""
+
+    __module__ = "torch"
+
+    def __init__(self, array: Any, name: str, device: str = "cpu") -> None:
+        self.array = array
+        self.dtype = f"torch.{name}"
+        self.device = type("device", (), {"type": device, "__str__": lambda _: device})()
+        self.shape = array.shape
+
+    def data_ptr(self) -> int:
+        return int(self.array.ctypes.data)
+
+    def stride(self) -> tuple[int, ...]:
+        return tuple(stride // self.array.itemsize for stride in self.array.strides)
+
+    def __dlpack__(self) -> None:
+        raise AssertionError
+
+
+def test_tensors_of_torch_are_taken_without_a_copy() -> None:
+    a, out = numpy.arange(16).astype(ml_dtypes.bfloat16), numpy.zeros(16, ml_dtypes.bfloat16)
+    tensors = [FakeTensor(array, "bfloat16") for array in (a, a, out)]
+    tileir.launch(add, 1, tuple(tensors))
+    assert out.tolist() == (a + a).tolist()
+
+
+def test_scalars_of_numpy_are_numbers() -> None:
+    out = numpy.zeros(4, F32)
+    tileir.launch(fill, 1, (out, numpy.float64(1.5), numpy.int64(4)))
+    assert out.tolist() == [1.5] * 4
+
+
+def test_strided_arrays_are_read_and_written_in_place() -> None:
+    base = numpy.arange(48, dtype=F32)
+    out = numpy.zeros(32, F32)
+    tileir.launch(add, 1, (base[::3], base[1::3], out[::2]))
+    assert out[::2].tolist() == (base[::3] + base[1::3]).tolist()
+    assert not out[1::2].any()
+
+
+A = numpy.zeros(16, F32)
+MISTAKES: dict[str, tuple[Any, tuple[Any, ...], str]] = {
+    "count": (add, (A, A), r"^error: add takes 3 arguments \(a, b, out\), but 2 were given"),
+    "no kernel": (lambda a: a, (A,), "decorate it with @cuda.tile.kernel"),
+    "object": (add, (A, A, object()), "argument 'out' of add is a object, which no kernel can take: pass an array"),
+    "string": (add, (A, A, "x"), "argument 'out' of add is a str, .* annotate the parameter with ct.Constant"),
+    "dtype": (add, (A, A.astype(complex), A), "argument 'b' of add is an array of complex128.*convert it"),
+    "byte order": (add, (A, A.astype(">f4"), A), "argument 'b' of add is an array of >f4"),
+    "negative stride": (add, (A, A[::-1], A), "argument 'b' of add has a negative stride along axis 0.*ascontiguous"),
+    "big integer": (fill, (A, 1 << 40, 4), "argument 'value' of fill is 1099511627776, .*ct.ScalarInt64"),
+    "array for a constant": (fill, (A, 1, A), "argument 'N' of fill is annotated as a constant, but an array"),
+    "list for a constant": (fill, (A, 1, [4]), "argument 'N' of fill is annotated as a constant, but a list"),
+    "empty list": (first_of, ([], A), "argument 'arrays' of first_of is an empty list: pass at least one array"),
+    "list of numbers": (first_of, ([1, 2], A), "item 0 of argument 'arrays' of first_of is a int, but .* arrays"),
+    "mixed list": (first_of, ([A, A.astype("f8")], A), r"item 1 .* is array float64\[16\], but item 0 .*one dtype"),
+    "no tuple": (sum_of_pair, (A, A), "argument 'pair' of sum_of_pair is annotated as a tuple, but a ndarray"),
+    "tuple length": (sum_of_pair, ((A,), A), "argument 'pair' of sum_of_pair is a tuple of 2 items, but one of 1"),
+    "GPU tensor": (add, (FakeTensor(A, "float32", "cuda:0"), A, A), "argument 'a' of add is a tensor on cuda:0: pass"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake_in_a_launch_says_what_to_do(name: str) -> None:
+    kernel, arguments, message = MISTAKES[name]
+    with pytest.raises(tileir.LaunchError, match=message):
+        tileir.launch(kernel, 1, arguments)
+
+
+def test_read_only_output_is_named() -> None:
+    out = numpy.zeros(16, F32)
+    out.flags.writeable = False
+    with pytest.raises(tileir.LaunchError, match="argument 'out' of add is read-only"):
+        tileir.launch(add, 1, (A, A, out))
+    tileir.launch(add, 1, (out, out, numpy.zeros(16, F32)))
+
+
+def test_arguments_that_are_no_tuple_are_told_apart() -> None:
+    with pytest.raises(tileir.LaunchError, match="the arguments of a launch are a tuple, but a ndarray was given"):
+        tileir.launch(add, 1, A)  # type: ignore[arg-type]
+
+
+def test_unknown_backend_is_refused() -> None:
+    with pytest.raises(tileir.LaunchError, match="there is no backend 'abacus'"):
+        tileir.launch(add, 1, (A, A, A.copy()), backend="abacus")
+
+
+def test_empty_grid_is_refused() -> None:
+    with pytest.raises(tileir.LaunchError, match="the grid has extent 0 along x"):
+        tileir.launch(add, 0, (A, A, A.copy()))
+
+
+def test_mistake_in_the_kernel_is_reported_by_cutile() -> None:
+    @ct.kernel
+    def wrong(a):
+        ct.store(a, (0,), ct.load(a, (0, 0), (4,)))
+
+    with pytest.raises(Exception, match=r"test_launch\.py") as caught:
+        tileir.launch(wrong, 1, (A.copy(),))
+    assert type(caught.value).__module__.startswith("cuda.tile")
+
+
+def test_missing_cutile_is_named_with_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name == "cuda" or name.startswith("cuda.tile")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    with pytest.raises(MissingDependency, match="pip install cuda-tile"):
+        tileir.launch(add, 1, (A, A, A))
+    with pytest.raises(MissingDependency, match="pip install cuda-tile"), tileir.emulate():
+        pass
+
+
+# --- emulate ---
+
+
+def test_emulate_runs_launches_of_cutile_here() -> None:
+    a, out = numpy.arange(32, dtype=F32), numpy.zeros(32, F32)
+    with tileir.emulate():
+        ct.launch(None, (2, 1, 1), add, (a, a, out))
+    assert out.tolist() == (2 * a).tolist()
+
+
+def test_emulate_restores_the_entry_point() -> None:
+    before = ct.launch
+    with tileir.emulate():
+        assert ct.launch is not before
+    assert ct.launch is before
+    with pytest.raises(ZeroDivisionError), tileir.emulate():
+        raise ZeroDivisionError
+    assert ct.launch is before
+
+
+def test_emulate_may_be_nested() -> None:
+    before = ct.launch
+    with tileir.emulate():
+        outer = ct.launch
+        with tileir.emulate(schedule="reverse"):
+            assert ct.launch not in (before, outer)
+            ct.launch(0, (1,), add, (A, A, A.copy()))
+        assert ct.launch is outer
+    assert ct.launch is before
+
+
+def test_emulate_reaches_names_imported_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[__name__]
+    monkeypatch.setattr(module, "launch", ct.launch, raising=False)
+    original = ct.launch
+    out = numpy.zeros(16, F32)
+    with tileir.emulate():
+        module.launch(0, (1,), add, (A, A + 1, out), programmatic_dependent_launch=True)  # type: ignore[attr-defined]
+    assert out.tolist() == [1] * 16
+    assert module.launch is original  # type: ignore[attr-defined]
+
+
+def test_emulate_decorates_a_function() -> None:
+    out = numpy.zeros(16, F32)
+
+    @tileir.emulate()
+    def script() -> None:
+        ct.launch(0, (1,), add, (A, A + 2, out))
+
+    script()
+    assert out.tolist() == [2] * 16
+
+
+def test_options_of_emulate_hold_for_each_launch() -> None:
+    order: list[int] = []
+
+    class Journal(tileir.Observer):
+        def block_started(self, block: Any) -> None:
+            order.append(block.id[0])
+
+    with tileir.emulate(schedule="reverse", observer=Journal()):
+        ct.launch(0, (3,), fill, (numpy.zeros(4, F32), 1.0, 4))
+    assert order == [2, 1, 0]

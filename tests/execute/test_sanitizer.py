@@ -1,0 +1,518 @@
+"""Each finding of the sanitizer: a program that has the mistake, and a near twin that does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import tileir
+
+
+def kernel(body: str, parameters: str = "%p: tile<ptr<i32>>", before: str = "") -> Any:
+    text = (
+        f"cuda_tile.module @m {{ {before}\n  entry @k({parameters}) {{\n"
+        f"  %x, %y, %z = get_tile_block_id : tile<i32>\n{body}\n  return\n  }}\n}}\n"
+    )
+    return tileir.compile(tileir.parse(text, "k.mlir"))
+
+
+def report(body: str, *arguments: object, grid: Any = 1, schedule: str = "forward", **more: str) -> tileir.Report:
+    sanitizer = tileir.Sanitizer()
+    kernel(body, **more).launch(grid, *arguments, observer=sanitizer, schedule=schedule)
+    return sanitizer.report
+
+
+def only(found: tileir.Report, kind: str) -> tileir.Finding:
+    assert found.kinds == [kind], found.render()
+    return found.findings[0]
+
+
+def zeros(count: int) -> Any:
+    return numpy.zeros(count, "i4")
+
+
+POINTERS = """  %i = iota : tile<8xi32>
+  %r = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %b = broadcast %r : tile<1xptr<i32>> -> tile<8xptr<i32>>
+  %q = offset %b, %i : tile<8xptr<i32>>, tile<8xi32> -> tile<8xptr<i32>>
+"""
+LOAD8 = POINTERS + "  %v, %t = load_ptr_tko weak %q : tile<8xptr<i32>> -> tile<8xi32>, token"
+
+
+# --- out of bounds ---
+
+
+def test_a_read_past_the_end_names_the_array_the_element_and_the_distance() -> None:
+    finding = only(report(LOAD8, zeros(6)), "out-of-bounds")
+    assert finding.title == "load_ptr_tko reads outside of argument 0 (array int32[6])"
+    assert finding.element == (6,) and finding.block == (0, 0, 0)
+    assert finding.details[0].endswith(": right past the end of argument 0 (array int32[6])")
+    assert finding.details[1] == "2 of the 8 elements it touches are outside"
+    text = finding.render()
+    assert "at k.mlir:8:12, tile block (0, 0, 0), element [6]" in text
+    assert "    8 | %v, %t = load_ptr_tko weak %q : tile<8xptr<i32>> -> tile<8xi32>, token\n      |          ^" in text
+    assert not report(LOAD8, zeros(8))
+
+
+def test_an_access_that_lands_in_another_array_is_out_of_bounds_too() -> None:
+    both = zeros(64)
+    # Two halves with a gap: one region each, so that 40 elements past the first lies in the second.
+    first, second = both[:24], both[32:]
+    body = """  %n = constant <i32: 40> : tile<i32>
+      %q = offset %p, %n : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+      %t = store_ptr_tko weak %q, %n : tile<ptr<i32>>, tile<i32> -> token"""
+    parameters = "%p: tile<ptr<i32>>, %o: tile<ptr<i32>>"
+    finding = only(report(body, first, second, parameters=parameters), "out-of-bounds")
+    assert (
+        "64 bytes past the end of argument 0 (array int32[24]), in argument 1 (array int32[32]) at [8]"
+        in (finding.details[0])
+    )
+    assert not both.any(), "what is wrong does not happen"
+    assert not report(body.replace("40", "4"), first, second, parameters=parameters)
+
+
+def test_a_negative_offset_is_told_by_its_distance() -> None:
+    body = """  %n = constant <i32: -3> : tile<i32>
+      %q = offset %p, %n : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+      %v, %t = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token"""
+    finding = only(report(body, zeros(8)), "out-of-bounds")
+    assert finding.details[0].endswith("12 bytes before argument 0 (array int32[8])")
+    assert finding.element is None
+    assert not report(body.replace("-3", "3"), zeros(8))
+
+
+VIEW = """  %s = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xi32, strides=[1]>
+  %w = make_partition_view %s : partition_view<tile=(4), tensor_view<?xi32, strides=[1]>>
+  %v, %t = load_view_tko weak %w[%x]INBOUNDS : partition_view<tile=(4), tensor_view<?xi32, strides=[1]>>, tile<i32> -> tile<4xi32>, token"""
+VIEW_PARAMETERS = "%p: tile<ptr<i32>>, %n: tile<i32>"
+
+
+def test_a_tensor_view_larger_than_its_array_is_out_of_bounds_where_it_is_used() -> None:
+    body = VIEW.replace("INBOUNDS", "")
+    finding = only(report(body, zeros(6), 8, grid=2, parameters=VIEW_PARAMETERS), "out-of-bounds")
+    assert finding.block == (1, 0, 0) and finding.element == (2,)
+    assert "tensor view reach beyond its array" in finding.hint
+    assert not report(body, zeros(6), 6, grid=2, parameters=VIEW_PARAMETERS)
+
+
+def test_an_index_outside_the_index_space() -> None:
+    body = VIEW.replace("INBOUNDS", "")
+    finding = only(report(body, zeros(6), 6, grid=3, parameters=VIEW_PARAMETERS), "index-space")
+    assert finding.block == (2, 0, 0)
+    assert finding.details == [
+        "dimension 0: the view has 2 tiles there, the index is past them",
+        "the index space is [2], the tensor [6]",
+    ]
+
+
+def test_inbounds_that_does_not_hold() -> None:
+    body = VIEW.replace("INBOUNDS", " inbounds = [true]")
+    finding = only(report(body, zeros(6), 6, grid=2, parameters=VIEW_PARAMETERS), "inbounds")
+    assert finding.block == (1, 0, 0) and finding.element == (2,)
+    assert finding.details == ["2 of the tile's 4 positions along dimension 0 are inside: the tensor has 6 there"]
+    assert not report(body, zeros(8), 8, grid=2, parameters=VIEW_PARAMETERS)
+
+
+def test_misaligned_access() -> None:
+    body = """  %a = ptr_to_int %p : tile<ptr<i32>> -> tile<i64>
+      %n = constant <i64: 2> : tile<i64>
+      %b = addi %a, %n : tile<i64>
+      %q = int_to_ptr %b : tile<i64> -> tile<ptr<i32>>
+      %v, %t = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token"""
+    finding = only(report(body, zeros(8)), "misaligned")
+    assert finding.title == "load_ptr_tko reads 4-byte elements at odd addresses"
+    assert finding.details[0].endswith("2 bytes past a multiple of 4")
+    assert not report(body.replace("i64: 2", "i64: 4"), zeros(8))
+
+
+def test_a_write_to_a_constant_global() -> None:
+    before = "globalKIND @g alignment = 16 <i32: [1, 2]> : tile<2xi32>"
+    body = """  %g = get_global @g : tile<ptr<i32>>
+      %t = store_ptr_tko weak %g, %x : tile<ptr<i32>>, tile<i32> -> token"""
+    finding = only(report(body, zeros(1), before=before.replace("KIND", " constant")), "read-only")
+    assert finding.title == "store_ptr_tko writes to read-only memory: global @g"
+    assert not report(body, zeros(1), before=before.replace("KIND", ""))
+
+
+# --- memory nobody wrote ---
+
+ALLOCA = """  %a = alloca num_elem = 8, alignment = 16 : tile<ptr<i32>>
+  %t0 = store_ptr_tko weak %a, %x : tile<ptr<i32>>, tile<i32> -> token
+  %n = constant <i32: OFFSET> : tile<i32>
+  %q = offset %a, %n : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %v, %t = load_ptr_tko weak %q token=%t0 : tile<ptr<i32>> -> tile<i32>, token"""
+
+
+def test_reading_what_alloca_reserved_before_it_is_written() -> None:
+    finding = only(report(ALLOCA.replace("OFFSET", "3"), zeros(1)), "uninitialized")
+    assert finding.title == "load_ptr_tko reads memory nobody wrote"
+    assert finding.details[0].endswith("at byte 12 before")
+    assert not report(ALLOCA.replace("OFFSET", "0"), zeros(1), grid=3)
+
+
+def test_an_array_marked_uninitialized_counts_as_not_written() -> None:
+    data = zeros(8)
+    sanitizer = tileir.Sanitizer(uninitialized=[data[4:]])
+    kernel(LOAD8).launch(1, data, observer=sanitizer)
+    assert only(sanitizer.report, "uninitialized").element == (4,)
+    sanitizer = tileir.Sanitizer(uninitialized=[zeros(4)])
+    kernel(LOAD8).launch(1, data, observer=sanitizer)
+    assert not sanitizer.report
+
+
+# --- order ---
+
+
+def store(name: str, pointer: str, token: str = "", manner: str = "weak") -> str:
+    return f"  %{name} = store_ptr_tko {manner} %{pointer}, %x{token} : tile<ptr<i32>>, tile<i32> -> token\n"
+
+
+def load(name: str, pointer: str, token: str = "", manner: str = "weak") -> str:
+    return f"  %v{name}, %{name} = load_ptr_tko {manner} %{pointer}{token} : tile<ptr<i32>> -> tile<i32>, token\n"
+
+
+OWN = "  %o = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>\n"
+
+
+def test_two_blocks_that_write_one_place_race() -> None:
+    finding = only(report(store("t", "p"), zeros(4), grid=4), "race")
+    assert finding.title == "two tile blocks write the same memory, and nothing orders them"
+    assert finding.block == (1, 0, 0) and finding.other is not None and finding.other.block == (0, 0, 0)
+    assert finding.count == 3
+    text = finding.render()
+    assert "  against the same operation, tile block (0, 0, 0)\n" in text
+    assert "  both touch argument 0 (array int32[4]) at [0]\n" in text
+    assert "  seen 3 times\n" in text
+    assert not report(OWN + store("t", "o"), zeros(4), grid=4)
+
+
+def test_a_read_races_with_a_write_of_another_block_in_either_order() -> None:
+    body = OWN + store("t", "o") + load("u", "p", " token=%t")
+    for schedule in ("forward", "reverse", "random:3", "interleaved"):
+        finding = only(report(body, zeros(4), grid=4, schedule=schedule), "race")
+        assert finding.title == "two tile blocks access the same memory, and nothing orders them"
+    assert not report(OWN + store("t", "o") + load("u", "o", " token=%t"), zeros(4), grid=4)
+
+
+def test_reads_of_many_blocks_do_not_hide_each_other() -> None:
+    # Every block reads place 0; only block 0 writes there, after it has read itself.
+    body = (
+        """  %c = constant <i32: 0> : tile<i32>
+  %first = cmpi equal %x, %c, signed : tile<i32> -> tile<i1>
+"""
+        + load("t", "p")
+        + "  if %first {\n"
+        + store("u", "p", " token=%t")
+        + "  }"
+    )
+    for schedule in ("forward", "reverse", "interleaved"):
+        only(report(body, zeros(4), grid=3, schedule=schedule), "race")
+    assert not report(body, zeros(4), grid=1)
+
+
+ATOMIC = "  %old, %t = atomic_rmw_tko relaxed SCOPE %p, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token\n"
+
+
+def test_atomics_do_not_race_with_each_other_unless_the_scope_is_too_narrow() -> None:
+    assert not report(ATOMIC.replace("SCOPE", "device"), zeros(1), grid=4)
+    finding = only(report(ATOMIC.replace("SCOPE", "tl_blk"), zeros(1), grid=4), "race")
+    assert finding.hint == "scope tl_blk holds one tile block only: use device"
+    assert finding.details[1] == "one updates (relaxed tl_blk), the other updated (relaxed tl_blk)"
+
+
+def test_an_atomic_races_with_a_weak_read() -> None:
+    body = ATOMIC.replace("SCOPE", "device")
+    finding = only(report(body + load("u", "p", " token=%t"), zeros(1), grid=2), "race")
+    assert finding.hint.startswith("an atomic is no protection against a weak access")
+    assert not report(body + load("u", "p", " token=%t", "relaxed device"), zeros(1), grid=2)
+
+
+# Block 0 writes data and then a flag; block 1 reads the flag and then the data.
+HANDOVER = """  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %flag = offset %p, %one : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %first = cmpi equal %x, %zero, signed : tile<i32> -> tile<i1>
+  if %first {
+    %t0 = store_ptr_tko weak %p, %one : tile<ptr<i32>>, tile<i32> -> token
+    %t1 = store_ptr_tko RELEASE device %flag, %one token=%t0 : tile<ptr<i32>>, tile<i32> -> token
+  } else {
+    %v0, %t2 = load_ptr_tko ACQUIRE device %flag : tile<ptr<i32>> -> tile<i32>, token
+    %v1, %t3 = load_ptr_tko weak %pTOKEN : tile<ptr<i32>> -> tile<i32>, token
+  }"""
+
+
+@pytest.mark.parametrize(
+    ("release", "acquire", "token", "kinds"),
+    [
+        ("release", "acquire", " token=%t2", []),
+        ("relaxed", "acquire", " token=%t2", ["race"]),
+        ("release", "relaxed", " token=%t2", ["race"]),
+        ("release", "acquire", "", ["race"]),
+    ],
+)
+def test_release_and_acquire_order_two_blocks_if_tokens_lead_to_and_from_them(
+    release: str, acquire: str, token: str, kinds: list[str]
+) -> None:
+    body = HANDOVER.replace("RELEASE", release).replace("ACQUIRE", acquire).replace("TOKEN", token)
+    assert report(body, zeros(2), grid=2).kinds == kinds
+
+
+def test_operations_of_one_block_on_the_same_bytes_need_a_path_of_tokens() -> None:
+    finding = only(report(load("t", "p") + store("u", "p"), zeros(1)), "unordered")
+    assert finding.title == "no token orders store_ptr_tko after load_ptr_tko"
+    assert finding.details[0] == "both touch argument 0 (array int32[1]) at [0]: one writes, the other read"
+    assert "  after k.mlir:4:13, tile block (0, 0, 0)\n" in finding.render()
+    assert not report(load("t", "p") + store("u", "p", " token=%t"), zeros(1))
+
+
+def test_a_token_path_may_lead_through_joins_and_loops() -> None:
+    body = """  %a = constant <i32: 0> : tile<i32>
+  %b = constant <i32: 3> : tile<i32>
+  %c = constant <i32: 1> : tile<i32>
+  %s = make_token : token
+  %e = for %k in (%a to %b, step %c) : tile<i32> iter_values(%t = %s) -> (token) {
+    %v, %t1 = load_ptr_tko weak %p token=TOKEN : tile<ptr<i32>> -> tile<i32>, token
+    %t2 = store_ptr_tko weak %p, %k token=%t1 : tile<ptr<i32>>, tile<i32> -> token
+    %j = join_tokens %t, %t2 : token
+    continue %j : token
+  }
+  %w, %u = load_ptr_tko weak %p token=%e : tile<ptr<i32>> -> tile<i32>, token"""
+    assert not report(body.replace("TOKEN", "%t"), zeros(1))
+    # The load of the second iteration does not follow the store of the first; nor does the store after it.
+    found = report(body.replace("TOKEN", "%s"), zeros(1))
+    assert [(finding.kind, finding.title) for finding in found.findings] == [
+        ("unordered", "no token orders load_ptr_tko after store_ptr_tko"),
+        ("unordered", "no token orders store_ptr_tko after store_ptr_tko"),
+    ]
+
+
+def test_a_store_must_follow_every_read_not_only_the_last_one() -> None:
+    body = load("t", "p") + load("u", "p")
+    assert only(report(body + store("w", "p", " token=%u"), zeros(1)), "unordered")
+    join = "  %j = join_tokens %t, %u : token\n"
+    assert not report(body + join + store("w", "p", " token=%j"), zeros(1))
+
+
+def test_overlap_is_found_between_elements_of_different_sizes() -> None:
+    body = (
+        """  %h = ptr_to_ptr %p : tile<ptr<i32>> -> tile<ptr<i16>>
+  %n = constant <i32: OFFSET> : tile<i32>
+  %q = offset %h, %n : tile<ptr<i16>>, tile<i32> -> tile<ptr<i16>>
+"""
+        + store("t", "p")
+        + "  %v, %u = load_ptr_tko weak %q : tile<ptr<i16>> -> tile<i16>, token"
+    )
+    only(report(body.replace("OFFSET", "1"), zeros(2)), "unordered")
+    assert not report(body.replace("OFFSET", "2"), zeros(2))
+
+
+# --- promises ---
+
+
+def assume(predicate: str, numbers: str, shape: str = "4xi32") -> tileir.Report:
+    return report(
+        f"  %c = constant <i32: {numbers}> : tile<{shape}>\n  %a = assume {predicate}, %c : tile<{shape}>", zeros(1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("predicate", "wrong", "right", "element", "detail"),
+    [
+        ("div_by<4>", "[0, 4, 6, -8]", "[0, 4, 8, -8]", (2,), "the value is 6, and 6 % 4 is 2"),
+        ("bounded<0, 9>", "[0, 9, 10, 11]", "[0, 9, 5, 1]", (2,), "the value is 10, the most allowed 9"),
+        ("bounded<0, ?>", "[0, -2, 1, 1]", "[0, 2, 1, 1]", (1,), "the value is -2, the least allowed 0"),
+        (
+            "same_elements<[2]>",
+            "[7, 7, 8, 9]",
+            "[7, 7, 8, 8]",
+            (3,),
+            "the value is 9, the first one of its group of [2] is 8",
+        ),
+        (
+            "div_by<4, every 2 along 0>",
+            "[4, 5, 8, 8]",
+            "[4, 5, 8, 9]",
+            (3,),
+            "the value is 8, and 8 % 4 is 0 (groups of 2 along dimension 0)",
+        ),
+    ],
+)
+def test_assumptions_that_do_not_hold(predicate: str, wrong: str, right: str, element: Any, detail: str) -> None:
+    finding = only(assume(predicate, wrong), "assume")
+    assert finding.title == f"assume promises {predicate}, which does not hold"
+    assert finding.element == element and finding.details[0] == detail
+    assert not assume(predicate, right)
+
+
+def test_an_assumed_alignment_of_a_pointer() -> None:
+    data = zeros(64)
+    start = -(data.ctypes.data // 4) % 16
+    body = "  %a = assume div_by<64>, %p : tile<ptr<i32>>"
+    assert "% 64 is 4" in only(report(body, data[start + 1 :]), "assume").details[0]
+    assert not report(body, data[start:])
+
+
+# --- numbers ---
+
+
+def compute(operation: str, left: int, right: int, type: str = "i32") -> tileir.Report:
+    body = f"""  %a = constant <{type}: {left}> : tile<{type}>
+      %b = constant <{type}: {right}> : tile<{type}>
+      %c = {operation.replace("T", f"tile<{type}>")}"""
+    return report(body, zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("operation", "wrong", "right", "kind", "detail"),
+    [
+        ("divi %a, %b signed : T", (7, 0), (7, 1), "division-by-zero", "it computes 7 / 0 in i32"),
+        ("remi %a, %b unsigned : T", (7, 0), (0, 7), "division-by-zero", "it computes 7 % 0 in i32"),
+        ("divi %a, %b signed : T", (-(2**31), -1), (-(2**31), 1), "overflow", "it computes -2147483648 / -1 in i32"),
+        ("shli %a, %b : T", (1, 32), (1, 31), "shift", "it computes 1 << 32 in i32"),
+        ("shri %a, %b signed : T", (1, -1), (1, 0), "shift", "it computes 1 >> -1 in i32"),
+        (
+            "addi %a, %b overflow<no_signed_wrap> : T",
+            (2**31 - 1, 1),
+            (-1, 1),
+            "overflow",
+            "it computes 2147483647 + 1 in i32",
+        ),
+        (
+            "addi %a, %b overflow<no_unsigned_wrap> : T",
+            (-1, 1),
+            (2**31 - 1, 1),
+            "overflow",
+            "it computes -1 + 1 in i32",
+        ),
+        ("subi %a, %b overflow<no_unsigned_wrap> : T", (1, 2), (2, 1), "overflow", "it computes 1 - 2 in i32"),
+        ("muli %a, %b overflow<no_signed_wrap> : T", (65536, 32768), (-65536, 32768), "overflow", None),
+        ("muli %a, %b overflow<no_unsigned_wrap> : T", (65536, 65536), (65536, 65535), "overflow", None),
+        ("shli %a, %b overflow<no_signed_wrap> : T", (1, 31), (1, 30), "overflow", None),
+        ("negi %a overflow<no_signed_wrap> : T", (-(2**31), 0), (1 - 2**31, 0), "overflow", None),
+    ],
+)
+def test_numbers_an_operation_is_not_defined_for(
+    operation: str, wrong: tuple[int, int], right: tuple[int, int], kind: str, detail: str | None
+) -> None:
+    finding = only(compute(operation, *wrong), kind)
+    assert detail is None or finding.details == [detail]
+    assert not compute(operation, *right)
+
+
+WRAPPING = {
+    ("addi", "no_signed_wrap"): lambda a, b: not -(2**63) <= a + b < 2**63,
+    ("addi", "no_unsigned_wrap"): lambda a, b: a % 2**64 + b % 2**64 >= 2**64,
+    ("subi", "no_signed_wrap"): lambda a, b: not -(2**63) <= a - b < 2**63,
+    ("subi", "no_unsigned_wrap"): lambda a, b: a % 2**64 < b % 2**64,
+    ("muli", "no_signed_wrap"): lambda a, b: not -(2**63) <= a * b < 2**63,
+    ("muli", "no_unsigned_wrap"): lambda a, b: (a % 2**64) * (b % 2**64) >= 2**64,
+}
+
+
+@pytest.mark.parametrize(("name", "flag"), list(WRAPPING))
+def test_overflow_of_64_bits_is_found_exactly(name: str, flag: str) -> None:
+    edges = [0, 1, 2, 3, 2**31, 2**32, 2**62, 2**63 - 1]
+    numbers = sorted({sign * edge for edge in edges for sign in (1, -1)} | {-(2**63)})
+    body = f"""  %v, %t = load_ptr_tko weak %a : tile<ptr<i64>> -> tile<i64>, token
+  %w, %u = load_ptr_tko weak %b : tile<ptr<i64>> -> tile<i64>, token
+  %c = {name} %v, %w overflow<{flag}> : tile<i64>"""
+    compiled = kernel(body, "%a: tile<ptr<i64>>, %b: tile<ptr<i64>>")
+    for left in numbers:
+        for right in numbers[::3]:
+            sanitizer = tileir.Sanitizer()
+            compiled.launch(1, numpy.array([left]), numpy.array([right]), observer=sanitizer)
+            assert bool(sanitizer.report) == WRAPPING[name, flag](left, right), (left, right)
+
+
+def test_truncation_that_loses_bits() -> None:
+    body = "  %a = constant <i64: NUMBER> : tile<i64>\n  %b = trunci %a overflow<FLAG> : tile<i64> -> tile<i32>"
+    for number, flag, wrong in (
+        (2**31, "no_signed_wrap", True),
+        (2**31, "no_unsigned_wrap", False),
+        (-1, "no_unsigned_wrap", True),
+        (-1, "no_signed_wrap", False),
+    ):
+        found = report(body.replace("NUMBER", str(number)).replace("FLAG", flag), zeros(1))
+        assert found.kinds == (["overflow"] if wrong else [])
+
+
+def test_a_division_in_a_tile_names_the_element() -> None:
+    body = """  %a = constant <i32: 5> : tile<4xi32>
+  %b = constant <i32: [1, 2, 0, 0]> : tile<4xi32>
+  %c = divi %a, %b signed : tile<4xi32>"""
+    finding = only(report(body, zeros(1)), "division-by-zero")
+    assert finding.element == (2,)
+    assert finding.details[1] == "2 of the 4 elements of the tile are like this"
+
+
+# --- what ends a tile block ---
+
+EXTRACT = """  %a = constant <i32: 5> : tile<8xi32>
+  %b = extract %a[%x] : tile<8xi32> -> tile<4xi32>"""
+
+
+def test_an_extract_index_out_of_range_ends_its_block_only() -> None:
+    body = EXTRACT + "\n" + OWN + store("t", "o")
+    data = numpy.full(4, -1, "i4")
+    finding = only(report(body, data, grid=4, schedule="reverse"), "index")
+    assert finding.title == "extract has index 3 in dimension 0: there are 2 sub-tiles"
+    assert finding.count == 2
+    assert data.tolist() == [0, 1, -1, -1]
+    assert not report(body, zeros(2), grid=2)
+
+
+def test_a_failed_assert() -> None:
+    body = """  %c = constant <i32: [0, 0, 1, 0]> : tile<4xi32>
+  %z0 = constant <i32: LIMIT> : tile<4xi32>
+  %ok = cmpi less_than %c, %z0, signed : tile<4xi32> -> tile<4xi1>
+  assert %ok, "too large" : tile<4xi1>"""
+    finding = only(report(body.replace("LIMIT", "1"), zeros(1)), "assert")
+    assert finding.title == "assert failed: too large" and finding.element == (2,)
+    assert not report(body.replace("LIMIT", "2"), zeros(1))
+
+
+# --- the interface ---
+
+
+def test_sanitize_raises_an_error_with_the_report_after_the_launch_ended() -> None:
+    data = zeros(4)
+    with pytest.raises(tileir.SanitizerError) as caught:
+        kernel(store("t", "p") + OWN + store("u", "p")).launch(2, data, sanitize=True)
+    assert data.tolist() == [1, 0, 0, 0]
+    assert str(caught.value).startswith("sanitizer: 2 findings in @k, grid (2, 1, 1)\n\nunordered: ")
+    assert caught.value.report.kinds == ["unordered", "race"]
+    assert [diagnostic.position for diagnostic in caught.value.diagnostics] == [("k.mlir", 6, 8), ("k.mlir", 4, 8)]
+    kernel(OWN + store("u", "o")).launch(4, data, sanitize=True)
+
+
+def test_an_observer_may_watch_a_sanitized_launch() -> None:
+    seen: list[str] = []
+
+    class Names(tileir.Observer):
+        def before(self, operation: Any, block: Any, operands: Any) -> None:
+            seen.append(operation.name)
+
+    kernel(store("t", "p")).launch(1, zeros(1), sanitize=True, observer=Names())
+    assert seen == ["cuda_tile.get_tile_block_id", "cuda_tile.store_ptr_tko", "cuda_tile.return"]
+
+
+def test_without_source_the_printed_operation_is_shown() -> None:
+    module = tileir.parse(str(kernel(store("t", "p")).entry.parent_operation))
+    module = tileir.from_bytecode(tileir.to_bytecode(module))
+    sanitizer = tileir.Sanitizer()
+    tileir.compile(module).launch(2, zeros(1), observer=sanitizer)
+    text = sanitizer.report.render()
+    assert "      | %0 = store_ptr_tko weak %arg0, %blockId_x : tile<ptr<i32>>, tile<i32> -> token\n" in text
+
+
+def test_a_sanitized_launch_computes_the_same() -> None:
+    body = (
+        LOAD8
+        + "\n  %w = addi %v, %i : tile<8xi32>\n  %u = store_ptr_tko weak %q, %w token=%t : tile<8xptr<i32>>, tile<8xi32> -> token"
+    )
+    plain, checked = numpy.arange(8, dtype="i4"), numpy.arange(8, dtype="i4")
+    kernel(body).launch(1, plain)
+    kernel(body).launch(1, checked, sanitize=True)
+    assert plain.tolist() == checked.tolist() == [2 * number for number in range(8)]

@@ -1,0 +1,178 @@
+"""The expression simplifier does what its rules say, in programs, and leaves everything else alone."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tests.generators.programs import random_module
+from tests.passes.programs import module_of, names
+
+import tileir
+from tileir.ir.core import Operation
+from tileir.passes.pipeline import Report, run_passes
+from tileir.rewrite.driver import Statistics
+from tileir.rewrite.simplifier import COMPLEMENT, VALUE, Expressions, simplify_expressions
+from tileir.rewrite.simplifier_rules import COMPLEMENTS, RULES
+
+ARGUMENTS = "%p: tile<ptr<i32>>, %q: tile<ptr<i1>>, %x: tile<i32>, %y: tile<i32>, %c: tile<i1>, %d: tile<i1>"
+CONSTANTS = {
+    "k0": "constant <i32: 0> : tile<i32>",
+    "k1": "constant <i32: 1> : tile<i32>",
+    "k5": "constant <i32: 5> : tile<i32>",
+    "kt": "constant <i1: true> : tile<i1>",
+}
+
+
+def store(value: str, type: str = "i32", name: str = "t") -> str:
+    pointer = "%p" if type == "i32" else "%q"
+    return f"%{name} = store_ptr_tko weak {pointer}, {value} : tile<ptr<{type}>>, tile<{type}> -> token"
+
+
+def simplified(body: str, type: str = "i32", **options: int) -> Operation:
+    """A program that stores %r, simplified."""
+    known = "\n".join([f"%{name} = {text}" for name, text in CONSTANTS.items() if f"%{name}" in body])
+    module = module_of(f"{known}\n{body}\n{store('%r', type)}", ARGUMENTS)
+    simplify_expressions(module, **options)
+    tileir.verify(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("body", "type", "expected"),
+    [
+        ("%r = addi %x, %k0 : tile<i32>", "i32", []),
+        ("%r = addi %k0, %x : tile<i32>", "i32", []),
+        ("%r = subi %x, %x : tile<i32>", "i32", ["constant"]),
+        ("%a = addi %x, %k1 : tile<i32>\n%r = addi %a, %k5 : tile<i32>", "i32", ["constant", "addi"]),
+        ("%r = addi %k1, %k5 : tile<i32>", "i32", ["constant"]),
+        ("%n = xori %c, %kt : tile<i1>\n%r = xori %n, %kt : tile<i1>", "i1", []),
+        (
+            "%l = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>\n%r = xori %l, %kt : tile<i1>",
+            "i1",
+            ["cmpi"],
+        ),
+        ("%a = andi %c, %d : tile<i1>\n%r = andi %a, %c : tile<i1>", "i1", ["andi"]),
+        (
+            "%n = xori %d, %kt : tile<i1>\n%a = andi %c, %d : tile<i1>\n%b = andi %a, %c : tile<i1>\n"
+            "%r = andi %b, %n : tile<i1>",
+            "i1",
+            ["constant"],
+        ),
+        ("%e = exti %c unsigned : tile<i1> -> tile<i32>\n%r = cmpi not_equal %e, %k0, signed : tile<i32> -> tile<i1>", "i1", []),
+        ("%r = muli %x, %k5 : tile<i32>", "i32", ["constant", "muli"]),
+        ("%r = divi %x, %x signed : tile<i32>", "i32", ["divi"]),
+    ],
+)
+def test_expression_becomes_simpler(body: str, type: str, expected: list[str]) -> None:
+    module = simplified(body, type)
+    assert sorted(names(module)) == sorted([*expected, "store_ptr_tko"])
+
+
+def test_comparison_is_inverted() -> None:
+    module = simplified("%l = cmpi less_than %x, %y, unsigned : tile<i32> -> tile<i1>\n%r = xori %l, %kt : tile<i1>", "i1")
+    assert "cmpi greater_than_or_equal %x, %y, unsigned" in str(module).replace("%arg2", "%x").replace("%arg3", "%y")
+
+
+def test_promises_about_wrapping_are_not_kept_where_they_may_not_hold() -> None:
+    body = "%a = addi %x, %k1 overflow<no_wrap> : tile<i32>\n%r = addi %a, %k5 overflow<no_wrap> : tile<i32>"
+    assert "overflow" not in str(simplified(body))
+
+
+def test_elements_of_constants_are_computed_one_by_one() -> None:
+    text = (
+        "%p = get_global @g : tile<ptr<i32>>\n%i = iota : tile<4xi32>\n"
+        "%q = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>\n%w = broadcast %q : tile<1xptr<i32>> -> tile<4xptr<i32>>\n"
+        "%a = constant <i32: [1, 2, 3, 4]> : tile<4xi32>\n%b = constant <i32: [10, 20, 30, -4]> : tile<4xi32>\n"
+        "%r = addi %a, %b : tile<4xi32>\n%t = store_ptr_tko weak %w, %r : tile<4xptr<i32>>, tile<4xi32> -> token\nreturn"
+    )
+    program = tileir.parse(
+        f"cuda_tile.module @m {{ global @g <i32: [0, 0, 0, 0]> : tile<4xi32>\nentry @k() {{ {text} }} }}"
+    )
+    simplify_expressions(program)
+    assert "<i32: [11, 22, 33, 0]>" in str(program)
+
+
+def test_result_is_written_where_it_is_needed() -> None:
+    """The complement of a comparison is made in both branches: neither value reaches the other one."""
+    branch = "%n{i} = xori %l, %kt : tile<i1>\n" + store("%n{i}", "i1", "t{i}")
+    module = module_of(
+        f"%kt = {CONSTANTS['kt']}\n%l = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>\n"
+        f"if %c {{\n{branch.format(i=0)}\n}} else {{\n{branch.format(i=1)}\n}}",
+        ARGUMENTS,
+    )
+    assert simplify_expressions(module) == 2
+    tileir.verify(module)
+    assert names(module).count("cmpi") == 2
+    assert "xori" not in names(module)
+
+
+def test_floats_tokens_and_regions_stay() -> None:
+    module = module_of(
+        "%z = constant <f32: 0.0> : tile<f32>\n%f = itof %x signed : tile<i32> -> tile<f32>\n"
+        "%g = addf %f, %z : tile<f32>\n%v, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token\n"
+        "%kt = constant <i1: true> : tile<i1>\n%r = if %kt -> (tile<f32>) { yield %g : tile<f32> } "
+        'else { yield %f : tile<f32> }\n%u = print_tko "%f", %r : tile<f32> -> token',
+        ARGUMENTS,
+    )
+    before = str(module)
+    assert simplify_expressions(module) == 0
+    assert str(module) == before
+
+
+def test_depth_is_bounded() -> None:
+    """With no depth to go nothing is simplified; a long chain needs none, since operands come first."""
+    body = "%n = xori %c, %kt : tile<i1>\n%m = xori %n, %kt : tile<i1>\n%r = addi %x, %k0 : tile<i32>"
+    assert "addi" in names(simplified(body, depth_limit=-1))
+    lines = ["%v0 = addi %x, %k1 : tile<i32>"]
+    lines += [f"%v{i + 1} = addi %v{i}, %k1 : tile<i32>" for i in range(3000)]
+    module = simplified("\n".join([*lines, "%r = addi %v3000, %k0 : tile<i32>"]))
+    assert sorted(names(module)) == ["addi", "constant", "store_ptr_tko"]
+    assert "3001" in str(module)
+
+
+def test_answers_are_remembered_by_node_and_mode() -> None:
+    module = module_of("%l = cmpi equal %x, %y, signed : tile<i32> -> tile<i1>", ARGUMENTS)
+    (compare,) = [operation for operation in module.walk() if operation.name == "cuda_tile.cmpi"]
+    expressions = Expressions(Statistics())
+    node = expressions.note(compare)
+    inverse = expressions.simplify(node, COMPLEMENT)
+    assert inverse is expressions.simplify(node, COMPLEMENT)
+    assert inverse.flags == ("not_equal", "signed")
+    assert expressions.simplify(node, VALUE) is node
+
+
+def test_equal_programs_give_equal_results() -> None:
+    texts = set()
+    for _ in range(3):
+        module = random_module(Random(5), size=60, locations=False)
+        simplify_expressions(module)
+        texts.add(str(module))
+    assert len(texts) == 1
+
+
+INTEGERS = ["addi", "subi", "muli", "andi", "ori", "xori", "mini", "maxi", "cmpi", "select", "exti", "trunci", "negi", "shli", "shri", "constant", "if", "for"]
+
+
+def test_random_programs_stay_valid_and_settle() -> None:
+    """In the seed pipeline a second canonicalization finds nothing to do."""
+    fired = 0
+    for seed in range(40):
+        module = random_module(Random(seed), operations=[*INTEGERS, "print_tko"], size=60, locations=False)
+        report = Report(verify=True, statistics=True)
+        run_passes(module, ["canonicalize"], pipeline="seed", report=report)
+        rules = [name for name, _, _ in (*RULES, *COMPLEMENTS)]
+        fired += sum([report.runs[0].fired.get(name, 0) for name in rules])
+        before = str(module)
+        run_passes(module, ["canonicalize", "simplify"], pipeline="seed")
+        assert str(module) == before, seed
+    assert fired
+
+
+def test_parity_does_not_simplify() -> None:
+    body = f"%k0 = {CONSTANTS['k0']}\n%r = addi %x, %k0 : tile<i32>\n{store('%r')}"
+    module = module_of(body, ARGUMENTS)
+    run_passes(module, ["canonicalize"], pipeline="parity")
+    assert "addi" in names(module)
+    run_passes(module, ["canonicalize"], pipeline="seed")
+    assert "addi" not in names(module)
