@@ -128,7 +128,10 @@ def build_racy() -> tileir.Operation:
 # --- what the kernels share ---
 
 
-def spread(build: tileir.Builder, value: tileir.Value, between: tuple[int, ...], shape: tuple[int, ...]) -> tileir.Value:
+Shape = tuple[int, ...]
+
+
+def spread(build: tileir.Builder, value: tileir.Value, between: Shape, shape: Shape) -> tileir.Value:
     """A value repeated along dimensions; `between` is its own shape with those dimensions added."""
     return build.broadcast(build.reshape(value, between), shape)
 

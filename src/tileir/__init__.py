@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.builder import Builder
     from tileir.execute.arguments import pointer_to
+    from tileir.execute.debugging import Callback, NumberWatch, Trace
     from tileir.execute.errors import ExecutionError, LaunchError
     from tileir.execute.launch import Kernel, compile
     from tileir.execute.observer import Observer
@@ -31,11 +32,13 @@ __all__ = [
     "BuildError",
     "Builder",
     "BytecodeError",
+    "Callback",
     "Diagnostic",
     "ExecutionError",
     "Finding",
     "Kernel",
     "LaunchError",
+    "NumberWatch",
     "Observer",
     "Operation",
     "ParseError",
@@ -44,6 +47,7 @@ __all__ = [
     "Sanitizer",
     "SanitizerError",
     "TileIRError",
+    "Trace",
     "Value",
     "VerifyError",
     "bounded",
@@ -70,11 +74,13 @@ _HOMES = {
     "BuildError": "tileir.ir.diagnostics",
     "Builder": "tileir.dialect.builder",
     "BytecodeError": "tileir.bytecode.primitives",
+    "Callback": "tileir.execute.debugging",
     "Diagnostic": "tileir.ir.diagnostics",
     "ExecutionError": "tileir.execute.errors",
     "Finding": "tileir.execute.sanitizer",
     "Kernel": "tileir.execute.launch",
     "LaunchError": "tileir.execute.errors",
+    "NumberWatch": "tileir.execute.debugging",
     "Observer": "tileir.execute.observer",
     "Operation": "tileir.ir.core",
     "ParseError": "tileir.ir.diagnostics",
@@ -83,6 +89,7 @@ _HOMES = {
     "Sanitizer": "tileir.execute.sanitizer",
     "SanitizerError": "tileir.execute.sanitizer",
     "TileIRError": "tileir.ir.diagnostics",
+    "Trace": "tileir.execute.debugging",
     "Value": "tileir.ir.core",
     "VerifyError": "tileir.ir.diagnostics",
     "bounded": "tileir.dialect.attributes",
@@ -110,7 +117,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'tileir' has no attribute '{name}'")
     # Operations get their text from here, whichever name was asked for first.
     __import__("tileir.interface")
-    if home in ("tileir.execute.arguments", "tileir.execute.observer", "tileir.execute.sanitizer"):
+    if home.startswith("tileir.execute.") and home != "tileir.execute.errors":
         # Says what to install where NumPy is missing.
         __import__("tileir.execute.launch")
     value: object = getattr(__import__(home, fromlist=[name]), name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import Annotated, Any
 
 import ml_dtypes
@@ -367,3 +368,65 @@ def test_options_of_emulate_hold_for_each_launch() -> None:
     with tileir.emulate(schedule="reverse", observer=Journal()):
         ct.launch(0, (3,), fill, (numpy.zeros(4, F32), 1.0, 4))
     assert order == [2, 1, 0]
+
+
+def test_emulate_makes_streams_of_a_torch_without_gpu_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> None:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    torch, cuda = ModuleType("torch"), ModuleType("torch.cuda")
+    torch.cuda = cuda  # type: ignore[attr-defined]
+    cuda.is_available = lambda: False  # type: ignore[attr-defined]
+    cuda.current_stream = cuda.synchronize = failing  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    out = numpy.zeros(16, F32)
+    with tileir.emulate():
+        ct.launch(cuda.current_stream(), (1,), add, (A, A + 3, out))
+        cuda.synchronize()
+    assert out.tolist() == [3] * 16
+    assert cuda.current_stream is failing and cuda.synchronize is failing
+
+
+def test_emulate_leaves_the_streams_of_a_torch_with_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch, cuda = ModuleType("torch"), ModuleType("torch.cuda")
+    torch.cuda = cuda  # type: ignore[attr-defined]
+    cuda.is_available = lambda: True  # type: ignore[attr-defined]
+    cuda.current_stream = cuda.synchronize = lambda: "real"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    with tileir.emulate():
+        assert cuda.current_stream() == "real"
+
+
+# --- what is said of a kernel that goes wrong ---
+
+
+def _spread(out, step):
+    ct.scatter(out, ct.arange(16, dtype=ct.int32) * step, ct.ones((16,), ct.float32), check_bounds=False)
+
+
+@ct.kernel
+def past_the_end(out, step):
+    _spread(out, step)
+
+
+def test_access_past_an_array_names_the_lines_of_the_kernel_and_the_parameter() -> None:
+    with pytest.raises(tileir.ExecutionError) as caught:
+        tileir.launch(past_the_end, 1, (numpy.zeros(16, F32), 100))
+    report = str(caught.value)
+    assert "past the end of argument 'out' of past_the_end (array float32[16])" in report
+    assert "the line is: ct.scatter(out, ct.arange(16" in report
+    assert "called from here: _spread(out, step)" in report
+    assert caught.value.diagnostics[0].position[0].endswith("test_launch.py")
+
+
+@ct.kernel
+def race(out):
+    ct.scatter(out, 0, ct.gather(out, 0) + 1.0)
+
+
+def test_sanitizer_shows_the_line_of_the_kernel() -> None:
+    with pytest.raises(tileir.SanitizerError) as caught:
+        tileir.launch(race, 2, (numpy.zeros(1, F32),), sanitize=True)
+    assert "| ct.scatter(out, 0, ct.gather(out, 0) + 1.0)" in str(caught.value)
+    assert "both touch argument 'out' of race (array float32[1])" in str(caught.value)
+    tileir.launch(race, 1, (numpy.zeros(1, F32),), sanitize=True)

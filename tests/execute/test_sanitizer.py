@@ -516,3 +516,136 @@ def test_a_sanitized_launch_computes_the_same() -> None:
     kernel(body).launch(1, plain)
     kernel(body).launch(1, checked, sanitize=True)
     assert plain.tolist() == checked.tolist() == [2 * number for number in range(8)]
+
+
+# --- more of the same, by other ways ---
+
+
+def test_a_store_through_a_view_races_with_loads_of_the_same_tile_by_other_blocks() -> None:
+    view = "partition_view<tile=(4), tensor_view<16xi32, strides=[1]>>"
+    body = f"""  %s = make_tensor_view %p, shape = [16], strides = [1] : tensor_view<16xi32, strides=[1]>
+  %w = make_partition_view %s : {view}
+  %c = constant <i32: 0> : tile<i32>
+  %last = constant <i32: 2> : tile<i32>
+  %v, %t = load_view_tko weak %w[%c] : {view}, tile<i32> -> tile<4xi32>, token
+  %chosen = cmpi equal %x, %last, signed : tile<i32> -> tile<i1>
+  if %chosen {{
+    %u = store_view_tko weak %v, %w[%INDEX] token=%t : tile<4xi32>, {view}, tile<i32> -> token
+  }}"""
+    for schedule in ("forward", "reverse", "random:1"):
+        finding = only(report(body.replace("INDEX", "c"), zeros(16), grid=4, schedule=schedule), "race")
+        assert finding.element == (0,)
+        assert not report(body.replace("INDEX", "last"), zeros(16), grid=4, schedule=schedule)
+
+
+def test_boxes_that_overlap_are_compared_by_cell() -> None:
+    # The block reads elements 0 to 7 in one tile and 2 to 9 in another, without tokens, then writes element 3 or 12.
+    body = (
+        POINTERS
+        + """  %two = constant <i32: 2> : tile<8xi32>
+  %q2 = offset %q, %two : tile<8xptr<i32>>, tile<8xi32> -> tile<8xptr<i32>>
+  %v, %t = load_ptr_tko weak %q : tile<8xptr<i32>> -> tile<8xi32>, token
+  %v2, %t2 = load_ptr_tko weak %q2 : tile<8xptr<i32>> -> tile<8xi32>, token
+  %n = constant <i32: PLACE> : tile<i32>
+  %o = offset %p, %n : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %u = store_ptr_tko weak %o, %x token=%t2 : tile<ptr<i32>>, tile<i32> -> token"""
+    )
+    assert (
+        only(report(body.replace("PLACE", "1"), zeros(16)), "unordered")
+        .details[0]
+        .startswith("both touch argument 0 (array int32[16]) at [1]")
+    )
+    assert not report(body.replace("PLACE", "12"), zeros(16))
+
+
+def test_a_gather_that_promises_inbounds() -> None:
+    view = "gather_scatter_view<tile=(4), tensor_view<8xi32, strides=[1]>, sparse_dim=0>"
+    body = f"""  %s = make_tensor_view %p, shape = [8], strides = [1] : tensor_view<8xi32, strides=[1]>
+  %w = make_gather_scatter_view %s : {view}
+  %i = constant <i32: [0, 7, LAST, 2]> : tile<4xi32>
+  %v, %t = load_view_tko weak %w[%i] inbounds = [true] : {view}, tile<4xi32> -> tile<4xi32>, token"""
+    finding = only(report(body.replace("LAST", "8"), zeros(8)), "inbounds")
+    assert finding.element == (2,)
+    assert not report(body.replace("LAST", "3"), zeros(8))
+
+
+def test_an_atomic_through_a_view_races_with_a_plain_store() -> None:
+    view = "partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>"
+    body = f"""  %s = make_tensor_view %p, shape = [4], strides = [1] : tensor_view<4xi32, strides=[1]>
+  %w = make_partition_view %s : {view}
+  %c = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<4xi32>
+  %t = atomic_red_view_tko relaxed device %w[%c], add, %one : tile<4xi32>, {view}, tile<i32> -> token
+"""
+    assert not report(body, zeros(4), grid=3)
+    plain = f"  %u = store_view_tko weak %one, %w[%c] token=%t : tile<4xi32>, {view}, tile<i32> -> token"
+    assert set(report(body + plain, zeros(4), grid=2).kinds) == {"race"}
+
+
+def test_what_assume_cond_promises() -> None:
+    body = """  %c = constant <i32: LIMIT> : tile<i32>
+  %ok = cmpi less_than %x, %c, signed : tile<i32> -> tile<i1>
+  assume_cond %ok : tile<i1>"""
+    finding = only(report(body.replace("LIMIT", "2"), zeros(1), grid=3), "assume")
+    assert finding.title == "what assume_cond promises does not hold" and finding.block == (2, 0, 0)
+    assert not report(body.replace("LIMIT", "3"), zeros(1), grid=3)
+
+
+def test_an_insert_index_out_of_range() -> None:
+    body = """  %a = constant <i32: 5> : tile<8xi32>
+  %b = constant <i32: 6> : tile<4xi32>
+  %n = constant <i32: INDEX> : tile<i32>
+  %c = insert %b, %a[%n] : tile<4xi32>, tile<8xi32>"""
+    finding = only(report(body.replace("INDEX", "2"), zeros(1)), "index")
+    assert finding.title == "insert has index 2 in dimension 0: there are 2 sub-tiles"
+    assert not report(body.replace("INDEX", "1"), zeros(1))
+
+
+def test_a_loop_with_a_step_that_is_not_positive() -> None:
+    body = """  %a = constant <i32: 0> : tile<i32>
+  %b = constant <i32: STEP> : tile<i32>
+  for %k in (%a to %a, step %b) : tile<i32> {
+    continue
+  }"""
+    assert only(report(body.replace("STEP", "0"), zeros(1)), "error").title == (
+        "for has a step of 0: it must be positive"
+    )
+    assert not report(body.replace("STEP", "1"), zeros(1))
+
+
+def test_a_division_inside_a_reduction() -> None:
+    body = (
+        LOAD8
+        + """
+  %s = reduce %v dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32>
+  (%e: tile<i32>, %f: tile<i32>) {
+    %d = divi %e, %f signed : tile<i32>
+    yield %d : tile<i32>
+  }"""
+    )
+    only(report(body, zeros(8)), "division-by-zero")
+    assert not report(body, numpy.ones(8, "i4"))
+
+
+def test_events_nobody_needs_are_dropped_and_races_are_found_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tileir.execute.sanitizer.sanitizer.MOST_EVENTS", 50)
+    # Every block writes its own place; the last one also the place of block 5.
+    body = (
+        OWN
+        + store("t", "o")
+        + load("l", "o", " token=%t")
+        + """  %last = constant <i32: 399> : tile<i32>
+  %five = constant <i32: 5> : tile<i32>
+  %chosen = cmpi equal %x, %last, signed : tile<i32> -> tile<i1>
+  if %chosen {
+    %f = offset %p, %five : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+    %u = store_ptr_tko weak %f, %x : tile<ptr<i32>>, tile<i32> -> token
+  }"""
+    )
+    sanitizer = tileir.Sanitizer()
+    kernel(body).launch(400, zeros(400), observer=sanitizer)
+    assert sanitizer.report.kinds == ["race", "race"]
+    assert {finding.other.block for finding in sanitizer.report.findings if finding.other} == {(5, 0, 0)}
+    again = tileir.Sanitizer()
+    kernel(load("l", "p")).launch(400, zeros(400), observer=again)
+    assert len(again._events.all) < 60 and not again.report

@@ -123,3 +123,44 @@ def _environment() -> dict[str, str]:
     import os
 
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+RACY = [str(EXAMPLES / "racy.mlir"), "--grid", "4", "--arg", "iota:i32:512", "--arg", "zeros:i32:1", "--arg", "512"]
+
+
+def test_sanitize_reports_a_race_after_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = tool(capsys, *RACY, "--sanitize")
+    assert status == 1
+    assert out == "argument 1: int32[1]  min 130816, max 130816, mean 130816  [130816]\n"
+    assert err.startswith("sanitizer: 2 findings in @racy, grid (4, 1, 1)\n\nrace: ")
+    assert "racy.mlir:29:24, tile block (1, 0, 0)\n" in err
+
+
+def test_an_empty_array_counts_as_unwritten(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--arg", "ones:f32:128", "--arg", "zeros:f32:128", "--arg", "zeros:f32:128", "--arg", "128"]
+    assert tool(capsys, VECTOR_ADD, *arguments, "--sanitize", "-q") == (0, "", "")
+    arguments[3] = "empty:f32:128"
+    status, _, err = tool(capsys, VECTOR_ADD, *arguments, "--sanitize", "-q")
+    assert status == 1
+    assert "uninitialized: load_ptr_tko reads memory nobody wrote" in err
+    assert "nothing was stored to argument 1 (array float32[128]) at [0] before" in err
+
+
+def test_trace_prints_the_values_of_one_block(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = tool(capsys, *RACY, "--trace", "2", "-q")
+    assert (status, err) == (0, "")
+    assert out.startswith("tile block (2, 0, 0)\n  %blockId_x = get_tile_block_id  tile<i32>  2\n")
+    assert "  %result = load_ptr_tko  tile<128xi32>  min 256, max 383, mean 319.5  [256, 257," in out
+    status, out, err = tool(capsys, *RACY, "--trace", "4")
+    assert (status, out) == (2, "") and "'--trace 4' is no tile block of the grid" in err
+
+
+def test_watch_nan_names_the_operation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    numpy.save(tmp_path / "a.npy", numpy.full(128, numpy.inf, "f4"))
+    numpy.save(tmp_path / "b.npy", numpy.full(128, -numpy.inf, "f4"))
+    arguments = ["--arg", str(tmp_path / "a.npy"), "--arg", str(tmp_path / "b.npy"), "--arg", "zeros:f32:128"]
+    status, _, err = tool(capsys, VECTOR_ADD, *arguments, "--arg", "128", "--watch-nan")
+    assert status == 1
+    assert "infinity: load_ptr_tko reads the first infinity of the launch" in err
+    assert "nan: addf makes the first NaN of the launch" in err
+    assert "addf of inf, -inf gives nan" in err

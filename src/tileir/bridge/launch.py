@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 # From this version on bytecode need not name a GPU.
 BYTECODE_VERSION = "13.4"
-# The symbol of a kernel; cuTile would spell the whole specialization into it.
 _COMPILED: WeakKeyDictionary[Any, dict[Hashable, Kernel]] = WeakKeyDictionary()
 
 
@@ -49,12 +48,12 @@ def launch(
 
 def export(kernel: Any, args: tuple[object, ...] | list[object]) -> bytes:
     """The bytecode that cuTile writes for a kernel and arguments of this kind."""
-    tile = _cutile()
+    tile = cutile()
     return _exported(tile, kernel, _described(tile, kernel, args).parameters)
 
 
 def _prepare(kernel: Any, args: object, backend: str, exact: bool) -> tuple[Description, Kernel]:
-    tile = _cutile()
+    tile = cutile()
     description = _described(tile, kernel, args)
     compiled = _COMPILED.setdefault(kernel, {})
     key = (tuple(description.parameters), backend, exact)
@@ -67,7 +66,7 @@ def _prepare(kernel: Any, args: object, backend: str, exact: bool) -> tuple[Desc
     return description, found
 
 
-def _cutile() -> Any:
+def cutile() -> Any:
     """The module `cuda.tile`."""
     try:
         import cuda.tile

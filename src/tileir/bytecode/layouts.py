@@ -6,6 +6,7 @@ from tileir.annotations import Final
 from tileir.bytecode.container import ATTRIBUTE, Container, section_identifiers
 from tileir.bytecode.origin import origin_of
 from tileir.bytecode.primitives import BytecodeError
+from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, V13_1, Version
 from tileir.ir.diagnostics import Diagnostic
@@ -70,10 +71,12 @@ def from_bytes(data: bytes, layout: str | None = None, newest: Version = NEWEST)
     if chosen == DOCUMENTED:
         from tileir.bytecode.documented_reader import read_documented
 
-        return read_documented(data)
+        with CollectorPaused():
+            return read_documented(data)
     from tileir.bytecode.reader import read_public
 
-    return read_public(data, newest)
+    with CollectorPaused():
+        return read_public(data, newest)
 
 
 def layout_of(data: bytes) -> str:

@@ -62,13 +62,14 @@ class Buffer:
 
 
 class ArgumentLabel:
-    """The name of an argument's memory, spelled only when it is asked for."""
+    """The name of an argument's memory, spelled only when it is asked for; `number` is -1 if it is no parameter."""
 
-    __slots__ = ("buffer", "what")
+    __slots__ = ("buffer", "number", "what")
 
-    def __init__(self, what: str, buffer: Buffer) -> None:
+    def __init__(self, what: str, buffer: Buffer, number: int = -1) -> None:
         self.what: str = what
         self.buffer: Buffer = buffer
+        self.number: int = number
 
     def __str__(self) -> str:
         return f"{self.what} ({self.buffer.description})"
@@ -243,7 +244,7 @@ def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee:
         raise LaunchError(
             f"{what} is read-only ({buffer.description}), but the kernel may write to it: pass a writable copy"
         )
-    bound.buffers.append((buffer, ArgumentLabel(label, buffer)))
+    bound.buffers.append((buffer, ArgumentLabel(label, buffer, number)))
     return numpy.uint64(buffer.address)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.execute.places import place_of
+from tileir.execute.places import notes_of, place_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note, source_of
 from tileir.ir.location import UNKNOWN
@@ -26,7 +26,7 @@ class ExecutionError(TileIRError):
     """A tile block did what it must not; carries the operation and the block."""
 
     def __init__(self, message: str, operation: Operation, block: BlockId | None = None) -> None:
-        location, notes = place_of(operation.location)
+        location, notes = place_of(operation.location), notes_of(operation.location)
         if block is not None:
             notes.append(note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN))
         # Where the source is at hand, its line is shown anyway.

@@ -40,24 +40,39 @@ def frames_of(location: Location) -> list[FileLocation]:
     return [] if position is None else [position]
 
 
-def place_of(location: Location) -> tuple[Location, list[Diagnostic]]:
-    """The position to report, and notes that lead the reader there: the line itself, and who called it."""
+def place_of(location: Location) -> Location:
+    """The position to report: where the author of the kernel wrote it, if that is known."""
     if source_of(location) is not None:
-        return location, []
+        return location
+    frames = _frames_of_author(location)
+    return frames[0] if frames else location
+
+
+def notes_of(location: Location) -> list[Diagnostic]:
+    """What leads the reader to the place of a location: the line itself, and who called it."""
+    if source_of(location) is not None:
+        return []
+    notes: list[Diagnostic] = []
+    for depth, frame in enumerate(_frames_of_author(location)):
+        line = line_at(frame).strip()
+        if depth:
+            notes.append(note(f"called from here{f': {line}' if line else ''}", frame))
+        elif line:
+            notes.append(note(f"the line is: {line}", frame))
+    return notes
+
+
+def line_at(location: Location) -> str:
+    """The line of a source file; empty where the file is not at hand."""
+    if not isinstance(location, FileLocation):
+        return ""
+    import linecache
+
+    return linecache.getline(location.file, location.line).rstrip()
+
+
+def _frames_of_author(location: Location) -> list[FileLocation]:
     frames = frames_of(location)
     while len(frames) > 1 and any(name in frames[0].file for name in _LIBRARIES):
         del frames[0]
-    if not frames:
-        return location, []
-    notes = [note(f"called from here{_line_of(frame)}", frame) for frame in frames[1:]]
-    line = _line_of(frames[0])
-    if line:
-        notes.insert(0, note(f"the line is{line}", frames[0]))
-    return frames[0], notes
-
-
-def _line_of(position: FileLocation) -> str:
-    import linecache
-
-    text = linecache.getline(position.file, position.line).strip()
-    return f": {text}" if text else ""
+    return frames

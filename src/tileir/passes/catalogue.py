@@ -76,6 +76,12 @@ def _legalize(root: Operation, options: Options, session: Session) -> int:
     return legalize.run(root, session.diagnostics)
 
 
+def _downlevel(root: Operation, options: Options, session: Session) -> int:
+    from tileir.passes import downlevel
+
+    return downlevel.run(root, downlevel.version_option(options.get("version", "13.1")), session.diagnostics)
+
+
 def _rename(root: Operation, options: Options, session: Session) -> int:
     from tileir.passes import rename
 
@@ -100,6 +106,7 @@ register(
 register("synthesize-debug-info-scopes", "make debug scopes from file positions", _debug_scopes, scope=MODULE)
 register("strip-debuginfo", "forget all locations", _strip_debug)
 register("legalize", "write what only the seeds have with what NVIDIA's tools take", _legalize)
+register("downlevel", "write a program for an older version", _downlevel, options={"version": "13.1"})
 register("inline", "inline calls (the dialect has none)", _inline)
 register(
     "test-debuginfo-update-symbol-name",

@@ -99,21 +99,45 @@ class _Bindings:
         self.types: dict[str, TileType] = {}
 
 
-def _by_root(rules: list[Rule]) -> dict[str, list[Rule]]:
-    found: dict[str, list[Rule]] = {}
-    for rule in rules:
-        found.setdefault(rule.left.name, []).append(rule)
-    return found
+class Table:
+    """Rules by the operation they are for and what its operands must be; each question is answered once."""
+
+    __slots__ = ("_fitting", "_rules")
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self._rules: list[Rule] = rules
+        self._fitting: dict[tuple[str, ...], list[Rule]] = {}
+
+    def fitting(self, node: Node) -> list[Rule]:
+        """The rules that might fit a node, in their order."""
+        operands = node.operands
+        if len(operands) == 2:
+            key: tuple[str, ...] = (node.kind, operands[0].kind, operands[1].kind)
+        else:
+            key = (node.kind, *[operand.kind for operand in operands])
+        found = self._fitting.get(key)
+        if found is None:
+            found = self._fitting[key] = [rule for rule in self._rules if _is_fitting(rule, key)]
+        return found
+
+
+def _is_fitting(rule: Rule, kinds: tuple[str, ...]) -> bool:
+    if rule.left.name != kinds[0]:
+        return False
+    for head, kind in zip(rule.heads, kinds[1:], strict=True):
+        if head and head != kind:
+            return False
+    return True
 
 
 class Tables:
-    """The rules, read once, by the operation they are for."""
+    """The rules, read once."""
 
     __slots__ = ("complements", "rules")
 
     def __init__(self) -> None:
-        self.rules: dict[str, list[Rule]] = _by_root(read_rules(RULES))
-        self.complements: dict[str, list[Rule]] = _by_root(read_rules(COMPLEMENTS))
+        self.rules: Table = Table(read_rules(RULES))
+        self.complements: Table = Table(read_rules(COMPLEMENTS))
 
 
 _tables: Final[list[Tables]] = []
@@ -323,15 +347,8 @@ class Expressions:
 
     # --- rules ---
 
-    def _by_rule(self, node: Node, rules: dict[str, list[Rule]]) -> Node | None:
-        for rule in rules.get(node.kind, []):
-            fits = True
-            for head, operand in zip(rule.heads, node.operands, strict=True):
-                if head and head != operand.kind:
-                    fits = False
-                    break
-            if not fits:
-                continue
+    def _by_rule(self, node: Node, rules: Table) -> Node | None:
+        for rule in rules.fitting(node):
             bindings = _Bindings()
             if self._match(rule.left, node, bindings):
                 found = self._build(rule.right, node.type, bindings)

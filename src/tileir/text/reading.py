@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.ir.attributes import string_attribute
+from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import NO_ATTRIBUTES, PRINTING, Block, Operation, Region
 from tileir.ir.declaration import NEWEST, REGISTRY, Version
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
@@ -64,7 +65,8 @@ def read_text(
         parser.dialects = ["builtin"]
     block = Block()
     try:
-        parser.parse_top_level(block)
+        with CollectorPaused():
+            parser.parse_top_level(block)
     except StopParsing:
         return ReadText(None, parser.diagnostics)
     if has_errors(parser.diagnostics):

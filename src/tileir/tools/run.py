@@ -21,6 +21,9 @@ USAGE = Usage(
         Option("out", "write argument N, counted from 0, to a file when the kernel is done", value="N=FILE.npy"),
         Option("backend", "what runs it (default: interpreter)", value="NAME"),
         Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
+        Option("sanitize", "look for mistakes while it runs, and explain them (docs/sanitizer.md)"),
+        Option("trace", "print each value that one tile block computes", value="X[,Y[,Z]]"),
+        Option("watch-nan", "name the first operation that makes a NaN or an infinity"),
         Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
         Option("quiet", "no summary of what was written", short="q"),
         *READING_OPTIONS,
@@ -28,6 +31,7 @@ USAGE = Usage(
     details="""Arguments:
   zeros:f32:1024       an array of zeros; extents are joined by x, as in 64x64
   ones:f16:64x64       an array of ones
+  empty:f32:1024       zeros that do not count as written under --sanitize
   iota:i32:1024        0, 1, 2, ...
   rand:bf16:64x64[:7]  random numbers with a seed: floats from 0 to 1, integers from 0 to 99, booleans
   data.npy             an array from a file
@@ -76,11 +80,14 @@ def _run(arguments: list[str]) -> int:
             schedule=given.value("schedule", "forward"),
         )
         progress = _Progress() if sys.stderr.isatty() else None
-        kernel.launch(grid, *values, progress=progress)
+        unwritten = [v for v, text in zip(values, specifications, strict=True) if text.startswith("empty:")]
+        watching = _Watching(given, grid, unwritten)
+        kernel.launch(grid, *values, observer=watching.observer, progress=progress)
     except TileIRError as error:
         print(error, file=sys.stderr)
         return EXIT_WRONG_INPUT
     sys.stdout.flush()
+    status = watching.tell()
     for number, path in outputs:
         _save(path, values[number])
     if not given.has("quiet"):
@@ -89,7 +96,42 @@ def _run(arguments: list[str]) -> int:
         for number, value in enumerate(values):
             if _is_array(value) and may_write(kernel.entry, number):
                 print(f"argument {number}: {summary(value)}")
-    return EXIT_FINE
+    return status
+
+
+class _Watching:
+    """Who watches the launch, as the command line asks."""
+
+    def __init__(self, given: Arguments, grid: tuple[int, ...], unwritten: list[Any]) -> None:
+        from tileir.execute.debugging import NumberWatch, Trace
+        from tileir.execute.observer import Observer, Observers
+        from tileir.execute.sanitizer import Report, Sanitizer
+
+        observers: list[Observer] = []
+        self._reports: list[Report] = []
+        if given.has("sanitize"):
+            sanitizer = Sanitizer(uninitialized=unwritten)
+            observers.append(sanitizer)
+            self._reports.append(sanitizer.report)
+        if given.has("watch-nan"):
+            numbers = NumberWatch()
+            observers.append(numbers)
+            self._reports.append(numbers.report)
+        if given.has("trace"):
+            block = [*_grid(given.value("trace", "")), 0, 0][:3]
+            if not all(0 <= number < extent for number, extent in zip(block, [*grid, 1, 1], strict=False)):
+                raise _mistake(f"'--trace {given.value('trace', '')}' is no tile block of the grid")
+            observers.append(Trace((block[0], block[1], block[2]), sys.stdout.write))
+        self.observer: Observer | None = None
+        if observers:
+            self.observer = observers[0] if len(observers) == 1 else Observers(observers)
+
+    def tell(self) -> int:
+        """Show what was found; gives the exit status."""
+        found = [report for report in self._reports if report]
+        for report in found:
+            print(report.render(), file=sys.stderr)
+        return EXIT_WRONG_INPUT if found else EXIT_FINE
 
 
 def _mistake(message: str) -> ToolFailure:
@@ -115,7 +157,7 @@ def _is_array(value: object) -> bool:
 def argument(text: str, type: object) -> Any:
     """What an `--arg` stands for; `type` is the parameter's, where there is one."""
     kind, _, rest = text.partition(":")
-    if kind in ("zeros", "ones", "iota", "rand") and rest:
+    if kind in ("zeros", "empty", "ones", "iota", "rand") and rest:
         return _made_array(text, kind, rest.split(":"))
     if text.endswith(".npy"):
         return _loaded_array(text, type)
@@ -148,7 +190,7 @@ def _made_array(text: str, kind: str, parts: list[str]) -> Any:
         raise _mistake(f"'{name}' in '{text}' is no element type: use one of {known}")
     dtype = value_dtype(integer_type(int(name[1:])) if integer else FLOAT_TYPES[name])
     shape = tuple([int(extent) for extent in extents])
-    if kind == "zeros":
+    if kind in ("zeros", "empty"):
         return numpy.zeros(shape, dtype)
     if kind == "ones":
         return numpy.ones(shape, dtype)

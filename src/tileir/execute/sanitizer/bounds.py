@@ -15,9 +15,9 @@ import numpy
 from tileir.execute.arguments import ArgumentLabel
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access
+from tileir.execute.observer import Access, Box
 from tileir.execute.sanitizer.report import Finding, Index, Place, bracketed, several
-from tileir.execute.sanitizer.shadow import Cells, Shadow
+from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
 from tileir.ir.core import BlockArgument, Operation, Value
 
 if TYPE_CHECKING:
@@ -37,9 +37,11 @@ class Bounds:
         self._memory: Memory = memory
         self._named: dict[str, Region] = {}
         self._homes: dict[Operation, Region | None] = {}
+        # The boxes known to be fine, with the size of the cells at that time: tiles come again and again.
+        self._fine: dict[tuple[Box, int, bool], tuple[Shadow, int, Touched]] = {}
         for region in memory.regions:
             for label in region.labels:
-                name = label.what if isinstance(label, ArgumentLabel) else str(label)
+                name = f"argument {label.number}" if isinstance(label, ArgumentLabel) else str(label)
                 self._named.setdefault(name, region)
 
     def check(self, access: Access) -> tuple[Touched, Array | None]:
@@ -74,6 +76,11 @@ class Bounds:
 
     def _check_box(self, access: Access) -> tuple[Touched, Array | None]:
         assert access.box is not None
+        reading = access.kind == "read"
+        key = (access.box, access.size, reading)
+        found = self._fine.get(key)
+        if found is not None and found[0].cell == found[1]:
+            return found[2], None
         address, counts, strides = access.box
         if 0 in counts:
             self._outside_index_space(access, counts)
@@ -81,7 +88,7 @@ class Bounds:
         size = access.size
         view: Any = access.view
         region: Region | None = view.tensor.region
-        if region is not None and region.start <= address and (region.writable or access.kind == "read"):
+        if region is not None and region.start <= address and (region.writable or reading):
             last = address
             for count, stride in zip(counts, strides, strict=True):
                 last += (count - 1) * stride
@@ -89,7 +96,10 @@ class Bounds:
                 # The stride of a dimension with one position means nothing, and may be as large as it likes.
                 steps = [stride if count > 1 else 0 for count, stride in zip(counts, strides, strict=True)]
                 shadow = self._sanitizer.shadow(region, size)
-                return [(shadow, shadow.box(address, size, counts, tuple(steps)))], None
+                touched = [(shadow, shadow.box(address, size, counts, tuple(steps)))]
+                if self._sanitizer.is_lasting(region) and len(self._fine) < MOST_BOXES:
+                    self._fine[key] = (shadow, shadow.cell, touched)
+                return touched, None
         return self._check_slowly(access, region)
 
     def _home(self, access: Access) -> Region | None:
@@ -156,9 +166,9 @@ class Bounds:
         self._sanitizer.add(Finding("out-of-bounds", title, place_of(access, wrong), details, hint))
 
     def _missed(self, size: int, address: int, home: Region | None) -> str:
-        text = f"the address is {address:#x}"
         if home is None:
-            return f"{text}: {self._memory.describe_miss(address, size)}"
+            return f"it {self._memory.describe_miss(address, size)}"
+        text = f"the address is {address:#x}"
         name = " or ".join(home.names)
         if address >= home.end:
             past = address - home.end

@@ -65,7 +65,7 @@ class Conflicts:
                 if shadow.other_readers is None:
                     shadow.other_readers = shadow.plane()
                 self._keep(shadow.other_readers, cells, known, number)
-            elif not earlier.is_before(token):
+            elif not earlier.is_before(token, access.block):
                 if replaced is None:
                     replaced = numpy.full(known.shape, event.number, numpy.int32)
                 replaced[known == number] = self._events.hiding(event, earlier).number
@@ -81,7 +81,7 @@ class Conflicts:
             earlier = self._events.all[number]
             if earlier.block is not access.block:
                 other = number
-            elif not earlier.is_before(token):
+            elif not earlier.is_before(token, access.block):
                 reader = self._events.hiding(event, earlier).number
         elif len(shadow.boxes) >= MOST_BOXES:
             shadow.flush()
@@ -139,7 +139,7 @@ class Conflicts:
             # A scope of one tile block is enough within it.
             if earlier.block is access.block or (event.manner.strong and earlier.manner.strong):
                 return
-        if earlier.is_before(token):
+        if earlier.is_before(token, access.block):
             return
         race = earlier.block is not access.block
         kind = "race" if race else "unordered"

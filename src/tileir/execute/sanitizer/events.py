@@ -61,17 +61,30 @@ class Manner:
         return f"{self.ordering} {self.scope}".strip()
 
 
+Others = dict[int, int]
+
+
 class Token:
-    """The events that come before whoever takes this token: sets of bits by tile block."""
+    """The events that come before whoever takes this token: bits of its own tile block's events, and of others'."""
 
-    __slots__ = ("before",)
+    __slots__ = ("bits", "others")
 
-    def __init__(self, before: dict[int, int]) -> None:
-        self.before: dict[int, int] = before
+    def __init__(self, bits: int, others: Others) -> None:
+        self.bits: int = bits
+        self.others: Others = others
 
-    def add(self, more: dict[int, int]) -> None:
-        for block, bits in more.items():
-            self.before[block] = self.before.get(block, 0) | bits
+
+_NOTHING: Final = Token(0, {})
+
+
+def _joined(left: Others, right: Others) -> Others:
+    """The union; what is given is never changed, so that tokens can share it."""
+    if not right or left is right:
+        return left
+    union = dict(left)
+    for block, bits in right.items():
+        union[block] = union.get(block, 0) | bits
+    return union
 
 
 class Event:
@@ -96,10 +109,10 @@ class Event:
         self.operation: Operation | None = operation
         self.manner: Manner | None = manner
 
-    def is_before(self, token: Token) -> bool:
-        """Whether everything that takes the token comes after this event."""
+    def is_before(self, token: Token, block: TileBlock) -> bool:
+        """Whether everything in a tile block that takes the token comes after this event."""
         assert self.block is not None
-        bits = token.before.get(self.block.number, 0)
+        bits = token.bits if self.block is block else token.others.get(self.block.number, 0)
         return bool(bits >> self.bit & 1) and not self.also & ~bits
 
 
@@ -110,8 +123,8 @@ class _BlockState:
 
     def __init__(self) -> None:
         self.bits: int = 0
-        self.taken: Token = Token({})
-        self.given: Token = Token({})
+        self.taken: Token = _NOTHING
+        self.given: Token = _NOTHING
 
 
 class Events:
@@ -122,7 +135,7 @@ class Events:
         self._states: dict[int, _BlockState] = {}
         self._manners: dict[Operation, Manner] = {}
         # By address: what an acquire that reads there comes after.
-        self._released: dict[int, dict[int, int]] = {}
+        self._released: dict[int, Others] = {}
 
     def manner(self, operation: Operation) -> Manner:
         found = self._manners.get(operation)
@@ -139,22 +152,26 @@ class Events:
     def finish(self, block: TileBlock) -> None:
         self._states.pop(block.number, None)
 
+    def keep(self, numbers: list[int]) -> None:
+        """Drop all other events, and number these anew."""
+        self.all = [self.all[number] for number in numbers]
+        for number, event in enumerate(self.all):
+            event.number = number
+
     def token(self, operation: Operation, block: TileBlock, tokens: list[Token | None]) -> Token:
         """The token an operation gives; if it accesses memory its event is about to follow."""
-        if len(tokens) == 1 and tokens[0] is not None:
-            taken = tokens[0]
-        else:
-            taken = Token({})
-            for token in tokens:
-                if token is not None:
-                    taken.add(token.before)
+        taken = _NOTHING
+        for token in tokens:
+            if token is not None:
+                if taken is _NOTHING:
+                    taken = token
+                else:
+                    taken = Token(taken.bits | token.bits, _joined(taken.others, token.others))
         if not self.manner(operation).is_access:
             return taken
         state = self._state(block)
         state.taken = taken
-        given = dict(taken.before)
-        given[block.number] = given.get(block.number, 0) | 1 << state.bits
-        state.given = Token(given)
+        state.given = Token(taken.bits | 1 << state.bits, taken.others)
         return state.given
 
     def begin(self, operation: Operation, block: TileBlock, kind: str) -> tuple[Event, Token]:
@@ -181,7 +198,7 @@ class Events:
             for address in addresses:
                 found = self._released.get(address)
                 if found is not None:
-                    state.given.add(found)
+                    state.given.others = _joined(state.given.others, found)
         if event.kind == "read":
             return
         for address in addresses:
@@ -189,9 +206,8 @@ class Events:
                 # A plain store ends what an earlier release started; an atomic update carries it on.
                 self._released.pop(address, None)
             if manner.releases:
-                kept = Token(dict(self._released.get(address, {})))
-                kept.add(state.given.before)
-                self._released[address] = kept.before
+                left = _joined(state.given.others, {block.number: state.given.bits})
+                self._released[address] = _joined(left, self._released.get(address, {}))
 
     @property
     def has_releases(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.execute.errors import BlockId
+from tileir.execute.places import line_at, place_of
 from tileir.ir.core import Operation, Value
 from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
 from tileir.ir.location import UNKNOWN
@@ -92,7 +93,8 @@ class Finding:
 class Report:
     """All findings of a launch, in the order they were first seen; true if there are any."""
 
-    def __init__(self) -> None:
+    def __init__(self, author: str = "sanitizer") -> None:
+        self.author: str = author
         self.findings: list[Finding] = []
         self.kernel: str = ""
         self.grid: BlockId = (1, 1, 1)
@@ -103,6 +105,14 @@ class Report:
     def __len__(self) -> int:
         return len(self.findings)
 
+    def add(self, finding: Finding) -> None:
+        self.findings.append(finding)
+        if not self.kernel:
+            entry: Operation | None = finding.operation
+            while entry is not None and entry.declaration.mnemonic != "entry":
+                entry = entry.parent_operation
+            self.kernel = entry.symbol_name or "" if entry is not None else ""
+
     @property
     def kinds(self) -> list[str]:
         """The kind of each finding."""
@@ -112,10 +122,10 @@ class Report:
         """The whole report."""
         where = f"{f'@{self.kernel}, ' if self.kernel else ''}grid ({', '.join([str(n) for n in self.grid])})"
         if not self.findings:
-            return f"sanitizer: nothing found in {where}"
+            return f"{self.author}: nothing found in {where}"
         count = len(self.findings)
         spelling = Spelling()
-        head = f"sanitizer: {count} finding{'' if count == 1 else 's'} in {where}"
+        head = f"{self.author}: {count} finding{'' if count == 1 else 's'} in {where}"
         return "\n\n".join([head, *[finding.render(spelling) for finding in self.findings]])
 
     def __str__(self) -> str:
@@ -130,10 +140,11 @@ class SanitizerError(TileIRError):
         for finding in report.findings:
             notes = [note(f"in {finding.place.words}", UNKNOWN)]
             if finding.other is not None:
-                notes.append(note(f"{finding.relation} {finding.other.words}", finding.other.operation.location))
+                there = place_of(finding.other.operation.location)
+                notes.append(note(f"{finding.relation} {finding.other.words}", there))
             notes += [note(text, UNKNOWN) for text in [*finding.details, f"hint: {finding.hint}"]]
             message = f"{finding.kind}: {finding.title}"
-            diagnostics.append(Diagnostic("error", message, finding.operation.location, notes))
+            diagnostics.append(Diagnostic("error", message, place_of(finding.operation.location), notes))
         super().__init__(diagnostics)
         self.report: Report = report
 
@@ -183,19 +194,22 @@ def again(finding: Finding) -> bool:
 
 def _shown(relation: str, place: Place, spelling: Spelling) -> list[str]:
     """A place with the line of source that is there, or else the printed operation."""
-    location = place.operation.location
+    location = place_of(place.operation.location)
     position = location_prefix(location).removesuffix(": ")
     lines = [f"  {relation} {position}{', ' if position else ''}{place.words}"]
     source = source_of(location)
     found = position_of(location)
     margin = "      "
-    if source is not None and found is not None:
-        text, column = source.excerpt(found.line, found.column)
+    line = line_at(location)
+    if found is not None and (source is not None or line):
+        # Columns of cuTile count from zero.
+        text, column = source.excerpt(found.line, found.column) if source is not None else (line, found.column + 1)
         start = len(text) - len(text.lstrip())
         number = f"{found.line:5}"
         lines.append(f"{number} | {text.strip()}")
         lines.append(f"{margin}| {' ' * max(column - 1 - start, 0)}^")
-    else:
+    # Where the source is another language, as cuTile, the operation is still to be seen.
+    if source is None or place.operation.declaration.mnemonic not in lines[1]:
         lines.append(f"{margin}| {spelling.line(place.operation)}")
     return lines
 

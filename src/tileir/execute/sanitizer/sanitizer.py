@@ -22,6 +22,9 @@ from tileir.execute.sanitizer.report import Finding, Place, Report
 from tileir.execute.sanitizer.shadow import Shadow
 from tileir.ir.core import Operation
 
+# With more events than these, those that no shadow holds are dropped.
+MOST_EVENTS = 1 << 17
+
 
 class Sanitizer(Observer):
     """Finds mistakes in a launch; `report` has them.
@@ -47,6 +50,7 @@ class Sanitizer(Observer):
         self._given: set[int] = {id(region) for region in memory.regions}
         self._shadows: dict[int, Shadow] = {}
         self._events: Events = Events()
+        self._most_events: int = MOST_EVENTS
         self._bounds: Bounds = Bounds(self, memory)
         self._conflicts: Conflicts = Conflicts(self, self._events)
 
@@ -69,12 +73,7 @@ class Sanitizer(Observer):
         if self.counted(finding.kind, finding.operation, other):
             return
         self._known[finding.kind, finding.operation, other] = finding
-        self.report.findings.append(finding)
-        if not self.report.kernel:
-            entry: Operation | None = finding.operation
-            while entry is not None and entry.declaration.mnemonic != "entry":
-                entry = entry.parent_operation
-            self.report.kernel = entry.symbol_name or "" if entry is not None else ""
+        self.report.add(finding)
 
     # --- memory ---
 
@@ -85,6 +84,10 @@ class Sanitizer(Observer):
             first = HOST if id(region) in self._given else NOBODY
             found = self._shadows[id(region)] = Shadow(region, size, first)
         return found
+
+    def is_lasting(self, region: Region) -> bool:
+        """Whether a region is there for the whole launch."""
+        return id(region) in self._given
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         self.report.grid = grid
@@ -99,10 +102,22 @@ class Sanitizer(Observer):
 
     def block_finished(self, block: TileBlock) -> None:
         self._events.finish(block)
+        if len(self._events.all) > self._most_events:
+            self._forget()
         # What the block reserved is gone; another block may get the same place.
         for key in [key for key, shadow in self._shadows.items() if key not in self._given]:
             if self._memory.find(self._shadows[key].region.start) is not self._shadows[key].region:
                 del self._shadows[key]
+
+    def _forget(self) -> None:
+        """Drop the events no shadow holds any more, so that memory does not grow with the grid."""
+        kept = sorted({HOST, NOBODY}.union(*[shadow.events() for shadow in self._shadows.values()]))
+        numbers = numpy.zeros(len(self._events.all), numpy.int32)
+        numbers[kept] = numpy.arange(len(kept))
+        self._events.keep(kept)
+        for shadow in self._shadows.values():
+            shadow.renumber(numbers)
+        self._most_events = max(MOST_EVENTS, 2 * len(kept))
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Token:
         return self._events.token(operation, block, tokens)

@@ -109,6 +109,25 @@ class Shadow:
                 cells.put(self.other_readers, others)
             cells.put(self.readers, reader)
 
+    def events(self) -> set[int]:
+        """The events it holds."""
+        found = {number for _, reader, other in self.boxes.values() for number in (reader, other)}
+        for plane in (self.writers, self.readers, self.other_writers, self.other_readers):
+            if plane is not None:
+                found.update(numpy.unique(plane).tolist())
+        return found
+
+    def renumber(self, numbers: Array) -> None:
+        """Replace each event by the number it has now."""
+        self.boxes = {
+            key: (cells, int(numbers[reader]), int(numbers[other]))
+            for key, (cells, reader, other) in self.boxes.items()
+        }
+        for name in ("writers", "readers", "other_writers", "other_readers"):
+            plane = getattr(self, name)
+            if plane is not None:
+                setattr(self, name, numbers[plane])
+
     def split(self, cell: int) -> None:
         """Make cells smaller."""
         self.flush()

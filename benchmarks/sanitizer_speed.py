@@ -1,0 +1,82 @@
+"""A sanitized launch beside a plain one.
+
+    python benchmarks/sanitizer_speed.py
+
+The examples, on sizes that take a few milliseconds, with and without `sanitize=True`.  Both take turns, the best of
+the rounds counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+import tileir
+from interpreter_speed import best, matmul_program
+from measure import machine, table, tileir_build
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+BAR = 4.0
+
+
+def launches() -> list[tuple[str, Any, Any, tuple[Any, ...]]]:
+    """Name, kernel, grid and arguments of each launch."""
+    rng = numpy.random.default_rng(0)
+
+    def random(*shape: int, dtype: str = "f4") -> Any:
+        return rng.random(shape).astype(dtype)
+
+    def zeros(*shape: int, dtype: str = "f4") -> Any:
+        return numpy.zeros(shape, dtype)
+
+    def example(name: str) -> Any:
+        return tileir.compile(tileir.load(EXAMPLES / f"{name}.mlir"))
+
+    many = 1 << 16
+    return [
+        ("vector_add, 65,536", example("vector_add"), many // 128, (random(many), random(many), zeros(many), many)),
+        ("softmax, 256 x 1,000", example("softmax"), 256, (random(256, 1000), zeros(256, 1000), 256, 1000)),
+        (
+            "matmul 512^3 in 64^3",
+            tileir.compile(tileir.parse(matmul_program(512, 64))),
+            (8, 8),
+            (random(512, 512), random(512, 512), zeros(512, 512)),
+        ),
+        (
+            "histogram, 65,536",
+            example("histogram"),
+            many // 128,
+            (rng.integers(0, 64, many).astype("i4"), zeros(64, dtype="i4"), many),
+        ),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What the sanitizer costs.")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 when the bar is missed")
+    options = parser.parse_args()
+    print(tileir_build())
+    print(f"{machine()}, NumPy {numpy.__version__}; best of {options.rounds} rounds in turns\n")
+    rows = []
+    missed = False
+    for name, kernel, grid, arguments in launches():
+        plain: Callable[[], object] = lambda k=kernel, g=grid, a=arguments: k.launch(g, *a)  # type: ignore[misc]
+        checked: Callable[[], object] = lambda k=kernel, g=grid, a=arguments: k.launch(g, *a, sanitize=True)  # type: ignore[misc]
+        without, with_it = best(options.rounds, plain, checked)
+        ratio = with_it / without
+        missed = missed or ratio > BAR
+        verdict = f"<= {BAR:.0f} {'met' if ratio <= BAR else 'MISSED'}"
+        rows.append((name, f"{without * 1e3:.1f} ms", f"{with_it * 1e3:.1f} ms", f"{ratio:.1f}", verdict))
+    print(table(("launch", "plain", "sanitized", "ratio", "bar"), rows))
+    if options.strict and missed:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

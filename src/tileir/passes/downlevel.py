@@ -1,0 +1,240 @@
+"""A program of a newer version for an older one: 13.4 for 13.3, 13.2 or 13.1.
+
+The model.  A first visit finds what the older version has nothing for; all of it is told at once, with the operation
+and the version that brought it, and the program stays as it was.  A second one rewrites, newest things first:
+
+13.4  `inbounds` is dropped, it only promises; `gdc_launch_dependents_tko` goes, since a grid that ends signals as well;
+      `insert`, `fpowi` and saturating `ftoi` are written with older operations (downlevel_expand.py); the pointer
+      attribute `none` goes
+13.3  rounding modes of `exp` and `fast_acc` of `mmaf` are dropped, they allow less accuracy and ask for none; globals
+      lose `constant`, and `private` with a warning, since others can see them then; the producer goes; a strided view
+      whose tiles touch is a partition
+13.2  the same for `tanh` and for promises of `negi`; an unsigned loop becomes a signed one that counts half of all
+      numbers lower; printing is in program order, without tokens
+
+Everything else that is newer has no equivalent.
+"""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.ir.attributes import DenseAttribute, EnumAttribute, TypeAttribute, type_attribute
+from tileir.ir.core import Operation
+from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, VERSIONS, Version
+from tileir.ir.diagnostics import Diagnostic, PassError, has_errors
+from tileir.ir.types import Type
+from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.passes.downlevel_expand import (
+    can_insert,
+    has_signed_step,
+    insert,
+    integer_power,
+    make_loop_signed,
+    saturating_conversion,
+)
+from tileir.passes.downlevel_types import newer_type, older_type
+from tileir.passes.emit import Emit, replace
+from tileir.passes.registry import PipelineError
+
+_INSERT: Final = "cuda_tile.insert"
+_POWER: Final = "cuda_tile.fpowi"
+_SIGNAL: Final = "cuda_tile.gdc_launch_dependents_tko"
+_STRIDED: Final = "cuda_tile.make_strided_view"
+_PRINT: Final = "cuda_tile.print_tko"
+# Newer operations that have an equivalent.
+_REPLACED: Final = (_INSERT, _POWER, _SIGNAL, _STRIDED)
+# Newer attributes that may be dropped: without them the operation does what was asked for, and no less.
+_DROPPED: Final[tuple[tuple[str, str, Version], ...]] = (
+    ("cuda_tile.load_view_tko", "inbounds", V13_4),
+    ("cuda_tile.store_view_tko", "inbounds", V13_4),
+    ("cuda_tile.exp", "rounding_mode", V13_3),
+    ("cuda_tile.mmaf", "fast_acc", V13_3),
+    ("cuda_tile.module", "producer", V13_3),
+    ("cuda_tile.global", "constant", V13_3),
+    ("cuda_tile.global", "symbol_visibility", V13_3),
+    ("cuda_tile.tanh", "rounding_mode", V13_2),
+    ("cuda_tile.negi", "overflow", V13_2),
+)
+
+
+def version_option(text: str) -> Version:
+    """The version a pipeline asks for."""
+    for version in VERSIONS:
+        if text == _spelled(version):
+            return version
+    raise PipelineError(f"'{text}' is not a version of the dialect: {', '.join([_spelled(v) for v in VERSIONS])}")
+
+
+def _spelled(version: Version) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def run(root: Operation, version: Version, warnings: list[Diagnostic]) -> int:
+    """Write what is inside `root`, and `root` itself, for a version; gives the number of operations changed."""
+    if version >= NEWEST:
+        return 0
+    operations = list(root.walk())
+    errors: list[Diagnostic] = []
+    for operation in operations:
+        mistake = _mistake(operation, version)
+        if mistake is not None:
+            errors.append(Diagnostic("error", f"'{operation.name}' op {mistake}", operation.location))
+    if not errors:
+        # What an older version refuses besides: where `return` may stand, what a reduction may contain.
+        context = VerifyContext(version)
+        verify_operation(root, context)
+        where = f" (in version {_spelled(version)})"
+        errors = [
+            Diagnostic("error", found.message + where, found.location, found.notes)
+            for found in context.diagnostics
+            if found.severity == "error"
+        ]
+    if has_errors(errors):
+        failure = PassError(errors[0].message, errors[0].location)
+        failure.diagnostics = errors
+        raise failure
+    changed = 0
+    for operation in operations:
+        changed += _rewrite(operation, version, warnings)
+    return changed
+
+
+# --- what an older version has nothing for ---
+
+
+def _mistake(operation: Operation, version: Version) -> str | None:
+    declaration = operation.declaration
+    name = operation.name
+    since = declaration.since
+    target = f"and has no equivalent in {_spelled(version)}"
+    if since is not None and since > version:
+        if name not in _REPLACED or (name == _INSERT and not can_insert(operation)):
+            return f"needs version {_spelled(since)} {target}"
+    for type in _types(operation):
+        newer = newer_type(type, version)
+        if newer is not None:
+            return f"has a value of type '{type.spelling}': '{newer[0]}' needs version {_spelled(newer[1])} {target}"
+    for attribute in operation.attributes.values():
+        if isinstance(attribute, EnumAttribute):
+            brought = attribute.kind.since.get(attribute.keyword)
+            if brought is not None and brought > version:
+                keyword = f"'{attribute.kind.name}<{attribute.keyword}>'"
+                return f"has {keyword}, which needs version {_spelled(brought)} {target}"
+    if name == "cuda_tile.for" and version < V13_2 and "unsignedCmp" in operation.attributes:
+        if not has_signed_step(operation):
+            return (
+                f"is an unsigned loop, which needs version 13.2; its step is not known to be positive as a signed "
+                f"number, so that it has no equivalent in {_spelled(version)}"
+            )
+    return None
+
+
+def _types(operation: Operation) -> list[Type]:
+    types = [value.type for value in operation.results]
+    for region in operation.regions:
+        for block in region.blocks:
+            types += [argument.type for argument in block.arguments]
+    value = operation.attributes.get("value")
+    if isinstance(value, DenseAttribute):
+        types.append(value.type)
+    signature = operation.attributes.get("function_type")
+    if isinstance(signature, TypeAttribute):
+        types.append(signature.type)
+    return types
+
+
+# --- rewriting ---
+
+
+def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic]) -> int:
+    changed = _retype(operation, version)
+    changed |= _drop_attributes(operation, version, warnings)
+    name = operation.name
+    if version < V13_4:
+        if name == _INSERT:
+            replace(operation, [insert(Emit(operation), operation)])
+            return 1
+        if name == _POWER:
+            replace(operation, [integer_power(Emit(operation), operation)])
+            return 1
+        if name == _SIGNAL:
+            _forward_token(operation)
+            operation.erase()
+            return 1
+        if name == "cuda_tile.ftoi" and "saturating" in operation.attributes:
+            replace(operation, [saturating_conversion(Emit(operation), operation)])
+            return 1
+    if version < V13_3 and name == _STRIDED:
+        view = Emit(operation).operation(
+            "make_partition_view", list(operation.operands), [operation.results[0].type], operation.attributes
+        )
+        replace(operation, [view.results[0]])
+        return 1
+    if version < V13_2:
+        if name == "cuda_tile.for" and "unsignedCmp" in operation.attributes:
+            make_loop_signed(operation)
+            return 1
+        if name == _PRINT:
+            return changed | _untie_print(operation)
+    return changed
+
+
+def _retype(operation: Operation, version: Version) -> int:
+    """Give values the types that stand for theirs."""
+    changed = 0
+    for result in operation.results:
+        type = older_type(result.type, version)
+        if type is not result.type:
+            result.type = type
+            changed = 1
+    for region in operation.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                type = older_type(argument.type, version)
+                if type is not argument.type:
+                    argument.type = type
+                    changed = 1
+    signature = operation.attributes.get("function_type")
+    if isinstance(signature, TypeAttribute):
+        type = older_type(signature.type, version)
+        if type is not signature.type:
+            operation.set_attribute("function_type", type_attribute(type))
+            changed = 1
+    return changed
+
+
+def _drop_attributes(operation: Operation, version: Version, warnings: list[Diagnostic]) -> int:
+    changed = 0
+    name = operation.name
+    for owner, attribute, since in _DROPPED:
+        if owner == name and since > version and attribute in operation.attributes:
+            if operation.attributes[attribute] is SYMBOL_VISIBILITY["private"]:
+                text = f"'{name}' op: a private global can be seen by others in {_spelled(version)}"
+                warnings.append(Diagnostic("warning", text, operation.location))
+            operation.set_attribute(attribute, None)
+            changed = 1
+    return changed
+
+
+def _forward_token(operation: Operation) -> None:
+    """Let what comes after an operation come after what was before it."""
+    result = operation.results[0]
+    if not result.has_uses:
+        return
+    token = operation.operand("token")
+    if token is None:
+        token = Emit(operation).operation("make_token", [], [result.type]).results[0]
+    result.replace_all_uses_with(token)
+
+
+def _untie_print(operation: Operation) -> int:
+    """Take the tokens off a print."""
+    had = operation.operand_group("token")
+    if not had and not operation.results[0].has_uses:
+        return 0
+    _forward_token(operation)
+    if had:
+        values = operation.operand_group("args")
+        operation.set_operands(values, (len(values), 0))
+    return 1

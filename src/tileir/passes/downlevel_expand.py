@@ -1,0 +1,144 @@
+"""Operations and forms that came with a later version, written with what was there before."""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.dialect.enums import COMPARISON_PREDICATE, SIGNEDNESS
+from tileir.dialect.types import tile_type
+from tileir.ir.attributes import Attribute, EnumAttribute
+from tileir.ir.core import Operation, Value
+from tileir.ir.types import F32, F64, I1, I32, FloatType
+from tileir.passes.emit import SIGNED, Emit, tile_of, width_of
+from tileir.rewrite.facts import Facts
+
+# The element types that `cmpf` takes.
+_COMPARABLE: Final = ("f16", "bf16", "f32", "f64")
+
+
+# --- insert (13.4) ---
+
+
+def can_insert(operation: Operation) -> bool:
+    """Whether the tiles can be told apart by a mask: `select` takes no elements smaller than a byte."""
+    return width_of(tile_of(operation.operands[1])) != 4
+
+
+def insert(emit: Emit, operation: Operation) -> Value:
+    """The source in every place it could go, chosen in the one place the indices name.
+
+    Each dimension is split in two, the number of a sub-tile and the position inside it; the source is repeated along
+    the numbers, and so is a mask that is true where all numbers are the indices.
+    """
+    source, destination = operation.operands[0], operation.operands[1]
+    indices = operation.operands[2:]
+    part, whole = tile_of(source), tile_of(destination)
+    counts = [extent // inner for extent, inner in zip(whole.shape, part.shape, strict=True)]
+    split: list[int] = []
+    lone: list[int] = []
+    for count, inner in zip(counts, part.shape, strict=True):
+        split += [count, inner]
+        lone += [1, inner]
+    mask: Value | None = None
+    for axis, (count, index) in enumerate(zip(counts, indices, strict=True)):
+        if count == 1:
+            # There is one sub-tile only, and an index without a sub-tile is undefined.
+            continue
+        equal = _index_mask(emit, count, index)
+        shape = [1] * len(split)
+        shape[2 * axis] = count
+        equal = _reshape(emit, equal, tuple(shape))
+        equal = emit.operation("broadcast", [equal], [tile_type(tuple(split), I1)]).results[0]
+        mask = equal if mask is None else emit.apply("andi", mask, equal)
+    if mask is None:
+        return source
+    repeated = _reshape(emit, source, tuple(lone))
+    repeated = emit.operation("broadcast", [repeated], [tile_type(tuple(split), part.element)]).results[0]
+    mask = _reshape(emit, mask, whole.shape)
+    return emit.select(mask, _reshape(emit, repeated, whole.shape), destination)
+
+
+def _index_mask(emit: Emit, count: int, index: Value) -> Value:
+    numbers_type = tile_type((count,), I32)
+    numbers = emit.operation("iota", [], [numbers_type]).results[0]
+    wanted = _reshape(emit, index, (1,))
+    wanted = emit.operation("broadcast", [wanted], [numbers_type]).results[0]
+    attributes: dict[str, Attribute] = {
+        "comparison_predicate": COMPARISON_PREDICATE["equal"],
+        "signedness": SIGNEDNESS["signed"],
+    }
+    return emit.operation("cmpi", [numbers, wanted], [tile_type((count,), I1)], attributes).results[0]
+
+
+def _reshape(emit: Emit, value: Value, shape: tuple[int, ...]) -> Value:
+    type = tile_of(value)
+    if type.shape == shape:
+        return value
+    return emit.operation("reshape", [value], [tile_type(shape, type.element)]).results[0]
+
+
+# --- fpowi (13.4) ---
+
+
+def integer_power(emit: Emit, operation: Operation) -> Value:
+    """The power with a float exponent, in a type that holds every exponent exactly."""
+    source, exponent = operation.operands
+    element = tile_of(source).element
+    working: FloatType = F64 if element is F64 or width_of(tile_of(exponent)) > 16 else F32
+    base = source if element is working else emit.convert("ftof", source, working)
+    power = emit.apply("fpowf", base, emit.convert("itof", exponent, working, SIGNED))
+    return power if element is working else emit.convert("ftof", power, element)
+
+
+# --- ftoi saturating (13.4) ---
+
+
+def saturating_conversion(emit: Emit, operation: Operation) -> Value:
+    """Convert zero in place of what is out of range, then put the ends of the range there; NaN stays zero."""
+    value = operation.operands[0]
+    if tile_of(value).element.spelling not in _COMPARABLE:
+        value = emit.convert("ftof", value, F32)
+    type = tile_of(value)
+    target = tile_of(operation.results[0])
+    width = width_of(target)
+    signedness = operation.attribute("signedness")
+    signed = isinstance(signedness, EnumAttribute) and signedness.keyword == "signed"
+    least, limit = (-(1 << (width - 1)), 1 << (width - 1)) if signed else (0, 1 << width)
+    high = emit.compare_floats("greater_than_or_equal", "ordered", value, emit.number(type, float(limit)))
+    low = emit.compare_floats("less_than", "ordered", value, emit.number(type, float(least)))
+    is_nan = emit.compare_floats("not_equal", "unordered", value, value)
+    outside = emit.apply("ori", emit.apply("ori", high, low), is_nan)
+    inside = emit.select(outside, emit.number(type, 0.0), value)
+    attributes: dict[str, Attribute] = {"signedness": SIGNEDNESS["signed" if signed else "unsigned"]}
+    result = emit.convert("ftoi", inside, target.element, attributes)
+    result = emit.select(high, emit.bits(target, limit - 1), result)
+    return emit.select(low, emit.bits(target, least), result)
+
+
+# --- for unsigned (13.2) ---
+
+
+def has_signed_step(operation: Operation) -> bool:
+    """Whether the step of an unsigned loop is the same read as signed."""
+    return Facts().range(operation.operands[2], signed=True)[0] > 0
+
+
+def make_loop_signed(operation: Operation) -> None:
+    """Move the range of an unsigned loop by half of all numbers, where signed order is unsigned order."""
+    emit = Emit(operation)
+    type = tile_of(operation.operands[0])
+    half = 1 << (width_of(type) - 1)
+    for index in (0, 1):
+        bound = operation.operands[index]
+        operation.set_operand(index, emit.apply("xori", bound, emit.bits(type, half)))
+    body = operation.regions[0].blocks[0]
+    counter = body.arguments[0]
+    first = body.first
+    if counter.has_uses and first is not None:
+        inner = Emit(first)
+        users = counter.users
+        number = inner.apply("xori", counter, inner.bits(type, half))
+        for user in users:
+            for index, value in enumerate(list(user.operands)):
+                if value is counter:
+                    user.set_operand(index, number)
+    operation.set_attribute("unsignedCmp", None)

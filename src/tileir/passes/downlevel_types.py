@@ -1,0 +1,85 @@
+"""Types that came with a later version: what is wrong with them in an earlier one, and what stands for them there."""
+
+from __future__ import annotations
+
+from tileir.dialect.types import (
+    ELEMENT_SINCE,
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+    gather_scatter_view_type,
+    partition_view_type,
+    pointer_type,
+    strided_view_type,
+    tensor_view_type,
+    tile_type,
+)
+from tileir.ir.declaration import V13_3, V13_4, Version
+from tileir.ir.types import FunctionType, Type, function_type
+
+
+def newer_type(type: Type, version: Version) -> tuple[str, Version] | None:
+    """The part of a type that a version has nothing for, and the version that brought it."""
+    if isinstance(type, TileType):
+        return newer_type(type.element, version)
+    if isinstance(type, PointerType):
+        return newer_type(type.pointee, version)
+    if isinstance(type, TensorViewType):
+        return newer_type(type.element, version)
+    if isinstance(type, GatherScatterViewType) and version < V13_3:
+        return "gather_scatter_view", V13_3
+    if isinstance(type, StridedViewType) and version < V13_3 and not _touches(type):
+        return "strided_view", V13_3
+    if isinstance(type, (PartitionViewType, StridedViewType, GatherScatterViewType)):
+        return newer_type(type.tensor, version)
+    if isinstance(type, FunctionType):
+        for inner in (*type.inputs, *type.results):
+            found = newer_type(inner, version)
+            if found is not None:
+                return found
+        return None
+    since = ELEMENT_SINCE.get(type)
+    return (type.spelling, since) if since is not None and since > version else None
+
+
+def _touches(type: StridedViewType) -> bool:
+    """Whether the tiles of a strided view neither overlap nor leave gaps: then it is a partition."""
+    steps = list(type.traversal_strides)
+    return steps == list(type.tile_shape)
+
+
+def older_type(type: Type, version: Version) -> Type:
+    """The type that stands for one in an earlier version; the type itself where it is there."""
+    if version >= V13_4:
+        return type
+    if isinstance(type, TileType):
+        element = older_type(type.element, version)
+        return type if element is type.element else tile_type(type.shape, element)
+    if isinstance(type, PointerType):
+        # The only attribute a pointer can have is `none`, which says nothing.
+        return type if type.attribute is None else pointer_type(type.pointee)
+    if isinstance(type, TensorViewType):
+        return type if type.attribute is None else tensor_view_type(type.element, type.shape, type.strides)
+    if isinstance(type, FunctionType):
+        inputs = tuple([older_type(inner, version) for inner in type.inputs])
+        results = tuple([older_type(inner, version) for inner in type.results])
+        return type if (inputs, results) == (type.inputs, type.results) else function_type(inputs, results)
+    return _older_view(type, version)
+
+
+def _older_view(type: Type, version: Version) -> Type:
+    if not isinstance(type, (PartitionViewType, StridedViewType, GatherScatterViewType)):
+        return type
+    tensor = older_type(type.tensor, version)
+    if not isinstance(tensor, TensorViewType):
+        return type
+    if isinstance(type, PartitionViewType):
+        return partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)
+    if isinstance(type, GatherScatterViewType):
+        return gather_scatter_view_type(type.tile_shape, tensor, type.sparse_dim, type.padding)
+    if version < V13_3:
+        return partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)
+    return strided_view_type(type.tile_shape, tensor, type.traversal_strides, type.padding, type.dim_map)

@@ -1,0 +1,113 @@
+"""The trace, the watch for NaN and infinity, the callback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+import tileir
+
+LOOP = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %a = constant <i32: 0> : tile<i32>
+  %b = constant <i32: 2> : tile<i32>
+  %c = constant <i32: 1> : tile<i32>
+  %i = iota : tile<8xi32>
+  %f = itof %i signed : tile<8xi32> -> tile<8xf32>
+  %r = for %k in (%a to %b, step %c) : tile<i32> iter_values(%s = %f) -> (tile<8xf32>) {
+    %n = addf %s, %s : tile<8xf32>
+    continue %n : tile<8xf32>
+  }
+  %m = reduce %r dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32>
+  (%e: tile<f32>, %g: tile<f32>) {
+    %h = addf %e, %g : tile<f32>
+    yield %h : tile<f32>
+  }
+  %q = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+  %t = store_ptr_tko weak %q, %m : tile<ptr<f32>>, tile<f32> -> token
+  return } }"""
+
+
+def test_a_trace_shows_each_value_of_one_block() -> None:
+    data = numpy.zeros(2, "f4")
+    lines: list[str] = []
+    tileir.compile(tileir.parse(LOOP)).launch(2, data, observer=tileir.Trace((1, 0, 0), lines.append))
+    assert "".join(lines).splitlines() == [
+        "tile block (1, 0, 0)",
+        "  %blockId_x = get_tile_block_id  tile<i32>  1",
+        "  %blockId_y = get_tile_block_id  tile<i32>  0",
+        "  %blockId_z = get_tile_block_id  tile<i32>  0",
+        "  %cst_0_i32 = constant  tile<i32>  0",
+        "  %cst_2_i32 = constant  tile<i32>  2",
+        "  %cst_1_i32 = constant  tile<i32>  1",
+        "  %0 = iota  tile<8xi32>  min 0, max 7, mean 3.5  [0, 1, 2, 3, 4, 5, ..]",
+        "  %1 = itof  tile<8xf32>  min 0, max 7, mean 3.5  [0, 1, 2, 3, 4, 5, ..]",
+        "  %for = for %loopIdx in (%cst_0_i32 to %cst_2_i32, step %cst_1_i32) : tile<i32> "
+        "iter_values(%iterArg0 = %1) -> (tile<8xf32>) {",
+        "    %4 = addf  tile<8xf32>  min 0, max 14, mean 7  [0, 2, 4, 6, 8, 10, ..]",
+        "    continue %4 : tile<8xf32>",
+        "    %4 = addf  tile<8xf32>  min 0, max 28, mean 14  [0, 4, 8, 12, 16, 20, ..]",
+        "    continue %4 : tile<8xf32>",
+        "  %for = for  tile<8xf32>  min 0, max 28, mean 14  [0, 4, 8, 12, 16, 20, ..]",
+        "  %reduce = reduce  tile<f32>  112",
+        f"  %2 = offset  tile<ptr<f32>>  {data.ctypes.data + 4:#x}",
+        "  %3 = store_ptr_tko weak %2, %reduce : tile<ptr<f32>>, tile<f32> -> token",
+        "  return",
+    ]
+
+
+NUMBERS = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
+  %i = iota : tile<4xi32>
+  %r = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %b = broadcast %r : tile<1xptr<f32>> -> tile<4xptr<f32>>
+  %q = offset %b, %i : tile<4xptr<f32>>, tile<4xi32> -> tile<4xptr<f32>>
+  %v, %t = load_ptr_tko weak %q : tile<4xptr<f32>> -> tile<4xf32>, token
+  %low = constant <f32: 0xFF800000> : tile<4xf32>
+  %m = maxf %v, %low : tile<4xf32>
+  %w = sqrt %m : tile<4xf32>
+  %d = divf %w, %v : tile<4xf32>
+  return } }"""
+
+
+def watched(numbers: list[float]) -> tileir.Report:
+    watch = tileir.NumberWatch()
+    kernel = tileir.compile(tileir.parse(NUMBERS, "k.mlir"))
+    kernel.launch(1, numpy.array(numbers, "f4"), observer=watch)
+    return watch.report
+
+
+def test_the_watch_names_the_first_operation_that_makes_a_nan() -> None:
+    report = watched([1, 4, -9, -16])
+    assert report.kinds == ["nan"]
+    finding = report.findings[0]
+    assert finding.title == "sqrt makes the first NaN of the launch"
+    assert finding.element == (2,)
+    assert finding.details == ["sqrt of -9 gives nan", "2 of the 4 elements are like this"]
+    assert "at k.mlir:9:8, tile block (0, 0, 0), element [2]" in report.render()
+
+
+def test_the_watch_tells_infinity_from_nan_and_memory_from_arithmetic() -> None:
+    assert not watched([1, 4, 9, 16])
+    smallest = float(numpy.finfo("f4").smallest_subnormal)
+    made = watched([1, 4, 9, smallest])
+    assert not made, "sqrt(x) / x of the smallest number is large, not infinite"
+    assert watched([1, 0, 9, 16]).findings[0].title == "divf makes the first NaN of the launch"
+    read = watched([1, float("inf"), 9, 16])
+    assert read.findings[0].title == "load_ptr_tko reads the first infinity of the launch"
+    assert read.findings[0].hint == "it is in the memory the kernel was given"
+    assert read.findings[1].title == "divf makes the first NaN of the launch"
+
+
+def test_a_callback_gets_operands_and_results_of_each_operation() -> None:
+    seen: list[tuple[str, int, list[float], list[float]]] = []
+
+    def look(operation: tileir.Operation, block: Any, operands: list[Any], results: list[Any]) -> None:
+        if operation.name == "cuda_tile.addf" and operands[0].ndim and operands[0].size == 8:
+            seen.append((operation.name, block.number, operands[0].tolist()[:3], results[0].tolist()[:3]))
+
+    tileir.compile(tileir.parse(LOOP)).launch(1, numpy.zeros(1, "f4"), observer=tileir.Callback(look))
+    assert seen[:2] == [
+        ("cuda_tile.addf", 0, [0.0, 1.0, 2.0], [0.0, 2.0, 4.0]),
+        ("cuda_tile.addf", 0, [0.0, 2.0, 4.0], [0.0, 4.0, 8.0]),
+    ]

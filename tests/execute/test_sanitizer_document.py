@@ -1,0 +1,31 @@
+"""The reports that docs/sanitizer.md shows are those the programs there get."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tileir
+from tileir.tools.run import argument
+
+PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^```mlir\n(// grid .*?)^```\n\n```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+KINDS = re.findall(r"^\| `([a-z-]+)` \|", PAGE, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("program", "shown"), SHOWN)
+def test_the_page_shows_what_the_sanitizer_says(program: str, shown: str) -> None:
+    grid, _, given = program.partition("\n")[0].removeprefix("// grid ").partition(": ")
+    arguments = [argument(text, None) for text in given.split()]
+    empty = [value for value, text in zip(arguments, given.split(), strict=True) if text.startswith("empty:")]
+    sanitizer = tileir.Sanitizer(uninitialized=empty)
+    tileir.compile(tileir.parse(program, "k.mlir")).launch(int(grid), *arguments, observer=sanitizer)
+    report = "\n\n".join([finding.render() for finding in sanitizer.report.findings]) + "\n"
+    assert re.sub("0x[0-9a-f]+", "0x..", report) == shown
+    assert set(sanitizer.report.kinds) <= set(KINDS)
+
+
+def test_the_page_shows_a_report_of_each_family() -> None:
+    assert len(SHOWN) == 8 and len(KINDS) == 15

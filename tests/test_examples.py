@@ -1,0 +1,46 @@
+"""The examples run, and give what NumPy gives."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tileir
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+# Without cuTile, the examples written in it are left out.
+BLOCK_CUTILE = "import sys; sys.modules['cuda'] = None; import runpy; runpy.run_path(sys.argv[1], run_name='__main__')"
+
+
+def cutile_available() -> bool:
+    try:
+        return importlib.util.find_spec("cuda.tile") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("with_cutile", [True, False])
+def test_all_examples_agree_with_numpy(with_cutile: bool) -> None:
+    path = str(EXAMPLES / "run_all.py")
+    command = [path] if with_cutile else ["-c", f"import sys; sys.path.insert(0, {str(EXAMPLES)!r}); {BLOCK_CUTILE}", path]
+    result = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    forms = 3 if with_cutile and cutile_available() else 2
+    lines = [line for line in result.stdout.splitlines() if line.endswith("  ok")]
+    assert len(lines) == 6 * forms
+    assert result.stdout.count("interleaved 128") == forms
+    assert "race: two tile blocks write the same memory" in result.stdout
+    assert ("pip install cuda-tile" in result.stdout) == (forms == 2)
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
+def test_program_of_the_examples_is_right_or_wrong_on_purpose(path: Path) -> None:
+    if path.stem == "broken":
+        with pytest.raises(tileir.VerifyError):
+            tileir.verify(tileir.load(path))
+    else:
+        assert tileir.verify(tileir.load(path)) == []
