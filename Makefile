@@ -144,6 +144,7 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	$(BIN)/python benchmarks/startup.py
 	@echo
 	$(BIN)/python benchmarks/interpreter_speed.py
+	$(BIN)/python benchmarks/sanitizer_speed.py
 
 bench-fast: $(FAST)/.installed-test ## the same with the compiled build
 	$(FAST_BIN)/python benchmarks/text_speed.py

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +66,8 @@ def main() -> None:
     rows = []
     missed = False
     for name, kernel, grid, arguments in launches():
-        plain: Callable[[], object] = lambda k=kernel, g=grid, a=arguments: k.launch(g, *a)  # type: ignore[misc]
-        checked: Callable[[], object] = lambda k=kernel, g=grid, a=arguments: k.launch(g, *a, sanitize=True)  # type: ignore[misc]
-        without, with_it = best(options.rounds, plain, checked)
+        plain = partial(kernel.launch, grid, *arguments)
+        without, with_it = best(options.rounds, plain, partial(plain, sanitize=True))
         ratio = with_it / without
         missed = missed or ratio > BAR
         verdict = f"<= {BAR:.0f} {'met' if ratio <= BAR else 'MISSED'}"

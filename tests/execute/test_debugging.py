@@ -26,7 +26,8 @@ LOOP = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
   }
   %q = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
   %t = store_ptr_tko weak %q, %m : tile<ptr<f32>>, tile<f32> -> token
-  return } }"""
+  return
+} }"""
 
 
 def test_a_trace_shows_each_value_of_one_block() -> None:
@@ -35,26 +36,33 @@ def test_a_trace_shows_each_value_of_one_block() -> None:
     tileir.compile(tileir.parse(LOOP)).launch(2, data, observer=tileir.Trace((1, 0, 0), lines.append))
     assert "".join(lines).splitlines() == [
         "tile block (1, 0, 0)",
-        "  %blockId_x = get_tile_block_id  tile<i32>  1",
-        "  %blockId_y = get_tile_block_id  tile<i32>  0",
-        "  %blockId_z = get_tile_block_id  tile<i32>  0",
-        "  %cst_0_i32 = constant  tile<i32>  0",
-        "  %cst_2_i32 = constant  tile<i32>  2",
-        "  %cst_1_i32 = constant  tile<i32>  1",
-        "  %0 = iota  tile<8xi32>  min 0, max 7, mean 3.5  [0, 1, 2, 3, 4, 5, ..]",
-        "  %1 = itof  tile<8xf32>  min 0, max 7, mean 3.5  [0, 1, 2, 3, 4, 5, ..]",
-        "  %for = for %loopIdx in (%cst_0_i32 to %cst_2_i32, step %cst_1_i32) : tile<i32> "
-        "iter_values(%iterArg0 = %1) -> (tile<8xf32>) {",
-        "    %4 = addf  tile<8xf32>  min 0, max 14, mean 7  [0, 2, 4, 6, 8, 10, ..]",
-        "    continue %4 : tile<8xf32>",
-        "    %4 = addf  tile<8xf32>  min 0, max 28, mean 14  [0, 4, 8, 12, 16, 20, ..]",
-        "    continue %4 : tile<8xf32>",
-        "  %for = for  tile<8xf32>  min 0, max 28, mean 14  [0, 4, 8, 12, 16, 20, ..]",
-        "  %reduce = reduce  tile<f32>  112",
-        f"  %2 = offset  tile<ptr<f32>>  {data.ctypes.data + 4:#x}",
-        "  %3 = store_ptr_tko weak %2, %reduce : tile<ptr<f32>>, tile<f32> -> token",
+        "  %x = get_tile_block_id  tile<i32>  1",
+        "  %y = get_tile_block_id  tile<i32>  0",
+        "  %z = get_tile_block_id  tile<i32>  0",
+        "  %a = constant  tile<i32>  0",
+        "  %b = constant  tile<i32>  2",
+        "  %c = constant  tile<i32>  1",
+        "  %i = iota  tile<8xi32>  min 0, max 7, mean 3.5  [0, 1, 2, 3, 4, 5, ..]",
+        "  %f = itof  tile<8xf32>  min 0, max 7, mean 3.5  [0, 1, 2, 3, 4, 5, ..]",
+        "  %r = for %k in (%a to %b, step %c) : tile<i32> iter_values(%s = %f) -> (tile<8xf32>) {",
+        "    %n = addf  tile<8xf32>  min 0, max 14, mean 7  [0, 2, 4, 6, 8, 10, ..]",
+        "    continue %n : tile<8xf32>",
+        "    %n = addf  tile<8xf32>  min 0, max 28, mean 14  [0, 4, 8, 12, 16, 20, ..]",
+        "    continue %n : tile<8xf32>",
+        "  %r = for  tile<8xf32>  min 0, max 28, mean 14  [0, 4, 8, 12, 16, 20, ..]",
+        "  %m = reduce  tile<f32>  112",
+        f"  %q = offset  tile<ptr<f32>>  {data.ctypes.data + 4:#x}",
+        "  %t = store_ptr_tko weak %q, %m : tile<ptr<f32>>, tile<f32> -> token",
         "  return",
     ]
+
+
+def test_a_trace_of_bytecode_has_the_printed_names() -> None:
+    module = tileir.from_bytecode(tileir.to_bytecode(tileir.parse(LOOP)))
+    lines: list[str] = []
+    tileir.compile(module).launch(1, numpy.zeros(1, "f4"), observer=tileir.Trace((0, 0, 0), lines.append))
+    assert "  %blockId_x = get_tile_block_id  tile<i32>  0\n" in lines
+    assert "  %3 = store_ptr_tko weak %2, %reduce : tile<ptr<f32>>, tile<f32> -> token\n" in lines
 
 
 NUMBERS = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {

@@ -35,6 +35,13 @@ REWRITTEN = {
     "insert": ("%r = insert %x, %g[%i] : tile<4xf32>, tile<8xf32>", "13.4", None),
     "insert-all": ("%r = insert %g, %g[%i] : tile<8xf32>, tile<8xf32>", "13.4", []),
     "saturating": ("%r = ftoi %x signed saturating : tile<4xf32> -> tile<4xi32>", "13.4", None),
+    "fast-accumulation": (
+        "%l = constant <f8E4M3FN: 1.0> : tile<16x32xf8E4M3FN>\n%m = constant <f8E4M3FN: 1.0> : tile<32x16xf8E4M3FN>\n"
+        "%c = constant <f32: 0.0> : tile<16x16xf32>\n"
+        "%r = mmaf %l, %m, %c fast_acc : tile<16x32xf8E4M3FN>, tile<32x16xf8E4M3FN>, tile<16x16xf32>",
+        "13.3",
+        ["mmaf"],
+    ),
     "exp-rounding": ("%r = exp %x rounding<approx> : tile<4xf32>", "13.3", ["exp"]),
     "touching-strided-view": (
         f"%tv = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> {TENSOR}\n"

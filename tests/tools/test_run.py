@@ -149,8 +149,8 @@ def test_an_empty_array_counts_as_unwritten(capsys: pytest.CaptureFixture[str]) 
 def test_trace_prints_the_values_of_one_block(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = tool(capsys, *RACY, "--trace", "2", "-q")
     assert (status, err) == (0, "")
-    assert out.startswith("tile block (2, 0, 0)\n  %blockId_x = get_tile_block_id  tile<i32>  2\n")
-    assert "  %result = load_ptr_tko  tile<128xi32>  min 256, max 383, mean 319.5  [256, 257," in out
+    assert out.startswith("tile block (2, 0, 0)\n  %block = get_tile_block_id  tile<i32>  2\n")
+    assert "  %x = load_ptr_tko  tile<128xi32>  min 256, max 383, mean 319.5  [256, 257," in out
     status, out, err = tool(capsys, *RACY, "--trace", "4")
     assert (status, out) == (2, "") and "'--trace 4' is no tile block of the grid" in err
 

@@ -69,7 +69,7 @@ class Trace(Observer):
         if block.id != self.block or operation.declaration.mnemonic in _REDUCTIONS:
             return
         if operation.regions or operation.declaration.is_terminator:
-            self._line(operation, self._spelling.line(operation))
+            self._line(operation, self._spelling.source(operation))
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         if block.id != self.block or operation.declaration.is_terminator:
@@ -83,7 +83,7 @@ class Trace(Observer):
             self._line(operation, f"{self._spelling.value(value)} = {mnemonic}  {described(value, content)}")
         # What only does something, as a store, is shown as the program has it.
         if not shown and not operation.regions and operation.declaration.has_trait(TOKEN_ORDERED):
-            self._line(operation, self._spelling.line(operation))
+            self._line(operation, self._spelling.source(operation))
 
     def _line(self, operation: Operation, text: str) -> None:
         depth = 1

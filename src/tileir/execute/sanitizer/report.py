@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import cast
+
 from tileir.execute.errors import BlockId
 from tileir.execute.places import line_at, place_of
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation, OperationResult, Value
 from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
 from tileir.ir.location import UNKNOWN
 from tileir.text.printer import Printer
@@ -176,15 +179,42 @@ class Spelling:
         printer.print_operation(operation)
         return "".join(printer.out).strip().partition("\n")[0]
 
+    def source(self, operation: Operation) -> str:
+        """The operation as its source has it, from its results to the end of the line; else as it is printed."""
+        head, rest = _source_line(operation)
+        if not rest.removeprefix("cuda_tile.").startswith(operation.declaration.mnemonic):
+            return self.line(operation)
+        results = _RESULTS.search(head)
+        return (results.group() if results is not None else "") + rest
+
     def value(self, value: Value) -> str:
-        """The name of a value, as `%0`."""
+        """The name of a value: in the source, where that is at hand, else as it is printed."""
         owner = value.defining_operation
+        if owner is not None:
+            results = _RESULTS.search(_source_line(owner)[0])
+            names = re.findall(_NAME, results.group()) if results is not None else []
+            if len(names) == len(owner.results):
+                return str(names[owner.results.index(cast(OperationResult, value))])
         if owner is None:
             block = value.parent_block
             owner = block.parent_operation if block is not None else None
         if owner is None:
             return "%?"
         return self._printer(owner).names.get(value, "%?")
+
+
+_NAME = r"%[\w$.-]+"
+_RESULTS = re.compile(rf"{_NAME}(\s*,\s*{_NAME})*\s*=\s*$")
+
+
+def _source_line(operation: Operation) -> tuple[str, str]:
+    """The line of source an operation is on: what comes before it, and the rest."""
+    source = source_of(operation.location)
+    position = position_of(operation.location)
+    if source is None or position is None:
+        return "", ""
+    text, column = source.excerpt(position.line, position.column)
+    return text[: column - 1], text[column - 1 :].rstrip()
 
 
 def again(finding: Finding) -> bool:
