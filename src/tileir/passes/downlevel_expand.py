@@ -7,7 +7,7 @@ from tileir.dialect.enums import COMPARISON_PREDICATE, SIGNEDNESS
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import Attribute, EnumAttribute
 from tileir.ir.core import Operation, Value
-from tileir.ir.types import F32, F64, I1, I32, FloatType
+from tileir.ir.types import BF16, F16, F32, F64, I1, I16, I32, TF32, FloatType, IntegerType, Type
 from tileir.passes.emit import SIGNED, Emit, tile_of, width_of
 from tileir.rewrite.facts import Facts
 
@@ -142,3 +142,80 @@ def make_loop_signed(operation: Operation) -> None:
                 if value is counter:
                     user.set_operand(index, number)
     operation.set_attribute("unsignedCmp", None)
+
+
+# --- ftof with a rounding mode (13.4) ---
+
+_TF32_DROPPED: Final = 13  # bits of f32 that tf32 does not have
+_INTEGER_OF: Final[dict[Type, IntegerType]] = {F16: I16, BF16: I16, F32: I32}
+
+
+# The types that hold every number of a source.
+_WIDENED: Final[dict[str, tuple[Type, ...]]] = {
+    "f16": (TF32, F32, F64),
+    "bf16": (TF32, F32, F64),
+    "tf32": (F32, F64),
+    "f32": (F64,),
+    "f64": (),
+}
+
+
+def is_widening(source: Type, target: Type) -> bool:
+    return target in _WIDENED.get(source.spelling, (F16, BF16, TF32, F32, F64))
+
+
+def can_round(operation: Operation) -> bool:
+    """Whether a conversion with a rounding mode can be written with one to the nearest even number."""
+    return tile_of(operation.results[0]).element in (F16, BF16, F32, TF32, F64)
+
+
+def rounded_conversion(emit: Emit, operation: Operation) -> Value:
+    """Round to the nearest even number, then correct the result by one place where that went the wrong way.
+
+    Where the target holds every number of the source no mode makes a difference.
+    """
+    value = operation.operands[0]
+    mode = operation.attribute("rounding_mode")
+    keyword = mode.keyword if isinstance(mode, EnumAttribute) else "nearest_even"
+    target = tile_of(operation.results[0]).element
+    if is_widening(tile_of(value).element, target):
+        return emit.convert("ftof", value, target)
+    if tile_of(value).element not in (F32, F64):
+        value = emit.convert("ftof", value, F32)
+    if target is not TF32:
+        return _directed(emit, value, target, keyword)
+    if tile_of(value).element is F64:
+        # Dropping bits twice is dropping them once; nothing else is asked for here.
+        value = _directed(emit, value, F32, "zero")
+    bits = emit.convert("bitcast", value, I32)
+    if keyword == "nearest_away":
+        bits = emit.apply("addi", bits, emit.bits(tile_of(bits), 1 << (_TF32_DROPPED - 1)))
+    kept = emit.convert("bitcast", emit.masked(bits, -(1 << _TF32_DROPPED)), F32)
+    is_nan = emit.compare_floats("not_equal", "unordered", value, value)
+    return emit.convert("ftof", emit.select(is_nan, value, kept), target)
+
+
+def _directed(emit: Emit, value: Value, target: Type, mode: str) -> Value:
+    """Convert to f16, bf16 or f32, rounding towards zero or one of the infinities."""
+    source = tile_of(value).element
+    nearest = emit.convert("ftof", value, target)
+    back = emit.convert("ftof", nearest, source)
+    bits = emit.convert("bitcast", nearest, _INTEGER_OF[target])
+    one = emit.bits(tile_of(bits), 1)
+    shorter = emit.apply("subi", bits, one)
+    if mode == "zero":
+        wrong = emit.compare_floats("greater_than", "ordered", emit.apply("absf", back), emit.apply("absf", value))
+        corrected = shorter
+    else:
+        down = mode == "negative_inf"
+        wrong = emit.compare_floats("greater_than" if down else "less_than", "ordered", back, value)
+        attributes: dict[str, Attribute] = {
+            "comparison_predicate": COMPARISON_PREDICATE["less_than"],
+            "signedness": SIGNEDNESS["signed"],
+        }
+        # The sign decides whether a longer or a shorter number lies in the direction.
+        zero = emit.bits(tile_of(bits), 0)
+        negative = emit.operation("cmpi", [bits, zero], [wrong.type], attributes).results[0]
+        longer = emit.apply("addi", bits, one)
+        corrected = emit.select(negative, longer, shorter) if down else emit.select(negative, shorter, longer)
+    return emit.convert("bitcast", emit.select(wrong, corrected, bits), target)
