@@ -117,7 +117,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'tileir' has no attribute '{name}'")
     # Operations get their text from here, whichever name was asked for first.
     __import__("tileir.interface")
-    if home.startswith("tileir.execute.") and home != "tileir.execute.errors":
+    if home.startswith(("tileir.execute.", "tileir.bridge.")) and home != "tileir.execute.errors":
         # Says what to install where NumPy is missing.
         __import__("tileir.execute.launch")
     value: object = getattr(__import__(home, fromlist=[name]), name)

@@ -90,8 +90,9 @@ def launched(case: KernelCase, number: int, **options: Any) -> list[bytes]:
     module = tileir.load(export(case, case.versions[-1]))
     entries = [entry.symbol_name for entry in module.regions[0].blocks[0] if entry.name == "cuda_tile.entry"]
     arguments = Arguments((case.signature, *case.overloads)[number])
-    if case.name == "critical_section":
-        arguments.arrays[0][:] = 0
+    # What these two wait for: a lock that is free, a flag that is set.
+    if case.name in ("critical_section", "spin_until"):
+        arguments.arrays[0][:] = case.name == "spin_until"
     kernel = tileir.compile(module, entries[number])
     try:
         kernel.launch(1, *arguments.values, memory=arguments.arrays, output=lambda text: None, **options)

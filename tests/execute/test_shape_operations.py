@@ -189,11 +189,19 @@ def test_scan_goes_one_by_one(reverse: bool) -> None:
         assert same(evaluate(text, x=x, r="tile<4x8xf32>"), numpy.flip(expected, dim) if reverse else expected)
 
 
-def test_first_argument_of_a_body_is_the_current_element() -> None:
+def test_first_argument_of_a_scan_body_is_what_was_accumulated() -> None:
     body = "%s = subi %current, %previous : tile<i32>\nyield %s : tile<i32>"
     x = numpy.array([1, 10, 100, 1000], "i4")
     found = evaluate(_reduce("scan", 0, "4", "tile<4xi32>", body, "i32", "0"), x=x, r="tile<4xi32>")
-    assert found.tolist() == [1, 9, 91, 909]
+    # The first argument is called %current here: 1, 1 - 10, -9 - 100, -109 - 1000.
+    assert found.tolist() == [1, -9, -109, -1109]
+
+
+def test_first_argument_of_a_reduction_body_is_the_current_element() -> None:
+    body = "%s = subi %current, %previous : tile<i32>\nyield %s : tile<i32>"
+    x = numpy.array([1, 10], "i4")
+    found = evaluate(_reduce("reduce", 0, "2", "tile<i32>", body, "i32", "0"), x=x, r="tile<i32>")
+    assert found.tolist() == 9
 
 
 def _special(dtype: object, shape: tuple[int, ...]) -> numpy.ndarray:

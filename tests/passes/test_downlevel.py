@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from random import Random
 
 import numpy
 import pytest
 from tests.execute.evaluation import program
 from tests.generators.programs import declared_operations, random_module
-from tests.kernels.export import TOOLS_MISSING, all_cases, disassemble, export, tools_available
+from tests.kernels.export import TOOLS_MISSING, _disassembler, all_cases, disassemble, export, tools_available
 from tests.passes.programs import module_of, names
 from tests.passes.test_semantics import memory_after
 
@@ -128,6 +130,19 @@ def test_form_is_written_for_an_older_version(name: str, version: str) -> None:
     tileir.verify(module, version=tuple_of(version))
     if tools_available():
         assert disassemble(data, False)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_assembler_takes_every_form(name: str, tmp_path: Path) -> None:
+    tool = _disassembler()
+    assert tool is not None
+    source = tmp_path / "kernel.tileirbc"
+    source.write_bytes(tileir.to_bytecode(lowered(module_of(TILES + REWRITTEN[name][0], ARGUMENTS), "13.1"), "13.1"))
+    command = [tool.with_name("tileiras"), "--gpu-name", "sm_90", source, "-o", tmp_path / "kernel.cubin"]
+    result = subprocess.run(command, capture_output=True, timeout=120, text=True)
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("name", REWRITTEN)

@@ -168,6 +168,50 @@ def test_half_functions_are_rounded_once() -> None:
     assert [name for name in names(module) if name == "ftof"] == ["ftof", "ftof"]
 
 
+# --- conditions ---
+
+COMPARED = "%k = constant <i32: 16> : tile<i32>\n%z = constant <i32: 0> : tile<i32>\n"
+
+
+@pytest.mark.parametrize(
+    ("condition", "predicates"),
+    [
+        ("%c = cmpi less_than %x, %k, signed : tile<i32> -> tile<i1>", ["bounded<?, 15>"]),
+        ("%c = cmpi less_than_or_equal %x, %k, unsigned : tile<i32> -> tile<i1>", ["bounded<0, 16>"]),
+        ("%c = cmpi less_than_or_equal %k, %x, signed : tile<i32> -> tile<i1>", ["bounded<16, ?>"]),
+        ("%c = cmpi greater_than %x, %z, signed : tile<i32> -> tile<i1>", ["bounded<1, ?>"]),
+        ("%c = cmpi equal %x, %k, unsigned : tile<i32> -> tile<i1>", ["bounded<16, 16>"]),
+        ("%r = remi %x, %k signed : tile<i32>\n%c = cmpi equal %r, %z, signed : tile<i32> -> tile<i1>", ["div_by<16>"]),
+        (
+            "%a = cmpi greater_than_or_equal %x, %z, signed : tile<i32> -> tile<i1>\n"
+            "%b = cmpi less_than %x, %k, signed : tile<i32> -> tile<i1>\n%c = andi %a, %b : tile<i1>",
+            ["bounded<0, ?>", "bounded<?, 15>"],
+        ),
+        ("%c = cmpi not_equal %x, %k, signed : tile<i32> -> tile<i1>", []),
+        ("%c = cmpi greater_than %x, %k, unsigned : tile<i32> -> tile<i1>", []),
+    ],
+)
+def test_condition_becomes_assumptions_about_values(condition: str, predicates: list[str]) -> None:
+    body = f"{COMPARED}%before = negi %x : tile<i32>\n{condition}\nassume_cond %c : tile<i1>\n%after = absi %x : tile<i32>"
+    module = legalized(module_of(body, POINTER))
+    found = [operation for operation in module.walk() if operation.name == "cuda_tile.assume"]
+    assert [operation.attributes["predicate"].bare_text for operation in found] == predicates
+    users = {operation.declaration.mnemonic: operation for operation in module.walk()}
+    assert users["negi"].operands[0].defining_operation is None
+    assert (users["absi"].operands[0].defining_operation is None) == (not predicates)
+
+
+def test_condition_in_a_branch_says_nothing_outside() -> None:
+    body = (
+        f"{COMPARED}%c = cmpi less_than %x, %k, signed : tile<i32> -> tile<i1>\nif %c {{\nassume_cond %c : tile<i1>\n"
+        "%inside = absi %x : tile<i32>\n}\n%outside = negi %x : tile<i32>"
+    )
+    module = legalized(module_of(body, POINTER))
+    users = {operation.declaration.mnemonic: operation for operation in module.walk()}
+    assert users["absi"].operands[0].defining_operation is not None
+    assert users["negi"].operands[0].defining_operation is None
+
+
 # --- warnings and errors ---
 
 

@@ -334,7 +334,7 @@ class TypeRule:
 
 
 class Registry:
-    """The declarations by name and by mnemonic."""
+    """The declarations by name, those of aliases included."""
 
     __slots__ = ("by_name",)
 

@@ -6,7 +6,8 @@ second one rewrites:
 * the seeds' element-wise operations are expanded (legalize_expand.py);
 * atomic loads and stores become ordered ones through pointers, `weak` becoming `relaxed`;
 * a barrier forwards its token: a tile block is one thread of execution, so nothing is to be waited for;
-* `assume_cond` goes, an assumption less is always right; strict bounds become inclusive ones;
+* `assume_cond` becomes assumptions about the values its condition compares (legalize_assume.py) or just goes; strict
+  bounds become inclusive ones;
 * the scope `cluster` becomes `device`, which orders more, with a warning; `seq_cst` has nothing as strong: an error;
 * casts that cancel out go, any other one is an error;
 * attributes that mean nothing publicly are dropped.
@@ -25,6 +26,7 @@ from tileir.ir.core import Operation, Value
 from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.types import FunctionType, Type
 from tileir.passes.emit import Emit, replace, tile_of, width_of
+from tileir.passes.legalize_assume import write_assumptions
 from tileir.passes.legalize_expand import EXPANSIONS
 
 _CAST: Final = "cuda_tile.unrealized_conversion_cast"
@@ -51,8 +53,13 @@ def run(root: Operation, warnings: list[Diagnostic]) -> int:
         failure.diagnostics = errors
         raise failure
     rewritten = 0
+    order = {operation: number for number, operation in enumerate(operations)}
     for operation in operations:
-        if operation is not root:
+        if operation.name == "cuda_tile.assume_cond":
+            write_assumptions(operation, order)
+            operation.erase()
+            rewritten += 1
+        elif operation is not root:
             rewritten += _rewrite(operation, warnings)
     for operation in reversed(operations):
         if operation.name == _CAST:
@@ -154,9 +161,6 @@ def _rewrite(operation: Operation, warnings: list[Diagnostic]) -> int:
         return 1
     if name == "cuda_tile.barrier":
         _barrier(operation, warnings)
-        return 1
-    if name == "cuda_tile.assume_cond":
-        operation.erase()
         return 1
     if name == _CAST:
         values = _without_cast(operation)

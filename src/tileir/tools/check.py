@@ -80,7 +80,7 @@ def suggest(diagnostic: Diagnostic) -> None:
     word = message.split("'")[1].rpartition(".")[2]
     names = [declaration.mnemonic for declaration in REGISTRY.by_name.values() if not declaration.testing]
     close = difflib.get_close_matches(word, names, 1, 0.7)
-    if close:
+    if close and close[0] != word:  # a newer dialect has it
         diagnostic.notes.append(Diagnostic("note", f"did you mean '{close[0]}'?", diagnostic.location))
 
 

@@ -9,7 +9,7 @@ from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
 
 COMMANDS = {
     "check": "report every mistake in a program at its position",
-    "opt": "read a program, verify it, print it",
+    "opt": "read a program, verify it, optimize it where asked to, print it",
     "as": "write a program as bytecode",
     "dis": "print the program in a bytecode file, as NVIDIA's disassembler does",
     "objdump": "show every byte of a bytecode file and what it means",

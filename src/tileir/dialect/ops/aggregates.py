@@ -1,7 +1,7 @@
 """Reductions and scans (seed 000, sections 8.3.14 and 8.3.16).
 
-Both carry a body that combines two elements per operand.  Argument `2i` of the body is the current element of operand
-`i`, argument `2i + 1` what was accumulated so far (docs/conflicts.md C13).
+Both carry a body that combines two elements per operand `i`, its arguments `2i` and `2i + 1`.  In a reduction the first
+is the current element and the second what was accumulated so far, in a scan the other way round (docs/conflicts.md C13).
 """
 
 from __future__ import annotations
@@ -228,8 +228,8 @@ REGISTRY.add(
         summary="Running combination along a dimension",
         description=(
             "Element `i` along dimension `dim` of the result combines elements 0 to `i` of the operand (an inclusive "
-            "scan), or the last down to `i` with `reverse`.  The body is as in `reduce`: per operand the current "
-            "element and the accumulated one, and it yields the new accumulated ones.  Each lane is scanned by itself; "
+            "scan), or the last down to `i` with `reverse`.  The body gets, per operand, the "
+            "accumulated element and the current one as scalars, in this order, and yields the new accumulated ones.  Each lane is scanned by itself; "
             "the grouping is up to the implementation but the same every time, so the body should be associative, and "
             "each identity neutral for it."
         ),

@@ -7,8 +7,9 @@ reduce: with more than 64 elements there are 64 lanes.  Lane j starts with eleme
 j + 128, and so on, in this order, each as `body(current = element, previous = lane)`.  What remains, lanes or elements,
 is halved until one is left: items j and j + half become `body(current = item j + half, previous = item j)`.
 
-scan: the first result is the first element, each further one `body(current = element, previous = result before it)`,
-from the last element to the first with `reverse`.
+scan: the first result is the first element, each further one is the body of the result before it, as first argument,
+and the element, as second: the order NVIDIA's compiler gives a scan (docs/conflicts.md C13).  With `reverse` it goes
+from the last element to the first.
 
 Identities are never an operand: a tile has at least one element, and an identity that is one changes nothing.
 
@@ -68,7 +69,7 @@ def _single_operation(compiler: Compiler, operation: Operation) -> Operation | N
 
 
 def _combination(compiler: Compiler, operation: Operation) -> Combine:
-    """The body as a function from current and previous values to new ones, on slices of any shape."""
+    """The body as a function from its first and second arguments to new values, on slices of any shape."""
     block = operation.regions[0].block
     only = _single_operation(compiler, operation)
     if only is not None:
@@ -254,7 +255,7 @@ def compile_scan(compiler: Compiler, operation: Operation) -> Step:
         last: list[Any] = []
         for place in order:
             items = [value[place] for value in values]
-            last = combine(registers, items, last) if last else items
+            last = combine(registers, last, items) if last else items
             for output, value in zip(outputs, last, strict=True):
                 output[place] = value
         for slot, output in zip(results, outputs, strict=True):
