@@ -54,7 +54,7 @@ $(VENV)/.installed-run: pyproject.toml | $(VENV)/.made
 
 $(VENV)/.installed-bench: pyproject.toml | $(VENV)/.made
 	@echo "installing tileir and its benchmark peers into $(VENV)"
-	@$(BIN)/python $(PIP) install --quiet --editable '.[bench]'
+	@$(BIN)/python $(PIP) install --quiet --editable '.[bench,test]'
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed-run ## install, then show the main job on the examples
@@ -75,15 +75,22 @@ demo: $(VENV)/.installed-run ## install, then show the main job on the examples
 	@echo "    \$$ tileir opt examples/softmax.mlir | tileir check -"
 	@$(BIN)/tileir opt examples/softmax.mlir > $(VENV)/demo.mlir && $(BIN)/tileir check - < $(VENV)/demo.mlir && echo "    (no findings, exit status 0)"
 	@echo
-	@echo "=== 5. What does an operation mean? The matrix product of the example:"
+	@echo "=== 5. Bytecode: written, printed as NVIDIA's disassembler prints it, and explained byte by byte"
+	@echo "    \$$ tileir as examples/vector_add.mlir -o vector_add.tileirbc"
+	@echo "    \$$ tileir dis vector_add.tileirbc; tileir objdump vector_add.tileirbc"
+	@$(BIN)/tileir as examples/vector_add.mlir -o $(VENV)/demo.tileirbc
+	@$(BIN)/tileir dis $(VENV)/demo.tileirbc | head -4; echo "    ..."
+	@$(BIN)/tileir objdump $(VENV)/demo.tileirbc | head -16; echo "    ..."
+	@echo
+	@echo "=== 6. What does an operation mean? The matrix product of the example:"
 	@echo "    \$$ tileir explain mmaf"
 	@$(BIN)/tileir explain mmaf
 	@echo
-	@echo "=== 6. The same matrix product built in Python instead of written, in a pipe"
+	@echo "=== 7. The same matrix product built in Python instead of written, in a pipe"
 	@echo "    \$$ python examples/build_matmul.py | tileir check -"
 	@$(BIN)/python examples/build_matmul.py > $(VENV)/demo.mlir && $(BIN)/tileir check - < $(VENV)/demo.mlir && echo "    (no findings, exit status 0)"
 	@echo
-	@echo "=== 7. Every example kernel run on this machine, without a GPU, and compared with NumPy"
+	@echo "=== 8. Every example kernel run on this machine, without a GPU, and compared with NumPy"
 	@echo "    \$$ python examples/run_all.py"
 	@$(BIN)/python examples/run_all.py
 	@echo
@@ -139,6 +146,8 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	@echo
 	$(BIN)/python benchmarks/scaling.py
 	@echo
+	$(BIN)/python benchmarks/bytecode_speed.py
+	@echo
 	$(BIN)/python benchmarks/optimizer_speed.py
 	@echo
 	$(BIN)/python benchmarks/startup.py
@@ -150,6 +159,8 @@ bench-fast: $(FAST)/.installed-test ## the same with the compiled build
 	$(FAST_BIN)/python benchmarks/text_speed.py
 	@echo
 	$(FAST_BIN)/python benchmarks/scaling.py
+	@echo
+	$(FAST_BIN)/python benchmarks/bytecode_speed.py
 	@echo
 	$(FAST_BIN)/python benchmarks/optimizer_speed.py
 	@echo

@@ -157,7 +157,7 @@ def main() -> int:
     print(f"bar <= {bar}: {'met' if read_ratio <= bar else 'MISSED'}\n")
     rows, write_ratio = write_rows(max(1, given.rounds - 1))
     print(table(("writing", "cuTile", "tileir", "ratio"), rows))
-    print(f"bar >= {WRITE_BAR}x: {'met' if write_ratio >= WRITE_BAR else 'MISSED'}\n")
+    print(f"bar >= {WRITE_BAR}x for the long kernel: {'met' if write_ratio >= WRITE_BAR else 'MISSED'}\n")
     print(table(("operations", "read", "write"), write_scaling(given.scaling)))
     return 1 if given.strict and (read_ratio > bar or write_ratio < WRITE_BAR) else 0
 

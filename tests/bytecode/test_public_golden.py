@@ -230,6 +230,13 @@ def test_print_of_the_worked_example_has_a_result_from_13_3_on() -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
+def test_golden_file_is_written_back_byte_for_byte(name: str) -> None:
+    data = FILES[name][0]
+    version = (data[8], data[9])
+    assert to_bytes(from_bytes(data), version, preserve=True) == data
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_golden_file_has_the_bytes_that_are_explained(name: str) -> None:
     assert golden(f"public_{name}.tileirbc") == FILES[name][0]
 

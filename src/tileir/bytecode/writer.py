@@ -280,8 +280,9 @@ class ModuleWriter:
             body.write_operations(block)
             writer.varint(len(body.data))
             writer.raw(bytes(body.data))
-        if self.preserved is None:
-            # NVIDIA's writer pads the section inside its payload.
+        # NVIDIA's writer pads the section inside its payload, cuTile's does not; a file is written back as it was.
+        kept = self.preserved.sections.get(sections.FUNCTION) if self.preserved is not None else None
+        if kept is None or (kept.end - kept.start) % 8 == 0:
             writer.align(8)
         return bytes(writer.data)
 

@@ -18,7 +18,6 @@ from tileir.dialect.types import (
     FLOATS,
     INTEGERS,
     PointerType,
-    StringType,
     TensorViewType,
     TileType,
     TileViewType,
@@ -112,7 +111,6 @@ SCALAR_I32: Final = scalar_of((I32,))
 TENSOR_VIEW: Final = TypeConstraint("tensor view type", lambda t: isinstance(t, TensorViewType))
 TILE_VIEW: Final = TypeConstraint("TileView instance", lambda t: isinstance(t, TileViewType))
 TOKEN_TYPE: Final = TypeConstraint("cuda tile token type", lambda t: isinstance(t, TokenType))
-STRING_TYPE: Final = TypeConstraint("cuda tile string type", lambda t: isinstance(t, StringType))
 ANY_TYPE: Final = TypeConstraint("any type", lambda t: True)
 MMAF_INPUT: Final = tile_of(
     (F16, BF16, F32, F64, TF32, F8E4M3FN, F8E5M2), phrase="mmaf operand tile type of"

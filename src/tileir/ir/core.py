@@ -470,7 +470,3 @@ class Region:
         """The only block."""
         (only,) = self.blocks
         return only
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.blocks

@@ -312,13 +312,6 @@ class AttributeCursor(TypeCursor):
         self.remark(f"'{keyword}' is read as '{alias}'", token)
         return kind.cases[alias]
 
-    def parse_enum_body(self, kind_name: str) -> EnumAttribute:
-        """`<keyword>` of a known enumeration."""
-        found = self.parse_dialect_attribute(kind_name)
-        if not isinstance(found, EnumAttribute):
-            self.fail("expected an enumeration")
-        return found
-
     def parse_predicate_body(self, name: str, start: int) -> Attribute | None:
         """What an `assume` may promise; None when `name` is no predicate."""
         if name == "div_by":

@@ -41,13 +41,16 @@ def _run(arguments: list[str]) -> int:
         return EXIT_WRONG_INPUT
     if given.has("legalize") and not _legalize(program.module):
         return EXIT_WRONG_INPUT
-    from tileir.bytecode.layouts import newest_version, to_bytes
+    from tileir.bytecode.layouts import newest_version, tile_module, to_bytes
+    from tileir.bytecode.losses import losses
     from tileir.bytecode.primitives import BytecodeError
 
     layout = given.value("layout", "public")
     asked = given.options.get("bytecode-version")
     version = newest_version(layout) if asked is None else VERSIONS[asked]
     try:
+        for diagnostic in losses(tile_module(program.module), layout):
+            print(diagnostic.render(), file=sys.stderr)
         data = to_bytes(program.module, version, layout)
     except BytecodeError as error:
         for diagnostic in error.diagnostics:
