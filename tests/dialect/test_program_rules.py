@@ -243,3 +243,18 @@ def test_hints_of_a_view_load_have_their_own_rules(hints: str, message: str) -> 
         "return\n}\n}"
     )
     assert [d.message for d in tileir.verify(module, hints="warn")] == [message]
+
+
+def test_operation_without_its_region_is_found_after_a_sound_one_of_the_same_types() -> None:
+    program = """cuda_tile.module @m { entry @k() {
+      loop { break }
+      "cuda_tile.loop"() : () -> ()
+      return
+    } }"""
+    with pytest.raises(tileir.VerifyError, match=r"'cuda_tile\.loop' op requires one region"):
+        tileir.verify(tileir.parse(program))
+
+
+def test_unknown_operation_of_the_dialect_is_refused_even_where_other_dialects_are_allowed() -> None:
+    with pytest.raises(tileir.ParseError, match=r"unregistered operation 'cuda_tile\.frobnicate'"):
+        tileir.parse('"cuda_tile.frobnicate"() : () -> ()', allow_unregistered=True)

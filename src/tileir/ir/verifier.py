@@ -133,6 +133,7 @@ def _verify_block(block: Block, parent: OperationDeclaration, context: VerifyCon
         if (
             operation.regions
             or operation.attributes
+            or declaration.regions
             or declaration.verify is not None
             or declaration.traits & TERMINATOR
             or type_key(operation) not in declaration.verified_types

@@ -385,7 +385,7 @@ class Parser(ValueCursor):
         if declaration is not None:
             self._remark_alias(full, declaration, name_position)
         else:
-            if not self.allow_unregistered:
+            if not self.allow_unregistered or full.startswith("cuda_tile."):
                 self._fail_unregistered(full, name_position)
             declaration = unregistered(full)
         self.expect("(")
