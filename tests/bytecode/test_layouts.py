@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.generators.programs import random_module
 from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_available
 
+import tileir
 from tileir.bytecode.debug import location_mistake
 from tileir.bytecode.documented_reader import read_documented
 from tileir.bytecode.documented_writer import write_documented
@@ -100,3 +101,10 @@ def test_documented_file_holds_what_was_written(seed: int, size: int, pools: boo
 @given(st.integers(0, (1 << 32) - 1))
 def test_any_program_is_written_or_refused_with_a_diagnostic(seed: int) -> None:
     outcome(random_module(Random(seed), size=10), "documented")
+
+
+def test_call_site_in_a_function_without_a_location_survives() -> None:
+    text = "entry @k() {\n  %0 = make_token : token loc(callsite(unknown at unknown))\n  return loc(unknown)\n} loc(unknown)\n"
+    module = tileir.parse(text)
+    again = from_bytes(to_bytes(module, (13, 4)))
+    assert print_disassembly(again, True) == print_disassembly(module, True)

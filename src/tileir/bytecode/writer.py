@@ -268,7 +268,7 @@ class ModuleWriter:
             is_entry = operation.name == "cuda_tile.entry"
             writer.byte((2 if is_entry else 0) | (4 if hints is not None else 0))
             check_location(operation)
-            located = is_encodable(operation.location) or self.keeps_debug
+            located = is_encodable(operation.location) or self.keeps_debug or _has_located(operation)
             debug = tables.debug if located else None
             writer.varint(debug.start_function(operation.location) if debug is not None else 0)
             if isinstance(hints, OptimizationHintsAttribute):
@@ -285,6 +285,14 @@ class ModuleWriter:
         if kept is None or (kept.end - kept.start) % 8 == 0:
             writer.align(8)
         return bytes(writer.data)
+
+
+def _has_located(function: Operation) -> bool:
+    """Whether an operation has a location worth writing although its function has none: a call site can."""
+    for operation in function.walk():
+        if is_encodable(operation.location):
+            return True
+    return False
 
 
 class BodyWriter(ByteWriter):
