@@ -57,7 +57,7 @@ def _in_aggregate(operation: Operation) -> bool:
     return False
 
 
-def _arguments(entry: Operation) -> list[Any] | None:
+def arguments_for(entry: Operation) -> list[Any] | None:
     rng = numpy.random.default_rng(1)
     found: list[Any] = []
     for parameter in entry.regions[0].blocks[0].arguments:
@@ -73,7 +73,7 @@ def _arguments(entry: Operation) -> list[Any] | None:
 
 def _run(module: Operation, name: str, observer: _Digest | None) -> tuple[Any, ...] | None:
     """How a program ends, the memory it leaves, the values it computes, what it prints."""
-    arguments = _arguments(entries_of(module)[name])
+    arguments = arguments_for(entries_of(module)[name])
     if arguments is None:
         return None
     printed: list[str] = []

@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy
 import pytest
+from tests.execute.test_random_programs import arguments_for
 from tests.generators.programs import declared_operations, random_module
 
 import tileir
-from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import entries_of
-from tileir.execute.dtypes import memory_dtype
 from tileir.execute.observer import TileBlock
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
-from tileir.ir.types import IntegerType
 
 _LIMIT = 4000
 # Addresses differ from run to run, so nothing may follow from them.
@@ -54,23 +52,9 @@ class _Limit(tileir.Observer):
             raise _Enough
 
 
-def _arguments(entry: Operation) -> list[Any] | None:
-    rng = numpy.random.default_rng(1)
-    found: list[Any] = []
-    for parameter in entry.regions[0].blocks[0].arguments:
-        if not isinstance(parameter.type, TileType):
-            return None
-        element = parameter.type.element
-        if isinstance(element, PointerType):
-            found.append(rng.integers(0, 255, 1024).astype(numpy.uint8).view(memory_dtype(element.pointee)))
-        else:
-            found.append(1 if isinstance(element, IntegerType) else 1.5)
-    return found
-
-
 def memory_after(module: Operation, name: str) -> bytes | None:
     """What a program leaves in its arrays; None when it does not come to a good end."""
-    arguments = _arguments(entries_of(module)[name])
+    arguments = arguments_for(entries_of(module)[name])
     if arguments is None:
         return None
     try:

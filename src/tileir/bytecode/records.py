@@ -1,7 +1,8 @@
 """How an operation is laid out in the public bytecode, derived from its declaration (docs/bytecode.md section 6).
 
-Nothing here is written per operation: the order of results, flags, attributes, operands and regions, the bits of the
-flags and the gates by version all follow from the one declaration.
+No record is written per operation: the order of results, flags, attributes, operands and regions, the bits of the
+flags and the gates by version all follow from the one declaration.  Only the C++ class names that NVIDIA's messages
+use are a table of their own.
 """
 
 from __future__ import annotations
