@@ -297,6 +297,19 @@ def test_mistake_in_the_kernel_is_reported_by_cutile() -> None:
     assert type(caught.value).__module__.startswith("cuda.tile")
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes from Python 3.11 on")
+def test_array_of_another_rank_than_the_kernel_expects_is_named() -> None:
+    with pytest.raises(Exception, match="Index size 1 does not match the array rank 2") as caught:
+        tileir.launch(add, 1, (A, A, A.reshape(4, 4)))
+    assert caught.value.__notes__ == [
+        "add is compiled for what it is launched with: "
+        "a is float32 of rank 1, b is float32 of rank 1, out is float32 of rank 2"
+    ]
+    with pytest.raises(Exception, match="not a power of two") as caught:
+        tileir.launch(fill, 1, (A, 1.0, 3))
+    assert caught.value.__notes__[0].endswith("out is float32 of rank 1, value is float32, N is the constant 3")
+
+
 def test_missing_cutile_is_named_with_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name == "cuda" or name.startswith("cuda.tile")]:
         monkeypatch.delitem(sys.modules, name)

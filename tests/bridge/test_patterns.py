@@ -16,6 +16,7 @@ import tileir
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
 
 from tests.bridge import patterns
+from tests.bridge.test_kernels import COMPARISONS as KERNELS
 
 F16, F32, BF16 = numpy.float16, numpy.float32, ml_dtypes.bfloat16
 
@@ -235,6 +236,11 @@ COMPARISONS: dict[str, Callable[[], Comparison]] = {
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_pattern_matches_numpy(name: str) -> None:
     COMPARISONS[name]().check()
+
+
+def test_more_than_forty_kernels_are_compared_with_numpy() -> None:
+    tables = (COMPARISONS, KERNELS)
+    assert len({id(comparison().kernel) for table in tables for comparison in table.values()}) > 40
 
 
 def test_decode_attention_in_parts_and_combined() -> None:

@@ -143,18 +143,19 @@ def test_a_reversed_array_points_at_its_first_element() -> None:
 
 MISTAKES = [
     ((), r"@k takes 3 arguments \(tile<ptr<f32>>, tile<ptr<f32>>, tile<ptr<i32>>\), but 0 were given"),
-    ((arrays()[0],), "but 1 was given"),
+    ((arrays()[0],), "but 1 was given: pass an array for each pointer and a number for each scalar"),
     ((*arrays(), INDEX, 4), "but 4 were given"),
     ((arrays()[0].astype("f8"), arrays()[1], INDEX), r"pointer to f32, but an array float64\[10\] was given: pass one of dtype float32"),
     ((*arrays(), INDEX.astype("f4")), r"pointer to i32, but an array float32\[8\] was given: pass one of dtype int32"),
     (([1.0], arrays()[1], INDEX), r"but a list was given: pass numpy.array\(..\)"),
     ((1.5, arrays()[1], INDEX), "pointer to f32, but a float was given: pass an array"),
     ((None, arrays()[1], INDEX), "but a NoneType was given: pass an array"),
-    ((-1, arrays()[1], INDEX), "is -1, which is no address"),
+    ((arrays()[0].astype(">f4"), arrays()[1], INDEX), r"byte order of another machine \(>f4\): pass array.astype"),
+    ((-1, arrays()[1], INDEX), "is -1, which is no address: pass an array"),
     ((_OnDevice(), arrays()[1], INDEX), "argument 0 of @k is in the memory of a GPU: copy it to the host first"),
     ((_Exchange(arrays()[0], 2), arrays()[1], INDEX), "is in the memory of a GPU"),
     ((_Device(arrays()[0], "float32"), arrays()[1], INDEX), r"is a tensor on .*: pass tensor.cpu\(\)"),
-    ((_Tensor(arrays()[0], "complex64"), arrays()[1], INDEX), "is a tensor of complex64, which no element type"),
+    ((_Tensor(arrays()[0], "complex64"), arrays()[1], INDEX), "is a tensor of complex64, which no element type .*: convert it"),
 ]
 
 
@@ -167,12 +168,12 @@ def test_wrong_arrays_are_explained(arguments: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((300, 1.0, True), r"argument 1 of @k is a scalar i8, which cannot hold 300 \(-128 to 255\)"),
+        ((300, 1.0, True), r"argument 1 of @k is a scalar i8, which cannot hold 300: pass -128 to 255$"),
         ((1.5, 1.0, True), "scalar i8, but a float was given: pass an integer"),
         ((numpy.ones(3, "i1"), 1.0, True), "scalar i8, but an array was given: pass a number"),
         ((1, "two", True), "scalar bf16, but a str was given: pass a number"),
         ((1, numpy.ones(1, "f4"), True), "scalar bf16, but an array was given"),
-        ((1, 1.0, 2), r"scalar i1, which cannot hold 2 \(-1 to 1\)"),
+        ((1, 1.0, 2), r"scalar i1, which cannot hold 2: pass -1 to 1$"),
     ],
 )
 def test_wrong_scalars_are_explained(arguments: Any, message: str) -> None:
@@ -190,7 +191,7 @@ def test_wrong_scalars_are_explained(arguments: Any, message: str) -> None:
         ((1, 1, 1, 1), "one to three extents"),
         ((), "one to three extents"),
         ("4", "one to three extents"),
-        ((1.5,), "extents of a grid are integers"),
+        ((1.5,), "extents of a grid are integers, .*: round up"),
     ],
 )
 def test_wrong_grids_are_explained(grid: Any, message: str) -> None:
@@ -202,9 +203,9 @@ def test_the_entry_must_be_clear() -> None:
     module = tileir.parse(TWO)
     with pytest.raises(tileir.LaunchError, match="several entries: choose one of @a, @b"):
         tileir.compile(module)
-    with pytest.raises(tileir.LaunchError, match="no entry @c: it has @a, @b"):
+    with pytest.raises(tileir.LaunchError, match="no entry @c: choose one of @a, @b"):
         tileir.compile(module, "c")
-    with pytest.raises(tileir.LaunchError, match="no entry, so there is nothing to launch"):
+    with pytest.raises(tileir.LaunchError, match="no entry, so nothing to launch: put the kernel in an `entry"):
         tileir.compile(tileir.parse("cuda_tile.module @m { }"))
     assert tileir.compile(module, "b").name == "b"
     assert tileir.compile(module, "@b").name == "b"
@@ -217,6 +218,45 @@ def test_unknown_backends_and_schedules_are_named() -> None:
     for schedule in ("sideways", "random:x", "forward:1"):
         with pytest.raises(tileir.LaunchError, match=f"no schedule '{schedule}': choose forward"):
             tileir.compile(module, "a").launch(1, schedule=schedule)
+
+
+SHARED = """cuda_tile.module @m {
+  global @counter alignment = 16 <i32: [5]> : tile<1xi32>
+  entry @count(%n: tile<i32>) {
+    %g = get_global @counter : tile<ptr<i32>>
+    %old, %t = atomic_rmw_tko relaxed device %g, add, %n : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+    return
+  }
+  entry @read(%p: tile<ptr<i32>>) {
+    %g = get_global @counter : tile<ptr<i32>>
+    %v, %t = load_ptr_tko weak %g : tile<ptr<i32>> -> tile<i32>, token
+    %u = store_ptr_tko weak %p, %v : tile<ptr<i32>>, tile<i32> -> token
+    return
+  }
+}"""
+
+
+def test_kernels_of_one_loaded_module_share_its_globals() -> None:
+    module = tileir.parse(SHARED)
+    count = tileir.compile(module, "count")
+    out = numpy.zeros(1, "i4")
+    count.launch(4, 10)
+    count.sibling("read").launch(1, out)
+    assert out[0] == 45 == count.globals.array("counter").view("i4")[0]
+    tileir.compile(module, "read").launch(1, out)
+    assert out[0] == 5, "loaded again, with variables of its own"
+    with pytest.raises(tileir.LaunchError, match="no entry @write: choose one of @count, @read"):
+        count.sibling("write")
+
+
+def test_a_function_is_no_observer() -> None:
+    with pytest.raises(tileir.LaunchError, match=r"a function cannot watch a launch: pass .* tileir.Callback\(function\)"):
+        tileir.compile(tileir.parse(TWO), "a").launch(1, observer=lambda *_: None)  # type: ignore[arg-type]
+
+
+def test_memory_of_a_launch_must_be_arrays() -> None:
+    with pytest.raises(tileir.LaunchError, match="element 0 of `memory` is a int, which is no array: pass a NumPy array"):
+        tileir.compile(tileir.parse(TWO), "a").launch(1, memory=[3])
 
 
 def test_a_program_is_verified_before_it_runs() -> None:

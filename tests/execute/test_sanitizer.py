@@ -102,7 +102,7 @@ def test_an_index_outside_the_index_space() -> None:
     finding = only(report(body, zeros(6), 6, grid=3, parameters=VIEW_PARAMETERS), "index-space")
     assert finding.block == (2, 0, 0)
     assert finding.details == [
-        "dimension 0: the view has 2 tiles there, the index is past them",
+        "dimension 0: the index is none of the view's 2 tiles there, counted from 0",
         "the index space is [2], the tensor [6]",
     ]
 
@@ -122,8 +122,8 @@ def test_misaligned_access() -> None:
       %q = int_to_ptr %b : tile<i64> -> tile<ptr<i32>>
       %v, %t = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token"""
     finding = only(report(body, zeros(8)), "misaligned")
-    assert finding.title == "load_ptr_tko reads 4-byte elements at odd addresses"
-    assert finding.details[0].endswith("2 bytes past a multiple of 4")
+    assert finding.title == "load_ptr_tko reads 4-byte elements at addresses that are no multiples of 4"
+    assert finding.details[0].endswith("2 bytes past a multiple, in argument 0 (array int32[8]) at [0]")
     assert not report(body.replace("i64: 2", "i64: 4"), zeros(8))
 
 
@@ -133,6 +133,7 @@ def test_a_write_to_a_constant_global() -> None:
       %t = store_ptr_tko weak %g, %x : tile<ptr<i32>>, tile<i32> -> token"""
     finding = only(report(body, zeros(1), before=before.replace("KIND", " constant")), "read-only")
     assert finding.title == "store_ptr_tko writes to read-only memory: global @g"
+    assert finding.details[0].endswith(": global @g at byte 0")
     assert not report(body, zeros(1), before=before.replace("KIND", ""))
 
 
@@ -335,7 +336,7 @@ def assume(predicate: str, numbers: str, shape: str = "4xi32") -> tileir.Report:
             "[4, 5, 8, 8]",
             "[4, 5, 8, 9]",
             (3,),
-            "the value is 8, and 8 % 4 is 0 (groups of 2 along dimension 0)",
+            "the value is 8: number 1 of its group of 2 along dimension 0, which counts up from 8 by 1",
         ),
     ],
 )
@@ -384,7 +385,7 @@ def compute(operation: str, left: int, right: int, type: str = "i32") -> tileir.
             (-1, 1),
             (2**31 - 1, 1),
             "overflow",
-            "it computes -1 + 1 in i32",
+            "it computes 4294967295 + 1 in i32, read as unsigned",
         ),
         ("subi %a, %b overflow<no_unsigned_wrap> : T", (1, 2), (2, 1), "overflow", "it computes 1 - 2 in i32"),
         ("muli %a, %b overflow<no_signed_wrap> : T", (65536, 32768), (-65536, 32768), "overflow", None),

@@ -133,7 +133,12 @@ class Body:
             segments,
         )
         self.block.append(operation)
-        for result in operation.results:
+        declared = declaration.results
+        for number, result in enumerate(operation.results):
+            since = declared[number].since if number < len(declared) else None
+            if since is not None and since > self.version:
+                # There all the same, but a file of this version cannot refer to it.
+                continue
             self.values.append(result)
             self.by_type.setdefault(result.type, []).append(result)
         return operation

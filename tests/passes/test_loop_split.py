@@ -183,11 +183,26 @@ def test_a_comparison_inside_a_branch_becomes_constant_there() -> None:
     assert loop_split.run(module) == 0
 
 
-def test_each_loop_is_split_once_per_run_inner_ones_first() -> None:
-    after = "%d = cmpi less_than %i, %ub, signed : tile<i8> -> tile<i1>\nif %d {\nyield\n}"
-    count, module = split(loop(after=after))
+SECOND_CONDITION = "%d = cmpi less_than %i, %ub, signed : tile<i8> -> tile<i1>\nif %d {\nyield\n}"
+
+
+@pytest.mark.parametrize("hint_of_if", ["", "1"])
+def test_a_loop_is_split_at_one_condition_and_its_halves_are_marked(hint_of_if: str) -> None:
+    count, module = split(loop(after=f"{SECOND_CONDITION} {hint(hint_of_if)}"))
     assert count == 1 and len(loops(module)) == 2
-    assert loop_split.run(module) == 2 and len(loops(module)) == 4
+    assert [str(half.attributes.get("cuda_tile.loop_split")) for half in loops(module)] == ["0 : i64", "0 : i64"]
+    assert loop_split.run(module) == 0
+
+
+def test_a_loop_with_one_condition_leaves_no_marks() -> None:
+    _, module = split(loop())
+    assert not any("cuda_tile.loop_split" in operation.attributes for operation in module.walk())
+
+
+def test_inner_loops_are_split_before_the_ones_around_them() -> None:
+    inner = "for %j in (%lb to %ub, step %st) : tile<i8> {\n%cj = cmpi less_than %j, %n, signed : tile<i8> -> tile<i1>\nif %cj {\nyield\n}\ncontinue\n}"
+    count, module = split(loop(after=inner))
+    assert count == 2 and len(loops(module)) == 6
 
 
 def test_attributes_of_the_loop_are_kept() -> None:

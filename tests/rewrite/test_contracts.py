@@ -127,6 +127,52 @@ def test_reordering_a_sum_keeps_rounding_and_flush(modifiers: str) -> None:
     assert f"addf %0, %arg0 {modifiers}" in str(module).replace("  flush", " flush")
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "modifiers", "expected"),
+    [
+        ("0x3F800000", "0x33000000", "", "0x3F800000"),  # 1 + 2**-25
+        ("0x3F800000", "0x33000000", "rounding<zero>", "0x3F800000"),
+        ("0x3F800000", "0x33000000", "rounding<positive_inf>", "0x3F800001"),
+        ("0xBF800000", "0xB3000000", "rounding<positive_inf>", "0xBF800000"),
+        ("0xBF800000", "0xB3000000", "rounding<negative_inf>", "0xBF800001"),
+        ("0x00000001", "0x00000001", "", "0x00000002"),  # subnormal
+        ("0x00000001", "0x00000001", "flush_to_zero", "0x00000000"),
+        ("0x00800001", "0x80800000", "flush_to_zero", "0x00000000"),
+    ],
+)
+def test_a_folded_sum_is_rounded_and_flushed_as_declared(left: str, right: str, modifiers: str, expected: str) -> None:
+    module = function(
+        "%x: tile<f32>) -> tile<f32>",
+        f"%a = constant <f32: {left}> : tile<f32>\n%b = constant <f32: {right}> : tile<f32>\n"
+        f"%r = addf %a, %b {modifiers} : tile<f32>\nreturn %r : tile<f32>",
+    )
+    run_passes(module, ["canonicalize"], pipeline="seed")
+    (found,) = [op for op in module.walk() if op.name == "cuda_tile.constant"]
+    assert found.attributes["value"].bits(0) == int(expected, 16)
+
+
+@pytest.mark.parametrize("rules", ["parity", "seed"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "%z = constant <f32: 0.0> : tile<f32>\n%r = addf %x, %z : tile<f32>",
+        "%z = constant <f32: -0.0> : tile<f32>\n%r = addf %x, %z : tile<f32>",
+        "%z = constant <f32: 1.0> : tile<f32>\n%r = mulf %x, %z : tile<f32>",
+        "%r = subf %x, %x : tile<f32>",
+        "%z = constant <f32: 0x7F800000> : tile<f32>\n%r = addf %z, %z : tile<f32>",
+        "%z = constant <f32: 0x7FC00000> : tile<f32>\n%r = addf %z, %z : tile<f32>",
+        "%z = constant <f32: 0x7F7FFFFF> : tile<f32>\n%r = addf %z, %z : tile<f32>",
+        "%z = constant <f32: 2.0> : tile<f32>\n%r = mulf %z, %z : tile<f32>",
+        "%n = negf %x : tile<f32>\n%r = negf %n : tile<f32>",
+    ],
+)
+def test_no_other_float_is_touched(body: str, rules: str) -> None:
+    module = function("%x: tile<f32>) -> tile<f32>", f"{body}\nreturn %r : tile<f32>")
+    before = str(module)
+    run_passes(module, ["canonicalize"], pipeline=rules)
+    assert str(module) == before
+
+
 def test_cse_keeps_sums_with_different_rounding_apart() -> None:
     module = function(
         "%x: tile<f32>) -> tile<f32>",

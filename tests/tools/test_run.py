@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import numpy
 import pytest
 
 import tileir
+from tileir.execute.arithmetic.conversion import float_to_float
+from tileir.ir.types import F64, FLOAT_TYPES
 from tileir.tools import run as run_tool
 from tileir.tools.run import argument, summary
 
@@ -65,6 +68,29 @@ def test_arrays_of_types_numpy_lacks_survive_a_file(tmp_path: Path) -> None:
     assert loaded.dtype == array.dtype and loaded.tolist() == array.tolist()
 
 
+@pytest.mark.parametrize("name", FLOAT_TYPES)
+def test_arrays_of_every_float_type_hold_the_numbers_asked_for(name: str) -> None:
+    wide = float_to_float(FLOAT_TYPES[name], F64)
+    assert wide(argument(f"ones:{name}:2", None)).tolist() == [1, 1]
+    if name != "f8E8M0FNU":
+        assert wide(argument(f"iota:{name}:4", None)).tolist() == [0, 1, 2, 3]
+    random = wide(argument(f"rand:{name}:64", None))
+    assert 0 <= random.min() < random.max() <= 1
+
+
+@pytest.mark.parametrize("name", [name for name in FLOAT_TYPES if name != "f4E2M1FN"])
+def test_what_out_writes_arg_reads(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(f"""cuda_tile.module @m {{ entry @k(%p: tile<ptr<{name}>>, %q: tile<ptr<{name}>>) {{
+      %v, %t = load_ptr_tko weak %p : tile<ptr<{name}>> -> tile<{name}>, token
+      %u = store_ptr_tko weak %q, %v : tile<ptr<{name}>>, tile<{name}> -> token
+      return }} }}""")
+    file = str(tmp_path / "a.npy")
+    first = tool(capsys, str(path), "--arg", f"rand:{name}:3", "--arg", f"zeros:{name}:3", "--out", f"1={file}")
+    again = tool(capsys, str(path), "--arg", file, "--arg", f"zeros:{name}:3")
+    assert first == again and first[0] == 0
+
+
 def test_summary_counts_what_is_not_a_number() -> None:
     assert summary(numpy.array([1, numpy.nan, 3], "f4")) == "float32[3]  min 1, max 3, mean 2  1 NaN  [1, nan, 3]"
     assert summary(numpy.array([numpy.nan, numpy.nan])) == "float64[2]  2 NaNs  [nan, nan]"
@@ -98,8 +124,12 @@ def test_a_failing_kernel_is_a_diagnostic_at_its_place(capsys: pytest.CaptureFix
         (["--arg", "nonsense"], 2, "'nonsense' is no argument"),
         (["--arg", "missing.npy"], 2, "cannot read 'missing.npy'"),
         (["--arg", "zeros:f32:4", "--out", "c.npy"], 2, "'--out c.npy' makes no sense"),
-        (["--arg", "4", "--out", "0=c.npy"], 2, "argument 0 is no array of this launch"),
-        (["--entry", "other"], 1, "the module has no entry @other: it has @vector_add"),
+        (["--arg", "4", "--out", "0=c.npy"], 2, "argument 0 is no array of this launch, it has none"),
+        (["--arg", "4", "--arg", "ones:i8:2", "--out", "2=c.npy"], 2, "argument 2 is no array of this launch, its arrays are 1"),
+        (["--arg", "zeros:f32:99999999999999"], 2, "'zeros:f32:99999999999999' does not fit in memory: give smaller"),
+        (["--arg", "rand:i8:99999999999x99999999999"], 2, "does not fit in memory: give smaller extents"),
+        (["--schedule", "sideways"], 1, "takes 4 arguments"),
+        (["--entry", "other"], 1, "the module has no entry @other: choose one of @vector_add"),
         (["--backend", "abacus"], 1, "there is no backend 'abacus'"),
     ],
 )
@@ -152,7 +182,10 @@ def test_trace_prints_the_values_of_one_block(capsys: pytest.CaptureFixture[str]
     assert out.startswith("tile block (2, 0, 0)\n  %block = get_tile_block_id  tile<i32>  2\n")
     assert "  %x = load_ptr_tko  tile<128xi32>  min 256, max 383, mean 319.5  [256, 257," in out
     status, out, err = tool(capsys, *RACY, "--trace", "4")
-    assert (status, out) == (2, "") and "'--trace 4' is no tile block of the grid" in err
+    assert (status, out) == (2, "") and "'--trace 4' is no tile block of the grid: give one from 0,0,0 to 3,0,0" in err
+    for wrong in ("a", "0,0,0,0", "-1"):
+        status, out, err = tool(capsys, *RACY, "--trace", wrong)
+        assert (status, out) == (2, "") and f"'--trace {wrong}' is no tile block of the grid" in err
 
 
 def test_watch_nan_names_the_operation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -164,3 +197,38 @@ def test_watch_nan_names_the_operation(capsys: pytest.CaptureFixture[str], tmp_p
     assert "infinity: load_ptr_tko reads the first infinity of the launch" in err
     assert "nan: addf makes the first NaN of the launch" in err
     assert "addf of inf, -inf gives nan" in err
+
+
+def pretend_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal, and a clock that goes on by half a second whenever it is read."""
+    times = itertools.count(1, 0.5)
+    monkeypatch.setattr(run_tool.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+
+def test_a_bar_shows_how_far_a_long_launch_is_and_goes_away(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_a_terminal(monkeypatch)
+    status, _, err = tool(capsys, *RACY)
+    assert status == 0
+    # Nothing in the first second; then after each tile block, with the time the others will take.
+    assert err == (
+        "\r[#######.......................] 1 of 4 tile blocks, 3 s left \x1b[K"
+        "\r[###############...............] 2 of 4 tile blocks, 2 s left \x1b[K"
+        "\r[######################........] 3 of 4 tile blocks, 1 s left \x1b[K"
+        "\r\x1b[K"
+    )
+
+
+def test_the_bar_goes_away_before_an_error_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_a_terminal(monkeypatch)
+    status, _, err = tool(capsys, *RACY[:4], "iota:i32:384", *RACY[5:])
+    assert status == 1
+    assert "3 of 4 tile blocks" in err and f"\r\x1b[K{RACY[0]}:" in err
+
+
+def test_no_bar_is_shown_where_the_output_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tool(capsys, *RACY)[2] == ""

@@ -99,10 +99,37 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter]) -> bytes:
         raise LaunchError(f"cuTile does not take these arguments for {name}: {error}") from None
     file = io.BytesIO()
     # cuTile's own errors pass: they point into the kernel's source.
-    compilation.export_kernel(
-        kernel, [signature], file, output_format="tileir_bytecode", bytecode_version=BYTECODE_VERSION
-    )
+    try:
+        compilation.export_kernel(
+            kernel, [signature], file, output_format="tileir_bytecode", bytecode_version=BYTECODE_VERSION
+        )
+    except Exception as error:
+        _add_note(error, f"{name} is compiled for what it is launched with: {_words(kernel, parameters)}")
+        raise
     return file.getvalue()
+
+
+def _add_note(error: Exception, text: str) -> None:
+    """From Python 3.11 on a traceback shows notes."""
+    if hasattr(error, "add_note"):
+        error.add_note(text)
+
+
+def _words(kernel: Any, parameters: list[Parameter]) -> str:
+    """The arguments as far as the types of the kernel follow from them: `a is float32 of rank 2`."""
+    found = []
+    for name, parameter in zip(kernel._annotated_function.pysig.parameters, parameters, strict=True):
+        array = parameter.element if isinstance(parameter, ListParameter) else parameter
+        if isinstance(array, ArrayParameter):
+            many = "a list of " if isinstance(parameter, ListParameter) else ""
+            found.append(f"{name} is {many}{array.dtype} of rank {array.rank}")
+        elif isinstance(parameter, ScalarParameter):
+            found.append(f"{name} is {parameter.dtype}")
+        elif isinstance(parameter, ConstantParameter):
+            found.append(f"{name} is the constant {parameter.value!r}")
+        else:
+            found.append(f"{name} is a tuple")
+    return ", ".join(found)
 
 
 def _constraint(tile: Any, parameter: Parameter) -> Any:

@@ -10,6 +10,7 @@ from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.records import AttributeField, Record, records_of
 from tileir.bytecode.tables import Tables
+from tileir.bytecode.trace import Span
 from tileir.dialect.attributes import PredicateAttribute
 from tileir.ir.attributes import (
     UNIT,
@@ -25,11 +26,16 @@ from tileir.ir.attributes import (
     symbol_attribute,
 )
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
-from tileir.ir.declaration import ONE, VARIADIC
+from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I1, I32, I64, Type
 
-_MAXIMUM_NESTING: Final = 100
+_MAXIMUM_NESTING: Final = 1000
+
+# How far reading has come with the regions of an operation.
+_IN_REGION: Final = 0
+_IN_BLOCK: Final = 1
+_IN_OPERATIONS: Final = 2
 
 
 def _drop_empty_promise(record: Record, attributes: dict[str, Attribute], segments: tuple[int, ...]) -> None:
@@ -47,10 +53,83 @@ def _drop_empty_promise(record: Record, attributes: dict[str, Attribute], segmen
 _NO_RECORDS: Final[dict[int, Record]] = {}
 
 
+class OpenOperation:
+    """An operation whose regions are being read; everything else about it is known.
+
+    The first `numbered` results have numbers.  `mark` is the number of values in front of the block at hand, whose own
+    values end with it; `count` is how many operations it has.  The `outer` ones say where to go on afterwards.
+    """
+
+    __slots__ = (
+        "attributes",
+        "block",
+        "block_count",
+        "block_number",
+        "block_span",
+        "count",
+        "declaration",
+        "location",
+        "mark",
+        "numbered",
+        "operands",
+        "outer",
+        "outer_count",
+        "outer_done",
+        "reached",
+        "region_count",
+        "region_span",
+        "regions",
+        "result_types",
+        "segments",
+        "span",
+    )
+
+    def __init__(
+        self,
+        declaration: OperationDeclaration,
+        operands: list[Value],
+        result_types: list[Type],
+        numbered: int,
+        attributes: dict[str, Attribute],
+        location: Location,
+        segments: tuple[int, ...] | None,
+        outer: Block,
+    ) -> None:
+        self.declaration: OperationDeclaration = declaration
+        self.operands: list[Value] = operands
+        self.result_types: list[Type] = result_types
+        self.numbered: int = numbered
+        self.attributes: dict[str, Attribute] = attributes
+        self.location: Location = location
+        self.segments: tuple[int, ...] | None = segments
+        self.regions: list[Region] = []
+        self.region_count: int = 0
+        self.block: Block = outer
+        self.block_count: int = 0
+        self.block_number: int = 0
+        self.count: int = 0
+        self.mark: int = 0
+        self.reached: int = _IN_REGION
+        self.outer: Block = outer
+        self.outer_count: int = 0
+        self.outer_done: int = 0
+        self.span: Span | None = None
+        self.region_span: Span | None = None
+        self.block_span: Span | None = None
+
+    def explain(self, failure: Malformed, offset: int) -> None:
+        """Say what was being read when it failed."""
+        if self.reached == _IN_OPERATIONS:
+            failure.add(f"failed to parse operation {len(self.block)} in block.", offset)
+        if self.reached != _IN_REGION:
+            failure.add(f"failed to parse block {self.block_number} in region.", offset)
+        failure.add(f"failed to parse region {len(self.regions) - 1}", offset)
+
+
 class BodyReader(ByteReader):
     """The instructions of a function."""
 
-    __slots__ = ("debug", "has_locations", "known_locations", "nesting", "next", "records", "tables", "values")
+    __slots__ = ("debug", "has_locations", "known_locations", "next", "path", "records", "tables", "values")
 
     def __init__(self, data: bytes, start: int, end: int, tables: Tables, debug: DebugTable) -> None:
         super().__init__(data, start, end)
@@ -62,7 +141,8 @@ class BodyReader(ByteReader):
         self.has_locations: bool = False
         self.known_locations: dict[int, Location] = {}
         self.next: int = 0
-        self.nesting: int = 0
+        # The operations whose regions are being read, from the outside in: an explicit stack, because they nest deeply.
+        self.path: list[OpenOperation] = []
 
     def first_location(self, number: int) -> Location | None:
         """The location of the function itself; the operations then have theirs behind it."""
@@ -91,8 +171,47 @@ class BodyReader(ByteReader):
         self.next += 1
         return found
 
-    def read_operations(self, block: Block, count: int) -> None:
-        """`count` instructions, or with -1 all up to the end."""
+    def read_operations(self, block: Block) -> None:
+        """All instructions up to the end, with all they contain."""
+        try:
+            self._read_nest(block)
+        except Malformed as failure:
+            for operation in reversed(self.path):
+                operation.explain(failure, self.offset)
+            raise
+
+    def _read_nest(self, block: Block) -> None:
+        path = self.path
+        count = -1
+        done = 0
+        while True:
+            depth = len(path)
+            done = self.read_row(block, count, done)
+            if not path:
+                return
+            top = path[-1]
+            if len(path) > depth:
+                top.outer_count = count
+                top.outer_done = done
+            else:
+                self._end_block(top, block)
+            following = self._next_block(top)
+            if following is not None:
+                block = following
+                count = top.count
+                done = 0
+            else:
+                path.pop()
+                block = top.outer
+                count = top.outer_count
+                done = top.outer_done
+                self._end_operation(top, block)
+
+    def read_row(self, block: Block, count: int, done: int) -> int:
+        """The instructions of a block, `done` of which are read, up to the next one with regions or the last.
+
+        There are `count`, or with -1 all up to the end.  Gives how many are read, counting the one that was begun.
+        """
         data = self.data
         end = self.end
         # Who is traced goes the careful way.
@@ -100,12 +219,11 @@ class BodyReader(ByteReader):
         types = self.tables.types.known
         values = self.values
         location: Location = UNKNOWN
-        done = 0
         while done != count:
             position = start = self.position
             if position >= end:
                 if count < 0:
-                    return
+                    return done
                 self.fail("failed to read operation opcode.")
             done += 1
             record = table.get(data[position])
@@ -168,20 +286,24 @@ class BodyReader(ByteReader):
                         block.append(operation)
                         values.extend(operation.results)
                         continue
-            self.read_one(block)
+            if self.read_one(block):
+                break
+        return done
 
-    def read_one(self, block: Block) -> None:
-        """One instruction, field by field, as a group of its own when it is traced."""
+    def read_one(self, block: Block) -> bool:
+        """One instruction, field by field, as a group of its own when it is traced; True if its regions are to come."""
         trace = self.trace
         if trace is None:
-            self._read_operation(block)
-            return
+            return self._read_operation(block)
         span = trace.open("operation", self.position)
-        self._read_operation(block)
+        if self._read_operation(block):
+            self.path[-1].span = span
+            return True
         trace.close(span, self.position, block.last)
+        return False
 
-    def _read_operation(self, block: Block) -> None:
-        """One instruction, field by field."""
+    def _read_operation(self, block: Block) -> bool:
+        """One instruction up to its regions, field by field; True if it has any."""
         opcode = self.varint("failed to read operation opcode.") & 0xFFFFFFFF
         record = self.records.get(opcode)
         if record is None and opcode > records.MAXIMUM_OPCODE.get(self.tables.version, 0):
@@ -195,19 +317,21 @@ class BodyReader(ByteReader):
         operands, segments = self._read_operands(record, flags)
         if attributes and segments is not None:
             _drop_empty_promise(record, attributes, segments)
-        regions = self._read_regions(record) if record.region_count else NO_REGIONS
-        operation = Operation(
-            record.declaration,
-            operands,
-            [*result_types, *record.late_results],
-            attributes if attributes else NO_ATTRIBUTES,
-            regions,
-            location,
-            segments,
-        )
+        numbered = len(result_types)
+        all_types = [*result_types, *record.late_results]
+        if not attributes:
+            attributes = NO_ATTRIBUTES
+        declaration = record.declaration
+        if record.region_count:
+            self.begin(
+                record,
+                OpenOperation(declaration, operands, all_types, numbered, attributes, location, segments, block),
+            )
+            return True
+        operation = Operation(declaration, operands, all_types, attributes, NO_REGIONS, location, segments)
         block.append(operation)
-        results = operation.results
-        self.values.extend(results[: len(result_types)])
+        self.values.extend(operation.results[:numbered])
+        return False
 
     def _read_result_types(self, record: Record) -> list[Type]:
         count = record.result_count
@@ -357,53 +481,66 @@ class BodyReader(ByteReader):
 
     # --- regions ---
 
-    def _read_regions(self, record: Record) -> list[Region]:
+    def begin(self, record: Record, operation: OpenOperation) -> None:
+        """Begin with the regions of an operation."""
         count = self.count("failed to read number of regions to parse.")
         if count != record.region_count:
             self.fail(f"{record.declaration.name} op expected {record.region_count} regions, got {count}")
-        self.nesting += 1
-        if self.nesting > _MAXIMUM_NESTING:
+        if len(self.path) == _MAXIMUM_NESTING:
             self.fail(f"nesting is too deep (more than {_MAXIMUM_NESTING} levels)")
-        regions: list[Region] = []
-        for index in range(count):
-            try:
-                regions.append(self._read_region())
-            except Malformed as failure:
-                raise failure.add(f"failed to parse region {index}", self.offset) from None
-        self.nesting -= 1
-        return regions
+        operation.region_count = count
+        self.path.append(operation)
 
-    def _read_region(self) -> Region:
-        span = self.trace.open("region", self.position) if self.trace is not None else None
-        region = Region()
-        for index in range(self.varint("failed to read region block count")):
-            try:
-                region.append(self._read_block())
-            except Malformed as failure:
-                raise failure.add(f"failed to parse block {index} in region.", self.offset) from None
-        if self.trace is not None and span is not None:
-            self.trace.close(span, self.position, None)
-        return region
-
-    def _read_block(self) -> Block:
-        mark = len(self.values)
-        span = self.trace.open("block", self.position) if self.trace is not None else None
+    def _next_block(self, top: OpenOperation) -> Block | None:
+        """Read the head of the next block of an operation, and of its region; None if there is no block left."""
+        trace = self.trace
+        while top.block_number == top.block_count:
+            if trace is not None and top.region_span is not None:
+                trace.close(top.region_span, self.position, None)
+            if len(top.regions) == top.region_count:
+                return None
+            top.reached = _IN_REGION
+            top.regions.append(Region())
+            top.region_span = trace.open("region", self.position) if trace is not None else None
+            top.block_count = self.varint("failed to read region block count")
+            top.block_number = 0
+        top.reached = _IN_BLOCK
+        top.mark = len(self.values)
+        top.block_span = trace.open("block", self.position) if trace is not None else None
         block = Block()
         for index in range(self.varint("failed to read block argument count.")):
             type = self.tables.read_type(self, f"failed to read block argument type: {index}")
             self.values.append(block.add_argument(type))
-        count = self.varint("failed to read block operation count.")
-        try:
-            self.read_operations(block, count)
-        except Malformed as failure:
-            raise failure.add(f"failed to parse operation {len(block)} in block.", self.offset) from None
-        if self.trace is not None and span is not None:
-            self.trace.close(span, self.position, None)
-        del self.values[mark:]
+        top.count = self.varint("failed to read block operation count.")
+        top.reached = _IN_OPERATIONS
+        top.block = block
+        return block
+
+    def _end_block(self, top: OpenOperation, block: Block) -> None:
+        top.reached = _IN_BLOCK
+        if self.trace is not None and top.block_span is not None:
+            self.trace.close(top.block_span, self.position, None)
+        del self.values[top.mark :]
         last = block.last
         start = "invalid block structure: block is expected to have a terminator operation, but "
         if last is None:
             self.fail(start + "it is empty")
         if not last.declaration.is_terminator:
             self.fail(f"{start}the last operation '{last.name}' is not a terminator.")
-        return block
+        top.regions[-1].append(block)
+        top.block_number += 1
+
+    def _end_operation(self, top: OpenOperation, block: Block) -> None:
+        operation = Operation(
+            top.declaration,
+            top.operands,
+            top.result_types,
+            top.attributes,
+            top.regions,
+            top.location,
+            top.segments,
+        )
+        block.append(operation)
+        self.values.extend(operation.results[: top.numbered])
+        if self.trace is not None and top.span is not None:
+            self.trace.close(top.span, self.position, operation)

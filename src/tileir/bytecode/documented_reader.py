@@ -13,7 +13,7 @@ from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import documented_dictionary as kinds
 from tileir.bytecode import records
-from tileir.bytecode.body_reader import BodyReader
+from tileir.bytecode.body_reader import BodyReader, OpenOperation
 from tileir.bytecode.container import Container, read_container
 from tileir.bytecode.debug import CALL_SITE, DebugTable
 from tileir.bytecode.documented_dictionary import AttributeTable, DictionaryEntry, plain_attribute
@@ -335,7 +335,7 @@ class DocumentedModuleReader(ModuleReader):
         block = Block(list(signature.inputs))
         reader.values.extend(block.arguments)
         try:
-            reader.read_operations(block, -1)
+            reader.read_operations(block)
         except Malformed as failure:
             raise failure.add(f"failed to parse function body for function '{name}'", self.size) from None
         section.position += length
@@ -373,16 +373,17 @@ class DocumentedBodyReader(BodyReader):
         # Most operations of one kind share a few dictionaries.
         self._bound: dict[tuple[int, int, Type | None], BoundAttributes] = {}
 
-    def read_operations(self, block: Block, count: int) -> None:
-        done = 0
+    def read_row(self, block: Block, count: int, done: int) -> int:
         while done != count:
             if count < 0 and self.position >= self.end:
-                return
+                break
             done += 1
-            self.read_one(block)
+            if self.read_one(block):
+                break
+        return done
 
-    def _read_operation(self, block: Block) -> None:
-        """One record: opcode, location, result types, operand count, operands, dictionary, regions."""
+    def _read_operation(self, block: Block) -> bool:
+        """One record up to its regions: opcode, location, result types, operand count, operands, dictionary."""
         opcode = self.varint("failed to read opcode")
         record = self.layouts.get(opcode)
         if record is None:
@@ -395,18 +396,22 @@ class DocumentedBodyReader(BodyReader):
         segments = record.segments_of(total, bound.segments)
         if segments is None:
             self.fail(f"{total} operands do not fit {record.class_name}")
-        regions = self._read_regions(record) if record.region_count else NO_REGIONS
-        operation = Operation(
-            record.declaration,
-            operands,
-            [*result_types, *record.late_results],
-            bound.attributes,
-            regions,
-            location,
-            segments if record.operand_mode == records.SEGMENTED else None,
-        )
+        if record.operand_mode != records.SEGMENTED:
+            segments = None
+        numbered = len(result_types)
+        all_types = [*result_types, *record.late_results]
+        declaration = record.declaration
+        attributes = bound.attributes
+        if record.region_count:
+            self.begin(
+                record,
+                OpenOperation(declaration, operands, all_types, numbered, attributes, location, segments, block),
+            )
+            return True
+        operation = Operation(declaration, operands, all_types, attributes, NO_REGIONS, location, segments)
         block.append(operation)
-        self.values.extend(operation.results[: len(result_types)])
+        self.values.extend(operation.results[:numbered])
+        return False
 
     def _dictionary(self, record: DocumentedRecord, result_types: list[Type]) -> BoundAttributes:
         index = self.varint(_NO_DICTIONARY)

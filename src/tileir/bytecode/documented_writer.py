@@ -25,7 +25,15 @@ from tileir.bytecode.documented_types import DocumentedTypeEncoder
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed, signed_leb128
 from tileir.bytecode.records import AttributeField
 from tileir.bytecode.types import version_text
-from tileir.bytecode.writer import BodyWriter, ModuleWriter, TableWriter, WriteFailure, check_location, fail
+from tileir.bytecode.writer import (
+    BodyWriter,
+    ModuleWriter,
+    OpenOperation,
+    TableWriter,
+    WriteFailure,
+    check_location,
+    fail,
+)
 from tileir.ir.attributes import (
     FIRST_SEED_ONLY_VALUE,
     Attribute,
@@ -316,8 +324,7 @@ class DocumentedBodyWriter(BodyWriter):
             record.declaration: record for record in documented_records().values()
         }
 
-    def write_operations(self, block: Block) -> None:
-        operation = block.first
+    def write_row(self, operation: Operation | None) -> Operation | None:
         while operation is not None:
             record = self.layouts.get(operation.declaration)
             if record is None:
@@ -327,7 +334,18 @@ class DocumentedBodyWriter(BodyWriter):
             except Malformed as failure:
                 # Tables do not know whose type or location it is.
                 raise fail(operation, failure.messages[0]) from None
+            if record.region_count:
+                self.begin_regions(operation, record)
+                return operation
+            self.define_results(operation, record)
             operation = operation.next
+        return None
+
+    def next_block(self, top: OpenOperation) -> Block | None:
+        try:
+            return super().next_block(top)
+        except Malformed as failure:
+            raise fail(top.operation, failure.messages[0]) from None
 
     def _no_opcode(self, operation: Operation) -> WriteFailure:
         declaration = operation.declaration
@@ -336,7 +354,7 @@ class DocumentedBodyWriter(BodyWriter):
         return self._unavailable(operation)
 
     def _write_record(self, operation: Operation, record: DocumentedRecord) -> None:
-        """One record: opcode, location, result types, operand count, operands, dictionary, regions."""
+        """One record up to its regions: opcode, location, result types, operand count, operands, dictionary."""
         tables = self.documented
         self.varint(record.opcode)
         self.raw(tables.location(operation))
@@ -359,10 +377,6 @@ class DocumentedBodyWriter(BodyWriter):
             self.varint(number)
         segments = tuple([lengths[index] for index in record.kept_operands]) if record.segmented else None
         self.varint(write_dictionary(operation, record.schema, segments, tables))
-        if record.region_count:
-            self._write_regions(operation, record)
-        for result in results[:kept]:
-            self.define(result)
 
     def _refuse_newer_operands(self, operation: Operation, record: DocumentedRecord, lengths: list[int]) -> None:
         for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):

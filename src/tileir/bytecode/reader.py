@@ -247,7 +247,7 @@ class ModuleReader:
         block = Block(list(signature.inputs))
         reader.values.extend(block.arguments)
         try:
-            reader.read_operations(block, -1)
+            reader.read_operations(block)
         except Malformed as failure:
             raise failure.add(f"failed to parse function body for function '{name}'", size) from None
         declaration = REGISTRY.by_name["cuda_tile.entry"]

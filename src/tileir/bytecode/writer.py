@@ -295,6 +295,22 @@ def _has_located(function: Operation) -> bool:
     return False
 
 
+class OpenOperation:
+    """An operation whose regions are being written: how many regions, and how many `blocks` of the last, were begun.
+
+    `mark` is the number of values in front of the block at hand, whose own values end with it.
+    """
+
+    __slots__ = ("block", "blocks", "mark", "operation", "region")
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation: Operation = operation
+        self.region: int = 0
+        self.blocks: list[Block] = []
+        self.block: int = 0
+        self.mark: int = 0
+
+
 class BodyWriter(ByteWriter):
     """The instructions of a function."""
 
@@ -313,11 +329,35 @@ class BodyWriter(ByteWriter):
         self.size += 1
 
     def write_operations(self, block: Block) -> None:
+        """The operations of the body."""
+        # An explicit stack, because programs may nest deeply.
+        path: list[OpenOperation] = []
+        operation = self.write_row(block.first)
+        while True:
+            if operation is not None:
+                path.append(OpenOperation(operation))
+            elif path:
+                self.size = path[-1].mark
+            else:
+                return
+            top = path[-1]
+            following = self.next_block(top)
+            if following is not None:
+                operation = self.write_row(following.first)
+            else:
+                path.pop()
+                self.define_results(top.operation, self.records[top.operation.declaration])
+                operation = self.write_row(top.operation.next)
+
+    def write_row(self, operation: Operation | None) -> Operation | None:
+        """Write an operation and those that follow it, up to the next one with regions, which is given back.
+
+        Of that one everything is written that stands in front of its first block.
+        """
         data = self.data
         numbers = self.numbers
         table = self.records
         type_indices = self.tables.types.indices
-        operation = block.first
         while operation is not None:
             record = table.get(operation.declaration)
             if record is None:
@@ -357,7 +397,18 @@ class BodyWriter(ByteWriter):
                 self.size = size
             else:
                 self._write_operation(operation, record)
+                if record.region_count:
+                    self.begin_regions(operation, record)
+                    return operation
+                self.define_results(operation, record)
             operation = operation.next
+        return None
+
+    def define_results(self, operation: Operation, record: Record) -> None:
+        """Give the results their numbers; those that are newer than the file have none."""
+        results = operation.results
+        for result in results[: len(results) - len(record.late_results)]:
+            self.define(result)
 
     def _unavailable(self, operation: Operation) -> WriteFailure:
         declaration = operation.declaration
@@ -404,6 +455,7 @@ class BodyWriter(ByteWriter):
         return number
 
     def _write_operation(self, operation: Operation, record: Record) -> None:
+        """An operation up to its regions."""
         self.varint(record.opcode)
         results = operation.results
         kept = len(results) - len(record.late_results)
@@ -420,10 +472,6 @@ class BodyWriter(ByteWriter):
             for field in record.attributes:
                 self._write_attribute(operation, field)
             self._write_plain_operands(operation, record)
-            if record.region_count:
-                self._write_regions(operation, record)
-            for result in results[:kept]:
-                self.define(result)
             return
         lengths = operation.declaration.segment_lengths(operation)
         if record.has_flags:
@@ -431,10 +479,6 @@ class BodyWriter(ByteWriter):
         for field in record.attributes:
             self._write_attribute(operation, field)
         self._write_operands(operation, record, lengths)
-        if record.region_count:
-            self._write_regions(operation, record)
-        for result in results[:kept]:
-            self.define(result)
 
     def _newer_result(self, record: Record, index: int) -> str:
         declared = record.declaration.results[index]
@@ -546,23 +590,34 @@ class BodyWriter(ByteWriter):
                 self.varint(number)
                 position += 1
 
-    def _write_regions(self, operation: Operation, record: Record) -> None:
+    def begin_regions(self, operation: Operation, record: Record) -> None:
         if record.declaration.name in ("cuda_tile.reduce", "cuda_tile.scan"):
             self._check_pure(operation)
         self.varint(record.region_count)
-        for region in operation.regions:
-            self.varint(len(region.blocks))
-            for block in region.blocks:
-                mark = self.size
-                self.varint(len(block.arguments))
-                for argument in block.arguments:
-                    self.varint(self.tables.types.index(argument.type))
-                    self.define(argument)
-                self.varint(len(block))
-                self.write_operations(block)
-                self.size = mark
-        for _ in range(record.region_count - len(operation.regions)):
-            self.varint(0)
+
+    def next_block(self, top: OpenOperation) -> Block | None:
+        """Write the head of the next block of an operation, and of its region; None if there is no block left."""
+        operation = top.operation
+        while top.block == len(top.blocks):
+            if top.region < len(operation.regions):
+                top.blocks = operation.regions[top.region].blocks
+            elif top.region < len(operation.declaration.regions):
+                # A region that was left out.
+                top.blocks = []
+            else:
+                return None
+            top.region += 1
+            top.block = 0
+            self.varint(len(top.blocks))
+        block = top.blocks[top.block]
+        top.block += 1
+        top.mark = self.size
+        self.varint(len(block.arguments))
+        for argument in block.arguments:
+            self.varint(self.tables.types.index(argument.type))
+            self.define(argument)
+        self.varint(len(block))
+        return block
 
     def _check_pure(self, operation: Operation) -> None:
         """Before 13.4 the body of a reduction is pure (seed 000, 8.3.14)."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.attributes import DILexicalBlock, DILocation, DISubprogram, LocalScope
 from tileir.ir.attributes import quote
-from tileir.ir.core import Operation
+from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.location import (
     CallSiteLocation,
@@ -87,20 +87,31 @@ def verify_function_scope(function: Operation) -> None:
 
 def verify_body_scopes(function: Operation, context: VerifyContext) -> None:
     """Rule 4, for the operations in post-order; the first one that breaks it is reported."""
-    _verify_contents(function, _subprogram_at(function.location), context)
+    expected = _subprogram_at(function.location)
+    # An explicit stack, because programs may nest deeply: blocks to come, and operations whose contents are done.
+    pending: list[Block | Operation] = _blocks_of(function)
+    while pending:
+        place = pending.pop()
+        if isinstance(place, Block):
+            cursor = place.first
+        else:
+            if not isinstance(place.location, TextLocation):
+                _verify_scope(place, expected, context)
+            cursor = place.next
+        while cursor is not None:
+            if cursor.regions:
+                pending.append(cursor)
+                pending.extend(_blocks_of(cursor))
+                break
+            # Nearly all locations are plain text positions: ask them nothing.
+            if not isinstance(cursor.location, TextLocation):
+                _verify_scope(cursor, expected, context)
+            cursor = cursor.next
 
 
-def _verify_contents(operation: Operation, expected: DISubprogram | None, context: VerifyContext) -> None:
-    for region in operation.regions:
-        for block in region.blocks:
-            cursor = block.first
-            while cursor is not None:
-                if cursor.regions:
-                    _verify_contents(cursor, expected, context)
-                # Nearly all locations are plain text positions: ask them nothing.
-                if not isinstance(cursor.location, TextLocation):
-                    _verify_scope(cursor, expected, context)
-                cursor = cursor.next
+def _blocks_of(operation: Operation) -> list[Block | Operation]:
+    """The blocks of an operation, the last one first."""
+    return [block for region in reversed(operation.regions) for block in reversed(region.blocks)]
 
 
 def _verify_scope(operation: Operation, expected: DISubprogram | None, context: VerifyContext) -> None:

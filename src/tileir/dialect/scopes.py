@@ -180,16 +180,21 @@ class LoopScope(Scope):
 
 def _first_break(block: Block) -> Operation | None:
     """The first break that leaves the loop a block belongs to; only ifs can stand in between."""
-    for operation in block:
-        mnemonic = operation.declaration.mnemonic
-        if mnemonic == "break":
-            return operation
-        if mnemonic == "if":
-            for region in operation.regions:
-                for inner in region.blocks:
-                    found = _first_break(inner)
-                    if found is not None:
-                        return found
+    # An explicit stack, because ifs may nest deeply: where to go on in blocks.
+    pending: list[Operation | None] = [block.first]
+    while pending:
+        cursor = pending.pop()
+        while cursor is not None:
+            mnemonic = cursor.declaration.mnemonic
+            if mnemonic == "break":
+                return cursor
+            if mnemonic == "if":
+                pending.append(cursor.next)
+                for region in reversed(cursor.regions):
+                    for inner in reversed(region.blocks):
+                        pending.append(inner.first)
+                break
+            cursor = cursor.next
     return None
 
 

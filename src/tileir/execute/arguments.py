@@ -135,7 +135,7 @@ def buffer_of(value: object, what: str) -> Buffer:
         return _numpy_buffer(interface, value)
     if hasattr(value, "__dlpack__"):
         return _dlpack_buffer(value, what)
-    raise LaunchError(f"{what} is no array")
+    raise LaunchError(f"{what} is a {type(value).__name__}, which is no array: pass a NumPy array or a CPU tensor")
 
 
 def _numpy_buffer(array: Array, owner: object = None) -> Buffer:
@@ -156,7 +156,9 @@ def _torch_buffer(tensor: Any, what: str) -> Buffer:
     name = str(tensor.dtype).removeprefix("torch.")
     element = _TORCH_DTYPES.get(name)
     if element is None:
-        raise LaunchError(f"{what} is a tensor of {name}, which no element type of the dialect matches")
+        raise LaunchError(
+            f"{what} is a tensor of {name}, which no element type of the dialect matches: convert it, as tensor.float()"
+        )
     dtype = value_dtype(_element_named(element))
     if name.startswith("uint"):
         dtype = numpy.dtype(name)
@@ -201,7 +203,8 @@ def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
         kinds = ", ".join([parameter.type.spelling for parameter in parameters])
         raise LaunchError(
             f"@{entry.symbol_name} takes {len(parameters)} argument{'' if len(parameters) == 1 else 's'} ({kinds}), "
-            f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given"
+            f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given: "
+            "pass an array for each pointer and a number for each scalar"
         )
     bound = BoundArguments()
     for number, (parameter, value) in enumerate(zip(parameters, arguments, strict=True)):
@@ -224,12 +227,17 @@ def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee:
         what = value.name
     if isinstance(array, (int, numpy.integer)) and not isinstance(array, bool):
         if not 0 <= int(array) < 1 << 64:
-            raise LaunchError(f"{what} is {int(array)}, which is no address")
+            raise LaunchError(f"{what} is {int(array)}, which is no address: pass an array")
         return numpy.uint64(int(array))
     if not is_array(array):
         hint = "pass numpy.array(..)" if isinstance(array, (list, tuple)) else "pass an array"
         raise LaunchError(f"{what} is a pointer to {pointee.spelling}, but a {type(array).__name__} was given: {hint}")
     buffer = buffer_of(array, what)
+    if not buffer.dtype.isnative:
+        raise LaunchError(
+            f"{what} has the byte order of another machine ({buffer.dtype}): "
+            "pass array.astype(array.dtype.newbyteorder('='))"
+        )
     if buffer.dtype not in accepted_dtypes(pointee):
         raise LaunchError(
             f"{what} is a pointer to {pointee.spelling}, but an {buffer.description} was given: "
@@ -306,7 +314,7 @@ def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
     number = int(value)
     low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
     if not low <= number <= high:
-        raise LaunchError(f"{what} is a scalar {element.spelling}, which cannot hold {number} ({low} to {high})")
+        raise LaunchError(f"{what} is a scalar {element.spelling}, which cannot hold {number}: pass {low} to {high}")
     return scalar_array(element, number)[()]
 
 
@@ -316,7 +324,9 @@ def check_grid(grid: object) -> BlockId:
     if not isinstance(extents, (tuple, list)) or not 1 <= len(extents) <= 3:
         raise LaunchError(f"a grid is one to three extents, as in (4,) or (16, 16, 1), but {grid!r} was given")
     if not all(isinstance(extent, (int, numpy.integer)) and not isinstance(extent, bool) for extent in extents):
-        raise LaunchError(f"the extents of a grid are integers, but {grid!r} was given")
+        raise LaunchError(
+            f"the extents of a grid are integers, but {grid!r} was given: round up, as in (-(-n // 128),)"
+        )
     numbers = [int(extent) for extent in extents]
     for axis, number in enumerate(numbers):
         if number < 1:
@@ -349,7 +359,7 @@ def select_entry(module: Operation, name: str | None) -> Operation:
     """The kernel to run: the one named, or the only one."""
     entries = entries_of(module)
     if not entries:
-        raise LaunchError("the module has no entry, so there is nothing to launch")
+        raise LaunchError("the module has no entry, so nothing to launch: put the kernel in an `entry @name(..)`")
     names = ", ".join([f"@{found}" for found in entries])
     if name is None:
         if len(entries) > 1:
@@ -357,7 +367,7 @@ def select_entry(module: Operation, name: str | None) -> Operation:
         return next(iter(entries.values()))
     entry = entries.get(name.removeprefix("@"))
     if entry is None:
-        raise LaunchError(f"the module has no entry @{name.removeprefix('@')}: it has {names}")
+        raise LaunchError(f"the module has no entry @{name.removeprefix('@')}: choose one of {names}")
     return entry
 
 

@@ -13,7 +13,7 @@ from tileir.execute.errors import BlockId
 from tileir.execute.memory import Memory
 from tileir.execute.observer import Observer, TileBlock
 from tileir.execute.sanitizer.numbers import first_element
-from tileir.execute.sanitizer.report import Finding, Place, Report, Spelling, several
+from tileir.execute.sanitizer.report import Finding, Place, Report, Spelling, WatchKind, several
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import TOKEN_ORDERED
 from tileir.ir.types import FloatType
@@ -137,7 +137,7 @@ class NumberWatch(Observer):
     def __init__(self) -> None:
         self.report: Report = Report("watch")
         self._operands: list[Any] = []
-        self._wanted: dict[str, Callable[[Array], Array]] = {"nan": numpy.isnan, "infinity": numpy.isinf}
+        self._wanted: dict[WatchKind, Callable[[Array], Array]] = {"nan": numpy.isnan, "infinity": numpy.isinf}
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         self.report.grid = grid
@@ -177,7 +177,7 @@ class NumberWatch(Observer):
                 return numpy.zeros(wrong.shape, bool)
         return wrong
 
-    def _add(self, kind: str, operation: Operation, block: TileBlock, made: Array, wide: Array) -> None:
+    def _add(self, kind: WatchKind, operation: Operation, block: TileBlock, made: Array, wide: Array) -> None:
         name = "NaN" if kind == "nan" else "infinity"
         loads = operation.declaration.has_trait(TOKEN_ORDERED)
         mnemonic = operation.declaration.mnemonic

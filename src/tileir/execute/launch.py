@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from tileir.execute.errors import BlockId, ExecutionError, LaunchError, MissingDependency
@@ -36,7 +36,7 @@ from tileir.execute.schedule import block_order, run_interleaved
 from tileir.ir.attributes import DenseAttribute, IntegerAttribute
 
 if TYPE_CHECKING:
-    from tileir.execute.schedule import RunBlock
+    from tileir.execute.schedule import Order, RunBlock
 
 BACKENDS = ("interpreter",)
 
@@ -68,7 +68,7 @@ def compile(
 
 
 class Globals:
-    """The global variables of a loaded module: allocated when the kernel is made, alive as long as it is."""
+    """The global variables of a loaded module: allocated for its first kernel, shared with `Kernel.sibling`."""
 
     def __init__(self, module: Operation | None) -> None:
         self.regions: dict[str, Region] = {}
@@ -134,17 +134,27 @@ class Program:
 class Kernel:
     """A kernel ready to run; made by `tileir.compile`."""
 
-    def __init__(self, entry: Operation, exact: bool = False, schedule: str = "forward") -> None:
+    def __init__(
+        self, entry: Operation, exact: bool = False, schedule: str = "forward", globals: Globals | None = None
+    ) -> None:
         self.entry: Operation = entry
         self.exact: bool = exact
         self.schedule: str = schedule
         parent = entry.parent_operation
-        self.globals: Globals = Globals(parent if parent is not None and parent.regions else None)
+        if globals is None:
+            globals = Globals(parent if parent is not None and parent.regions else None)
+        self.globals: Globals = globals
         self._plain: Program | None = None
 
     @property
     def name(self) -> str:
         return self.entry.symbol_name or ""
+
+    def sibling(self, entry: str) -> Kernel:
+        """Another kernel of the module as it was loaded for this one: both work on the same global variables."""
+        module = self.entry.parent_operation
+        assert module is not None, "a kernel stands in a module"
+        return Kernel(select_entry(module, entry), self.exact, self.schedule, self.globals)
 
     @property
     def parameters(self) -> list[str]:
@@ -182,6 +192,10 @@ class Kernel:
             if sanitizer.report:
                 raise SanitizerError(sanitizer.report)
             return
+        if observer is not None and not isinstance(observer, Observer):
+            raise LaunchError(
+                f"a {type(observer).__name__} cannot watch a launch: pass an Observer, as tileir.Callback(function)"
+            )
         extents = check_grid(grid)
         bound = bind(self.entry, arguments)
         known = self._memory(bound, memory)
@@ -199,7 +213,7 @@ class Kernel:
                 if order.interleaved:
                     run_interleaved(order, run, progress)
                 else:
-                    _run_in_order(order.numbers, order.count, run, progress)
+                    _run_in_order(order, run, progress, known)
         except RecursionError:
             raise LaunchError(_TOO_DEEP) from None
         finally:
@@ -260,12 +274,14 @@ def _runner(program: Program, prepared: Registers, launch: TileBlock) -> RunBloc
     return run
 
 
-def _run_in_order(numbers: Iterator[int], count: int, run: RunBlock, progress: Progress | None) -> None:
+def _run_in_order(order: Order, run: RunBlock, progress: Progress | None, memory: Memory) -> None:
     if progress is None:
-        for number in numbers:
+        for number in order.numbers:
             run(number, None)
         return
-    for done, number in enumerate(numbers):
-        progress(done, count)
+    for done, number in enumerate(order.numbers):
+        progress(done, order.count)
+        # Who is told may have changed an array.
+        memory.changed()
         run(number, None)
-    progress(count, count)
+    progress(order.count, order.count)

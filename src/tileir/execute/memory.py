@@ -12,11 +12,14 @@ with several names.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from typing import Any
+from typing import Any, Final
 
 import numpy
 
 from tileir.execute.dtypes import Array, DType
+
+KEPT_BYTES: Final = 1 << 20
+"""How much memory the copies take that one region keeps: less than a second-level cache holds."""
 
 
 class OutsideMemory(Exception):
@@ -32,10 +35,11 @@ class OutsideMemory(Exception):
 class Region:
     """A stretch of memory; `data` is its bytes, `owner` keeps it alive, `labels` says whose it is.
 
-    A label is anything with a text; it is only asked for when somebody wants to know.
+    A label is anything with a text; it is only asked for when somebody wants to know.  `kept` holds copies of tiles
+    that were read from the region (`interpreter.reading`): whoever writes to it says `changed`.
     """
 
-    __slots__ = ("_views", "data", "end", "labels", "owner", "size", "start", "writable")
+    __slots__ = ("_kept_bytes", "_views", "data", "end", "kept", "labels", "owner", "size", "start", "writable")
 
     def __init__(self, start: int, size: int, owner: object, labels: tuple[object, ...], writable: bool) -> None:
         self.start: int = start
@@ -46,6 +50,21 @@ class Region:
         self.writable: bool = writable
         self.data: Array = bytes_at(start, size, writable)
         self._views: dict[DType, Array] = {}
+        self.kept: dict[object, Array] = {}
+        self._kept_bytes: int = 0
+
+    def keep(self, key: object, tile: Array) -> None:
+        """Keep the copy of a tile until the region changes or there are too many."""
+        if self._kept_bytes + tile.nbytes > KEPT_BYTES:
+            self.changed()
+        self._kept_bytes += tile.nbytes
+        self.kept[key] = tile
+
+    def changed(self) -> None:
+        """Something wrote to the region."""
+        if self.kept:
+            self.kept.clear()
+            self._kept_bytes = 0
 
     @property
     def names(self) -> list[str]:
@@ -138,6 +157,11 @@ class Memory:
         if index >= 0 and self._regions[index] is region:
             self._remove(index)
 
+    def changed(self) -> None:
+        """Somebody outside the program may have written anywhere."""
+        for region in self._regions:
+            region.changed()
+
     def _insert(self, region: Region) -> None:
         insort(self._regions, region)
         insort(self._starts, region.start)
@@ -187,6 +211,7 @@ class Memory:
             offsets = addresses - numpy.uint64(region.start)
             bits = int(numpy.bitwise_or.reduce(offsets, axis=None))
             if not bits & (size - 1) and (bits <= region.size - size or int(offsets.max()) <= region.size - size):
+                region.changed()
                 region.typed(values.dtype)[(offsets >> _shift(size)).view(numpy.int64)] = values
                 return
         self._scatter_slowly(addresses, values)
@@ -208,6 +233,7 @@ class Memory:
         if region is not None and region.writable:
             offset = address - region.start
             if offset <= region.size - size and not offset % size:
+                region.changed()
                 region.typed(value.dtype)[offset // size] = value
                 return
         self._scatter_slowly(numpy.array([address], numpy.uint64), numpy.asarray(value).reshape(1))
@@ -224,6 +250,7 @@ class Memory:
         flat = addresses.reshape(-1)
         data = numpy.ascontiguousarray(values).reshape(-1).view(numpy.uint8).reshape(flat.size, -1)
         for region, chosen, places in self._byte_places(flat, values.dtype.itemsize, True):
+            region.changed()
             region.data[places] = data[chosen]
 
     def _byte_places(self, flat: Array, size: int, writing: bool) -> list[tuple[Region, Array, Array]]:
@@ -267,7 +294,8 @@ class Memory:
         if index >= 0:
             region = self._regions[index]
             past = address - region.end
-            where = f"{past} bytes past the end of" if past >= 0 else "across the end of"
+            distance = f"{past} bytes" if past else "right"
+            where = f"{distance} past the end of" if past >= 0 else "across the end of"
             nearest.append((max(past, 0), f"{where} {' or '.join(region.names)}"))
         if index + 1 < len(self._regions):
             region = self._regions[index + 1]

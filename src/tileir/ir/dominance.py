@@ -12,59 +12,98 @@ from tileir.ir.location import Location
 Report = Callable[[str, str, Location, "list[Diagnostic] | None"], None]
 
 
+class _Open:
+    """An operation whose regions are being checked.
+
+    `blocks` are those still to come, each with the other blocks that dominate it; `defined` is what the block at hand
+    made visible, to be forgotten at its end.
+    """
+
+    __slots__ = ("blocks", "defined", "next", "owner", "unordered", "visible")
+
+    def __init__(self, owner: Operation, visible: set[Value]) -> None:
+        traits = owner.declaration.traits
+        self.owner: Operation = owner
+        self.visible: set[Value] = set() if traits & ISOLATED else visible
+        self.unordered: bool = bool(traits & GRAPH_REGION) or owner.declaration.unregistered
+        self.blocks: list[tuple[Block, list[Block]]] = []
+        self.defined: list[Value] = []
+        self.next: Operation | None = None
+        for region in reversed(owner.regions):
+            if len(region.blocks) == 1:
+                self.blocks.append((region.blocks[0], []))
+            elif region.blocks:
+                self.blocks.extend(reversed(_with_dominators(region.blocks)))
+
+    def enter_block(self) -> bool:
+        """Forget the block that is done and begin the next one; False if there is none."""
+        self.visible.difference_update(self.defined)
+        if not self.blocks:
+            return False
+        block, dominators = self.blocks.pop()
+        defined: list[Value] = list(block.arguments)
+        for other in dominators:
+            defined.extend(_definitions(other))
+        if self.unordered:
+            for operation in block:
+                defined.extend(operation.results)
+        self.visible.update(defined)
+        self.defined = defined
+        self.next = block.first
+        return True
+
+
 def verify_dominance(root: Operation, report: Report) -> None:
     """Report each operand that is used where its definition does not reach."""
-    _check_regions(root, set(), report)
+    # An explicit stack, because programs may nest deeply.
+    path: list[_Open] = [_Open(root, set())]
+    while path:
+        top = path[-1]
+        inner = _check_row(top, report)
+        if inner is not None:
+            path.append(_Open(inner, top.visible))
+        elif not top.enter_block():
+            path.pop()
+            if path:
+                # What an operation gives is visible behind it, not inside it.
+                _define(top.owner, path[-1])
 
 
-def _check_regions(operation: Operation, visible: set[Value], report: Report) -> None:
-    if operation.declaration.traits & ISOLATED:
-        visible = set()
-    for region in operation.regions:
-        if len(region.blocks) == 1:
-            _check_block(region.blocks[0], operation, visible, report)
-        elif region.blocks:
-            _check_graph_of_blocks(region, operation, visible, report)
-
-
-def _check_block(block: Block, parent: Operation, visible: set[Value], report: Report) -> None:
-    """Check a block and forget its definitions at the end."""
-    defined: list[Value] = list(block.arguments)
-    unordered = parent.declaration.traits & GRAPH_REGION or parent.declaration.unregistered
-    if unordered:
-        for operation in block:
-            defined.extend(operation.results)
-    visible.update(defined)
-    cursor = block.first
+def _check_row(top: _Open, report: Report) -> Operation | None:
+    """Check the operations of a block from where it goes on up to the next one with regions, which is given back."""
+    visible = top.visible
+    defined = top.defined
+    unordered = top.unordered
+    cursor = top.next
     while cursor is not None:
         for value in cursor.operands:
             if value not in visible:
                 _report(cursor, value, report)
         if cursor.regions:
-            _check_regions(cursor, visible, report)
+            top.next = cursor.next
+            return cursor
         if not unordered:
             for result in cursor.results:
                 visible.add(result)
                 defined.append(result)
         cursor = cursor.next
-    visible.difference_update(defined)
+    top.next = None
+    return None
 
 
-def _check_graph_of_blocks(region: Region, parent: Operation, visible: set[Value], report: Report) -> None:
+def _define(operation: Operation, top: _Open) -> None:
+    if not top.unordered:
+        top.visible.update(operation.results)
+        top.defined.extend(operation.results)
+
+
+def _with_dominators(blocks: list[Block]) -> list[tuple[Block, list[Block]]]:
     """Several blocks: only operations of other dialects have them.  A block sees what dominates it."""
-    blocks = region.blocks
-    number = {block: index for index, block in enumerate(blocks)}
-    dominators = _dominators(blocks, number)
-    for index, block in enumerate(blocks):
-        outer = [
-            value
-            for other, definitions in enumerate(blocks)
-            if other != index and dominators[index] >> other & 1
-            for value in _definitions(definitions)
-        ]
-        visible.update(outer)
-        _check_block(block, parent, visible, report)
-        visible.difference_update(outer)
+    dominators = _dominators(blocks, {block: index for index, block in enumerate(blocks)})
+    return [
+        (block, [other for number, other in enumerate(blocks) if number != index and dominators[index] >> number & 1])
+        for index, block in enumerate(blocks)
+    ]
 
 
 def _definitions(block: Block) -> list[Value]:

@@ -18,11 +18,17 @@ def is_memory_effect_free(operation: Operation) -> bool:
         return True
     if not traits & REGION_EFFECTS:
         return False
-    for region in operation.regions:
-        for block in region.blocks:
-            cursor = block.first
-            while cursor is not None:
-                if not is_memory_effect_free(cursor):
-                    return False
-                cursor = cursor.next
+    # An explicit list, because programs may nest deeply: operations that are what they contain.
+    pending: list[Operation] = [operation]
+    while pending:
+        for region in pending.pop().regions:
+            for block in region.blocks:
+                cursor = block.first
+                while cursor is not None:
+                    traits = cursor.declaration.traits
+                    if not traits & (PURE | NO_MEMORY_EFFECT):
+                        if not traits & REGION_EFFECTS:
+                            return False
+                        pending.append(cursor)
+                    cursor = cursor.next
     return True

@@ -128,23 +128,27 @@ class SymbolTable:
     def users(self, name: str) -> list[Operation]:
         """The operations that refer to a symbol of this table, in program order."""
         found: list[Operation] = []
-        _collect_users(self.table, name, found)
-        return found
-
-
-def _collect_users(operation: Operation, name: str, found: list[Operation]) -> None:
-    """References inside a nested symbol table mean that table's symbols, so it is not entered."""
-    for region in operation.regions:
-        for block in region.blocks:
-            cursor = block.first
+        # An explicit stack, because programs may nest deeply: where to go on in blocks.
+        pending: list[Operation | None] = _first_operations(self.table)
+        while pending:
+            cursor = pending.pop()
             while cursor is not None:
                 for value in cursor.attributes.values():
                     if _refers_to(value, name):
                         found.append(cursor)
                         break
+                # References inside a nested symbol table mean that table's symbols, so it is not entered.
                 if cursor.regions and not is_symbol_table(cursor):
-                    _collect_users(cursor, name, found)
+                    pending.append(cursor.next)
+                    pending.extend(_first_operations(cursor))
+                    break
                 cursor = cursor.next
+        return found
+
+
+def _first_operations(operation: Operation) -> list[Operation | None]:
+    """Where the blocks of an operation begin, the last block first."""
+    return [block.first for region in reversed(operation.regions) for block in reversed(region.blocks)]
 
 
 def _refers_to(value: Attribute, name: str) -> bool:

@@ -23,7 +23,7 @@ from tileir.ir.declaration import (
     OperationDeclaration,
     Version,
 )
-from tileir.ir.diagnostics import Diagnostic, Invalid, has_errors, note
+from tileir.ir.diagnostics import Diagnostic, Invalid, note
 from tileir.ir.dominance import verify_dominance
 from tileir.ir.location import Location
 from tileir.ir.types import Type
@@ -40,13 +40,14 @@ class VerifyContext:
     `first_only` stops at the first error, as NVIDIA's tools do.
     """
 
-    __slots__ = ("diagnostics", "first_only", "hints", "room", "stopped", "version")
+    __slots__ = ("diagnostics", "errors", "first_only", "hints", "room", "stopped", "version")
 
     def __init__(self, version: Version = NEWEST, hints: str = "ignore", first_only: bool = False) -> None:
         self.version: Version = version
         self.hints: str = hints
         self.first_only: bool = first_only
         self.diagnostics: list[Diagnostic] = []
+        self.errors: int = 0
         self.stopped: bool = False
         self.room: int = _MAXIMUM_TEXT
 
@@ -54,8 +55,10 @@ class VerifyContext:
         """Report a finding at a location, with the text as it stands."""
         self.diagnostics.append(Diagnostic(severity, message, location, notes))
         self.room -= len(message)
-        if severity == "error" and (self.first_only or self.room < 0):
-            self.stopped = True
+        if severity == "error":
+            self.errors += 1
+            if self.first_only or self.room < 0:
+                self.stopped = True
 
     def error(self, operation: Operation, message: str, notes: list[Diagnostic] | None = None) -> None:
         """Report an error of an operation, with its name in front."""
@@ -77,39 +80,74 @@ def verify_operation(root: Operation, context: VerifyContext) -> None:
     """Verify an operation and all it contains; findings go to `context.diagnostics`."""
     _verify_tree(root, context)
     # Dominance of a program with broken structure only repeats what was said.
-    if not has_errors(context.diagnostics):
+    if not context.errors:
         verify_dominance(root, context.report)
 
 
-def _verify_tree(operation: Operation, context: VerifyContext) -> None:
+class _Open:
+    """An operation whose regions are being verified: the blocks still to come, and where the one at hand goes on."""
+
+    __slots__ = ("block", "blocks", "errors", "next", "operation", "sound")
+
+    def __init__(self, operation: Operation, sound: bool, errors: int) -> None:
+        self.operation: Operation = operation
+        self.sound: bool = sound
+        self.errors: int = errors
+        self.blocks: list[Block] = [block for region in operation.regions for block in region.blocks]
+        self.blocks.reverse()
+        self.block: Block | None = None
+        self.next: Operation | None = None
+
+
+def _verify_tree(root: Operation, context: VerifyContext) -> None:
+    """Each operation before what it contains, with an explicit stack, because programs may nest deeply."""
+    path: list[_Open] = [_Open(root, _verify_own_rules(root, context), context.errors)]
+    while path and not context.stopped:
+        top = path[-1]
+        block = top.block
+        if block is not None:
+            inner = _verify_row(top.next, context)
+            if inner is not None:
+                top.next = inner.next
+                path.append(_Open(inner, _verify_own_rules(inner, context), context.errors))
+                continue
+            _verify_end(block, top.operation.declaration, context)
+            top.block = None
+        elif top.blocks:
+            top.block = top.blocks.pop()
+            top.next = top.block.first
+        else:
+            path.pop()
+            # The rules about a region's contents take for granted that the contents are sound.
+            if top.operation.regions and top.sound and context.errors == top.errors:
+                _verify_region_rules(top.operation, context)
+
+
+def _verify_own_rules(operation: Operation, context: VerifyContext) -> bool:
+    """What an operation must fulfil by itself; whether it does, and is known at all."""
     declaration = operation.declaration
-    known = not declaration.unregistered
-    if known:
-        try:
-            _verify_declaration(operation, declaration, context)
-            if declaration.verify is not None:
-                declaration.verify(operation, context)
-        except Invalid as failure:
-            # What the operation contains is still checked: its mistakes are usually unrelated.
-            _report(operation, failure, context)
-            known = False
-    if not operation.regions:
-        return
-    before = len(context.diagnostics)
-    for region in operation.regions:
-        for block in region.blocks:
-            if context.stopped:
-                return
-            _verify_block(block, declaration, context)
-    # The rules about a region's contents take for granted that the contents are sound.
-    if known and not has_errors(context.diagnostics[before:]):
-        try:
-            if declaration.traits & SYMBOL_TABLE:
-                _verify_symbols(operation)
-            if declaration.verify_regions is not None:
-                declaration.verify_regions(operation, context)
-        except Invalid as failure:
-            _report(operation, failure, context)
+    if declaration.unregistered:
+        return False
+    try:
+        _verify_declaration(operation, declaration, context)
+        if declaration.verify is not None:
+            declaration.verify(operation, context)
+    except Invalid as failure:
+        # What the operation contains is still checked: its mistakes are usually unrelated.
+        _report(operation, failure, context)
+        return False
+    return True
+
+
+def _verify_region_rules(operation: Operation, context: VerifyContext) -> None:
+    declaration = operation.declaration
+    try:
+        if declaration.traits & SYMBOL_TABLE:
+            _verify_symbols(operation)
+        if declaration.verify_regions is not None:
+            declaration.verify_regions(operation, context)
+    except Invalid as failure:
+        _report(operation, failure, context)
 
 
 def _report(operation: Operation, failure: Invalid, context: VerifyContext) -> None:
@@ -118,31 +156,37 @@ def _report(operation: Operation, failure: Invalid, context: VerifyContext) -> N
     context.report("error", prefix + failure.message, location, failure.notes)
 
 
-def _verify_block(block: Block, parent: OperationDeclaration, context: VerifyContext) -> None:
-    needs_terminator = not (parent.traits & NO_TERMINATOR or parent.unregistered)
-    operation = block.first
-    last = block.last
-    if last is None:
-        # Single-block operations say this about themselves ("expects a non-empty block").
-        if needs_terminator and not parent.traits & SINGLE_BLOCK and block.parent_operation is not None:
-            context.report("error", "empty block: expect at least a terminator", block.parent_operation.location)
-        return
+def _verify_row(operation: Operation | None, context: VerifyContext) -> Operation | None:
+    """Verify an operation and those that follow it, up to the next one with regions, which is given back."""
     while operation is not None:
+        if operation.regions:
+            return operation
         declaration = operation.declaration
         # An operation whose types were seen before, with nothing else to check, is done.
         if (
-            operation.regions
-            or operation.attributes
+            operation.attributes
             or declaration.regions
             or declaration.verify is not None
             or declaration.traits & TERMINATOR
             or type_key(operation) not in declaration.verified_types
         ):
-            _verify_tree(operation, context)
+            _verify_own_rules(operation, context)
             if context.stopped:
-                return
+                return None
         operation = operation.next
-    if needs_terminator and not (last.declaration.traits & TERMINATOR or last.declaration.unregistered):
+    return None
+
+
+def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyContext) -> None:
+    """A block has a terminator, where it needs one."""
+    if context.stopped or parent.traits & NO_TERMINATOR or parent.unregistered:
+        return
+    last = block.last
+    if last is None:
+        # Single-block operations say this about themselves ("expects a non-empty block").
+        if not parent.traits & SINGLE_BLOCK and block.parent_operation is not None:
+            context.report("error", "empty block: expect at least a terminator", block.parent_operation.location)
+    elif not (last.declaration.traits & TERMINATOR or last.declaration.unregistered):
         context.report("error", f"block with no terminator, has {last.text(generic=True)}", last.location)
 
 

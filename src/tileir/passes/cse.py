@@ -6,8 +6,8 @@ The model, as in MLIR.
    equal regions.  Locations do not count; operands of commutative operations are not reordered.
 2. An operation with no effect on memory is replaced by an equal one that dominates it: an earlier one of its block, or
    of a block around it, up to the next isolated operation.
-3. An operation that nothing uses and that has no effect is removed on the way.  What only it used stays: that is the
-   work of `dce` and `canonicalize`.
+3. Operations that nothing uses and that have no effect are removed before: regions are compared without them.  MLIR
+   does so on the way and leaves what only they used to its next run; here a second run changes nothing.
 
 The one that stays takes over the location of the other if its own is unknown.
 """
@@ -27,6 +27,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.equality import structurally_equal
 from tileir.ir.location import UnknownLocation
+from tileir.rewrite.dead import DeadCode, remove_dead
 
 _NO_EFFECT: Final = PURE | NO_MEMORY_EFFECT
 # So many operations of a region take part in the first comparison.
@@ -54,6 +55,7 @@ class _Scope:
 
 def run(root: Operation) -> int:
     """Remove what is computed twice inside `root`; gives the number of operations removed."""
+    dead = remove_dead(root, DeadCode())
     removed: list[Operation] = []
     # Users come later in program order and take what stays when they are met.
     instead: dict[Value, Value] = {}
@@ -91,7 +93,7 @@ def run(root: Operation) -> int:
     # Erased at the end: until then an operation keeps what it uses in use.
     for operation in reversed(removed):
         operation.erase()
-    return len(removed)
+    return dead + len(removed)
 
 
 def _visit(
@@ -106,10 +108,6 @@ def _visit(
         return
     traits = operation.declaration.traits
     if traits & (TERMINATOR | SYMBOL) or operation.declaration.unregistered:
-        return
-    if operation.is_unused:
-        # Rule 3.
-        removed.append(operation)
         return
     if scope.unordered:
         return

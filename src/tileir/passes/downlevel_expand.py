@@ -7,7 +7,7 @@ from tileir.dialect.enums import COMPARISON_PREDICATE, SIGNEDNESS
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import Attribute, EnumAttribute
 from tileir.ir.core import Operation, Value
-from tileir.ir.types import BF16, F16, F32, F64, I1, I16, I32, TF32, FloatType, IntegerType, Type
+from tileir.ir.types import BF16, F16, F32, F64, I1, I16, I32, TF32, IntegerType, Type
 from tileir.passes.emit import SIGNED, Emit, tile_of, width_of
 from tileir.rewrite.facts import Facts
 
@@ -80,13 +80,12 @@ def _reshape(emit: Emit, value: Value, shape: tuple[int, ...]) -> Value:
 
 
 def integer_power(emit: Emit, operation: Operation) -> Value:
-    """The power with a float exponent, in a type that holds every exponent exactly."""
+    """The power with a float exponent in f64, which holds every exponent exactly, rounded once."""
     source, exponent = operation.operands
     element = tile_of(source).element
-    working: FloatType = F64 if element is F64 or width_of(tile_of(exponent)) > 16 else F32
-    base = source if element is working else emit.convert("ftof", source, working)
-    power = emit.apply("fpowf", base, emit.convert("itof", exponent, working, SIGNED))
-    return power if element is working else emit.convert("ftof", power, element)
+    base = source if element is F64 else emit.convert("ftof", source, F64)
+    power = emit.apply("fpowf", base, emit.convert("itof", exponent, F64, SIGNED))
+    return power if element is F64 else emit.convert("ftof", power, element)
 
 
 # --- ftoi saturating (13.4) ---

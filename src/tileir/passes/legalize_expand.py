@@ -1,6 +1,7 @@
 """The element-wise operations that only the seeds have, written with public ones (docs/conflicts.md C6, K).
 
-Functions of f16 and bf16 are computed in f32 and rounded once, as the seed says they are.
+Functions of narrower types are computed in f64 and rounded once.  In f32 the errors of the steps would add up to more
+than the last bit; so they are the bits that the operation itself has (execute/arithmetic/seed_functions.py).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from tileir.annotations import Final
 from tileir.ir.attributes import UNIT, Attribute
 from tileir.ir.core import Operation, Value
-from tileir.ir.types import F32, F64, Type
+from tileir.ir.types import F64, Type
 from tileir.passes.emit import Emit, tile_of, width_of
 
 _ONE_OVER_LN_10: Final = 0.43429448190325182765
@@ -83,20 +84,29 @@ def _noti(emit: Emit, operation: Operation) -> Value:
 
 
 def _widened(emit: Emit, value: Value) -> Value:
-    element = tile_of(value).element
-    return value if element is F32 or element is F64 else emit.convert("ftof", value, F32)
+    return value if tile_of(value).element is F64 else emit.convert("ftof", value, F64)
 
 
 def _narrowed(emit: Emit, value: Value, element: Type) -> Value:
-    return value if tile_of(value).element is element else emit.convert("ftof", value, element)
+    return value if element is F64 else emit.convert("ftof", value, element)
 
 
 def _sigmoid(emit: Emit, operation: Operation) -> Value:
+    """`1 / (1 + exp(-x))`, and `s / (1 + s)` of `s = exp(x)` where x is negative: neither exponential overflows.
+
+    Far below zero that is `s - s * s / (1 + s)`, where the rounding of `1 + s` counts less.
+    """
     source = operation.operands[0]
     value = _widened(emit, source)
-    one = emit.number(tile_of(value), 1.0)
-    below = emit.apply("addf", one, emit.apply("exp", emit.apply("negf", value)))
-    return _narrowed(emit, emit.apply("divf", one, below), tile_of(source).element)
+    type = tile_of(value)
+    one = emit.number(type, 1.0)
+    small = emit.apply("exp", emit.apply("negf", emit.apply("absf", value)))
+    negative = emit.compare_floats("less_than", "ordered", value, emit.number(type, 0.0))
+    above = emit.select(negative, small, one)
+    ratio = emit.apply("divf", above, emit.apply("addf", one, small))
+    tail = emit.compare_floats("less_than", "ordered", value, emit.number(type, -1.4))
+    less = emit.apply("subf", small, emit.apply("mulf", small, ratio))
+    return _narrowed(emit, emit.select(tail, less, ratio), tile_of(source).element)
 
 
 def _recipf(emit: Emit, operation: Operation) -> Value:
@@ -112,17 +122,24 @@ def _log10(emit: Emit, operation: Operation) -> Value:
 
 
 def _log1p(emit: Emit, operation: Operation) -> Value:
-    """log(u) of u = 1 + x rounded, times x / (u - 1), which makes up for the rounding of u."""
+    """log(u) of u = 1 + x rounded, and for what the rounding lost the slope there, 1 / u.
+
+    Infinity minus itself is no number, which is not greater than 0: then nothing is added.  Nor is anything to -1.
+    """
     source = operation.operands[0]
     value = _widened(emit, source)
     type = tile_of(value)
+    zero = emit.number(type, 0.0)
     one = emit.number(type, 1.0)
-    sum_ = emit.apply("addf", value, one)
-    difference = emit.apply("subf", sum_, one)
-    result = emit.apply("mulf", emit.apply("log", sum_), emit.apply("divf", value, difference))
-    infinite = emit.compare_floats("equal", "ordered", sum_, emit.number(type, float("inf")))
-    result = emit.select(infinite, sum_, result)
-    tiny = emit.compare_floats("equal", "ordered", difference, emit.number(type, 0.0))
+    total = emit.apply("addf", value, one)
+    added = emit.apply("subf", total, one)
+    lost = emit.apply("subf", value, added)
+    logarithm = emit.apply("log", total)
+    corrected = emit.apply("addf", logarithm, emit.apply("divf", lost, total))
+    inexact = emit.compare_floats("greater_than", "ordered", emit.apply("absf", lost), zero)
+    result = emit.select(inexact, corrected, logarithm)
+    # Too small to add to 1, or a zero, whose sign stays.
+    tiny = emit.compare_floats("equal", "ordered", added, zero)
     return _narrowed(emit, emit.select(tiny, value, result), tile_of(source).element)
 
 

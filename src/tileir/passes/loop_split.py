@@ -14,7 +14,9 @@ The model.  A loop is split at the first `if` inside it (in post-order, so inner
 4. it pays: the threshold is 1, or some `if` on the same condition has a branch with at least that many operations or
    with one that is expensive (a load, a store, mmaf, mmai, reduce, if, for).
 
-Each loop is split at most once per run, inner loops before the ones around them.  In the halves:
+Each loop is split at most once, inner loops before the ones around them: splitting at every condition would double the
+loops with each.  NVIDIA's pass leaves a half with another condition to its next run; here such a half is marked with
+the threshold 0, so that running the pass again changes nothing.  In the halves:
 
 5. an `if` on the condition that stands directly in the body gives way to the branch taken.  A branch that ends in
    `continue` ends the body;
@@ -35,12 +37,12 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.enums import COMPARISON_PREDICATE, ROUNDING, SIGNEDNESS
 from tileir.dialect.types import TileType, scalar_tile
-from tileir.ir.attributes import Attribute, IntegerAttribute, dense_attribute
+from tileir.ir.attributes import Attribute, IntegerAttribute, dense_attribute, integer_attribute
 from tileir.ir.clone import clone
 from tileir.ir.core import NO_REGIONS, Block, BlockArgument, Operation, Region, Value
 from tileir.ir.declaration import REGISTRY
 from tileir.ir.traversal import functions, post_order
-from tileir.ir.types import I1, IntegerType
+from tileir.ir.types import I1, I64, IntegerType
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.rewriter import Rewriter
 
@@ -48,6 +50,7 @@ _FOR: Final = "cuda_tile.for"
 _IF: Final = "cuda_tile.if"
 _COMPARISON: Final = "cuda_tile.cmpi"
 _THRESHOLD: Final = "cuda_tile.loop_split"
+_NEVER: Final = integer_attribute(I64, 0)
 
 _SWAPPED: Final[dict[str, str]] = {
     "less_than": "greater_than",
@@ -96,7 +99,8 @@ def run(root: Operation, split_threshold: int = 1) -> int:
             if operation.name == _FOR:
                 condition = _split_condition(operation, threshold)
                 if condition is not None:
-                    _split(operation, condition)
+                    for half in _split(operation, condition):
+                        _keep_whole(half, threshold)
                     count += 1
     return count
 
@@ -185,7 +189,8 @@ def _pays(comparison: Operation, threshold: int) -> bool:
 # --- splitting ---
 
 
-def _split(loop: Operation, condition: _Condition) -> None:
+def _split(loop: Operation, condition: _Condition) -> tuple[Operation, Operation]:
+    """Put two loops in the place of one."""
     rewriter = Rewriter()
     rewriter.location = loop.location
     rewriter.insert_before(loop)
@@ -196,6 +201,17 @@ def _split(loop: Operation, condition: _Condition) -> None:
     second = _half(loop, condition, not condition.holds_first, [second_start, upper, step, *first.results])
     rewriter.insert(second)
     rewriter.replace(loop, list(second.results))
+    return first, second
+
+
+def _keep_whole(half: Operation, threshold: int) -> None:
+    """Mark a half that has another condition, and the `if`s whose own hint would outweigh the mark."""
+    if _split_condition(half, threshold) is None:
+        return
+    half.set_attribute(_THRESHOLD, _NEVER)
+    for branch in _candidates(half):
+        if _hint(branch):
+            branch.set_attribute(_THRESHOLD, _NEVER)
 
 
 class _Bounds:

@@ -24,6 +24,8 @@ from tileir.rewrite.driver import Statistics
 
 LEVELS: Final = (0, 1, 2, 3)
 DEFAULT_LEVEL: Final = 3
+# Far more rounds than programs need; a bound all the same.
+_MOST_ROUNDS: Final = 16
 
 
 class PassRun:
@@ -95,7 +97,8 @@ def optimize(
     `level` is 0 (nothing) to 3.  `pipeline` is "parity", what NVIDIA's public optimizer does, or "seed", that and what
     seed 004 adds.  `fuse_fma` also fuses products and sums, which changes how results are rounded.
     """
-    return run_passes(module, passes_of_level(level, pipeline, fuse_fma), pipeline=pipeline, report=report)
+    steps = [parse_pass(text) for text in passes_of_level(level, pipeline, fuse_fma)]
+    return run_until_stable(module, steps, pipeline, report)
 
 
 def passes_of_level(level: int, pipeline: str = PARITY, fuse_fma: bool = False) -> list[str]:
@@ -142,6 +145,23 @@ def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, report:
     check_steps(steps)
     for step in steps:
         _run_step(module, step, rules, wanted)
+    return module
+
+
+def run_until_stable(
+    module: Operation, steps: list[Step], rules: str = PARITY, report: Report | None = None
+) -> Operation:
+    """Run the passes of a level, again and again while they leave each other something to do.
+
+    Equal conditions, for one, are combined only after `cse` has made them one.  A round in which no pass but the first
+    changes anything is the last: the first one would find nothing again.
+    """
+    wanted = report if report is not None else Report()
+    for _ in range(_MOST_ROUNDS):
+        start = len(wanted.runs)
+        run_steps(module, steps, rules, wanted)
+        if not any(run.changes for run in wanted.runs[start + 1 :]):
+            break
     return module
 
 

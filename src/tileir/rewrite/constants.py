@@ -24,7 +24,7 @@ class ConstantPool:
         self.moved: int = 0
         self._seen: dict[tuple[Block, Attribute, Type], Operation] = {}
         self._owned: set[Operation] = set()
-        # The block constants of a block go to; asked for once per block.
+        # The block constants of a block go to.
         self._homes: dict[Block, Block] = {}
 
     def place(self, constant: Operation) -> bool:
@@ -36,7 +36,7 @@ class ConstantPool:
             return True
         home = self._homes.get(block)
         if home is None:
-            home = self._homes[block] = _home(block)
+            home = self._home(block)
         result = constant.results[0]
         key = (home, value, result.type)
         first = self._seen.get(key)
@@ -56,16 +56,27 @@ class ConstantPool:
         self._owned.add(constant)
         return True
 
+    def _home(self, block: Block) -> Block:
+        """The entry block of the innermost isolated operation around a block (or of the outermost operation there is).
 
-def _home(block: Block) -> Block:
-    """The entry block of the innermost isolated operation around a block (or of the outermost operation there is)."""
-    while True:
-        region = block.parent
-        if region is None:
-            return block
-        parent = region.parent
-        if parent is None or parent.parent is None:
-            return region.blocks[0]
-        if parent.declaration.traits & ISOLATED or parent.declaration.unregistered:
-            return region.blocks[0]
-        block = parent.parent
+        Blocks on the way there have the same one, so that a deep nest is climbed once and not from every level.
+        """
+        way: list[Block] = []
+        home: Block | None = None
+        while home is None:
+            way.append(block)
+            region = block.parent
+            parent = region.parent if region is not None else None
+            outer = parent.parent if parent is not None else None
+            if region is None:
+                home = block
+            elif parent is None or outer is None or parent.declaration.traits & ISOLATED:
+                home = region.blocks[0]
+            elif parent.declaration.unregistered:
+                home = region.blocks[0]
+            else:
+                block = outer
+                home = self._homes.get(block)
+        for inner in way:
+            self._homes[inner] = home
+        return home

@@ -30,17 +30,29 @@ class Aliases:
         self._visit_contents(root)
         self._number()
 
-    def _visit_contents(self, operation: Operation) -> None:
+    def _visit_contents(self, root: Operation) -> None:
+        # An explicit stack, because programs may nest deeply: where to go on, and the terminator that is left out.
+        pending: list[tuple[Operation | None, Operation | None]] = self._blocks(root)
+        while pending:
+            cursor, omitted = pending.pop()
+            while cursor is not None:
+                if cursor is not omitted:
+                    self._visit(resolved(cursor.location))
+                    if cursor.regions:
+                        pending.append((cursor.next, omitted))
+                        pending.extend(self._blocks(cursor))
+                        break
+                cursor = cursor.next
+
+    def _blocks(self, operation: Operation) -> list[tuple[Operation | None, Operation | None]]:
+        """The first operation of each block and the terminator that is left out there, the last block first."""
+        found: list[tuple[Operation | None, Operation | None]] = []
         for index, region in enumerate(operation.regions):
             omitted = self._omitted(operation, index) if self._implied else None
             for block in region.blocks:
-                cursor = block.first
-                while cursor is not None:
-                    if cursor is not omitted:
-                        self._visit(resolved(cursor.location))
-                        if cursor.regions:
-                            self._visit_contents(cursor)
-                    cursor = cursor.next
+                found.append((block.first, omitted))
+        found.reverse()
+        return found
 
     def _omitted(self, parent: Operation, index: int) -> Operation | None:
         """A terminator that is not printed has no location to print either."""

@@ -20,6 +20,18 @@ _SEPARATELY_NAMED = frozenset(
 _NAMING_WITHOUT_HINT = frozenset(["cuda_tile.if", "cuda_tile.loop", "cuda_tile.scan"])
 
 
+class _State:
+    """What a region found when its naming began, and the names it added."""
+
+    __slots__ = ("added", "arguments", "conflicts", "numbers")
+
+    def __init__(self, numbers: int, arguments: int, conflicts: int) -> None:
+        self.numbers: int = numbers
+        self.arguments: int = arguments
+        self.conflicts: int = conflicts
+        self.added: list[str] = []
+
+
 class Naming:
     """Assigns names region by region.
 
@@ -39,17 +51,26 @@ class Naming:
         self.constant_names: dict[DenseAttribute, str] = {}
 
     def name_regions(self, operation: Operation) -> None:
-        for region in operation.regions:
-            numbers, arguments, conflicts = self.numbers, self.arguments, self.conflicts
-            added: list[str] = []
+        """Name what is inside an operation."""
+        # An explicit stack, because programs may nest deeply: regions to come, and states to give back.
+        pending: list[tuple[Operation, Region] | _State] = [(operation, r) for r in reversed(operation.regions)]
+        while pending:
+            item = pending.pop()
+            if isinstance(item, _State):
+                self.numbers, self.arguments, self.conflicts = item.numbers, item.arguments, item.conflicts
+                self.used.difference_update(item.added)
+                continue
+            owner, region = item
+            state = _State(self.numbers, self.arguments, self.conflicts)
             nested: list[Operation] = []
             for index, block in enumerate(region.blocks):
-                self._name_arguments(block, operation, region, index, added)
-                self._name_block(block, added, nested)
+                self._name_arguments(block, owner, region, index, state.added)
+                self._name_block(block, state.added, nested)
+            pending.append(state)
+            nested.reverse()
             for inner in nested:
-                self.name_regions(inner)
-            self.numbers, self.arguments, self.conflicts = numbers, arguments, conflicts
-            self.used.difference_update(added)
+                for part in reversed(inner.regions):
+                    pending.append((inner, part))
 
     def _name_block(self, block: Block, added: list[str], nested: list[Operation]) -> None:
         names = self.names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text, quote
 from tileir.ir.core import PRINTING, Block, Operation, Region, Value
@@ -12,9 +13,39 @@ from tileir.text.directive import Doubtful
 from tileir.text.format import Assembly, assembly_of
 from tileir.text.names import Naming, Numbering
 
+# Directives print regions by calling the printer: natural, but programs may nest deeper than Python's stack.  So many
+# blocks in one another are printed in one go; what is deeper is put aside and printed when the stack is empty again.
+_DEEPEST: Final = 32
+
+
+class _Aside:
+    """A block to be printed later into a text of its own, and its position in the text around it."""
+
+    __slots__ = ("block", "elide", "indent", "omit", "position", "text")
+
+    def __init__(self, block: Block, omit: Operation | None, indent: str, elide: bool, position: int) -> None:
+        self.block: Block = block
+        self.omit: Operation | None = omit
+        self.indent: str = indent
+        self.elide: bool = elide
+        self.position: int = position
+        self.text: _Text = _Text()
+
+
+class _Text:
+    """Pieces of text, and what has its place between them; `taken` of each are in the text around it already."""
+
+    __slots__ = ("aside", "aside_taken", "out", "taken")
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.aside: list[_Aside] = []
+        self.taken: int = 0
+        self.aside_taken: int = 0
+
 
 class Printer:
-    """Collects text in `out`.
+    """Collects text in `out`; `text` gives it when all is printed.
 
     `generic` prints the quoted form, `aliases` (with debug info) the locations, `elide` tells whether the
     `cuda_tile.` prefix of operations is left out where the printer stands: inside a cuda_tile module.  `lossless`
@@ -23,6 +54,8 @@ class Printer:
 
     __slots__ = (
         "aliases",
+        "aside",
+        "depth",
         "elide",
         "generic",
         "indent",
@@ -42,6 +75,8 @@ class Printer:
         lossless: bool = True,
     ) -> None:
         self.out: list[str] = []
+        self.aside: list[_Aside] = []
+        self.depth: int = 0
         self.generic: bool = generic
         self.version: Version = version
         self.naming: Naming = Naming(seed_names)
@@ -114,6 +149,10 @@ class Printer:
 
     def print_block_body(self, block: Block, omit: Operation | None = None) -> None:
         """The operations of a block, one per line, leaving out an implied terminator."""
+        if self.depth == _DEEPEST:
+            self.aside.append(_Aside(block, omit, self.indent, self.elide, len(self.out)))
+            return
+        self.depth += 1
         out = self.out
         outer = self.indent
         self.indent = outer + "  "
@@ -124,6 +163,22 @@ class Printer:
                 out.append("\n")
             operation = operation.next
         self.indent = outer
+        self.depth -= 1
+
+    def text(self) -> str:
+        """All that was printed, with the blocks that were put aside in their places."""
+        if not self.aside:
+            return "".join(self.out)
+        whole = _Text()
+        whole.out, whole.aside = self.out, self.aside
+        waiting = list(whole.aside)
+        while waiting:
+            piece = waiting.pop()
+            self.out, self.aside, self.indent, self.elide = piece.text.out, piece.text.aside, piece.indent, piece.elide
+            self.print_block_body(piece.block, piece.omit)
+            waiting.extend(piece.text.aside)
+        self.out, self.aside = [_join(whole)], []
+        return self.out[0]
 
     def print_region(self, region: Region, implied: str | None = None) -> None:
         """`{`, the single block of a region, `}`; an operand-less terminator named `implied` is left out."""
@@ -230,6 +285,23 @@ class Printer:
         self.out.append(self.indent + "}")
 
 
+def _join(whole: _Text) -> str:
+    found: list[str] = []
+    path: list[_Text] = [whole]
+    while path:
+        top = path[-1]
+        if top.aside_taken == len(top.aside):
+            found.extend(top.out[top.taken :])
+            path.pop()
+        else:
+            piece = top.aside[top.aside_taken]
+            top.aside_taken += 1
+            found.extend(top.out[top.taken : piece.position])
+            top.taken = piece.position
+            path.append(piece.text)
+    return "".join(found)
+
+
 def _block_label(block: Block) -> str:
     region = block.parent
     return f"^bb{region.blocks.index(block)}" if region is not None else "^bb?"
@@ -264,7 +336,7 @@ def print_operation(
     printer.print_operation(operation)
     if aliases is not None:
         printer.out.append("\n" + aliases.definitions().rstrip("\n"))
-    return "".join(printer.out)
+    return printer.text()
 
 
 def _isolated_scope(operation: Operation) -> Operation | None:
@@ -282,7 +354,7 @@ def _name_outside(operation: Operation, printer: Printer) -> None:
         if value not in printer.names:
             printer.names[value] = f"%{index}"
     inside = set(operation.walk())
-    for inner in inside:
+    for inner in operation.walk():
         for value in inner.operands:
             owner = value.defining_operation
             if value not in printer.names and (owner is None or owner not in inside):
@@ -301,7 +373,7 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
     if all(block.first is None for region in module.regions for block in region.blocks):
         # What the disassembler makes of nothing.
         printer.out.append("\n#loc = loc(unknown)\n" if debug_info else "\n")
-        return "".join(printer.out)
+        return printer.text()
     for region in module.regions:
         for block in region.blocks:
             for operation in block:
@@ -309,7 +381,7 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
                 printer.out.append("\n")
     if aliases is not None:
         printer.out.append(aliases.definitions())
-    return "".join(printer.out)
+    return printer.text()
 
 
 def _print_for_core(operation: Operation, generic: bool, debug_info: bool, names: str) -> str:

@@ -57,7 +57,7 @@ class Optimization:
         if not self.steps:
             return True
         from tileir.ir.diagnostics import TileIRError
-        from tileir.passes.pipeline import Report, run_steps
+        from tileir.passes.pipeline import Report, run_steps, run_until_stable
 
         given = self.given
         report = Report(
@@ -68,7 +68,10 @@ class Optimization:
             trace=_print_step if given.has("debug") else None,
         )
         try:
-            run_steps(module, self.steps, self.rules, report)
+            if given.has("passes"):
+                run_steps(module, self.steps, self.rules, report)
+            else:
+                run_until_stable(module, self.steps, self.rules, report)
         except TileIRError as error:
             for diagnostic in error.diagnostics:
                 print(diagnostic.render(), file=sys.stderr)

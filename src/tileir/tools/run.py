@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from typing import Any
@@ -82,7 +83,12 @@ def _run(arguments: list[str]) -> int:
         progress = _Progress() if sys.stderr.isatty() else None
         unwritten = [v for v, text in zip(values, specifications, strict=True) if text.startswith("empty:")]
         watching = _Watching(given, grid, unwritten)
-        kernel.launch(grid, *values, observer=watching.observer, progress=progress)
+        try:
+            kernel.launch(grid, *values, observer=watching.observer, progress=progress)
+        finally:
+            # Also where the launch failed: what went wrong begins on a line of its own.
+            if progress is not None:
+                progress.clear()
     except TileIRError as error:
         print(error, file=sys.stderr)
         return EXIT_WRONG_INPUT
@@ -118,10 +124,7 @@ class _Watching:
             observers.append(numbers)
             self._reports.append(numbers.report)
         if given.has("trace"):
-            block = [*_grid(given.value("trace", "")), 0, 0][:3]
-            if not all(0 <= number < extent for number, extent in zip(block, [*grid, 1, 1], strict=False)):
-                raise _mistake(f"'--trace {given.value('trace', '')}' is no tile block of the grid")
-            observers.append(Trace((block[0], block[1], block[2]), sys.stdout.write))
+            observers.append(Trace(_block(given.value("trace", ""), grid), sys.stdout.write))
         self.observer: Observer | None = None
         if observers:
             self.observer = observers[0] if len(observers) == 1 else Observers(observers)
@@ -145,6 +148,20 @@ def _grid(text: str) -> tuple[int, ...]:
         raise _mistake(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1") from None
 
 
+def _block(text: str, grid: tuple[int, ...]) -> tuple[int, int, int]:
+    """The tile block that `--trace` names."""
+    try:
+        given = [int(part) for part in text.split(",")]
+    except ValueError:
+        given = []
+    block = [*given, 0, 0]
+    extents = [*grid, 1, 1][:3]
+    if not 1 <= len(given) <= 3 or not all(0 <= n < extent for n, extent in zip(block, extents, strict=False)):
+        last = ",".join([str(extent - 1) for extent in extents])
+        raise _mistake(f"'--trace {text}' is no tile block of the grid: give one from 0,0,0 to {last}")
+    return block[0], block[1], block[2]
+
+
 def _is_array(value: object) -> bool:
     import numpy
 
@@ -158,7 +175,10 @@ def argument(text: str, type: object) -> Any:
     """What an `--arg` stands for; `type` is the parameter's, where there is one."""
     kind, _, rest = text.partition(":")
     if kind in ("zeros", "empty", "ones", "iota", "rand") and rest:
-        return _made_array(text, kind, rest.split(":"))
+        try:
+            return _made_array(text, kind, rest.split(":"))
+        except (MemoryError, ValueError):
+            raise _mistake(f"'{text}' does not fit in memory: give smaller extents") from None
     if text.endswith(".npy"):
         return _loaded_array(text, type)
     for convert in (lambda: int(text, 0), lambda: float(text)):
@@ -175,7 +195,7 @@ def _made_array(text: str, kind: str, parts: list[str]) -> Any:
     import numpy
 
     from tileir.execute.dtypes import value_dtype
-    from tileir.ir.types import FLOAT_TYPES, integer_type
+    from tileir.ir.types import F64, FLOAT_TYPES, integer_type
 
     seed = 0
     if kind == "rand" and len(parts) == 3 and parts[2].isdigit():
@@ -192,15 +212,22 @@ def _made_array(text: str, kind: str, parts: list[str]) -> Any:
     shape = tuple([int(extent) for extent in extents])
     if kind in ("zeros", "empty"):
         return numpy.zeros(shape, dtype)
+    numbers: Any
     if kind == "ones":
-        return numpy.ones(shape, dtype)
-    count = int(numpy.prod(shape))
-    if kind == "iota":
-        return numpy.arange(count).astype(dtype).reshape(shape)
-    generator = numpy.random.default_rng(seed)
-    if not integer:
-        return generator.random(shape).astype(dtype)
-    return generator.integers(0, 2 if name == "i1" else 8 if name == "i4" else 100, shape).astype(dtype)
+        numbers = numpy.ones(shape)
+    elif kind == "iota":
+        numbers = numpy.arange(math.prod(shape)).reshape(shape)
+    elif integer:
+        high = 2 if name == "i1" else 8 if name == "i4" else 100
+        numbers = numpy.random.default_rng(seed).integers(0, high, shape)
+    else:
+        numbers = numpy.random.default_rng(seed).random(shape)
+    if integer:
+        return numbers.astype(dtype)
+    # Through the dialect's own conversion: NumPy has no name for some of these types.
+    from tileir.execute.arithmetic.conversion import float_to_float
+
+    return numpy.array(float_to_float(F64, FLOAT_TYPES[name])(numbers.astype(numpy.float64)))
 
 
 def _loaded_array(path: str, type: object) -> Any:
@@ -212,7 +239,8 @@ def _loaded_array(path: str, type: object) -> Any:
     try:
         array = numpy.load(path)
     except (OSError, ValueError) as error:
-        raise _mistake(f"cannot read '{path}': {error}") from None
+        hint = ": save small floats as bytes, numpy.save(path, x.view('V1'))" if "'<f1'" in str(error) else ""
+        raise _mistake(f"cannot read '{path}': {error}{hint}") from None
     # The file format has no name for the types of ml_dtypes: they come back as bytes without a meaning.
     if array.dtype.kind == "V" and isinstance(type, TileType) and isinstance(type.element, PointerType):
         dtype = value_dtype(type.element.pointee)
@@ -230,7 +258,9 @@ def _outputs(given: Arguments, values: list[Any]) -> list[tuple[int, str]]:
         if not equals or not number.isdigit() or not path:
             raise _mistake(f"'--out {text}' makes no sense: give the number of an argument and a file, as in 2=c.npy")
         if int(number) >= len(values) or not _is_array(values[int(number)]):
-            raise _mistake(f"'--out {text}': argument {number} is no array of this launch")
+            arrays = ", ".join([str(index) for index, value in enumerate(values) if _is_array(value)])
+            hint = f"its arrays are {arrays}" if arrays else "it has none"
+            raise _mistake(f"'--out {text}': argument {number} is no array of this launch, {hint}")
         found.append((int(number), path))
     return found
 
@@ -239,7 +269,8 @@ def _save(path: str, array: Any) -> None:
     import numpy
 
     try:
-        numpy.save(path, array)
+        # The format has no name for the types of ml_dtypes: as bytes without a meaning all of them can be read again.
+        numpy.save(path, array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}"))
     except OSError as error:
         raise _mistake(f"cannot write '{path}': {error}") from None
 
@@ -287,12 +318,16 @@ class _Progress:
         now = time.monotonic()
         if now - self._start < _SHOW_PROGRESS_AFTER:
             return
-        if done == count:
-            sys.stderr.write("\r\x1b[K")
-        elif now - self._shown >= 0.1:
+        if now - self._shown >= 0.1 and done < count:
             self._shown = now
             filled = 30 * done // count
             left = (now - self._start) * (count - done) / max(done, 1)
             bar = "#" * filled + "." * (30 - filled)
             sys.stderr.write(f"\r[{bar}] {done} of {count} tile blocks, {left:.0f} s left \x1b[K")
-        sys.stderr.flush()
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the bar away, if there is one."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -88,7 +88,7 @@ def _direct_cast(source: FloatType, target: FloatType) -> Unary | None:
 
 def _round_to_tf32(array: Any) -> Any:
     """f32 to nearest even at the last of the ten mantissa bits, on the patterns; a carry reaches the exponent."""
-    bits = numpy.asarray(array).view(numpy.uint32)
+    bits = array.view(numpy.uint32)
     odd = numpy.bitwise_and(numpy.right_shift(bits, _TF32_SHIFT), numpy.uint32(1))
     odd += bits
     odd += _TF32_BELOW_HALF
@@ -140,14 +140,14 @@ def float_to_integer(
     def convert(array: Any) -> Any:
         value = integral(up(array))
         above = value >= past
-        usable = value >= float(least)
-        usable &= numpy.logical_not(above)
-        if numpy.count_nonzero(usable) == numpy.size(value):
-            whole = value.astype(stage)
-        else:
-            whole = numpy.where(usable, value, 0.0).astype(stage)
+        # NaN is not usable either.
+        unusable = numpy.logical_or(above, numpy.logical_not(value >= float(least)))
+        if numpy.count_nonzero(unusable):
+            whole = numpy.where(unusable, 0.0, value).astype(stage)
             whole = numpy.where(above, stage.type(greatest), whole)
             whole = numpy.where(value < float(least), stage.type(least), whole)
+        else:
+            whole = value.astype(stage)
         return whole.astype(dtype) if target is I1 else whole.view(dtype)
 
     return convert
@@ -257,7 +257,7 @@ def truncate_integer(source: IntegerType, target: IntegerType) -> Unary:
     if target is I4:
 
         def low_four(array: Any) -> Any:
-            return from_bits(I4, numpy.asarray(array).astype(numpy.uint8))
+            return from_bits(I4, array.astype(numpy.uint8))
 
         return low_four
 

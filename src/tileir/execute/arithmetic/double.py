@@ -123,7 +123,7 @@ def square_root(rounding: str) -> Unary:
     def root_directed(a: Any) -> Any:
         mantissa, exponent = numpy.frexp(a)
         odd = exponent & 1
-        mantissa = numpy.where(odd, mantissa * 2.0, mantissa)
+        mantissa = numpy.where(odd != 0, mantissa * 2.0, mantissa)
         root = numpy.sqrt(mantissa)
         product, low = two_product(root, root)
         residual = (mantissa - product) - low

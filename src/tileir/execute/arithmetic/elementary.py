@@ -20,6 +20,7 @@ from tileir.execute.arithmetic.rounding import (
     NEGATIVE_INF,
     Binary,
     Ternary,
+    as_array,
     flush,
     ieee_mode,
     narrow,
@@ -109,10 +110,10 @@ def _brain_binary(name: str) -> Binary:
     smallest_normal: Final = numpy.uint16(0x0080)
 
     def through_single(a: Any, b: Any) -> Any:
-        result = numpy.asarray(native(a, b))
+        result = as_array(native(a, b))
         doubtful = numpy.bitwise_and(result.view(numpy.uint16), magnitude) <= smallest_normal
         if numpy.count_nonzero(doubtful):
-            result[doubtful] = careful(numpy.asarray(a)[doubtful], numpy.asarray(b)[doubtful])
+            result[doubtful] = careful(as_array(a)[doubtful], as_array(b)[doubtful])
         return result
 
     return through_single
@@ -166,18 +167,18 @@ _SMALLEST_NORMAL: Final = 2.0**-126
 
 def _single_fma(a: Any, b: Any, c: Any) -> Any:
     """f32 to nearest even: the sum in double is rounded again, which is wrong only from a midpoint of f32."""
-    product = numpy.multiply(a, b, dtype=numpy.float64)
-    return single_from_sum(product, numpy.asarray(c).astype(numpy.float64))
+    product = a.astype(numpy.float64) * b.astype(numpy.float64)
+    return single_from_sum(product, c.astype(numpy.float64))
 
 
 def single_from_sum(product: Any, addend: Any) -> Any:
     """The sum of two doubles of at most 48 bits and f32's magnitudes, rounded once to f32."""
-    total = numpy.asarray(product + addend)
+    total = as_array(product + addend)
     result = total.astype(numpy.float32)
     doubtful = numpy.bitwise_and(total.view(numpy.int64), _LOW_BITS) == _MIDPOINT
     doubtful |= numpy.abs(total) < _SMALLEST_NORMAL
     if numpy.count_nonzero(doubtful):
-        exact, low = two_sum(numpy.asarray(product)[doubtful], numpy.asarray(addend)[doubtful])
+        exact, low = two_sum(as_array(product)[doubtful], as_array(addend)[doubtful])
         result[doubtful] = to_odd(exact, low).astype(numpy.float32)
     return result
 

@@ -1,8 +1,8 @@
 """Operations with one float operand, and the powers and atan2.
 
 absf, negf, ceil, floor are exact; sqrt and recipf are correctly rounded in every mode.  The other functions are
-evaluated in double and rounded to the element type, within 0.501 units in the last place for f32 and narrower; for f64
-they are the machine's, within 2 units.
+evaluated in double and rounded to the element type, within 0.501 units in the last place for f32 and narrower and
+within 2 units for f64; none is the C library's, so that they are the same bits everywhere.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.execute.arithmetic import double
-from tileir.execute.arithmetic.elementary import float_binary
+from tileir.execute.arithmetic import double, exponential, logarithm, trigonometric
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
     Binary,
@@ -23,37 +22,31 @@ from tileir.execute.arithmetic.rounding import (
     narrow,
     widen,
 )
+from tileir.execute.arithmetic.seed_functions import seed_functions
 from tileir.execute.dtypes import bits_dtype, value_dtype
 from tileir.ir.types import BF16, F16, F32, F64, TF32, FloatType
-
-
-def _sigmoid(x: Any) -> Any:
-    # Of the two forms, the one whose exponential cannot overflow: it keeps its accuracy in the left tail.
-    small = numpy.exp(-numpy.abs(x))
-    return numpy.where(numpy.signbit(x), small, 1.0) / (1.0 + small)
 
 
 def _reciprocal_root(x: Any) -> Any:
     return 1.0 / numpy.sqrt(x)
 
 
-_FUNCTIONS: Final[dict[str, Unary]] = {
-    "rsqrt": _reciprocal_root,
-    "exp": numpy.exp,
-    "exp2": numpy.exp2,
-    "log": numpy.log,
-    "log2": numpy.log2,
-    "log10": numpy.log10,
-    "log1p": numpy.log1p,
-    "sin": numpy.sin,
-    "cos": numpy.cos,
-    "tan": numpy.tan,
-    "sinh": numpy.sinh,
-    "cosh": numpy.cosh,
-    "tanh": numpy.tanh,
-    "tanhf": numpy.tanh,
-    "sigmoid": _sigmoid,
+# For types of at most 24 bits, and for f64.
+_FUNCTIONS: Final[dict[str, tuple[Unary, Unary]]] = {
+    "rsqrt": (_reciprocal_root, _reciprocal_root),
+    "exp": (exponential.exp_single, exponential.exp_double),
+    "exp2": (exponential.exp2_single, exponential.exp2_double),
+    "log": (logarithm.log_single, logarithm.log_double),
+    "log2": (logarithm.log2_single, logarithm.log2_double),
+    "sin": (trigonometric.sin_single, trigonometric.sin_double),
+    "cos": (trigonometric.cos_single, trigonometric.cos_double),
+    "tan": (trigonometric.tan_single, trigonometric.tan_double),
+    "sinh": (exponential.sinh_single, exponential.sinh_double),
+    "cosh": (exponential.cosh_single, exponential.cosh_double),
+    "tanh": (exponential.tanh_single, exponential.tanh_double),
+    "tanhf": (exponential.tanh_single, exponential.tanh_double),
 }
+_SEED_FUNCTIONS: Final[dict[str, Unary]] = seed_functions(exponential.exp_double, logarithm.log_double)
 
 
 def float_unary(name: str, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False) -> Unary:
@@ -78,7 +71,10 @@ def _unary(name: str, element: FloatType, rounding: str) -> Unary:
         return _square_root(element, rounding)
     if name == "recipf":
         return _reciprocal(element)
-    return _function(_FUNCTIONS[name], element)
+    if name in _SEED_FUNCTIONS:
+        return _function(_SEED_FUNCTIONS[name], element, narrow(element))
+    single, wide = _FUNCTIONS[name]
+    return _function(wide if element is F64 else single, element, function_result(element))
 
 
 def _sign_operation(name: str, element: FloatType) -> Unary:
@@ -130,19 +126,26 @@ def _square_root(element: FloatType, rounding: str) -> Unary:
 
 
 def _reciprocal(element: FloatType) -> Unary:
-    divide = float_binary("divf", element)
-    one = narrow(element)(numpy.float64(1.0))
+    """The quotient `1 / a`, correctly rounded: as divf, which needs no more care than a narrow quotient in double."""
+    if element in (F16, F32, F64):
+        one = value_dtype(element).type(1.0)
+
+        def divide(a: Any) -> Any:
+            return numpy.true_divide(one, a)
+
+        return divide
+    up = widen(element)
+    down = narrow(element)
 
     def reciprocal(a: Any) -> Any:
-        return divide(numpy.broadcast_to(one, numpy.shape(a)), a)
+        return down(1.0 / up(a))
 
     return reciprocal
 
 
-def _function(function: Unary, element: FloatType) -> Unary:
+def _function(function: Unary, element: FloatType, down: Unary) -> Unary:
     if element is F64:
         return function
-    down = function_result(element)
     if element is F32:
 
         def evaluate_single(a: Any) -> Any:
@@ -173,37 +176,37 @@ def function_result(element: FloatType) -> Unary:
 # Two operands
 
 
-def _two_operand_function(function: Binary, element: FloatType) -> Binary:
+def _two_operand_function(single: Binary, wide: Binary, element: FloatType) -> Binary:
     if element is F64:
-        return function
+        return wide
     up = widen(element)
     down = function_result(element)
 
     def evaluate(a: Any, b: Any) -> Any:
-        return down(function(up(a), up(b)))
+        return down(single(up(a), up(b)))
 
     return evaluate
 
 
 def float_power(element: FloatType) -> Binary:
     """`a ** b` with the special cases of C's `pow`: anything to the power 0 is 1, 1 to any power is 1."""
-    return _two_operand_function(numpy.power, element)
+    return _two_operand_function(logarithm.power_single, logarithm.power_double, element)
 
 
 def float_integer_power(element: FloatType) -> Binary:
     """`a ** n`; `n` holds signed integers of at most 32 bits, an i1 is 0 or -1."""
     up = widen(element)
-    down = function_result(element)
+    down = narrow(element)
 
     def power(a: Any, n: Any) -> Any:
         exponent = n.astype(numpy.float64)
         if n.dtype == numpy.bool_:
             exponent = -exponent
-        return down(numpy.power(up(a), exponent))
+        return down(logarithm.power_double(up(a), exponent))
 
     return power
 
 
 def float_atan2(element: FloatType) -> Binary:
     """The angle whose tangent is `a / b`, in the quadrant that the signs of both tell."""
-    return _two_operand_function(numpy.arctan2, element)
+    return _two_operand_function(trigonometric.atan2_single, trigonometric.atan2_double, element)

@@ -36,12 +36,13 @@ _WRAPPING: Final[dict[str, Binary]] = {
     "xori": numpy.bitwise_xor,
 }
 _TRUTH: Final[dict[str, Binary]] = {
-    "addi": numpy.logical_xor,
-    "subi": numpy.logical_xor,
+    # Modulo two a sum is 1 where the terms differ.
+    "addi": numpy.not_equal,
+    "subi": numpy.not_equal,
     "muli": numpy.logical_and,
     "andi": numpy.logical_and,
     "ori": numpy.logical_or,
-    "xori": numpy.logical_xor,
+    "xori": numpy.not_equal,
     # A shift by one is past the width.
     "shli": numpy.greater,
 }
@@ -111,20 +112,21 @@ def _multiply_high(element: IntegerType) -> Binary:
     width = element.width
     bits = bits_dtype(element)
     if width == 64:
-        return _multiply_high_wide
+        return multiply_high_wide
 
     def multiply_high(a: Any, b: Any) -> Any:
-        product = numpy.multiply(a.view(bits), b.view(bits), dtype=numpy.uint64)
+        product = numpy.multiply(a.view(bits).astype(numpy.uint64), b.view(bits).astype(numpy.uint64))
         return numpy.right_shift(product, numpy.uint64(width)).astype(dtype)
 
     return multiply_high
 
 
 def _no_high_bit(a: Any, b: Any) -> Any:
-    return numpy.zeros(numpy.shape(a), numpy.bool_)
+    return numpy.not_equal(a, a)
 
 
-def _multiply_high_wide(a: Any, b: Any) -> Any:
+def multiply_high_wide(a: Any, b: Any) -> Any:
+    """The high 64 bits of the product of 64-bit patterns."""
     low = numpy.uint64(0xFFFFFFFF)
     half = numpy.uint64(32)
     a = a.view(numpy.uint64)
@@ -157,12 +159,12 @@ def _truncated(a: Any, b: Any) -> Any:
     quotient = numpy.floor_divide(a, b)
     # The floor is one too low where the signs differ and something is left.
     inexact = numpy.multiply(quotient, b) != a
-    return numpy.add(quotient, inexact & ((a ^ b) < 0) & (b != 0), dtype=a.dtype)
+    return numpy.add(quotient, (inexact & ((a ^ b) < 0) & (b != 0)).astype(a.dtype))
 
 
 def _ceiling(a: Any, b: Any) -> Any:
     quotient = numpy.floor_divide(a, b)
-    return numpy.add(quotient, (numpy.multiply(quotient, b) != a) & (b != 0), dtype=a.dtype)
+    return numpy.add(quotient, ((numpy.multiply(quotient, b) != a) & (b != 0)).astype(a.dtype))
 
 
 def integer_division(element: IntegerType, signedness: str, rounding: str = "zero") -> Binary:
@@ -217,10 +219,9 @@ def _bit_operation(name: str, element: IntegerType) -> Unary:
     bits = bits_dtype(element)
     dtype = value_dtype(element)
     width = element.width
-    count = _population(bits, width)
 
     def population(a: Any) -> Any:
-        return count(a.view(bits)).astype(dtype)
+        return _population(a.view(bits), bits).astype(dtype)
 
     def leading(a: Any) -> Any:
         smeared = a.view(bits)
@@ -228,40 +229,41 @@ def _bit_operation(name: str, element: IntegerType) -> Unary:
         while shift < width:
             smeared = smeared | numpy.right_shift(smeared, bits.type(shift))
             shift *= 2
-        return (width - count(smeared).astype(dtype)).astype(dtype)
+        return numpy.subtract(bits.type(width), _population(smeared, bits)).astype(dtype)
 
     def trailing(a: Any) -> Any:
         patterns = a.view(bits)
         below = numpy.invert(patterns) & numpy.subtract(patterns, bits.type(1))
-        return count(below).astype(dtype)
+        return _population(below, bits).astype(dtype)
 
     def reverse(a: Any) -> Any:
-        values = numpy.ascontiguousarray(a)
-        mirrored = _MIRRORED[values.reshape(-1).view(numpy.uint8)].view(bits)
-        return mirrored.byteswap().view(dtype).reshape(numpy.shape(a))
+        # Neighbouring bits change places, then pairs, and so on to the two halves.
+        patterns = a.view(bits)
+        distance = 1
+        while distance < bits.itemsize * 8:
+            mask = bits.type(_low_groups(bits, distance))
+            shift = bits.type(distance)
+            patterns = ((patterns & mask) << shift) | ((patterns >> shift) & mask)
+            distance *= 2
+        return patterns.view(dtype)
 
     operations: dict[str, Unary] = {"popcnt": population, "clz": leading, "ctz": trailing, "brev": reverse}
     return operations[name]
 
 
-_MIRRORED: Final = numpy.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], numpy.uint8)
-_SET_BITS: Final = numpy.array([byte.bit_count() for byte in range(256)], numpy.uint8)
+def _low_groups(bits: DType, size: int) -> int:
+    """The pattern in which groups of `size` set and `size` clear bits alternate, beginning with set ones."""
+    return ((1 << bits.itemsize * 8) - 1) // ((1 << size) + 1)
 
 
-def _population(bits: DType, width: int) -> Unary:
-    native: Unary | None = getattr(numpy, "bitwise_count", None)
-    if native is not None:
-        return native
-
-    def count(patterns: Any) -> Any:
-        # NumPy before 2.0: byte by byte.
-        total = numpy.zeros(numpy.shape(patterns), numpy.uint8)
-        for shift in range(0, width, 8):
-            byte = numpy.right_shift(patterns, bits.type(shift)).astype(numpy.uint8)
-            total = total + _SET_BITS[byte]
-        return total
-
-    return count
+def _population(patterns: Any, bits: DType) -> Any:
+    """The number of set bits: counts of two bits, of four, of eight; a product adds up the bytes."""
+    twos = patterns - ((patterns >> bits.type(1)) & bits.type(_low_groups(bits, 1)))
+    low = bits.type(_low_groups(bits, 2))
+    fours = (twos & low) + ((twos >> bits.type(2)) & low)
+    eights = (fours + (fours >> bits.type(4))) & bits.type(_low_groups(bits, 4))
+    ones = ((1 << bits.itemsize * 8) - 1) // 255
+    return (eights * bits.type(ones)) >> bits.type(bits.itemsize * 8 - 8)
 
 
 # Comparison

@@ -15,7 +15,7 @@ import numpy
 from tileir.execute.arithmetic.double import fma
 from tileir.execute.arithmetic.elementary import narrow_fma, single_from_sum
 from tileir.execute.arithmetic.rounding import NEAREST_EVEN, Ternary, Unary, narrow, widen, widen_single
-from tileir.ir.types import F16, F32, F64, FloatType
+from tileir.ir.types import F16, F32, F64, TF32, FloatType
 
 Scaled: TypeAlias = Callable[[Any, Any, Any, Any, Any], Any]
 
@@ -29,6 +29,8 @@ def matrix_float(lhs: FloatType, accumulator: FloatType, exact: bool = False) ->
         return _chain(lhs, accumulator)
     if accumulator is F64:
         return _multiply_add_double
+    if accumulator is F32 and lhs in (F32, TF32):
+        return _multiply_add_single
     up = widen_single(lhs)
     if accumulator is F32:
 
@@ -45,8 +47,33 @@ def matrix_float(lhs: FloatType, accumulator: FloatType, exact: bool = False) ->
     return multiply_add_half
 
 
+def _multiply_add_single(a: Any, b: Any, c: Any) -> Any:
+    result = numpy.matmul(a, b)
+    result += c
+    return result
+
+
 def _multiply_add_double(a: Any, b: Any, c: Any) -> Any:
     return numpy.matmul(a, b) + c
+
+
+def matrix_float_into(lhs: FloatType, accumulator: FloatType) -> Callable[[Any, Any, Any, Any], None]:
+    """mmaf with an f32 or f64 accumulator that writes into an array of the caller, with the bits of `matrix_float`."""
+    matmul, add = numpy.matmul, numpy.add
+    if accumulator is lhs:
+
+        def multiply_add(a: Any, b: Any, c: Any, result: Any) -> None:
+            matmul(a, b, result)
+            add(result, c, result)
+
+        return multiply_add
+    up = widen_single(lhs)
+
+    def widen_multiply_add(a: Any, b: Any, c: Any, result: Any) -> None:
+        matmul(up(a), up(b), result)
+        add(result, c, result)
+
+    return widen_multiply_add
 
 
 def _chain(lhs: FloatType, accumulator: FloatType) -> Ternary:

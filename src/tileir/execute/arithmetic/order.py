@@ -95,7 +95,7 @@ def _minmax(choose: Binary, largest: bool, element: FloatType) -> Binary:
     canonical = from_bits(element, numpy.array(float_format(element).quiet_nan, bits))
 
     def select(a: Any, b: Any) -> Any:
-        result = numpy.asarray(choose(a, b))
+        result = choose(a, b)
         zeros = numpy.equal(result, 0)
         if numpy.count_nonzero(zeros):
             zeros = numpy.logical_and(zeros, numpy.equal(a, b))

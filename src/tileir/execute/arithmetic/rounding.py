@@ -53,6 +53,21 @@ def float_format(element: FloatType) -> FloatFormat:
     return floats.FORMATS[element.name]
 
 
+def as_array(value: Any) -> Any:
+    """A NumPy scalar as a 0-D array, which items can be assigned to; anything else as it is.
+
+    Kernels never call `numpy.asarray`: what they are run on may stand for an array without being one (a tracer).
+    """
+    return numpy.asarray(value) if isinstance(value, numpy.generic) else value
+
+
+def take(table: Array, index: Any) -> Any:
+    """The elements of a constant table at indices.  A tracer looks them up itself: NumPy asks the table only."""
+    if isinstance(index, (numpy.ndarray, numpy.generic)):
+        return table.take(index)
+    return index.look_up(table)
+
+
 # Error-free transformations
 
 
@@ -77,8 +92,8 @@ def two_product(a: Any, b: Any) -> tuple[Any, Any]:
 
 def to_odd(high: Any, low: Any) -> Any:
     """`high + low` rounded to odd; `low` is below half a unit of `high`, NaN counts as zero."""
-    toward = numpy.asarray(high * low)
-    bits = numpy.asarray(high).view(numpy.int64)
+    toward = high * low
+    bits = high.view(numpy.int64)
     side = (toward > 0).view(numpy.int8) - (toward < 0).view(numpy.int8)
     # An even pattern gets its odd neighbour on the side of `low`.
     return numpy.add(bits, numpy.multiply(numpy.bitwise_and(~bits, 1), side)).view(numpy.float64)
@@ -135,10 +150,8 @@ def widen_single(element: FloatType) -> Unary:
 
 
 def _look_up(table: Array, bits: type[Any]) -> Unary:
-    take = table.take
-
     def look_up(array: Any) -> Any:
-        return take(array.view(bits))
+        return take(table, array.view(bits))
 
     return look_up
 
@@ -168,7 +181,7 @@ def _round_integral(rounding: str) -> Unary:
 def _round_away(array: Any) -> Any:
     whole = numpy.trunc(array)
     # Adding a half first would round twice.
-    return whole + numpy.copysign(numpy.abs(array - whole) >= 0.5, array)
+    return whole + numpy.copysign((numpy.abs(array - whole) >= 0.5).astype(numpy.float64), array)
 
 
 def quantize(element: FloatType, rounding: str) -> Unary:
@@ -184,7 +197,6 @@ def quantize(element: FloatType, rounding: str) -> Unary:
     keep_negative = rounding in (ZERO, POSITIVE_INF)
 
     def round_to_format(array: Any) -> Any:
-        array = numpy.asarray(array)
         clipped = numpy.minimum(numpy.maximum(array, -limit), limit)
         # The power of two below each magnitude, at least the smallest normalised one, gives the last place.
         power = numpy.bitwise_and(clipped.view(numpy.int64), _EXPONENT_MASK).view(numpy.float64)
@@ -258,7 +270,6 @@ def encode_exact(element: FloatType) -> Unary:
 
 def _encode_power(array: Any) -> Any:
     """f8E8M0FNU: the biased exponent; zero becomes the smallest value, what is no finite power of two NaN."""
-    array = numpy.asarray(array)
     field = numpy.right_shift(array.view(numpy.int64), 52) - (1023 - 127)
     field = numpy.where(array == 0, 0, numpy.where((array > 0) & numpy.isfinite(array), field, 255))
     return field.astype(numpy.uint8).view(value_dtype(F8E8M0FNU))
@@ -266,7 +277,6 @@ def _encode_power(array: Any) -> Any:
 
 def _encode_unsigned_eight(array: Any) -> Any:
     """fnv8E5M3FNU: last places above the smallest normalised value make the pattern, eight to a power of two."""
-    array = numpy.asarray(array)
     regular = (array >= 0) & numpy.isfinite(array)
     safe = numpy.where(regular, array, 0.0)
     power = numpy.bitwise_and(safe.view(numpy.int64), _EXPONENT_MASK).view(numpy.float64)
@@ -284,7 +294,7 @@ _SMALLEST_NORMAL_SINGLE: Final = numpy.float32(2.0**-126)
 def flush_single(array: Any) -> Any:
     """float32 with subnormal values replaced by zeros of the same sign."""
     # NaN is not below, and the product of a subnormal with zero keeps the sign.
-    return array * (numpy.abs(array) >= _SMALLEST_NORMAL_SINGLE)
+    return array * (numpy.abs(array) >= _SMALLEST_NORMAL_SINGLE).astype(numpy.float32)
 
 
 def smallest_normal(element: FloatType) -> float:
@@ -301,6 +311,6 @@ def flush(element: FloatType) -> Unary:
 
     def flush_subnormals(array: Any) -> Any:
         wide = up(array)
-        return down(wide * (numpy.abs(wide) >= threshold))
+        return down(wide * (numpy.abs(wide) >= threshold).astype(numpy.float64))
 
     return flush_subnormals

@@ -5,7 +5,9 @@ closure that knows its slots and its NumPy kernel, so nothing is looked up by na
 holds the `TileBlock`.
 
 Tiles are NumPy arrays, tiles without dimensions NumPy scalars (a scalar is several times as fast to add as a 0-D
-array), tokens None, views objects of `views`.  A value is never changed in place, so closures may share arrays.
+array), tokens None, views objects of `views`.  A value is never changed in place, so closures may share arrays.  Two
+files save arrays where no program can tell: `reading`, a loaded tile that is the memory itself, and `accumulation`, a
+product that writes where a dead accumulator was.
 
 Control flow works through slots too: a terminator copies its operands to where they are wanted (the results of the
 `if`, the arguments of the loop) and returns a signal.  Only a block in which a signal can come from the middle, out of
@@ -22,6 +24,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from tileir.execute.errors import LaunchError
+from tileir.execute.interpreter.reading import BlockOrder
 from tileir.ir.core import Block, Operation, Value
 
 if TYPE_CHECKING:
@@ -44,13 +47,15 @@ IN_BLOCK: Final = 2
 
 
 class Loop:
-    """A loop being compiled: where `continue` and `break` leave their operands."""
+    """A loop being compiled: where `continue` and `break` leave their operands; `scratch` holds slots of the body that
+    are empty again when the loop begins."""
 
-    __slots__ = ("arguments", "results")
+    __slots__ = ("arguments", "results", "scratch")
 
     def __init__(self, arguments: list[int], results: list[int]) -> None:
         self.arguments: list[int] = arguments
         self.results: list[int] = results
+        self.scratch: list[int] = []
 
 
 class Options:
@@ -77,6 +82,7 @@ class Compiler:
         self.yields: list[list[int]] = []
         # The closures that run once per launch, in order.
         self.uniform: list[Step] = []
+        self._orders: dict[Block, BlockOrder] = {}
 
     # --- slots ---
 
@@ -98,6 +104,10 @@ class Compiler:
         self.template[slot] = content
         self.known[slot] = AT_COMPILATION
 
+    def known_before_blocks(self, value: Value) -> bool:
+        """Whether a value is the same in every tile block of a launch."""
+        return self.known[self.slot(value)] != IN_BLOCK
+
     def operand_slots(self, operation: Operation, name: str) -> list[int]:
         return [self.slot(value) for value in operation.operand_group(name)]
 
@@ -114,6 +124,13 @@ class Compiler:
         for operation in block:
             checked = self._operation(operation, steps) or checked
         return steps, checked
+
+    def order_of(self, block: Block) -> BlockOrder:
+        """The places of a block's operations; made when first asked for."""
+        found = self._orders.get(block)
+        if found is None:
+            found = self._orders[block] = BlockOrder(block)
+        return found
 
     def _operation(self, operation: Operation, steps: list[Step]) -> bool:
         """Append the steps of an operation; tells whether they may give a signal before the end of the block."""

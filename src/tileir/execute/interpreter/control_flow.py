@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterable
+from typing import Any, Final, cast
 
 import numpy
 
@@ -25,6 +26,9 @@ from tileir.execute.observer import TileBlock
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.types import IntegerType
+
+# Loops of more steps make their counters as they go.
+_MOST_COUNTERS: Final = 1024
 
 
 def release_to(block: TileBlock, mark: int) -> None:
@@ -84,6 +88,21 @@ def _body(compiler: Compiler, operation: Operation, loop: Loop) -> tuple[list[St
     return compiled
 
 
+def _entering(loop: Loop, initial: list[int]) -> Step:
+    """What happens before a loop begins."""
+    carry = copy_step(initial, loop.arguments, None)
+    scratch = loop.scratch
+    if not scratch:
+        return carry
+
+    def enter(registers: Registers) -> None:
+        for slot in scratch:
+            registers[slot] = None
+        carry(registers)
+
+    return enter
+
+
 def compile_for(compiler: Compiler, operation: Operation) -> Step:
     lower, upper, stride = (compiler.slot(value) for value in operation.operands[:3])
     initial = [compiler.slot(value) for value in operation.operands[3:]]
@@ -91,8 +110,9 @@ def compile_for(compiler: Compiler, operation: Operation) -> Step:
     induction = compiler.slot(arguments[0])
     carried = [compiler.slot(argument) for argument in arguments[1:]]
     results = [compiler.slot(result) for result in operation.results]
-    steps, checked = _body(compiler, operation, Loop(carried, results))
-    enter = copy_step(initial, carried, None)
+    body = Loop(carried, results)
+    steps, checked = _body(compiler, operation, body)
+    enter = _entering(body, initial)
     leave = copy_step(carried, results, None)
     element = cast(IntegerType, cast(TileType, arguments[0].type).element)
     scalar = value_dtype(element).type
@@ -111,13 +131,30 @@ def compile_for(compiler: Compiler, operation: Operation) -> Step:
             raise ExecutionError(message, operation, registers[BLOCK_SLOT].id)
         return range(*numbers)
 
+    # The counters of the last run: a loop runs over the same numbers in most tile blocks.
+    last: tuple[range, list[Any]] = (range(0), [])
+
+    def counters(span: range) -> Iterable[Any]:
+        nonlocal last
+        known, found = last
+        if known == span:
+            return found
+        made = (scalar(number - whole if unsigned and number >= half else number) for number in span)
+        if len(span) > _MOST_COUNTERS:
+            return made
+        found = list(made)
+        last = (span, found)
+        return found
+
     def loop(registers: Registers) -> None:
         enter(registers)
-        for number in bounds(registers):
-            registers[induction] = scalar(number - whole if unsigned and number >= half else number)
-            if checked:
+        if checked:
+            for counter in counters(bounds(registers)):
+                registers[induction] = counter
                 run_checked(steps, registers)
-            else:
+        else:
+            for counter in counters(bounds(registers)):
+                registers[induction] = counter
                 for step in steps:
                     step(registers)
         leave(registers)
@@ -129,8 +166,8 @@ def compile_for(compiler: Compiler, operation: Operation) -> Step:
         enter(registers)
         tile_block: TileBlock = registers[BLOCK_SLOT]
         mark = len(tile_block.allocations)
-        for number in bounds(registers):
-            registers[induction] = scalar(number - whole if unsigned and number >= half else number)
+        for counter in counters(bounds(registers)):
+            registers[induction] = counter
             run_checked(steps, registers)
             release_to(tile_block, mark)
         leave(registers)
@@ -142,8 +179,9 @@ def compile_loop(compiler: Compiler, operation: Operation) -> Step:
     initial = [compiler.slot(value) for value in operation.operands]
     carried = [compiler.slot(argument) for argument in operation.regions[0].block.arguments]
     results = [compiler.slot(result) for result in operation.results]
-    steps, _ = _body(compiler, operation, Loop(carried, results))
-    enter = copy_step(initial, carried, None)
+    body = Loop(carried, results)
+    steps, _ = _body(compiler, operation, body)
+    enter = _entering(body, initial)
     reserves = reserves_memory(operation.regions[0].block)
 
     def loop(registers: Registers) -> int | None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter import aggregates, control_flow, pointers, printing, shapes, views
+from tileir.execute.interpreter.accumulation import compile_product
 from tileir.execute.interpreter.compiler import Compiler, Step, copy_step
 from tileir.execute.interpreter.elementwise import compile_elementwise
 from tileir.execute.interpreter.kernels import KERNELS
@@ -33,6 +34,7 @@ def _ignored(compiler: Compiler, operation: Operation) -> None:
 
 OPERATIONS: Final[dict[str, CompileOperation]] = {
     **dict.fromkeys(KERNELS, compile_elementwise),
+    "mmaf": compile_product,
     # core
     "broadcast": shapes.compile_broadcast,
     "cat": shapes.compile_cat,

@@ -17,6 +17,7 @@ import numpy
 from tileir.dialect.types import PointerType
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.shapes import tile_of
+from tileir.execute.observer import TileBlock
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.floats import FORMATS, to_double
@@ -110,8 +111,9 @@ def compile_print(compiler: Compiler, operation: Operation) -> Step:
 
     def write(registers: Registers) -> None:
         arguments = iter([registers[slot] for slot in slots])
-        registers[BLOCK_SLOT].write(
-            "".join([part if isinstance(part, str) else nested(next(arguments), part) for part in parts])
-        )
+        tile_block: TileBlock = registers[BLOCK_SLOT]
+        tile_block.write("".join([part if isinstance(part, str) else nested(next(arguments), part) for part in parts]))
+        # Who takes the text may have changed an array.
+        tile_block.memory.changed()
 
     return write

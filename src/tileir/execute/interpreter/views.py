@@ -37,6 +37,7 @@ from tileir.execute.dtypes import (
 )
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.pointers import atomic_kernel, combine_atomically, missed
+from tileir.execute.interpreter.reading import BORROWED, KEPT, how_held
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.execute.memory import Memory, OutsideMemory, Region
 from tileir.execute.observer import Access, Box, TileBlock, overrides
@@ -88,9 +89,11 @@ class TensorView:
 
 class TileView:
     """Tiles over a tensor.  In order of the tile's dimensions: `extents` and `strides` of the tensor, `steps` between
-    tiles; `sparse` is the dimension whose positions an access lists, -1 for none."""
+    tiles; `sparse` is the dimension whose positions an access lists, -1 for none; `orderly` tells that the elements of
+    a tile lie in memory in the order they have in a copy, perhaps with gaps, as BLAS wants them; `whole` is the tiles
+    that lie within the tensor, by index."""
 
-    __slots__ = ("array", "extents", "shape", "sparse", "steps", "strides", "tensor")
+    __slots__ = ("array", "extents", "kept", "orderly", "shape", "sparse", "steps", "strides", "tensor", "whole")
 
     def __init__(self, tensor: TensorView, type: TileViewType) -> None:
         axes = tuple(range(len(type.tile_shape)))
@@ -113,6 +116,41 @@ class TileView:
         if array is not None and axes != tuple(range(len(axes))):
             array = array.transpose(axes)
         self.array: Array | None = array
+        self.whole: Array = self._all_whole()
+        self.orderly: bool = array is not None and self._lies_orderly(array)
+        # Filled by loads, emptied by whatever writes to the region.
+        self.kept: dict[object, Array] = tensor.region.kept if tensor.region is not None else {}
+
+    def _lies_orderly(self, array: Array) -> bool:
+        needed = array.itemsize
+        if not array.flags.aligned or array.strides[-1:] not in ((), (needed,)):
+            return False
+        for extent, stride in zip(reversed(self.shape), reversed(array.strides), strict=True):
+            if stride < needed:
+                return False
+            needed = stride * extent
+        return True
+
+    def _all_whole(self) -> Array:
+        array, region, shape = self.array, self.tensor.region, self.shape
+        none = (0,) * len(shape)
+        if array is None or region is None or self.sparse >= 0:
+            return numpy.empty(none)
+        counts = [
+            (extent - wanted) // step + 1 if extent >= wanted else 0
+            for extent, wanted, step in zip(array.shape, shape, self.steps, strict=True)
+        ]
+        # A single tile needs no way to the next, which may be further than NumPy goes.
+        ways = [
+            stride * step if count > 1 else 0
+            for count, stride, step in zip(counts, array.strides, self.steps, strict=True)
+        ]
+        offset = self.tensor.address - region.start
+        try:
+            return numpy.ndarray((*counts, *shape), array.dtype, region.data, offset, (*ways, *array.strides))
+        except ValueError:
+            # More dimensions than NumPy has, or elements than it counts: tiles are found one by one.
+            return numpy.empty(none)
 
     def index_space(self) -> list[int]:
         """The number of tiles along each dimension."""
@@ -318,6 +356,8 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
     indices = _indices(compiler, operation)
     watch = _watcher(compiler, operation, "read", element)
     sliced = not isinstance(type, GatherScatterViewType)
+    held = how_held(compiler, operation)
+    borrowed, kept = held == BORROWED, held == KEPT
 
     def load_by_address(block: TileBlock, view: TileView, index: list[Any], allowed: Array | None) -> Array:
         addresses, inside = _reach_allowed(view, index, allowed)
@@ -331,6 +371,13 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
         except OutsideMemory as error:
             missed(error, operation, block, shape, inside)
 
+    def load_edge(view: TileView, array: Array, index: list[Any]) -> Array:
+        """A tile of which the tensor has a part only, or nothing."""
+        part = array[_slices(view, index)]
+        tile = padding.copy()
+        tile[tuple([slice(extent) for extent in part.shape])] = from_memory(element, part)
+        return tile
+
     def load(registers: Registers) -> None:
         view: TileView = registers[view_slot]
         index = indices(registers)
@@ -340,34 +387,42 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
         if array is None or not sliced or allowed is not None:
             registers[result] = load_by_address(block, view, index, allowed)
             return
-        part = array[_slices(view, index)]
-        # A copy: the memory may change while the tile is in use.
-        tile = part.copy() if plain else from_memory(element, part)
-        if part.shape != shape:
-            whole = padding.copy()
-            whole[tuple([slice(extent) for extent in part.shape])] = tile
-            tile = whole
+        try:
+            tile = view.whole[tuple(index)]
+        except IndexError:
+            registers[result] = load_edge(view, array, index)
+            return
+        if not borrowed or not view.orderly:
+            # A copy: the memory may change while the tile is in use.
+            tile = tile.copy() if plain else from_memory(element, tile)
+        if kept and view.tensor.region is not None:
+            view.tensor.region.keep((view, *index), tile)
         registers[result] = tile
 
     if not sliced or watch is not None or len(shape) != 2:
         return load
     first, second = (compiler.slot(value) for value in operation.operand_group("index"))
-    rows, columns = shape
 
-    def load_matrix(registers: Registers) -> None:
+    def load_borrowed(registers: Registers) -> None:
         view: TileView = registers[view_slot]
-        array = view.array
         row, column = int(registers[first]), int(registers[second])
-        if array is not None and row >= 0 and column >= 0:
-            row *= view.steps[0]
-            column *= view.steps[1]
-            part = array[row : row + rows, column : column + columns]
-            if part.shape == shape:
-                registers[result] = part.copy() if plain else from_memory(element, part)
+        if row >= 0 and column >= 0 and view.orderly:
+            try:
+                registers[result] = view.whole[row, column]
                 return
+            except IndexError:
+                pass
         load(registers)
 
-    return load_matrix
+    def load_kept(registers: Registers) -> None:
+        view: TileView = registers[view_slot]
+        tile = view.kept.get((view, int(registers[first]), int(registers[second])))
+        if tile is not None:
+            registers[result] = tile
+        else:
+            load(registers)
+
+    return load_borrowed if borrowed else load_kept if kept else load
 
 
 def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
@@ -391,10 +446,11 @@ def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
         region = view.tensor.region
         allowed = watch(block, view, index) if watch is not None else None
         if array is not None and sliced and allowed is None and region is not None and region.writable:
-            part = array[_slices(view, index)]
-            if part.shape == shape:
-                part[...] = value
-            else:
+            region.changed()
+            try:
+                view.whole[tuple(index)] = value
+            except IndexError:
+                part = array[_slices(view, index)]
                 part[...] = value[tuple([slice(extent) for extent in part.shape])]
             return
         addresses, inside = _reach_allowed(view, index, allowed)

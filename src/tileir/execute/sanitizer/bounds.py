@@ -1,4 +1,4 @@
-"""Accesses outside of memory, at odd addresses, to memory that must not be written, outside a view's index space.
+"""Accesses outside of memory, misaligned, to memory that must not be written, outside a view's index space.
 
 An access is inside if it lies in the array its pointer comes from.  Which that is follows from the program where the
 pointer is computed from a parameter or a global by offsets alone; a pointer that comes another way (a loop, a table of
@@ -185,9 +185,12 @@ class Bounds:
     def _misaligned(self, access: Access, flat: Array, misaligned: Array) -> None:
         address = int(flat[int(misaligned.argmax())])
         size = access.size
-        title = f"{access.operation.declaration.mnemonic} {_VERBS[access.kind]} {size}-byte elements at odd addresses"
+        verb = f"{access.operation.declaration.mnemonic} {_VERBS[access.kind]}"
+        title = f"{verb} {size}-byte elements at addresses that are no multiples of {size}"
+        region = self._memory.find(address)
+        missed = f", in {where_in(region, address)}" if region is not None else ""
         details = [
-            f"the address is {address:#x}: {several(address % size, 'byte')} past a multiple of {size}",
+            f"the address is {address:#x}: {several(address % size, 'byte')} past a multiple{missed}",
             *_how_many(int(misaligned.sum()), flat.size, "misaligned"),
         ]
         hint = "offsets count elements of the pointer's type: check casts (ptr_to_ptr, int_to_ptr) before them"
@@ -195,7 +198,8 @@ class Bounds:
 
     def _read_only(self, access: Access, flat: Array, forbidden: Array, region: Region) -> None:
         title = f"{access.operation.declaration.mnemonic} writes to read-only memory: {' or '.join(region.names)}"
-        details = [f"the address is {int(flat[int(forbidden.argmax())]):#x}"]
+        address = int(flat[int(forbidden.argmax())])
+        details = [f"the address is {address:#x}: {where_in(region, address)}"]
         hint = "pass a writable array, or drop `constant` from the global"
         self._sanitizer.add(Finding("read-only", title, place_of(access, forbidden), details, hint))
 
@@ -205,7 +209,7 @@ class Bounds:
         axis = counts.index(0)
         title = f"{access.operation.declaration.mnemonic} has an index outside of the view's index space"
         details = [
-            f"dimension {axis}: the view has {several(space[axis], 'tile')} there, the index is past them",
+            f"dimension {axis}: the index is none of the view's {several(space[axis], 'tile')} there, counted from 0",
             f"the index space is {bracketed(tuple(space))}, the tensor {bracketed(view.tensor.shape)}",
         ]
         hint = "the behaviour is undefined, padding or not: launch fewer tile blocks, or guard with `if`"

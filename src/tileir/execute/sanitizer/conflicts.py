@@ -15,7 +15,7 @@ from tileir.execute.dtypes import Array
 from tileir.execute.observer import Access
 from tileir.execute.sanitizer.bounds import element_of, where_in
 from tileir.execute.sanitizer.events import HOST, NOBODY, Event, Events, Token
-from tileir.execute.sanitizer.report import Finding, Place
+from tileir.execute.sanitizer.report import Finding, Kind, Place
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Conflicts:
         if earlier.is_before(token, access.block):
             return
         race = earlier.block is not access.block
-        kind = "race" if race else "unordered"
+        kind: Kind = "race" if race else "unordered"
         if self._sanitizer.counted(kind, access.operation, earlier.operation):
             return
         element, address = self._locate(access, shadow, numbers, earlier.number)
@@ -196,7 +196,7 @@ def _race(access: Access, event: Event, earlier: Event, place: Place, other: Pla
             "an atomic is no protection against a weak access: make both atomic, or order them by release and acquire"
         )
     elif what == "write":
-        hint = "give each tile block its own part, or use atomic_rmw_tko"
+        hint = "give each tile block its own part, or use an atomic (atomic_rmw_tko; in cuTile ct.atomic_add)"
     else:
         hint = "which value is read depends on the schedule: split the kernel, or order by release and acquire"
     return Finding("race", title, place, details, hint, "against", other)

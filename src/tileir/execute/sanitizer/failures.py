@@ -6,6 +6,11 @@ from tileir.execute.errors import AssertionFailure, ExecutionError
 from tileir.execute.observer import TileBlock
 from tileir.execute.sanitizer.report import Finding, Place
 
+_HINTS = {
+    "for": "the behaviour is undefined: guard the loop with `if`, or compute a step that is at least 1",
+    "alloca": "reserve less, or with a smaller alignment",
+}
+
 
 def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
     """The finding for an error that ended a tile block; the others go on."""
@@ -22,4 +27,5 @@ def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
     if mnemonic in ("extract", "insert"):
         hint = "indices count sub-tiles, not elements"
         return Finding("index", f"{mnemonic} {error.message}", place, details, hint)
-    return Finding("error", f"{mnemonic} {error.message}", place, details, "the behaviour is undefined")
+    hint = _HINTS.get(mnemonic, "the behaviour is undefined")
+    return Finding("error", f"{mnemonic} {error.message}", place, details, hint)

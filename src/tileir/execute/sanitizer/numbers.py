@@ -14,7 +14,7 @@ import numpy
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
 from tileir.execute.sanitizer.events import keyword_of
-from tileir.execute.sanitizer.report import Finding, Place
+from tileir.execute.sanitizer.report import Finding, Kind, Place
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 
@@ -25,24 +25,30 @@ _SIGNS = {"addi": "+", "subi": "-", "muli": "*", "shli": "<<", "divi": "/", "rem
 class NumberCheck:
     """What an operation must not be given: `wrong` finds it, the rest explains it."""
 
-    __slots__ = ("hint", "kind", "title", "wrong")
+    __slots__ = ("hint", "kind", "title", "unsigned", "wrong")
 
-    def __init__(self, kind: str, title: str, hint: str, wrong: Wrong) -> None:
-        self.kind: str = kind
+    def __init__(self, kind: Kind, title: str, hint: str, wrong: Wrong, unsigned: bool = False) -> None:
+        self.kind: Kind = kind
         self.title: str = title
         self.hint: str = hint
         self.wrong: Wrong = wrong
+        self.unsigned: bool = unsigned
+        """Whether the operation reads its operands as unsigned."""
 
     def finding(self, operation: Operation, place: Place, operands: list[Any], chosen: Any) -> Finding:
         number = int(numpy.asarray(chosen).reshape(-1).argmax())
         values = [_element(value, number, numpy.asarray(chosen).shape) for value in operands]
+        reading = ""
+        if self.unsigned and min(values) < 0:
+            reading = ", read as unsigned"
+            values = [value % (1 << _width(operation)) for value in values]
         sign = _SIGNS.get(operation.declaration.mnemonic)
         type = cast(TileType, operation.results[0].type).element.spelling
         if sign is not None and len(values) == 2:
             text = f"{values[0]} {sign} {values[1]}"
         else:
             text = f"{operation.declaration.mnemonic} {', '.join([str(value) for value in values])}"
-        details = [f"it computes {text} in {type}"]
+        details = [f"it computes {text} in {type}{reading}"]
         total = int(numpy.asarray(chosen).sum())
         if numpy.asarray(chosen).ndim:
             count = numpy.asarray(chosen).size
@@ -103,13 +109,14 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
             f"{name} divides by zero",
             "guard the divisor, as with `select`: the result is undefined, and traps on some machines",
             by_zero,
+            keyword_of(operation, "signedness") == "unsigned",
         )
     ]
     if keyword_of(operation, "signedness") == "signed" and name == "divi":
         least = -(1 << (width - 1))
 
         def overflows(left: Any, right: Any) -> Any:
-            minus = numpy.asarray(right) == -1
+            minus = _signed(right, width) == -1
             return _found(minus & (_signed(left, width) == least)) if minus.any() else None
 
         checks.append(
@@ -158,6 +165,7 @@ def _overflow_checks(operation: Operation) -> list[NumberCheck]:
                 f"{name} promises {flag} and wraps as {reading} number",
                 "drop the flag if wrapping is meant, or compute in a wider type",
                 _WRAPS[name](operation, signed),
+                not signed,
             )
         )
     return found

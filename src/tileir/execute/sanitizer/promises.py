@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElementsAttribute
-from tileir.execute.dtypes import Array
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.observer import Access, TileBlock
 from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place, bracketed, several
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
+from tileir.ir.types import Type
 
 if TYPE_CHECKING:
     from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -31,7 +33,8 @@ def check_assumption(sanitizer: Sanitizer, operation: Operation, block: TileBloc
     value = operands[0]
     if isinstance(predicate, DivByAttribute):
         address = getattr(value, "address", None)
-        found = _not_divisible(numpy.uint64(address) if address is not None else value, predicate)
+        pointers = numpy.uint64(address) if address is not None else value
+        found = _not_divisible(pointers, predicate, _step_of(operation.operands[0].type))
     elif isinstance(predicate, BoundedAttribute):
         found = _out_of_bounds(value, predicate)
     elif isinstance(predicate, SameElementsAttribute):
@@ -54,35 +57,42 @@ def check_assumption(sanitizer: Sanitizer, operation: Operation, block: TileBloc
 Found = Any
 
 
-def _not_divisible(value: Any, predicate: DivByAttribute) -> Found:
+def _step_of(type: Type) -> int:
+    """By how much neighbours in a group differ: pointers by the size of what they point to, numbers by 1."""
+    element = type.element if isinstance(type, TileType) else None
+    return memory_dtype(element.pointee).itemsize if isinstance(element, PointerType) else 1
+
+
+def _not_divisible(value: Any, predicate: DivByAttribute, step: int) -> Found:
+    """Elements that are no multiples; in groups, the first one is, and the others count up from it by `step`."""
     array = numpy.asarray(value)
-    if array.dtype == numpy.bool_:
-        array = array.astype(numpy.int8)
-    divisor = predicate.divisor
     pointer = array.dtype == numpy.uint64
+    numbers = array.view(numpy.int64) if pointer else array.astype(numpy.int64)
+    divisor, every, along = predicate.divisor, predicate.every, predicate.along
     # A power of two: the low bits tell, also of negative numbers.
-    low = array.astype(numpy.int64) & numpy.int64(divisor - 1)
-    expected = numpy.zeros((), numpy.int64)
-    if predicate.every and predicate.along is not None:
-        # Within a group the elements count up: for pointers by the size of what they point to, which is not known
-        # here, so only the first element of each group is looked at.
-        along = [1] * array.ndim
-        along[predicate.along] = -1
-        place = (numpy.arange(array.shape[predicate.along]) % predicate.every).reshape(along)
-        if pointer:
-            low = numpy.where(place == 0, low, 0)
-        else:
-            first = array - place.astype(array.dtype)
-            low = first.astype(numpy.int64) & numpy.int64(divisor - 1)
-    wrong = low != expected
+    wrong = (numbers & numpy.int64(divisor - 1)) != 0
+    places = numpy.zeros((), numpy.int64)
+    firsts = numbers
+    if every is not None and along is not None:
+        positions = numpy.arange(numbers.shape[along])
+        firsts = numpy.take(numbers, positions - positions % every, along)
+        places = (positions % every).reshape([-1 if axis == along else 1 for axis in range(numbers.ndim)])
+        wrong = numpy.where(places == 0, wrong, numbers != firsts + places * step)
     if not wrong.any():
         return None
-    flat = array.reshape(-1)
+
+    def shown(number: numpy.int64) -> str:
+        return f"{int(number.view(numpy.uint64)):#x}" if pointer else str(int(number))
 
     def detail(number: int) -> str:
-        shown = f"{int(flat[number]):#x}" if pointer else str(int(flat[number]))
-        group = f" (groups of {predicate.every} along dimension {predicate.along})" if predicate.every else ""
-        return f"the value is {shown}, and {shown} % {divisor} is {int(flat[number]) % divisor}{group}"
+        found = numbers.reshape(-1)[number]
+        place = int(numpy.broadcast_to(places, numbers.shape).reshape(-1)[number])
+        group = f"its group of {every} along dimension {along}"
+        if place:
+            first = shown(firsts.reshape(-1)[number])
+            return f"the value is {shown(found)}: number {place} of {group}, which counts up from {first} by {step}"
+        text = f"the value is {shown(found)}, and {shown(found)} % {divisor} is {int(found) % divisor}"
+        return f"{text} (the first of {group})" if every is not None else text
 
     return wrong, detail
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import cast
+from typing import Final, Literal, cast, get_args
 
 from tileir.execute.errors import BlockId
 from tileir.execute.places import line_at, place_of
@@ -13,6 +13,27 @@ from tileir.ir.location import UNKNOWN
 from tileir.text.printer import Printer
 
 Index = tuple[int, ...]
+
+# Every sort of mistake the sanitizer reports, and what the watch for numbers does: mypy lets no other through.
+Kind = Literal[
+    "out-of-bounds",
+    "misaligned",
+    "read-only",
+    "index-space",
+    "inbounds",
+    "uninitialized",
+    "race",
+    "unordered",
+    "assume",
+    "overflow",
+    "division-by-zero",
+    "shift",
+    "index",
+    "assert",
+    "error",
+]
+WatchKind = Literal["nan", "infinity"]
+KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 
 class Place:
@@ -45,7 +66,7 @@ class Finding:
 
     def __init__(
         self,
-        kind: str,
+        kind: Kind | WatchKind,
         title: str,
         place: Place,
         details: list[str],
@@ -53,7 +74,7 @@ class Finding:
         relation: str = "",
         other: Place | None = None,
     ) -> None:
-        self.kind: str = kind
+        self.kind: Kind | WatchKind = kind
         self.title: str = title
         self.place: Place = place
         self.details: list[str] = details

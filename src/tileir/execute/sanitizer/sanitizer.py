@@ -18,7 +18,7 @@ from tileir.execute.sanitizer.events import HOST, NOBODY, Events, Token
 from tileir.execute.sanitizer.failures import finding_of
 from tileir.execute.sanitizer.numbers import NumberCheck, first_element, number_checks
 from tileir.execute.sanitizer.promises import check_assumption, check_inbounds, promised_dimensions
-from tileir.execute.sanitizer.report import Finding, Place, Report
+from tileir.execute.sanitizer.report import Finding, Kind, Place, Report, WatchKind
 from tileir.execute.sanitizer.shadow import Shadow
 from tileir.ir.core import Operation
 
@@ -40,7 +40,7 @@ class Sanitizer(Observer):
     def __init__(self, *, uninitialized: Iterable[object] = ()) -> None:
         self.report: Report = Report()
         self._unwritten: list[object] = list(uninitialized)
-        self._known: dict[tuple[str, Operation, Operation | None], Finding] = {}
+        self._known: dict[tuple[Kind | WatchKind, Operation, Operation | None], Finding] = {}
         self._numbers: dict[Operation, list[NumberCheck]] = {}
         self._inbounds: dict[Operation, tuple[int, ...]] = {}
         self._reset(Memory())
@@ -56,7 +56,7 @@ class Sanitizer(Observer):
 
     # --- findings ---
 
-    def counted(self, kind: str, operation: Operation, other: Operation | None) -> bool:
+    def counted(self, kind: Kind | WatchKind, operation: Operation, other: Operation | None) -> bool:
         """Count a finding that is known already; False if it is not."""
         known = self._known.get((kind, operation, other))
         if known is None and kind == "race" and other is not None:

@@ -1,0 +1,190 @@
+"""exp, exp2, sinh, cosh and tanh of doubles.
+
+`exp(x) = 2**k * exp(r)` with `k` the integer next to `x / ln 2` and `r` at most `ln 2 / 2`, where a polynomial is
+enough.  Each function has two evaluations:
+
+- `*_single` for doubles that hold values of at most 24 bits, to be rounded to such a type: relative error below
+  2**-37, which moves a result by less than 0.0003 of a unit of f32, and no care for exponents that only f64 has;
+- `*_double` for f64.
+
+The polynomials are near-minimax (interpolation at Chebyshev points, `mpmath.chebyfit`): the test
+`test_constants_are_the_ones_described` computes them again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy
+
+from tileir.execute.arithmetic.pairs import SHIFTER, fast_two_sum, horner, power_of_two, quotient, scale
+from tileir.execute.arithmetic.rounding import two_sum
+
+LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
+LN2: Final = float.fromhex("0x1.62e42fefa39efp-1")
+LN2_REST: Final = float.fromhex("0x1.abc9e3b39803fp-56")
+"""ln 2 - LN2."""
+LN2_HIGH: Final = float.fromhex("0x1.62e42fefa3800p-1")
+"""42 bits, so that its products with exponents are exact."""
+LN2_LOW: Final = float.fromhex("0x1.ef35793c76730p-45")
+"""ln 2 - LN2_HIGH."""
+
+# (exp(r) - 1) / r for |r| <= ln 2 / 2, to 2**-37.6.
+EXP_SINGLE: Final = (
+    2.4867883453521802e-05, 0.00019907582591325134, 0.001388883909064138, 0.008333283518768105, 0.041666666786337556,
+    0.1666666678638044, 0.4999999999995507, 0.9999999999955055,
+)  # fmt: skip
+# (2**r - 1) / r for |r| <= 1/2, to 2**-38.2.
+EXP2_SINGLE: Final = (
+    1.325080551750225e-06, 1.5303700711365693e-05, 0.00015403475186530786, 0.0013333478473685416, 0.00961812913523614,
+    0.055504109063258665, 0.24022650695888503, 0.6931471805568324,
+)  # fmt: skip
+# (exp(r) - 1 - r) / r**2 for |r| <= ln 2 / 2, to 2**-60; the square makes it 2**-63.
+EXP_DOUBLE: Final = (
+    2.0914686968086876e-09, 2.5105217004720745e-08, 2.75572736431103e-07, 2.7557255400206422e-06,
+    2.4801587325547743e-05, 0.00019841269874820627, 0.0013888888888883748, 0.008333333333326136, 0.04166666666666667,
+    0.1666666666666667, 0.5,
+)  # fmt: skip
+# (sinh(x) - x) / x**3 in x**2 for |x| <= 1, to 2**-61.
+SINH: Final = (
+    7.746178593018827e-13, 1.6057679623801638e-10, 2.5052117695907823e-08, 2.7557319191381816e-06,
+    0.00019841269841324198, 0.008333333333333299, 0.16666666666666666,
+)  # fmt: skip
+
+SINGLE_LIMIT: Final = 200.0
+"""Exponentials and powers of two beyond it are zero or infinity in every type of at most 24 bits."""
+DOUBLE_LIMIT: Final = 800.0
+"""The same for f64."""
+
+
+# For types of at most 24 bits
+
+
+def _single_parts(x: Any) -> tuple[Any, Any]:
+    """`exp(x) - 1 = s * p + (p - 1)` as `(s, p)`, for |x| <= SINGLE_LIMIT."""
+    shifted = x * LOG2_E
+    shifted += SHIFTER
+    r = x - (shifted - SHIFTER) * LN2
+    curve = horner(r, EXP_SINGLE)
+    curve *= r
+    return curve, power_of_two(shifted.view(numpy.int64))
+
+
+def exp_single(x: Any) -> Any:
+    curve, power = _single_parts(numpy.minimum(numpy.maximum(x, -SINGLE_LIMIT), SINGLE_LIMIT))
+    curve += 1.0
+    curve *= power
+    return curve
+
+
+def exp2_single(x: Any) -> Any:
+    x = numpy.minimum(numpy.maximum(x, -SINGLE_LIMIT), SINGLE_LIMIT)
+    shifted = x + SHIFTER
+    r = x - (shifted - SHIFTER)
+    curve = horner(r, EXP2_SINGLE)
+    curve *= r
+    curve += 1.0
+    curve *= power_of_two(shifted.view(numpy.int64))
+    return curve
+
+
+def _exp_minus_one_single(magnitude: Any) -> Any:
+    """`exp(x) - 1` for x from 0 to SINGLE_LIMIT: nothing cancels, as `p` is at least 1."""
+    curve, power = _single_parts(magnitude)
+    return curve * power + (power - 1.0)
+
+
+def sinh_single(x: Any) -> Any:
+    grown = _exp_minus_one_single(numpy.minimum(numpy.abs(x), SINGLE_LIMIT))
+    return numpy.copysign(0.5 * (grown + grown / (grown + 1.0)), x)
+
+
+def cosh_single(x: Any) -> Any:
+    grown = exp_single(numpy.abs(x))
+    return 0.5 * (grown + 1.0 / grown)
+
+
+def tanh_single(x: Any) -> Any:
+    # Beyond 20 the result is 1 in 57 bits.
+    grown = _exp_minus_one_single(numpy.minimum(numpy.abs(x), 20.0) * 2.0)
+    return numpy.copysign(grown / (grown + 2.0), x)
+
+
+# For f64
+
+
+def _double_parts(high: Any, low: Any) -> tuple[Any, Any, Any]:
+    """`exp(high + low) = 2**k * (1 + r + c)` as `(k, r, c)`, for |high| <= DOUBLE_LIMIT."""
+    shifted = high * LOG2_E
+    shifted += SHIFTER
+    count = shifted - SHIFTER
+    first = high - count * LN2_HIGH
+    second = count * LN2_LOW - low
+    r = first - second
+    # What `r` leaves, times the slope of the exponential.
+    rest = ((first - r) - second) * (1.0 + r)
+    return shifted.view(numpy.int64) - _SHIFTER_BITS, r, r * r * horner(r, EXP_DOUBLE) + rest
+
+
+_SHIFTER_BITS: Final = int(numpy.float64(SHIFTER).view(numpy.int64))
+
+
+def _one_plus(r: Any, curve: Any) -> tuple[Any, Any]:
+    """`1 + r + curve` as the sum of two doubles that still overlap."""
+    total = 1.0 + r
+    return total, (r - (total - 1.0)) + curve
+
+
+def exp_of_pair(high: Any, low: Any) -> Any:
+    """`exp(high + low)` for |high| <= DOUBLE_LIMIT, within 0.51 units where it is not subnormal."""
+    exponent, r, curve = _double_parts(high, low)
+    total, tail = _one_plus(r, curve)
+    return scale(total + tail, exponent)
+
+
+def exp_double(x: Any) -> Any:
+    return exp_of_pair(numpy.minimum(numpy.maximum(x, -DOUBLE_LIMIT), DOUBLE_LIMIT), 0.0)
+
+
+def exp2_double(x: Any) -> Any:
+    x = numpy.minimum(numpy.maximum(x, -1200.0), 1200.0)
+    shifted = x + SHIFTER
+    fraction = x - (shifted - SHIFTER)
+    r = fraction * LN2
+    total, tail = _one_plus(r, r * r * horner(r, EXP_DOUBLE) + fraction * LN2_REST)
+    return scale(total + tail, shifted.view(numpy.int64) - _SHIFTER_BITS)
+
+
+def _large_parts(x: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """`exp(|x|) = 2**k * (h + t)` and `exp(-|x|) = 2**k * w` as `(|x|, k, h, t, w)`."""
+    magnitude = numpy.minimum(numpy.abs(x), DOUBLE_LIMIT)
+    exponent, r, curve = _double_parts(magnitude, 0.0)
+    total, tail = _one_plus(r, curve)
+    # From k = 40 on the small exponential is below 2**-80 of the large one.
+    return magnitude, exponent, total, tail, power_of_two(-2 * numpy.minimum(exponent, 40)) / (total + tail)
+
+
+def sinh_double(x: Any) -> Any:
+    magnitude, exponent, total, tail, inverse = _large_parts(x)
+    large = scale(total + (tail - inverse), exponent - 1)
+    square = magnitude * magnitude
+    small = magnitude + magnitude * square * horner(square, SINH)
+    return numpy.copysign(numpy.where(magnitude < 1.0, small, large), x)
+
+
+def cosh_double(x: Any) -> Any:
+    _, exponent, total, tail, inverse = _large_parts(x)
+    return scale(total + (tail + inverse), exponent - 1)
+
+
+def tanh_double(x: Any) -> Any:
+    """`n / (n + 2)` of `n = exp(2 |x|) - 1`, in pairs."""
+    exponent, r, curve = _double_parts(numpy.minimum(numpy.abs(x), 22.0) * 2.0, 0.0)
+    total, tail = _one_plus(r, curve)
+    power = power_of_two(exponent)
+    near = exponent == 0
+    total, tail = fast_two_sum(total, tail)
+    high, low = fast_two_sum(numpy.where(near, r, total * power - 1.0), numpy.where(near, curve, tail * power))
+    divisor, divisor_low = two_sum(high, 2.0)
+    first, rest = quotient(high, low, divisor, divisor_low + low)
+    return numpy.copysign(first + rest, x)

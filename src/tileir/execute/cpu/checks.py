@@ -1,0 +1,45 @@
+"""What compiled code can find wrong: a failure is a number in the launch record, here it becomes an error again."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tileir.dialect.types import TileType
+from tileir.execute.errors import AssertionFailure, BlockId, ExecutionError
+from tileir.ir.attributes import StringAttribute
+from tileir.ir.core import Operation
+
+
+class Check:
+    """A place in compiled code that can fail; `kind` says how."""
+
+    __slots__ = ("details", "kind", "operation")
+
+    def __init__(self, kind: str, operation: Operation, details: tuple[int, ...] = ()) -> None:
+        self.kind: str = kind
+        self.operation: Operation = operation
+        self.details: tuple[int, ...] = details
+
+    def error(self, block: BlockId, element: int, detail: int) -> ExecutionError:
+        """The error the interpreter would have raised."""
+        operation = self.operation
+        if self.kind == "assert":
+            attribute = operation.attributes.get("message")
+            message = attribute.value if isinstance(attribute, StringAttribute) else ""
+            where = _place(cast(TileType, operation.operands[0].type).shape, element)
+            return AssertionFailure(f"failed: {message}{where}", operation, block)
+        if self.kind == "window":
+            axis, count = self.details
+            message = f"has index {detail} in dimension {axis}: there are {count} sub-tiles"
+            return ExecutionError(message, operation, block)
+        return ExecutionError(f"has a step of {detail}: it must be positive", operation, block)
+
+
+def _place(shape: tuple[int, ...], element: int) -> str:
+    if not shape:
+        return ""
+    index: list[Any] = []
+    for extent in reversed(shape):
+        index.append(element % extent)
+        element //= extent
+    return f" (first at element [{', '.join([str(number) for number in reversed(index)])}])"

@@ -1,0 +1,202 @@
+"""The machine that code is made for: its name to LLVM, its features, its vector width.
+
+The host is asked once.  A name given by the caller or in TILEIR_CPU replaces it: to make code that runs on older
+machines too, to see what another machine would get, to test.  What such a machine has is in the table below, since
+LLVM does not tell.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Final
+
+from tileir.execute.errors import LaunchError, MissingDependency
+
+VARIABLE: Final = "TILEIR_CPU"
+
+_SSE: Final = "sse sse2 cx8 fxsr mmx cmov"
+_V2: Final = f"{_SSE} sse3 ssse3 sse4.1 sse4.2 popcnt cx16 sahf"
+_V3: Final = f"{_V2} avx avx2 bmi bmi2 f16c fma lzcnt movbe"
+_V4: Final = f"{_V3} avx512f avx512bw avx512cd avx512dq avx512vl"
+_ICELAKE: Final = f"{_V4} avx512vnni avx512vbmi avx512vbmi2 avx512bitalg avx512ifma avx512vpopcntdq gfni"
+_SAPPHIRE: Final = f"{_ICELAKE} avx512bf16 avx512fp16 avxvnni amx-tile amx-bf16 amx-int8"
+_NEON: Final = "neon fp-armv8"
+_HALF: Final = f"{_NEON} fullfp16 lse"
+
+KNOWN: Final[dict[str, str]] = {
+    "x86-64": _SSE,
+    "x86-64-v2": _V2,
+    "nehalem": _V2,
+    "westmere": _V2,
+    "x86-64-v3": _V3,
+    "haswell": _V3,
+    "broadwell": _V3,
+    "skylake": _V3,
+    "alderlake": f"{_V3} avxvnni",
+    "znver1": _V3,
+    "znver2": _V3,
+    "znver3": _V3,
+    "x86-64-v4": _V4,
+    "skylake-avx512": _V4,
+    "cascadelake": f"{_V4} avx512vnni",
+    "cooperlake": f"{_V4} avx512vnni avx512bf16",
+    "icelake-server": _ICELAKE,
+    "sapphirerapids": _SAPPHIRE,
+    "emeraldrapids": _SAPPHIRE,
+    "graniterapids": f"{_SAPPHIRE} amx-fp16",
+    "znver4": f"{_ICELAKE} avx512bf16",
+    "znver5": f"{_ICELAKE} avx512bf16 avxvnni",
+    "cortex-a72": _NEON,
+    "neoverse-n1": _HALF,
+    "neoverse-n2": _HALF,
+    "neoverse-v1": _HALF,
+    "neoverse-v2": _HALF,
+    "apple-m1": _HALF,
+    "apple-m2": _HALF,
+    "apple-m3": _HALF,
+    "apple-m4": _HALF,
+}
+"""The machines that can be named, and what matters of what they have."""
+
+
+def binding() -> Any:
+    """llvmlite's binding, ready to make code for this machine."""
+    global _binding
+    if _binding is None:
+        try:
+            import llvmlite.binding as found
+        except ImportError as missing:
+            raise MissingDependency(
+                f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', "
+                "or choose backend='interpreter'"
+            ) from None
+        found.initialize_native_target()
+        found.initialize_native_asmprinter()
+        _binding = found
+    return _binding
+
+
+_binding: Any = None
+
+
+class Target:
+    """A machine to make code for."""
+
+    __slots__ = ("enabled", "features", "name", "runnable", "triple", "vector_bytes")
+
+    def __init__(self, name: str, triple: str, enabled: frozenset[str], features: str, runnable: bool) -> None:
+        self.name: str = name
+        """What LLVM calls the CPU."""
+        self.triple: str = triple
+        self.enabled: frozenset[str] = enabled
+        """The features it has, by LLVM's names."""
+        self.features: str = features
+        """What to tell LLVM beyond the name."""
+        self.runnable: bool = runnable
+        """Whether this process can run the code."""
+        self.vector_bytes: int = 64 if self.has_avx512 else 32 if "avx2" in enabled else 16
+
+    def __repr__(self) -> str:
+        return f"Target({self.name!r}, {self.triple!r}, vectors of {self.vector_bytes} bytes)"
+
+    @property
+    def is_x86(self) -> bool:
+        return self.triple.startswith(("x86_64", "amd64"))
+
+    @property
+    def is_aarch64(self) -> bool:
+        return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
+    def has_fma(self) -> bool:
+        """Fused multiply-add is an instruction, not a call."""
+        return "fma" in self.enabled or self.is_aarch64
+
+    @property
+    def has_f16c(self) -> bool:
+        """Half precision is converted to and from single by an instruction."""
+        return "f16c" in self.enabled or self.is_aarch64
+
+    @property
+    def has_avx512(self) -> bool:
+        return {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= self.enabled
+
+    @property
+    def has_avx512_fp16(self) -> bool:
+        return self.has_avx512 and "avx512fp16" in self.enabled
+
+    @property
+    def has_vnni(self) -> bool:
+        """Dot products of bytes in 512-bit vectors."""
+        return self.has_avx512 and "avx512vnni" in self.enabled
+
+    @property
+    def has_amx(self) -> bool:
+        """Matrix tiles of bfloat16, which the operating system lets this process use."""
+        return {"amx-tile", "amx-bf16"} <= self.enabled
+
+    @property
+    def has_amx_int8(self) -> bool:
+        return {"amx-tile", "amx-int8"} <= self.enabled
+
+
+_hosts: dict[str, Target] = {}
+
+
+def host(override: str | None = None) -> Target:
+    """The machine to make code for: the one named, the one named in TILEIR_CPU, or this one."""
+    name = override or os.environ.get(VARIABLE) or "native"
+    found = _hosts.get(name)
+    if found is None:
+        found = _hosts[name] = _this_machine() if name in ("native", "host") else _named(name)
+    return found
+
+
+def _this_machine() -> Target:
+    llvm = binding()
+    # LLVM reports a vector extension only where the operating system saves its registers.
+    features = dict(llvm.get_host_cpu_features())
+    if features.get("amx-tile") and not _may_use_amx():
+        for feature in features:
+            if feature.startswith("amx-"):
+                features[feature] = False
+    enabled = frozenset([feature for feature, present in features.items() if present])
+    spelled = [("+" if features[feature] else "-") + feature for feature in sorted(features)]
+    if "avx512f" in enabled:
+        spelled.append("-prefer-256-bit")
+    return Target(llvm.get_host_cpu_name(), llvm.get_process_triple(), enabled, ",".join(spelled), True)
+
+
+def _named(name: str) -> Target:
+    if name not in KNOWN:
+        raise LaunchError(f"there is no CPU '{name}' to make code for: choose one of native, {', '.join(KNOWN)}")
+    enabled = frozenset(KNOWN[name].split())
+    this = host("native")
+    arm = "neon" in enabled
+    if arm == this.is_aarch64 and arm != this.is_x86:
+        triple = this.triple
+    elif arm:
+        triple = "arm64-apple-macosx11.0.0" if name.startswith("apple") else "aarch64-unknown-linux-gnu"
+    else:
+        triple = "x86_64-unknown-linux-gnu"
+    runnable = triple == this.triple and enabled - {"neon", "fp-armv8"} <= this.enabled
+    # Without this LLVM halves the vectors of many machines that have wide ones.
+    return Target(name, triple, enabled, "-prefer-256-bit" if "avx512f" in enabled else "", runnable)
+
+
+_ARCH_PRCTL: Final = 158
+_REQUEST_PERMISSION: Final = 0x1023
+_TILE_DATA: Final = 18
+
+
+def _may_use_amx() -> bool:
+    """Ask Linux, once for the process, for the large registers of AMX; other systems give them to none."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    try:
+        return int(ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA)) == 0
+    except (OSError, AttributeError):
+        return False

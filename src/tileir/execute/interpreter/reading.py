@@ -1,0 +1,117 @@
+"""How a loaded tile is held: decided once for each `load_view_tko`, while compiling.
+
+A load gives the memory as it is at the load, so its tile is a copy.  The copy can be saved in two ways that no program
+can tell from it:
+
+- **borrowed**: the tile is the memory itself, seen through the view.  Allowed if every use stands in the block of the
+  load, takes the elements into a new array (`READERS`) and keeps no part of the tile, and if nothing from the load to
+  the last use may change memory.
+- **kept**: the copy stays with the region it was read from (`Region.kept`) and is handed out again by the next load of
+  the same tile, in this tile block or in another, until something writes to the region.  Worth it where contiguous
+  elements matter: BLAS goes over the right factor of a product again and again, and is up to twice as slow if its rows
+  lie pages apart.
+
+Both are for weak loads, the ones that promise that nobody else writes meanwhile, and for launches that nobody watches
+and that run one tile block after another: an observer may do anything, and interleaved blocks write between two
+operations.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final, cast
+
+from tileir.dialect.types import GatherScatterViewType, TileType
+from tileir.execute.dtypes import plain_memory
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.core import Block, Operation, Value
+from tileir.ir.types import F32, F64, TF32
+
+if TYPE_CHECKING:
+    from tileir.execute.interpreter.compiler import Compiler
+
+COPIED: Final = 0
+BORROWED: Final = 1
+KEPT: Final = 2
+
+# Their kernels write new arrays, whose bits do not depend on how the operands lie in memory.
+READERS: Final = frozenset(
+    ("addf", "subf", "mulf", "divf", "fma", "cmpf", "addi", "subi", "muli", "andi", "ori", "xori", "cmpi")
+    + ("mmaf", "mmai", "mmaf_scaled")
+)
+_PRODUCTS: Final = ("mmaf", "mmai", "mmaf_scaled")
+# Beside pure operations, these leave memory as it is; those with regions if all in them do.
+_QUIET: Final = frozenset(
+    ("load_view_tko", "load_ptr_tko", "make_tensor_view", "get_tensor_shape", "get_index_space_shape")
+    + ("assume", "assume_cond", "assert", "get_tile_block_id", "make_token", "join_tokens")
+    + ("for", "if", "loop", "reduce", "scan", "continue", "break", "yield", "return")
+)
+
+
+class BlockOrder:
+    """Where each operation of a block stands, and where memory may change."""
+
+    __slots__ = ("places", "writes")
+
+    def __init__(self, block: Block) -> None:
+        self.places: dict[Operation, int] = {}
+        self.writes: list[int] = []
+        for place, operation in enumerate(block):
+            self.places[operation] = place
+            if not _quiet(operation):
+                self.writes.append(place)
+
+    def undisturbed(self, first: Operation, last: list[Operation]) -> bool:
+        """Whether all of `last` stand in the block, and memory stays the same from `first` to each of them."""
+        places = [self.places.get(operation, -1) for operation in last]
+        if not places or min(places) < 0:
+            return False
+        following = bisect_right(self.writes, self.places[first])
+        return following == len(self.writes) or self.writes[following] > max(places)
+
+
+def _quiet(operation: Operation) -> bool:
+    from tileir.ir.declaration import PURE
+
+    declaration = operation.declaration
+    if declaration.unregistered or not (declaration.traits & PURE or declaration.mnemonic in _QUIET):
+        return False
+    return all(_quiet(inner) for region in operation.regions for block in region.blocks for inner in block)
+
+
+def how_held(compiler: Compiler, load: Operation) -> int:
+    """Whether the tile of a `load_view_tko` is COPIED, BORROWED or KEPT."""
+    options = compiler.options
+    if options.interleaved or options.observer is not None:
+        return COPIED
+    ordering = load.attributes["memory_ordering_semantics"]
+    view = load.operand_group("view")[0]
+    if cast(EnumAttribute, ordering).keyword != "weak" or isinstance(view.type, GatherScatterViewType):
+        return COPIED
+    tile = load.results[0]
+    users = tile.users
+    if any(_read_repeatedly(user, tile, options.exact) for user in users):
+        return KEPT if compiler.known_before_blocks(view) else COPIED
+    if not plain_memory(cast(TileType, tile.type).element):
+        # The conversion makes a new array anyway.
+        return COPIED
+    block = load.parent
+    if block is None or not all(_reads(user, tile) for user in users):
+        return COPIED
+    return BORROWED if compiler.order_of(block).undisturbed(load, users) else COPIED
+
+
+def _read_repeatedly(user: Operation, tile: Value, exact: bool) -> bool:
+    """Whether a product hands the tile to BLAS as its right factor: other element types are widened first."""
+    if user.declaration.mnemonic != "mmaf" or exact or user.operands[1] is not tile:
+        return False
+    return cast(TileType, tile.type).element in (F32, F64, TF32)
+
+
+def _reads(user: Operation, tile: Value) -> bool:
+    """Whether an operation does nothing with the tile but read it."""
+    mnemonic = user.declaration.mnemonic
+    if mnemonic in _PRODUCTS:
+        # NumPy takes other ways, in which the layout may matter, if an extent is one.
+        return min(cast(TileType, tile.type).shape) > 1
+    return mnemonic in READERS

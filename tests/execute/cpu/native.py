@@ -1,0 +1,84 @@
+"""Hand-written LLVM IR that the tests of the CPU engine's lower half run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from tileir.execute.cpu import workers
+from tileir.execute.cpu.compilation import assemble
+from tileir.execute.cpu.record import ARGUMENTS, CHUNK, COUNT, Record
+from tileir.execute.cpu.runtime import Loaded, load
+from tileir.execute.cpu.target import host
+
+COUNTING = """
+; For each tile block b: counts to argument 0, adds 1 to element b of the array in argument 1 and stores the number of
+; the launch, which the arena begins with, in element b of the array in argument 2.
+define i64 @worker(ptr %record, ptr %arena) {
+entry:
+  %count.address = getelementptr i64, ptr %record, i64 1
+  %count = load i64, ptr %count.address
+  %stop.address = getelementptr i64, ptr %record, i64 5
+  %chunk.address = getelementptr i64, ptr %record, i64 6
+  %chunk = load i64, ptr %chunk.address
+  %turns.address = getelementptr i64, ptr %record, i64 16
+  %turns = load i64, ptr %turns.address
+  %visits.address = getelementptr i64, ptr %record, i64 17
+  %visits = load ptr, ptr %visits.address
+  %launches.address = getelementptr i64, ptr %record, i64 18
+  %launches = load ptr, ptr %launches.address
+  %number = load i64, ptr %arena
+  %counter = getelementptr i64, ptr %arena, i64 1
+  br label %fetch
+fetch:
+  %stop = load atomic i64, ptr %stop.address monotonic, align 8
+  %stopped = icmp ne i64 %stop, 0
+  br i1 %stopped, label %exit, label %take
+take:
+  %first = atomicrmw add ptr %record, i64 %chunk monotonic
+  %none = icmp sge i64 %first, %count
+  br i1 %none, label %exit, label %blocks
+blocks:
+  %last = add i64 %first, %chunk
+  %end = call i64 @llvm.smin.i64(i64 %last, i64 %count)
+  br label %block
+block:
+  %b = phi i64 [ %first, %blocks ], [ %b.next, %done ]
+  br label %turn
+turn:
+  %i = phi i64 [ 0, %block ], [ %i.next, %turn ]
+  store volatile i64 %i, ptr %counter
+  %i.next = add i64 %i, 1
+  %more = icmp slt i64 %i.next, %turns
+  br i1 %more, label %turn, label %done
+done:
+  %visit = getelementptr i64, ptr %visits, i64 %b
+  %before = atomicrmw add ptr %visit, i64 1 monotonic
+  %launch = getelementptr i64, ptr %launches, i64 %b
+  store i64 %number, ptr %launch
+  %b.next = add i64 %b, 1
+  %next = icmp slt i64 %b.next, %end
+  br i1 %next, label %block, label %fetch
+exit:
+  ret i64 0
+}
+declare i64 @llvm.smin.i64(i64, i64)
+"""
+
+
+def counting() -> Loaded:
+    return load(assemble(COUNTING, host()))
+
+
+def count(function: Loaded, blocks: int, turns: int, threads: int, chunk: int = 1, arena_bytes: int = 64) -> Any:
+    """Launch the kernel above; how often each tile block ran, and the numbers of the launch that they saw."""
+    visits, launches = numpy.zeros(blocks, numpy.int64), numpy.zeros(blocks, numpy.int64)
+    record = Record(ARGUMENTS + 3)
+    record.slots[COUNT] = blocks
+    record.slots[CHUNK] = chunk
+    record.slots[ARGUMENTS] = turns
+    record.slots[ARGUMENTS + 1] = visits.ctypes.data
+    record.slots[ARGUMENTS + 2] = launches.ctypes.data
+    workers.run(function, record, arena_bytes, threads, (visits, launches))
+    return visits, launches

@@ -1,0 +1,216 @@
+"""Compiled kernels on disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tileir.execute.cpu import cache
+from tileir.execute.cpu.cache import Cache, default_cache, key_of
+from tileir.execute.cpu.target import host
+
+OBJECT = bytes(range(256)) * 20
+META = {"arena": 4096, "names": ["a", "b"]}
+
+
+def files(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_what_is_stored_is_found_again(tmp_path: Path) -> None:
+    store = Cache(tmp_path / "deep" / "cache")
+    assert store.get("k") is None
+    store.put("k", OBJECT, META)
+    assert store.get("k") == (OBJECT, META)
+    assert Cache(tmp_path / "deep" / "cache").get("k") == (OBJECT, META)
+    assert files(tmp_path / "deep" / "cache") == ["k.kernel"]
+
+
+def test_last_one_stored_counts(tmp_path: Path) -> None:
+    store = Cache(tmp_path)
+    store.put("k", OBJECT, META)
+    store.put("k", b"other", {})
+    assert store.get("k") == (b"other", {})
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated", "one bit", "longer", "another file", "header only"])
+def test_damaged_entry_is_ignored_and_removed(tmp_path: Path, damage: str) -> None:
+    store = Cache(tmp_path)
+    store.put("k", OBJECT, META)
+    path = tmp_path / "k.kernel"
+    data = path.read_bytes()
+    flipped = bytearray(data)
+    flipped[len(data) // 2] ^= 1
+    path.write_bytes(
+        {
+            "empty": b"",
+            "truncated": data[:-1],
+            "one bit": bytes(flipped),
+            "longer": data + b"x",
+            "another file": b"hello" * 100,
+            "header only": data[:28],
+        }[damage]
+    )
+    assert store.get("k") is None
+    assert files(tmp_path) == []
+    store.put("k", OBJECT, META)
+    assert store.get("k") == (OBJECT, META)
+
+
+def test_no_part_of_an_entry_makes_a_whole_one(tmp_path: Path) -> None:
+    store = Cache(tmp_path)
+    store.put("k", b"code", {"a": 1})
+    data = (tmp_path / "k.kernel").read_bytes()
+    for length in range(len(data)):
+        (tmp_path / "k.kernel").write_bytes(data[:length])
+        assert store.get("k") is None, length
+
+
+def test_those_used_longest_ago_go_first(tmp_path: Path) -> None:
+    store = Cache(tmp_path, limit=10 * len(OBJECT))
+    now = time.time()
+    for number in range(12):
+        store.put(f"k{number:02}", OBJECT, {})
+        os.utime(tmp_path / f"k{number:02}.kernel", (now - 100_000 + number, now - 100_000 + number))
+    assert store.get("k00") is not None  # marks it as used
+    store.prune()
+    left = files(tmp_path)
+    assert "k00.kernel" in left
+    assert "k11.kernel" in left
+    assert "k01.kernel" not in left
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= store.limit
+
+
+def test_what_a_dead_process_left_behind_is_removed(tmp_path: Path) -> None:
+    store = Cache(tmp_path)
+    old, new = tmp_path / "k.1.aa.unfinished", tmp_path / "k.2.bb.unfinished"
+    old.write_bytes(b"half")
+    new.write_bytes(b"half")
+    os.utime(old, (time.time() - 10_000, time.time() - 10_000))
+    store.prune()
+    assert files(tmp_path) == [new.name]
+
+
+def test_directory_that_cannot_be_made_is_no_cache(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store = Cache(tmp_path / "file" / "cache")
+    store.put("k", OBJECT, META)
+    assert store.get("k") is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of this kind are POSIX's")
+def test_directory_that_anyone_may_write_to_is_not_used(tmp_path: Path) -> None:
+    store = Cache(tmp_path)
+    store.put("k", OBJECT, META)
+    tmp_path.chmod(0o777)
+    assert store.get("k") is None
+    store.put("other", OBJECT, META)
+    assert files(tmp_path) == ["k.kernel"]
+    tmp_path.chmod(0o700)
+    assert store.get("k") == (OBJECT, META)
+
+
+def test_environment_says_where_and_whether(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("TILEIR_CACHE", raising=False)
+    assert default_cache().directory == tmp_path
+    for off in ("0", "off", "false"):
+        monkeypatch.setenv("TILEIR_CACHE", off)
+        store = default_cache()
+        assert store.directory is None
+        store.put("k", OBJECT, META)
+        assert store.get("k") is None
+    monkeypatch.setenv("TILEIR_CACHE", "1")
+    assert default_cache().directory == tmp_path
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the place differs from system to system")
+def test_default_place_is_the_cache_directory_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_caches", {})
+    monkeypatch.delenv("TILEIR_CACHE_DIR", raising=False)
+    monkeypatch.delenv("TILEIR_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_cache().directory == tmp_path / "tileir" / "cpu"
+
+
+RACE = """
+import sys
+from pathlib import Path
+from tileir.execute.cpu.cache import Cache
+directory, seed, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+store = Cache(directory, limit=60_000)
+seen = 0
+for number in range(rounds):
+    key = f"k{(number * 7 + seed) % 5}"
+    found = store.get(key)
+    if found is not None:
+        data, meta = found
+        # Whoever wrote it: whole, and of one writer.
+        assert data == bytes([meta["who"]]) * meta["size"], key
+        seen += 1
+    size = 2000 + (number * 37 + seed * 1009) % 9000
+    store.put(key, bytes([seed]) * size, {"who": seed, "size": size})
+    if number % 20 == 0:
+        store.prune()
+print(seen)
+"""
+
+
+def test_two_processes_that_share_a_directory_see_whole_entries_only(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", RACE, str(tmp_path)]
+    processes = [
+        subprocess.Popen([*command, str(seed), "400"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for seed in (1, 2, 3)
+    ]
+    for process in processes:
+        output, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+        assert int(output) > 0
+    assert not [name for name in files(tmp_path) if not name.endswith(".kernel")]
+
+
+def test_key_depends_on_all_that_matters() -> None:
+    keys = [
+        key_of(host(), [b"program", "exact"]),
+        key_of(host(), [b"program", "fast"]),
+        key_of(host(), [b"programs", "exact"]),
+        key_of(host(), [b"program" + b"exact"]),
+        key_of(host(), [b"programexact", ""]),
+        key_of(host("x86-64"), [b"program", "exact"]),
+        key_of(host("x86-64-v3"), [b"program", "exact"]),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert key_of(host(), [b"program", "exact"]) == keys[0]
+
+
+def test_key_changes_with_the_sources_of_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "engine.py"
+    monkeypatch.setattr(cache, "_sources", lambda: [str(source)])
+    keys = []
+    for text, age in (("a = 1\n", 0), ("a = 2\n", 0), ("a = 2\n", 500)):
+        source.write_text(text)
+        os.utime(source, (time.time() - age, time.time() - age))
+        monkeypatch.setattr(cache, "_fingerprint", b"")
+        keys.append(key_of(host(), [b"program"]))
+    assert keys[0] != keys[1]
+    assert keys[1] == keys[2]
+
+
+def test_key_changes_with_the_version_of_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    import llvmlite
+
+    monkeypatch.setattr(cache, "_fingerprint", b"")
+    before = key_of(host(), [b"program"])
+    monkeypatch.setattr(llvmlite, "__version__", "99.0")
+    monkeypatch.setattr(cache, "_fingerprint", b"")
+    assert key_of(host(), [b"program"]) != before
+
+
+def test_fingerprint_covers_the_engine_and_its_arithmetic() -> None:
+    names = {"/".join(Path(path).parts[-2:]) for path in cache._sources()}
+    assert {"cpu/cache.py", "cpu/workers.py", "execute/dtypes.py", "arithmetic/rounding.py"} <= names

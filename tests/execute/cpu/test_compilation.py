@@ -1,0 +1,183 @@
+"""From LLVM IR text to objects, and what is refused on the way."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from tileir.execute.cpu.compilation import CompilationError, assemble, assembly, optimized
+from tileir.execute.cpu.objects import UnknownObject, symbols_of
+from tileir.execute.cpu.runtime import load
+from tileir.execute.cpu.target import KNOWN, Target, host
+
+CALLS_FMOD = """
+define double @outer(double %x) {
+  %y = call double @fmod(double %x, double 3.0)
+  ret double %y
+}
+declare double @fmod(double, double)
+"""
+
+TRIPLES = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "arm64-apple-macosx11.0.0", "x86_64-pc-windows-msvc"]
+
+CONVERT = """
+define i64 @from_double(ptr %input, ptr %output) {
+  %value = load double, ptr %input
+  %result = fptrunc double %value to half
+  store half %result, ptr %output
+  ret i64 0
+}
+define i64 @from_single(ptr %input, ptr %output) {
+  %value = load float, ptr %input
+  %result = fptrunc float %value to half
+  store half %result, ptr %output
+  ret i64 0
+}
+define i64 @to_single(ptr %input, ptr %output) {
+  %value = load half, ptr %input
+  %result = fpext half %value to float
+  store float %result, ptr %output
+  ret i64 0
+}
+"""
+
+
+def machine(triple: str) -> Target:
+    arm = triple.startswith(("aarch64", "arm64"))
+    name = "neoverse-n1" if arm else "x86-64-v3"
+    return Target(name, triple, frozenset(KNOWN[name].split()), "", False)
+
+
+@pytest.mark.parametrize("triple", TRIPLES)
+def test_symbols_are_read_from_each_object_format(triple: str) -> None:
+    symbols = symbols_of(assemble(CALLS_FMOD, machine(triple)))
+    # COFF shares constants under names of their own.
+    assert [name for name in symbols.defined if not name.startswith("__real@")] == ["outer"]
+    assert symbols.undefined == ["fmod"]
+
+
+@pytest.mark.parametrize("triple", TRIPLES)
+def test_damaged_object_is_no_object(triple: str) -> None:
+    data = assemble(CALLS_FMOD, machine(triple))
+    with pytest.raises(UnknownObject):
+        symbols_of(data[: len(data) // 8])
+    with pytest.raises(UnknownObject):
+        symbols_of(b"nothing of the kind")
+
+
+def test_declared_function_outside_the_list_is_refused() -> None:
+    with pytest.raises(CompilationError, match="calls 'system'"):
+        assemble("declare i32 @system(ptr)\n", host())
+
+
+def test_quoted_and_attributed_declarations_are_seen() -> None:
+    for declaration in ('declare noalias ptr @"malloc"(i64) #0', "declare dso_local i32 @puts(ptr nocapture)"):
+        with pytest.raises(CompilationError, match="not among the functions it may call"):
+            assemble(declaration + "\nattributes #0 = { nounwind }\n", host())
+
+
+def test_function_that_llvm_calls_of_its_own_accord_is_refused() -> None:
+    # The sine is no instruction, so the intrinsic becomes a call.
+    text = """
+    define double @worker(double %x) {
+      %y = call double @llvm.sin.f64(double %x)
+      ret double %y
+    }
+    declare double @llvm.sin.f64(double)
+    """
+    with pytest.raises(CompilationError, match="needs 'sin'"):
+        assemble(text, host())
+
+
+def test_external_variable_is_refused() -> None:
+    text = "@environ = external global ptr\ndefine ptr @worker() {\n  %x = load ptr, ptr @environ\n  ret ptr %x\n}\n"
+    with pytest.raises(CompilationError, match="needs 'environ'"):
+        assemble(text, host())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "define i64 @worker() {\n  ret i32 0\n}\n",
+        "define i64 @worker() {\n  %x = frobnicate i64 1\n  ret i64 %x\n}\n",
+        # Parses, and is wrong all the same: the value does not dominate its use.
+        "define i64 @worker(i1 %c) {\n  br i1 %c, label %a, label %b\na:\n  %x = add i64 1, 2\n  br label %b\nb:\n  ret i64 %x\n}\n",
+    ],
+)
+def test_wrong_text_is_an_error_with_the_words_of_llvm(text: str) -> None:
+    with pytest.raises(CompilationError, match=r"LLVM refuses the generated code: .+") as caught:
+        assemble(text, host())
+    assert len(caught.value.message.splitlines()) <= 6
+
+
+@pytest.mark.parametrize("name", ["neoverse-v1", "apple-m2"])
+def test_code_for_aarch64_assembles(name: str) -> None:
+    text = assembly(CALLS_FMOD + CONVERT, host(name))
+    assert "fcvt" in text
+    assert symbols_of(assemble(CALLS_FMOD + CONVERT, host(name))).undefined == ["fmod"]
+
+
+def test_optimization_removes_what_is_not_needed() -> None:
+    text = "define i64 @worker(i64 %x) {\n  %y = add i64 %x, 1\n  %z = sub i64 %y, 1\n  ret i64 %z\n}\n"
+    assert "add i64" not in optimized(text, host())
+    assert "add i64" in optimized(text, host(), 0)
+
+
+def test_vectors_are_left_as_wide_as_they_were_written() -> None:
+    # Four neighbouring scalars, which LLVM would otherwise pack.
+    lines = []
+    for i in range(4):
+        lines.append(f"  %p{i} = getelementptr float, ptr %p, i64 {i}\n  %a{i} = load float, ptr %p{i}")
+        lines.append(f"  %b{i} = fmul float %a{i}, %a{i}\n  store float %b{i}, ptr %p{i}")
+    text = "define void @worker(ptr %p) {\n" + "\n".join(lines) + "\n  ret void\n}\n"
+    assert "<4 x float>" not in optimized(text, host())
+
+
+def halves() -> numpy.ndarray:
+    """Every number of half precision but the NaNs, what lies between neighbours and next to that, and large numbers."""
+    exact = numpy.arange(0x7C00, dtype=numpy.uint16)[::7].view(numpy.float16).astype(numpy.float64)
+    following = numpy.append(exact[1:], 65536.0)
+    middle = (exact + following) / 2
+    values = [exact, middle, numpy.nextafter(middle, 1e9), numpy.nextafter(middle, -1.0)]
+    values.append(numpy.array([65519.99, 65520.0, 1e6, 1e300, numpy.inf, 2.0**-25, 2.0**-26, 5e-324, 1e-310]))
+    positive = numpy.concatenate(values)
+    return numpy.concatenate([positive, -positive])
+
+
+@pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "native"])
+def test_half_precision_is_converted_as_numpy_does_without_instructions_for_it(name: str) -> None:
+    target = host(name)
+    if not target.runnable:
+        pytest.skip("code of another architecture")
+    data = assemble(CONVERT, target)
+    numbers = halves()
+    with numpy.errstate(over="ignore", under="ignore"):
+        cases = [
+            ("from_double", numbers, numbers.astype(numpy.float16)),
+            ("from_single", numbers.astype(numpy.float32), numbers.astype(numpy.float32).astype(numpy.float16)),
+            ("to_single", numbers.astype(numpy.float16), numbers.astype(numpy.float16).astype(numpy.float32)),
+        ]
+    for entry, source, expected in cases:
+        function = load(data, entry)
+        result = numpy.zeros_like(expected)
+        source_address, result_address = source.ctypes.data, result.ctypes.data
+        for i in range(len(source)):
+            function.call(source_address + i * source.itemsize, result_address + i * result.itemsize)
+        assert result.tobytes() == expected.tobytes(), entry
+
+
+@pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "native"])
+def test_half_precision_keeps_nan_and_infinity(name: str) -> None:
+    target = host(name)
+    if not target.runnable:
+        pytest.skip("code of another architecture")
+    data = assemble(CONVERT, target)
+    source = numpy.array([numpy.nan, -numpy.inf, -0.0])
+    narrow = numpy.zeros(3, numpy.float16)
+    wide = numpy.zeros(3, numpy.float32)
+    down, up = load(data, "from_double"), load(data, "to_single")
+    for i in range(3):
+        down.call(source.ctypes.data + 8 * i, narrow.ctypes.data + 2 * i)
+        up.call(narrow.ctypes.data + 2 * i, wide.ctypes.data + 4 * i)
+    assert numpy.isnan(narrow[0]) and numpy.isnan(wide[0])
+    assert wide[1:].tobytes() == numpy.array([-numpy.inf, -0.0], numpy.float32).tobytes()

@@ -1,0 +1,279 @@
+"""Matrix products in native code agree with the interpreter's chain of fma, on every kind of machine."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy
+import pytest
+from tests.execute.exact_model import notable_patterns, values
+
+from tileir.execute.arithmetic import matrix_float, matrix_integer, matrix_scaled
+from tileir.execute.arithmetic.rounding import widen
+from tileir.ir import floats
+from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, I8, I32, TF32
+
+pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+
+from tileir.execute.cpu.compilation import assemble, assembly
+from tileir.execute.cpu.llvm import Builder, Module
+from tileir.execute.cpu.mma import configure, emit_mma, plan, plan_scaled, release
+from tileir.execute.cpu.runtime import load
+from tileir.execute.cpu.target import host
+
+HERE = host("native")
+MACHINES = [name for name in ("native", "x86-64-v3", "x86-64", "neoverse-n1") if host(name).runnable]
+PAIRS = [
+    (F32, F32), (F64, F64), (F16, F16), (F16, F32), (BF16, F32), (TF32, F32), (F8E4M3FN, F16), (F8E4M3FN, F32),
+    (F8E5M2, F32), (F8E5M2, F16),
+]  # fmt: skip
+SHAPES = [
+    (1, 1, 1), (1, 2, 1), (2, 1, 4), (1, 64, 8), (64, 1, 8), (2, 4, 2), (4, 16, 4), (8, 2, 16), (16, 8, 16),
+    (8, 32, 32), (1, 512, 4), (64, 64, 64),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with numpy.errstate(all="ignore"):
+        yield
+
+
+# --- running one product ---
+
+
+def text_of(chosen, extent=0):
+    builder = Builder(Module())
+    operands = []
+    for slot in range(4):
+        place = builder.emit(f"getelementptr i64, ptr %record, i64 {slot}")
+        operands.append(builder.emit(f"load {'i64' if slot == 1 else 'ptr'}, ptr {place}"))
+    a, stride, b, c = operands
+    if chosen.kind == "amx":
+        configure(builder)
+    c_stride = chosen.n * chosen.accumulator_dtype.itemsize
+    emit_mma(builder, chosen, a, stride, b, c, c_stride, extent=str(extent) if extent else "")
+    if chosen.kind == "amx":
+        release(builder)
+    builder.do("ret i64 0")
+    lines = ["define i64 @worker(ptr %record, ptr %arena) {", "entry:", *builder.lines, "}"]
+    builder.module.functions.append("\n".join(lines))
+    return builder.module.text()
+
+
+@functools.cache
+def compiled(machine, key, extent):
+    return load(assemble(text_of(CHOSEN[key], extent), host(machine)))
+
+
+CHOSEN = {}
+
+
+def aligned(count, dtype):
+    raw = numpy.zeros(count * dtype.itemsize + 64, numpy.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + count * dtype.itemsize].view(dtype)
+
+
+def product(machine, chosen, a, b, c):
+    """C + A * B by the native code, in the dtype of C; the rows of A lie apart in memory."""
+    extent = a.shape[1] if a.shape[1] != chosen.k else 0
+    key = repr(chosen)
+    CHOSEN[key] = chosen
+    wide = numpy.zeros((a.shape[0], a.shape[1] + 3), chosen.lhs_dtype)
+    wide[:, : a.shape[1]] = a.astype(chosen.lhs_dtype)
+    packed = aligned(b.size, chosen.rhs_dtype)
+    positions = [[chosen.packed_index(k, n, a.shape[1]) for n in range(b.shape[1])] for k in range(b.shape[0])]
+    packed[numpy.array(positions)] = b.astype(chosen.rhs_dtype)
+    result = aligned(c.size, chosen.accumulator_dtype)
+    result[:] = c.astype(chosen.accumulator_dtype).reshape(-1)
+    record = numpy.array([wide.ctypes.data, wide.strides[0], packed.ctypes.data, result.ctypes.data], numpy.int64)
+    assert compiled(machine, key, extent).call(record.ctypes.data, 0) == 0
+    return result.reshape(c.shape).astype(c.dtype)
+
+
+def assert_same(result, expected):
+    assert result.dtype == expected.dtype
+    bits = f"u{result.dtype.itemsize}"
+    same = result.view(bits) == numpy.ascontiguousarray(expected).view(bits)
+    if result.dtype.kind == "f":
+        same |= numpy.isnan(result) & numpy.isnan(expected)
+    assert same.all(), numpy.argwhere(~same)[:4]
+
+
+# --- numbers ---
+
+
+def normal(element, shape, generator, scale=1.0):
+    form = floats.FORMATS[element.name]
+    numbers = generator.normal(0, scale, shape).reshape(-1)
+    return values(element, [floats.from_double(form, float(x)) for x in numbers]).reshape(shape)
+
+
+def notable(element, shape, generator):
+    patterns = notable_patterns(floats.FORMATS[element.name])
+    count = int(numpy.prod(shape))
+    return values(element, [patterns[index] for index in generator.integers(0, len(patterns), count)]).reshape(shape)
+
+
+def small(element, shape, generator):
+    """Numbers whose products are near the end of what an accumulator holds."""
+    form = floats.FORMATS[element.name]
+    count = int(numpy.prod(shape))
+    reach = {"f16": 9, "bf16": 70, "f32": 70, "tf32": 70, "f64": 535}.get(element.name, 6)
+    numbers = generator.normal(0, 1, count) * 2.0 ** -generator.integers(reach - 6, reach + 6, count)
+    return values(element, [floats.from_double(form, float(x)) for x in numbers]).reshape(shape)
+
+
+def operands(element, accumulator, m, n, k, make, seed=0):
+    generator = numpy.random.default_rng((m, n, k, seed))
+    return make(element, (m, k), generator), make(element, (k, n), generator), make(accumulator, (m, n), generator)
+
+
+# --- tests ---
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(("element", "accumulator"), PAIRS, ids=str)
+def test_float_product_is_the_interpreters_chain(element, accumulator, machine):
+    for m, n, k in [(1, 1, 1), (4, 16, 8), (16, 64, 16)]:
+        chosen = plan(host(machine), element, element, accumulator, m, n, k, False)
+        for make in (normal, notable, small):
+            a, b, c = operands(element, accumulator, m, n, k, make)
+            expected = matrix_float(element, accumulator, exact=True)(a, b, c)
+            assert_same(product(machine, chosen, a, b, c), expected)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("element", [F32, F64, F16], ids=str)
+def test_float_product_has_any_shape(element, shape, machine):
+    chosen = plan(host(machine), element, element, element, *shape, False)
+    a, b, c = operands(element, element, *shape, normal)
+    assert_same(product(machine, chosen, a, b, c), matrix_float(element, element, exact=True)(a, b, c))
+
+
+def test_addends_that_cancel_keep_the_sign_of_zero():
+    chosen = plan(HERE, F32, F32, F32, 2, 2, 2, False)
+    a = numpy.array([[1, -1], [-0.0, 0.0]], numpy.float32)
+    b = numpy.array([[3, -3], [3, -3]], numpy.float32)
+    c = numpy.array([[-0.0, 0.0], [-0.0, 0.0]], numpy.float32)
+    assert_same(product("native", chosen, a, b, c), matrix_float(F32, F32, exact=True)(a, b, c))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(("element", "bits", "offset"), [(F16, 11, 10), (F32, 24, 20)], ids=["f16", "f32"])
+def test_sum_just_off_a_midpoint_is_rounded_once(element, bits, offset, machine):
+    chosen = plan(host(machine), element, element, element, 2, 2, 1, False)
+    dtype = chosen.accumulator_dtype if element is F32 else numpy.dtype(numpy.float16)
+    last, little = 2.0 ** (1 - bits), 2.0**-offset
+    a = numpy.array([[1 + little], [-1 - little]], dtype)
+    b = numpy.array([[(1 - little) * last / 2, (1 + little) * last / 2]], dtype)
+    c = numpy.array([[1 + last, 1], [-1 - last, 1]], dtype)
+    result = product(machine, chosen, a, b, c)
+    assert_same(result, matrix_float(element, element, exact=True)(a, b, c))
+    assert result[0, 0] == c[0, 0], "the sum is less than half a unit above"
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("signs", ["ss", "su", "us", "uu"])
+def test_integer_product_wraps(signs, machine):
+    names = ["signed" if sign == "s" else "unsigned" for sign in signs]
+    dtypes = [numpy.int8 if sign == "s" else numpy.uint8 for sign in signs]
+    for m, n, k in [(1, 1, 1), (2, 1, 2), (1, 2, 4), (4, 4, 1), (8, 8, 16), (16, 16, 64), (32, 32, 128), (64, 16, 64)]:
+        generator = numpy.random.default_rng((m, n, k))
+        a = generator.integers(0, 256, (m, k), numpy.uint8).view(numpy.int8)
+        b = generator.integers(0, 256, (k, n), numpy.uint8).view(numpy.int8)
+        c = generator.choice(numpy.array([-(2**31), 2**31 - 1, 0], numpy.int32), (m, n))
+        a[0] = -128 if signs[0] == "s" else -1
+        b[:, 0] = -128 if signs[1] == "s" else -1
+        chosen = plan(host(machine), I8, I8, I32, m, n, k, False, signs[0] == "s", signs[1] == "s")
+        result = product(machine, chosen, a.view(dtypes[0]), b.view(dtypes[1]), c)
+        assert_same(result, matrix_integer(*names)(a, b, c))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("element", "scale"),
+    [(F8E4M3FN, F8E8M0FNU), (F8E5M2, F8E8M0FNU), (F4E2M1FN, F8E8M0FNU), (F4E2M1FN, F8E4M3FN), (F4E2M1FN, FNV8E5M3FNU)],
+    ids=str,
+)
+def test_scaled_product_is_the_interpreters_chain(element, scale, machine):
+    m, n, k = 8, 16, 32
+    generator = numpy.random.default_rng(8)
+    chosen = plan_scaled(host(machine), scale, m, n, k)
+    for make in (normal, notable):
+        a, b, c = make(element, (m, k), generator), make(element, (k, n), generator), make(F32, (m, n), generator)
+        patterns = generator.integers(0, 1 << floats.FORMATS[scale.name].width, (m + n) * 2)
+        scales = values(scale, [int(pattern) for pattern in patterns])
+        a_scale, b_scale = scales[: 2 * m].reshape(m, 2), scales[2 * m :].reshape(2, n)
+        expected = matrix_scaled(element, scale, exact=True)(a, b, c, a_scale, b_scale)
+        left = widen(element)(a) * numpy.repeat(widen(scale)(a_scale), 16, axis=1)
+        right = widen(element)(b) * numpy.repeat(widen(scale)(b_scale), 16, axis=0)
+        assert_same(product(machine, chosen, left, right, c), expected)
+
+
+@pytest.mark.parametrize("element", [F32, I8], ids=str)
+def test_k_may_go_on_beyond_the_plan(element):
+    m, n, k = 16, 64, 64
+    generator = numpy.random.default_rng(3)
+    if element is F32:
+        a, b, c = operands(F32, F32, m, n, 3 * k, normal)
+        chosen = plan(HERE, F32, F32, F32, m, n, k, False)
+        expected = matrix_float(F32, F32, exact=True)(a, b, c)
+    else:
+        a = generator.integers(-128, 128, (m, 3 * k), numpy.int8)
+        b = generator.integers(-128, 128, (3 * k, n), numpy.int8)
+        c = generator.integers(-1000, 1000, (m, n), numpy.int32)
+        chosen = plan(HERE, I8, I8, I32, m, n, k, False)
+        expected = matrix_integer("signed", "signed")(a, b, c)
+    assert_same(product("native", chosen, a, b, c), expected)
+
+
+@pytest.mark.skipif(not HERE.has_amx, reason="this machine has no matrix tiles for bfloat16")
+@pytest.mark.parametrize("shape", [(16, 16, 32), (32, 32, 64), (16, 64, 128), (64, 32, 32)], ids=str)
+def test_fast_bfloat16_product_is_near_the_exact_one(shape):
+    chosen = plan(HERE, BF16, BF16, F32, *shape, True)
+    assert chosen.kind == "amx"
+    a, b, c = operands(BF16, F32, *shape, normal)
+    result = product("native", chosen, a, b, c)
+    exact = numpy.matmul(a.astype(numpy.float64), b.astype(numpy.float64)) + c
+    assert numpy.abs(result - exact).max() < 1e-5 * numpy.sqrt(shape[2])
+
+
+def test_only_fast_plans_for_floats_use_matrix_tiles():
+    target = host("sapphirerapids")
+    assert plan(target, BF16, BF16, F32, 64, 64, 64, True).kind == "amx"
+    assert plan(target, BF16, BF16, F32, 64, 64, 64, False).kind == "fma"
+    assert plan(target, F16, F16, F32, 64, 64, 64, True).kind == "fma"
+    assert plan(target, BF16, BF16, F32, 8, 64, 64, True).kind == "fma"
+    assert plan(target, I8, I8, I32, 64, 64, 64, False).kind == "amx"
+    assert plan(target, I8, I8, I32, 64, 64, 32, False).kind == "pairs"
+
+
+@pytest.mark.parametrize("name", ["neoverse-v1", "apple-m2", "cortex-a72", "sapphirerapids", "x86-64"])
+def test_every_kind_becomes_code_for_other_machines(name):
+    target = host(name)
+    plans = [
+        plan(target, F32, F32, F32, 16, 64, 32, False),
+        plan(target, F64, F64, F64, 16, 64, 32, False),
+        plan(target, F16, F16, F16, 16, 64, 32, False),
+        plan(target, BF16, BF16, F32, 16, 64, 32, True),
+        plan(target, I8, I8, I32, 16, 64, 64, False),
+        plan_scaled(target, F8E8M0FNU, 16, 64, 32),
+    ]
+    for chosen in plans:
+        assert "worker" in assembly(text_of(chosen), target)
+    single = assembly(text_of(plans[0]), target)
+    assert ("fmla" if target.is_aarch64 else "vfmadd231ps" if target.has_fma else "cvtpd2ps") in single
+    assert "fmaf" not in single
+
+
+@pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4", "neoverse-v1"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_packed_positions_are_a_permutation(name, shape):
+    m, n, k = shape
+    for chosen in (plan(host(name), F32, F32, F32, m, n, k, False), plan(host(name), I8, I8, I32, m, n, k, False)):
+        positions = {chosen.packed_index(i, j) for i in range(k) for j in range(n)}
+        assert positions == set(range(k * n))
+        assert n % chosen.columns == 0 and m % chosen.rows == 0 and k % chosen.group == 0

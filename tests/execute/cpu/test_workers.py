@@ -1,0 +1,265 @@
+"""The threads of a launch: every tile block once, whatever the threads, and interrupts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from tests.execute.cpu.native import count, counting
+
+from tileir.execute.cpu import workers
+from tileir.execute.cpu.record import CHUNK, COUNT, STOP, Record
+from tileir.execute.cpu.runtime import Loaded
+from tileir.execute.errors import LaunchError
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def function() -> Loaded:
+    return counting()
+
+
+@pytest.fixture(autouse=True)
+def forget_pace(function: Loaded) -> None:
+    function.pace = 0
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize(("blocks", "chunk"), [(1, 1), (7, 1), (1000, 1), (1000, 7), (10, 16)])
+@pytest.mark.parametrize("turns", [1, 200])
+def test_every_tile_block_runs_once(function: Loaded, threads: int, blocks: int, chunk: int, turns: int) -> None:
+    # Again and again: how a launch is made depends on how long the last one took.
+    for _ in range(4):
+        visits, _ = count(function, blocks, turns, threads, chunk)
+        assert visits.tolist() == [1] * blocks
+
+
+@pytest.mark.parametrize("pace", [1, 500, 100_000, 10_000_000])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_what_is_expected_of_a_launch_changes_nothing(function: Loaded, pace: int, threads: int) -> None:
+    for blocks in (1, 63, 64 * 3, 5000):
+        function.pace = pace
+        visits, _ = count(function, blocks, 1, threads)
+        assert visits.tolist() == [1] * blocks
+
+
+def test_record_states_all_tile_blocks_after_a_launch_in_slices(function: Loaded) -> None:
+    record = Record(19)
+    for slot, value in ((COUNT, 100), (CHUNK, 3), (16, 1)):
+        record.slots[slot] = value
+    arrays = [numpy.zeros(100, numpy.int64), numpy.zeros(100, numpy.int64)]
+    record.slots[17], record.slots[18] = [array.ctypes.data for array in arrays]
+    workers.run(function, record, 64, 1)
+    assert arrays[0].tolist() == [1] * 100
+    assert record.slots[COUNT] == 100
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_scratch_memory_begins_with_a_number_that_no_earlier_launch_had(function: Loaded, threads: int) -> None:
+    seen: set[int] = set()
+    for _ in range(20):
+        _, launches = count(function, 50, 10, threads)
+        numbers = set(launches.tolist())
+        assert numbers and not numbers & seen
+        seen |= numbers
+
+
+def test_stopped_launch_leaves_tile_blocks_out(function: Loaded) -> None:
+    record = Record(19)
+    record.slots[COUNT], record.slots[CHUNK], record.slots[STOP] = 100, 1, 1
+    # No array to write to: a tile block that ran would end the process.
+    for threads in (1, 2):
+        workers.run(function, record, 64, threads)
+
+
+def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
+    for size in (64, 1 << 20, 1 << 24, 128):
+        count(function, 20, 1, 2, arena_bytes=size)
+        arena = workers.Arena(size)
+        assert arena.address % 64 == 0
+        assert arena.size >= size
+    workers.release_memory()
+    visits, _ = count(function, 20, 1, 2)
+    assert visits.tolist() == [1] * 20
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_more_scratch_memory_than_there_is_is_an_error(function: Loaded, threads: int) -> None:
+    with pytest.raises(LaunchError, match=r"needs 1,125,899,906,842,624 bytes of scratch memory.*use smaller tiles"):
+        count(function, 4, 1, threads, arena_bytes=1 << 50)
+    visits, _ = count(function, 4, 1, threads)
+    assert visits.tolist() == [1] * 4
+
+
+def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_memory_size", 1 << 30)
+    assert workers._affordable(1 << 28, 16) == 2
+    assert workers._affordable(1 << 30, 16) == 1
+    assert workers._affordable(1 << 23, 16) == 16
+
+
+def test_helpers_without_memory_are_an_error_of_the_launch(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers.release_memory()
+    original = workers.Arena
+
+    def arena(size: int) -> workers.Arena:
+        if threading.current_thread() is not threading.main_thread():
+            raise LaunchError("no memory for a helper")
+        return original(size)
+
+    monkeypatch.setattr(workers, "Arena", arena)
+    with pytest.raises(LaunchError, match="no memory for a helper"):
+        count(function, 10, 1, 2)
+    monkeypatch.undo()
+    visits, _ = count(function, 10, 1, 2)
+    assert visits.tolist() == [1] * 10
+
+
+def test_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEIR_NUM_THREADS", "3")
+    assert workers.default_threads() == 3
+    for wrong in ("0", "-1", "many"):
+        monkeypatch.setenv("TILEIR_NUM_THREADS", wrong)
+        with pytest.raises(LaunchError, match=f"TILEIR_NUM_THREADS is '{wrong}'"):
+            workers.default_threads()
+    monkeypatch.delenv("TILEIR_NUM_THREADS")
+    assert 1 <= workers.default_threads() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no way to confine a process")
+def test_default_follows_the_processors_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TILEIR_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
+    assert workers.default_threads() == 1
+
+
+def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None:
+    failures: list[Any] = []
+
+    def launch(number: int) -> None:
+        try:
+            for turn in range(30):
+                blocks = 1 + (number * 13 + turn * 7) % 90
+                visits, _ = count(function, blocks, 50, 1 + turn % 3)
+                if visits.tolist() != [1] * blocks:
+                    failures.append(visits)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=launch, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_helpers_stay_for_the_next_launch(function: Loaded) -> None:
+    def helpers() -> set[int | None]:
+        return {thread.ident for thread in threading.enumerate() if thread.name == "tileir worker"}
+
+    function.pace = 10_000_000
+    count(function, 100, 1, 3)
+    before = helpers()
+    for _ in range(10):
+        function.pace = 10_000_000
+        count(function, 100, 1, 3)
+    assert helpers() == before
+
+
+def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    count(function, 16, 1, 1)
+    monkeypatch.setattr(workers, "_take_helpers", lambda wanted: pytest.fail("a helper was asked for"))
+    for _ in range(10):
+        function.pace = 100
+        count(function, 16, 1, 4)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+def test_forked_process_makes_threads_of_its_own() -> None:
+    program = """
+import os, sys
+from tests.execute.cpu.native import count, counting
+function = counting()
+def launch():
+    function.pace = 10_000_000
+    assert count(function, 50, 1, 2)[0].tolist() == [1] * 50
+launch()
+child = os.fork()
+launch()
+if child:
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(status)
+os._exit(0)
+"""
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60).returncode == 0
+
+
+INTERRUPTED = """
+import sys, time
+from tests.execute.cpu.native import count, counting
+threads, blocks, turns = map(int, sys.argv[1:])
+function = counting()
+# A short one, after which the next is expected to be short too.
+count(function, blocks, 1, threads)
+count(function, blocks, 1, threads)
+print("ready", flush=True)
+try:
+    count(function, blocks, turns, threads)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+else:
+    print("finished", flush=True)
+print(count(function, blocks, 1, threads)[0].tolist() == [1] * blocks, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no SIGINT for one process")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("blocks", "turns"), [(4000, 50_000_000), (500_000, 400_000)])
+def test_interrupt_stops_a_long_launch(threads: int, blocks: int, turns: int) -> None:
+    # Left alone this would take hours.
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(threads), str(blocks), str(turns)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert output == "interrupted\nTrue\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no alarm signal")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_exception_of_any_signal_handler_stops_the_workers_before_it_is_raised(function: Loaded, threads: int) -> None:
+    class Alarm(Exception):
+        pass
+
+    def handler(number: int, frame: object) -> None:
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(Alarm):
+            count(function, 1_000_000, 100_000, threads)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(workers._idle) == workers._helper_count
