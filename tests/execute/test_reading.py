@@ -163,6 +163,24 @@ def test_factors_of_a_product_are_borrowed_and_kept(monkeypatch: pytest.MonkeyPa
     assert held(strong + product("r", "x", "f", "empty"), monkeypatch) == [COPIED, COPIED]
 
 
+def test_an_observer_is_told_of_each_access_to_a_kept_tile(monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[int] = []
+
+    class Accesses(tileir.Observer):
+        def watches(self, operation: Any) -> bool:
+            return False
+
+        def access(self, access: Any) -> None:
+            places.append(access.box[0])
+
+    body = load("x", "va") + load("f", "vb") + product("r", "x", "f", "empty") + store("r", "vc", "%i, %zero")
+    a, b, c = arrays()
+    tileir.compile(module(body)).launch(3, a, b, c, observer=Accesses())
+    start = c.ctypes.data
+    assert places == [p for i in range(3) for p in (a.ctypes.data, b.ctypes.data, start + 64 * i)]
+    assert held(body, monkeypatch, observer=Accesses()) == [BORROWED, KEPT]
+
+
 def test_a_tile_that_is_handed_on_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     assert held(load("x", "va") + store("x", "vb"), monkeypatch) == [COPIED]
     inner = f"for %k in (%zero to %one, step %one) : tile<i32> {{ {add('d', 'x', 'x')} }}\n"
@@ -209,6 +227,8 @@ def test_a_region_keeps_no_more_than_its_limit() -> None:
         assert sum(kept.nbytes for kept in region.kept.values()) <= KEPT_BYTES
         assert region.kept[key] is tile
     region.changed()
+    assert not region.kept
+    region.keep("huge", numpy.zeros(KEPT_BYTES + 1, numpy.uint8))
     assert not region.kept
 
 

@@ -54,7 +54,9 @@ class Region:
         self._kept_bytes: int = 0
 
     def keep(self, key: object, tile: Array) -> None:
-        """Keep the copy of a tile until the region changes or there are too many."""
+        """Keep the copy of a tile until the region changes or there are too many; a huge one is not kept."""
+        if tile.nbytes > KEPT_BYTES:
+            return
         if self._kept_bytes + tile.nbytes > KEPT_BYTES:
             self.changed()
         self._kept_bytes += tile.nbytes

@@ -156,7 +156,7 @@ class Observer:
         """An operation is about to run.  Tiles are NumPy arrays or scalars, tokens None, views their own objects."""
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
-        """An operation has run.  Change nothing in place: tiles may share memory."""
+        """An operation has run.  Change nothing, neither values nor arrays of the launch: tiles may share memory."""
 
     def access(self, access: Access) -> Array | None:
         """Memory is about to be accessed.

@@ -14,7 +14,7 @@ from tileir.ir.core import Operation, Value
 from tileir.ir.types import F64, Type
 from tileir.passes.emit import Emit, tile_of, width_of
 
-_ONE_OVER_LN_10: Final = 0.43429448190325182765
+_LOG10_OF_2: Final = float.fromhex("0x1.34413509f79ffp-2")
 _PROPAGATE_NAN: Final[dict[str, Attribute]] = {"propagate_nan": UNIT}
 
 
@@ -117,7 +117,7 @@ def _recipf(emit: Emit, operation: Operation) -> Value:
 def _log10(emit: Emit, operation: Operation) -> Value:
     source = operation.operands[0]
     value = _widened(emit, source)
-    scaled = emit.apply("mulf", emit.apply("log", value), emit.number(tile_of(value), _ONE_OVER_LN_10))
+    scaled = emit.apply("mulf", emit.apply("log2", value), emit.number(tile_of(value), _LOG10_OF_2))
     return _narrowed(emit, scaled, tile_of(source).element)
 
 

@@ -23,7 +23,7 @@ from tileir.execute.dtypes import (
     memory_dtype,
     value_dtype,
 )
-from tileir.ir.types import I1, I4, F4E2M1FN, Type
+from tileir.ir.types import F4E2M1FN, I1, Type
 
 Emit = Callable[[Builder, list[Register]], Register]
 
@@ -129,7 +129,8 @@ def same_numbers(element: Type, left: Array, right: Array) -> Array:
     bits = bits_dtype(element)
     equal: Array = left.view(bits) == right.view(bits)
     if is_float_dtype(left.dtype):
-        equal = equal | (numpy.isnan(left.astype(numpy.float32)) & numpy.isnan(right.astype(numpy.float32)))
+        with numpy.errstate(all="ignore"):
+            equal = equal | (numpy.isnan(left.astype(numpy.float64)) & numpy.isnan(right.astype(numpy.float64)))
     return equal
 
 
@@ -199,6 +200,3 @@ def _near_one(element: Type, rng: Any, count: int) -> Array:
         numbers = rng.standard_normal(count) * 2.0 ** rng.integers(-6, 7, count)
         return numbers.astype(numpy.float32).astype(value_dtype(element)).view(bits)
     return rng.integers(0, 20, count).astype(bits)
-
-
-__all__ = ["I4", "Case", "Compiled", "operand_arrays", "same_numbers", "special_patterns", "target_machine"]

@@ -46,7 +46,9 @@ _FUNCTIONS: Final[dict[str, tuple[Unary, Unary]]] = {
     "tanh": (exponential.tanh_single, exponential.tanh_double),
     "tanhf": (exponential.tanh_single, exponential.tanh_double),
 }
-_SEED_FUNCTIONS: Final[dict[str, Unary]] = seed_functions(exponential.exp_double, logarithm.log_double)
+_SEED_FUNCTIONS: Final[dict[str, Unary]] = seed_functions(
+    exponential.exp_double, logarithm.log_double, logarithm.log2_double
+)
 
 
 def float_unary(name: str, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False) -> Unary:

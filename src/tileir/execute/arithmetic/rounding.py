@@ -63,9 +63,8 @@ def as_array(value: Any) -> Any:
 
 def take(table: Array, index: Any) -> Any:
     """The elements of a constant table at indices.  A tracer looks them up itself: NumPy asks the table only."""
-    if isinstance(index, (numpy.ndarray, numpy.generic)):
-        return table.take(index)
-    return index.look_up(table)
+    look_up = getattr(index, "look_up", None)
+    return table.take(index) if look_up is None else look_up(table)
 
 
 # Error-free transformations

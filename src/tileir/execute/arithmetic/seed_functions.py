@@ -12,11 +12,11 @@ import numpy
 
 from tileir.execute.arithmetic.rounding import Unary
 
-_ONE_OVER_LN_10: Final = 0.43429448190325182765
+_LOG10_OF_2: Final = float.fromhex("0x1.34413509f79ffp-2")
 
 
-def seed_functions(exp: Unary, log: Unary) -> dict[str, Unary]:
-    """The functions by name, made of the exponential and the logarithm the public operations have."""
+def seed_functions(exp: Unary, log: Unary, log2: Unary) -> dict[str, Unary]:
+    """The functions by name, made of the exponential and the logarithms the public operations have."""
 
     def sigmoid(x: Any) -> Any:
         # Of the two forms, the one whose exponential cannot overflow: it keeps its accuracy in the left tail, where
@@ -26,7 +26,8 @@ def seed_functions(exp: Unary, log: Unary) -> dict[str, Unary]:
         return numpy.where(x < -1.4, small - small * ratio, ratio)
 
     def log10(x: Any) -> Any:
-        return log(x) * _ONE_OVER_LN_10
+        # Of log and log2, the one that makes the powers of ten up to 10**22, all that are doubles, exact.
+        return log2(x) * _LOG10_OF_2
 
     def log1p(x: Any) -> Any:
         total = x + 1.0

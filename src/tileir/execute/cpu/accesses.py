@@ -107,7 +107,9 @@ def open_box(emission: Emission, operation: Operation) -> Box:
             number = emission.whole(value)
         else:
             number = emission.whole(value, signed=False)
-            if isinstance(number, str) and emission.scalars[value].dtype.itemsize == 8:
+            if isinstance(number, int):
+                number = min(number, _FAR)
+            elif emission.scalars[value].dtype.itemsize == 8:
                 number = emission.builder.call("i64", "llvm.umin.i64", [f"i64 {number}", f"i64 {_FAR}"])
         start = emission.multiply(number, view.steps[axis])
         starts.append(start)

@@ -74,6 +74,11 @@ def check_symbols(data: bytes) -> None:
 
 # --- LLVM ---
 
+_MANY_BRANCHES: Final = 150
+"""With more, only cheap passes run: those about loops take time that grows with the square of their number."""
+_VERY_MANY_BRANCHES: Final = 1000
+"""With more, instructions are chosen with less care, for the same reason."""
+
 _lock: Final = threading.Lock()
 _machines: dict[tuple[str, str, str, int], Any] = {}
 _all_targets: bool = False
@@ -106,8 +111,9 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
     llvm = binding()
     if "half" in text and target.is_x86 and not target.has_avx512_fp16:
         text += HALF_CONVERSIONS
+    branches = text.count("br i1 ")
     with _lock:
-        machine = _machine(target, level)
+        machine = _machine(target, min(level, 1) if branches > _VERY_MANY_BRANCHES else level)
         # In front, not set afterwards: the alignment of accesses that state none follows from the layout.
         header = f'target datalayout = "{machine.target_data}"\ntarget triple = "{target.triple}"\n'
         # Each must go before what it was made in, which Python's garbage collector does not see to.
@@ -116,8 +122,10 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
                 context = owned.enter_context(llvm.create_context())
                 module = owned.enter_context(llvm.parse_assembly(header + text, context))
                 module.verify()
-                if level:
+                if level and branches <= _MANY_BRANCHES:
                     _optimize(llvm, machine, module, level)
+                elif level:
+                    _simplify(llvm, machine, module)
                 yield machine, module
             except RuntimeError as error:
                 raise _refused(error) from None
@@ -125,12 +133,28 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
 
 def _optimize(llvm: Any, machine: Any, module: Any, level: int) -> None:
     with llvm.create_pipeline_tuning_options(speed_level=level) as options:
-        # Generated code is in vectors already; looking for more takes time and finds nothing.
+        # Generated code is in vectors, and its loops are long enough, already; looking for more takes twice the time
+        # and finds nothing.
         options.loop_vectorization = False
         options.slp_vectorization = False
         options.loop_interleaving = False
+        options.loop_unrolling = False
         with llvm.create_pass_builder(machine, options) as builder, builder.getModulePassManager() as passes:
             passes.run(module, builder)
+
+
+def _simplify(llvm: Any, machine: Any, module: Any) -> None:
+    """The passes whose time grows with the text, and no more."""
+    with (
+        llvm.create_pipeline_tuning_options(speed_level=1) as options,
+        llvm.create_pass_builder(machine, options) as builder,
+        llvm.create_new_module_pass_manager() as passes,
+    ):
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        passes.run(module, builder)
 
 
 def _refused(error: RuntimeError) -> CompilationError:

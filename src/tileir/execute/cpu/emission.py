@@ -503,7 +503,7 @@ def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
     elif isinstance(sink, Pick):
         register = nest.value(sink.expression)
         with nest.at_level(nest.depth):
-            emission.put(sink.value, register)
+            emission.put(sink.value, emission.converted(register, dtype_of(sink.value)))
     elif isinstance(sink, CheckAll):
         _emit_check(emission, nest, sink)
     else:

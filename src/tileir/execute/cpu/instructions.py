@@ -32,7 +32,7 @@ from tileir.execute.cpu.casting import (
     retag,
     to_single,
 )
-from tileir.execute.cpu.llvm import Builder, Register, scalar_type
+from tileir.execute.cpu.llvm import Builder, Register
 from tileir.execute.cpu.tracing import trace
 from tileir.execute.cpu.ufuncs import divide_integers
 from tileir.execute.dtypes import Array, memory_bytes, memory_dtype, value_dtype
@@ -147,12 +147,41 @@ def _float_binary(instruction: str) -> Emit:
         left, right = operands
         if element is F32 or element is F64:
             return binary(builder, instruction, left, right)
-        if element is F16 or (element is BF16 and instruction in ("fadd", "fsub")):
-            wide = binary(builder, instruction, to_single(builder, left), to_single(builder, right))
-            return casting.cast(builder, wide, left.dtype)
+        if element is F16 or element is BF16:
+            left, right = to_single(builder, left), to_single(builder, right)
+            wide = binary(builder, instruction, left, right)
+            narrow = casting.cast(builder, wide, operands[0].dtype)
+            if element is F16 or instruction in ("fadd", "fsub"):
+                return narrow
+            return _brain_subnormal(builder, instruction, left, right, wide, narrow)
         return None
 
     return emit
+
+
+_BRAIN_LIFT: Final = 100
+
+
+def _brain_subnormal(
+    builder: Builder, instruction: str, left: Register, right: Register, wide: Register, narrow: Register
+) -> Register:
+    """bf16 products and quotients, `narrow` where `wide` is normal: float32's own subnormal rounding came in between.
+
+    There the left operand, which is far from the largest, is lifted by a power of two; adding a number whose unit is
+    as far above bf16's smallest value rounds the result, and leaves its pattern.
+    """
+    lifted = binary(builder, "fmul", left, constant(numpy.float32(2.0**_BRAIN_LIFT), left))
+    magnitude = intrinsic(builder, "fabs", [binary(builder, instruction, lifted, right)])
+    anchor = numpy.float32(1.5 * 2.0 ** (_BRAIN_LIFT - 133 + 23))
+    rounded = casting.bits(builder, binary(builder, "fadd", magnitude, constant(anchor, wide)))
+    pattern = binary(builder, "sub", rounded, constant(int(anchor.view(numpy.uint32)), rounded))
+    wide_bits = casting.bits(builder, wide)
+    sign = binary(builder, "lshr", wide_bits, constant(16, wide_bits))
+    sign = binary(builder, "and", sign, constant(0x8000, wide_bits))
+    small = convert(builder, "trunc", binary(builder, "or", pattern, sign), narrow.dtype)
+    smallest_normal = constant(numpy.float32(2.0**-126), wide)
+    is_small = compare(builder, "fcmp olt", intrinsic(builder, "fabs", [wide]), smallest_normal)
+    return choose(builder, is_small, small, narrow)
 
 
 def _fma(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
@@ -340,21 +369,28 @@ def _integer_to_float(builder: Builder, operation: Operation, operands: list[Reg
 
 
 def _float_to_integer(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    """Towards zero, saturating, NaN to 0: what LLVM's saturating conversion does."""
+    """Towards zero, saturating, NaN to 0.  LLVM has an intrinsic for it, but takes vectors apart."""
     source, target = _element(operation), _result(operation)
     mode = _keyword(operation, "rounding_mode") or "nearest_int_to_zero"
-    if not _plain_integer(target) or source not in (F16, F32, F64) or mode not in ("nearest_int_to_zero", "zero"):
+    if not _plain_integer(target) or source not in (F16, BF16, F32, F64) or mode != "nearest_int_to_zero":
         return None
     (value,) = operands
-    if source is F16:
+    if value.dtype not in (SINGLE, DOUBLE):
         value = to_single(builder, value)
     dtype = value_dtype(target)
-    result = Register("", dtype, value.width).type
-    prefix = f"v{value.width}" if value.width else ""
-    name = "fptosi" if _is_signed(operation) else "fptoui"
-    source_suffix = "f32" if value.dtype == SINGLE else "f64"
-    function = f"llvm.{name}.sat.{prefix}{scalar_type(dtype)}.{prefix}{source_suffix}"
-    return Register(builder.call(result, function, [value.typed]), dtype, value.width)
+    is_signed = _is_signed(operation)
+    width = dtype.itemsize * 8
+    least = -(1 << (width - 1)) if is_signed else 0
+    greatest = (1 << (width - 1)) - 1 if is_signed else -1
+    # What is out of range is no value to LLVM, and never chosen.
+    whole = convert(builder, "fptosi" if is_signed else "fptoui", value, dtype)
+    above = compare(builder, "fcmp oge", value, constant(2.0 ** (width - 1 if is_signed else width), value))
+    whole = choose(builder, above, constant(greatest, whole), whole)
+    if is_signed:
+        below = compare(builder, "fcmp olt", value, constant(float(least), value))
+        whole = choose(builder, below, constant(least, whole), whole)
+        return choose(builder, compare(builder, "fcmp uno", value, value), constant(0, whole), whole)
+    return choose(builder, compare(builder, "fcmp ogt", value, constant(0, value)), whole, constant(0, whole))
 
 
 def _float_to_float(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:

@@ -67,7 +67,7 @@ from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, EnumAttribute, IntegerAttribute
 from tileir.ir.core import Block, BlockArgument, Operation, Value
 from tileir.ir.declaration import PURE, TOKEN_ORDERED
-from tileir.ir.types import F32
+from tileir.ir.types import F4E2M1FN, F32, I1, I4, TF32
 
 _PRODUCTS: Final = ("mmaf", "mmai", "mmaf_scaled")
 _NO_EFFECT: Final = (
@@ -606,7 +606,13 @@ def lower_reshape(lowering: Lowering, operation: Operation) -> None:
         array = expression.array.reshape(type.shape)
         lowering.places[result] = Table(type.shape, type.element, expression.dtype, result, array)
         return
-    if squeezed(type.shape) != squeezed(expression.shape) and not isinstance(expression, (Splat, Table)):
+    if isinstance(expression, Splat):
+        lowering.places[result] = Splat(type.shape, type.element, expression.dtype, result, expression.scalar)
+        return
+    if isinstance(expression, Table):
+        lowering.places[result] = Table(type.shape, type.element, expression.dtype, result, expression.array)
+        return
+    if squeezed(type.shape) != squeezed(expression.shape):
         # Elements move to other rows: only memory has an order that both shapes share.
         stored = expression if isinstance(expression, Stored) else lowering.store(source)
         lowering.places[result] = Stored(type.shape, type.element, stored.dtype, result, stored.buffer)
@@ -698,10 +704,17 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
     type = tile_of(result)
     buffer = lowering.new_buffer(result, dtype_of(result), type.count)
     if is_scalar(source):
-        expression = lowering.expression(source)
+        held = lowering.new_buffer(None, dtype_of(source), 1)
+        lowering.body.append(Nest(tile_of(source).shape, [Keep(lowering.expression(source), held)]))
+        expression = Stored(tile_of(source).shape, tile_of(source).element, dtype_of(source), None, held)
     else:
         expression = lowering.store(source)
-    lowering.body.append(Repack(operation, expression, buffer))
+    packing = operation.declaration.mnemonic == "pack"
+    narrow = tile_of(source if packing else result).element
+    if narrow in (I1, I4, F4E2M1FN) or (narrow is TF32 and not packing):
+        lowering.body.append(Repack(operation, expression, buffer))
+    else:
+        buffer = expression.buffer
     if is_scalar(result):
         place = Stored(type.shape, type.element, value_dtype(type.element), None, buffer)
         lowering.body.append(Nest(type.shape, [Pick(place, result)]))
@@ -953,6 +966,10 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     packed = None if memo is not None else lowering.new_buffer(None, plan.rhs_dtype, plan.k * plan.n)
     lowering.body.append(Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, []))
     lowering.done.add(operation)
+    if is_scalar(result):
+        single = Stored(type.shape, type.element, plan.accumulator_dtype, None, buffer)
+        lowering.body.append(Nest(type.shape, [Pick(single, result)]))
+        return
     if plan.accumulator_dtype == value_dtype(type.element):
         lowering.stored(result, buffer)
         return

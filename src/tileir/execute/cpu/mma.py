@@ -44,6 +44,3 @@ def emit_mma(
         return
     blocks = Blocks(builder, plan, (a_suffix, b_suffix, c_suffix))
     blocks.emit(a_pointer, a_row_stride, b_pointer, c_pointer, c_row_stride_bytes, extent)
-
-
-emit_fma = emit_mma

@@ -165,10 +165,9 @@ def _pairs(builder: Builder, left: Register, right: Register, accumulator: Regis
 
 def _sum_to_odd(builder: Builder, left: Register, right: Register) -> Register:
     """The sum, and where it is inexact the neighbour with an odd last bit, which a second rounding cannot mistake."""
-    dtype, width = left.dtype, left.width
-    kind = left.type
-    bits = value_type(numpy.dtype(f"i{dtype.itemsize}"), width)
-    one, zero = literal(1, numpy.dtype(f"i{dtype.itemsize}"), width).name, "zeroinitializer" if width else "0"
+    dtype, width, kind = left.dtype, left.width, left.type
+    integer = numpy.dtype(f"i{dtype.itemsize}")
+    bits = value_type(integer, width)
 
     def subtract(first: str, second: str) -> str:
         return builder.emit(f"fsub {kind} {first}, {second}")
@@ -179,20 +178,16 @@ def _sum_to_odd(builder: Builder, left: Register, right: Register) -> Register:
     first = subtract(total, second)
     lost = builder.emit(f"fadd {kind} {subtract(left.name, first)}, {subtract(right.name, second)}")
     # Ordered, so that an infinite or undefined sum stays what it is.
-    inexact = builder.emit(f"fcmp one {kind} {lost}, {'zeroinitializer' if width else '0.0'}")
+    compared = builder.emit(f"fcmp one {kind} {lost}, {literal(0.0, dtype, width).name}")
+    inexact = builder.emit(f"zext {f'<{width} x i1>' if width else 'i1'} {compared} to {bits}")
     pattern = builder.emit(f"bitcast {kind} {total} to {bits}")
     lost_pattern = builder.emit(f"bitcast {kind} {lost} to {bits}")
-    last = builder.emit(f"and {bits} {pattern}, {one}")
-    even = builder.emit(f"icmp eq {bits} {last}, {zero}")
-    between = builder.emit(f"and {f'<{width} x i1>' if width else 'i1'} {inexact}, {even}")
-    # Away from zero (+1) if the lost part has the sign of the sum, else towards it (-1).
+    # A lost part of the other sign says that the sum was rounded away from zero: back by one.
     signs = builder.emit(f"xor {bits} {pattern}, {lost_pattern}")
-    shift = literal(dtype.itemsize * 8 - 1, numpy.dtype(f"i{dtype.itemsize}"), width).name
-    direction = builder.emit(f"or {bits} {builder.emit(f'ashr {bits} {signs}, {shift}')}, {one}")
-    chosen = f"{f'<{width} x i1>' if width else 'i1'} {between}"
-    change = builder.emit(f"select {chosen}, {bits} {direction}, {bits} {zero}")
-    result = builder.emit(f"add {bits} {pattern}, {change}")
-    return builder.value(f"bitcast {bits} {result} to {kind}", dtype, width)
+    other = builder.emit(f"lshr {bits} {signs}, {literal(dtype.itemsize * 8 - 1, integer, width).name}")
+    back = builder.emit(f"and {bits} {other}, {inexact}")
+    cut = builder.emit(f"sub {bits} {pattern}, {back}")
+    return builder.value(f"bitcast {bits} {builder.emit(f'or {bits} {cut}, {inexact}')} to {kind}", dtype, width)
 
 
 def _double(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
@@ -216,10 +211,16 @@ def _single(builder: Builder, left: Register, right: Register, accumulator: Regi
 
 
 def _half(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    """Products of f16, which f32 holds, added and rounded once to f16, in f32 without its conversions.
+    """Products of f16, which f32 holds, added and rounded once to f16."""
+    product = builder.value(f"fmul {left.typed}, {right.name}", left.dtype, left.width)
+    total = _sum_to_odd(builder, product, accumulator)
+    half = value_type(numpy.dtype(numpy.float16), accumulator.width)
+    rounded = builder.emit(f"fptrunc {total.typed} to {half}")
+    return builder.value(f"fpext {half} {rounded} to {total.type}", accumulator.dtype, accumulator.width)
 
-    Where there is no instruction for them LLVM calls functions that the process may not have.
-    """
+
+def _half_by_bits(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
+    """The same without instructions that convert to f16 and back, for which LLVM would call functions."""
     dtype, width = accumulator.dtype, accumulator.width
     kind = accumulator.type
     integer = numpy.dtype(numpy.int32)
@@ -261,6 +262,7 @@ def _half(builder: Builder, left: Register, right: Register, accumulator: Regist
 _STEPS: Final[dict[str, Step]] = {
     "fma": _fma,
     "half": _half,
+    "half_by_bits": _half_by_bits,
     "double": _double,
     "single": _single,
     "pairs": _pairs,

@@ -12,7 +12,8 @@ k, then the columns, then the k of the group.  With a group of one a row of a pa
 | `fma`     | mmaf to f32 and f64         | as C        | f32, f64   | 1     | fma, rounded once                      |
 |           | mmaf to f16 on some         | f16         | f16        | 1     | the same                               |
 | `single`  | mmaf to f32 without fma     | f64         | f32        | 1     | the same, in double                    |
-| `half`    | mmaf to f16 elsewhere       | f32         | f32        | 1     | fma, rounded once to f16               |
+| `half`    | mmaf to f16 elsewhere, and  | f32         | f32        | 1     | fma, rounded once to f16               |
+|           | `half_by_bits`, without f16c |            |            |       |                                        |
 | `double`  | mmaf_scaled                 | f64         | f32        | 1     | the sum in double, rounded once to f32 |
 | `pairs`   | mmai on x86                 | int16       | int32      | 2     | two products added, added to C         |
 | `widened` | mmai elsewhere              | int32       | int32      | 1     | multiply, add                          |
@@ -104,7 +105,7 @@ def plan(
         if accumulator is F16:
             if target.has_avx512_fp16 or "fullfp16" in target.enabled:
                 return _blocks(target, "fma", shape, _FLOAT16, _FLOAT16)
-            return _blocks(target, "half", shape, _FLOAT32, _FLOAT32)
+            return _blocks(target, "half" if target.has_f16c else "half_by_bits", shape, _FLOAT32, _FLOAT32)
         raise ValueError(f"no matrix product accumulates in {accumulator.name}")
     if target.has_amx_int8 and _fills_amx(shape, 4):
         return _amx(shape, (_INT8 if lhs_signed else _UINT8, _INT8 if rhs_signed else _UINT8, _INT32))
@@ -133,8 +134,8 @@ def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator
     m, n, _ = shape
     lanes = min(n, target.vector_bytes // max(factors.itemsize * group, accumulator.itemsize))
     registers = 16 if target.vector_bytes == 64 or target.is_aarch64 else 8
-    if kind == "half":
-        # A step of it takes most of the registers.
+    if kind in ("half", "half_by_bits"):
+        # A step of them takes most of the registers.
         registers = 4
     rows = min(m, max(1, registers // min(2, n // lanes)))
     columns = min(n, registers // rows * lanes)

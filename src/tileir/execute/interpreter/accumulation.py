@@ -8,12 +8,14 @@ whose accumulator is an argument of the body and whose result is carried to that
 There the accumulator is dead as soon as the product is done, so the products of one run of the loop write to two tiles
 in turn: the one holds the accumulator while the other takes the result.  The initial value belongs to somebody else
 and is only read; each run of the loop begins with two new tiles, since the result of the last run may still be in use.
-Nothing is shared between tile blocks, and a watched launch goes the usual way: an observer may hold on to values.
+Nothing is shared between tile blocks.  Where an observer watches the product or the `continue`, and may hold on to the
+values, they are new as usual.
 The tiles begin at a cache line, which NumPy's own do not: vectors that cross lines take twice as long to load.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy
@@ -30,13 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _CACHE_LINE: Final = 64
+_BYTE: Final = numpy.dtype(numpy.uint8)
 
 
 def compile_product(compiler: Compiler, operation: Operation) -> Step:
     """The step of an `mmaf`."""
     factor, accumulator = (cast(TileType, operation.operands[number].type) for number in (0, 2))
-    options = compiler.options
-    if options.exact or options.observer is not None or accumulator.element is F16 or not _accumulates(operation):
+    if compiler.options.exact or accumulator.element is F16 or not _accumulates(compiler, operation):
         return compile_elementwise(compiler, operation)
     kernel = matrix_float_into(cast(FloatType, factor.element), cast(FloatType, accumulator.element))
     left, right, before = (compiler.slot(value) for value in operation.operands)
@@ -57,7 +59,7 @@ def compile_product(compiler: Compiler, operation: Operation) -> Step:
     return accumulate
 
 
-def _accumulates(operation: Operation) -> bool:
+def _accumulates(compiler: Compiler, operation: Operation) -> bool:
     """Whether the product is the only step of a value carried around the innermost `for`."""
     block = operation.parent
     accumulator, result = operation.operands[2], operation.results[0]
@@ -73,10 +75,12 @@ def _accumulates(operation: Operation) -> bool:
         # The first argument is the counter, which is not carried.
         and accumulator.index >= 1
         and last.operands[accumulator.index - 1] is result
+        and not compiler.watches(operation)
+        and not compiler.watches(last)
     )
 
 
 def _two_tiles(shape: Sequence[int], dtype: DType) -> list[Array]:
-    room = numpy.empty(2 * int(numpy.prod(shape)) * dtype.itemsize + _CACHE_LINE, numpy.uint8)
+    room = numpy.empty(2 * prod(shape) * dtype.itemsize + _CACHE_LINE, _BYTE)
     start = -room.__array_interface__["data"][0] % _CACHE_LINE
     return list(numpy.ndarray((2, *shape), dtype, room, start))

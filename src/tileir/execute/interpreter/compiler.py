@@ -83,6 +83,7 @@ class Compiler:
         # The closures that run once per launch, in order.
         self.uniform: list[Step] = []
         self._orders: dict[Block, BlockOrder] = {}
+        self._watched: dict[Operation, bool] = {}
 
     # --- slots ---
 
@@ -157,7 +158,12 @@ class Compiler:
     def watches(self, operation: Operation) -> bool:
         """Whether somebody watches the values of an operation, which then runs where it stands."""
         observer = self.options.observer
-        return observer is not None and observer.watches(operation)
+        if observer is None:
+            return False
+        answer = self._watched.get(operation)
+        if answer is None:
+            answer = self._watched[operation] = observer.watches(operation)
+        return answer
 
     def _moved(self, operation: Operation, step: Step) -> bool:
         """Run the step now or at the launch, if all it takes is known there."""

@@ -100,9 +100,14 @@ def parts_of(text: str, elements: list[Type]) -> list[str | Callable[[Any], str]
     return parts
 
 
-def compile_print(compiler: Compiler, operation: Operation) -> Step:
+def text_of(operation: Operation) -> str:
+    """What a `print_tko` prints, conversions and all."""
     attribute = operation.attributes.get("str")
-    text = attribute.value if isinstance(attribute, StringAttribute) else ""
+    return attribute.value if isinstance(attribute, StringAttribute) else ""
+
+
+def compile_print(compiler: Compiler, operation: Operation) -> Step:
+    text = text_of(operation)
     values = operation.operand_group("args")
     slots = [compiler.slot(value) for value in values]
     parts = parts_of(text, [tile_of(value).element for value in values])

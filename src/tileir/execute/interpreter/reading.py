@@ -11,9 +11,9 @@ can tell from it:
   elements matter: BLAS goes over the right factor of a product again and again, and is up to twice as slow if its rows
   lie pages apart.
 
-Both are for weak loads, the ones that promise that nobody else writes meanwhile, and for launches that nobody watches
-and that run one tile block after another: an observer may do anything, and interleaved blocks write between two
-operations.
+Both are for weak loads, the ones that promise that nobody else writes meanwhile, and for launches that run one tile
+block after another: interleaved blocks write between two operations.  An observer that watches the load or a use of
+its tile may hold on to the tile, which then is a copy; one that watches accesses is told of all, kept tiles included.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _quiet(operation: Operation) -> bool:
 def how_held(compiler: Compiler, load: Operation) -> int:
     """Whether the tile of a `load_view_tko` is COPIED, BORROWED or KEPT."""
     options = compiler.options
-    if options.interleaved or options.observer is not None:
+    if options.interleaved:
         return COPIED
     ordering = load.attributes["memory_ordering_semantics"]
     view = load.operand_group("view")[0]
@@ -90,6 +90,8 @@ def how_held(compiler: Compiler, load: Operation) -> int:
         return COPIED
     tile = load.results[0]
     users = tile.users
+    if any(compiler.watches(operation) for operation in (load, *users)):
+        return COPIED
     if any(_read_repeatedly(user, tile, options.exact) for user in users):
         return KEPT if compiler.known_before_blocks(view) else COPIED
     if not plain_memory(cast(TileType, tile.type).element):

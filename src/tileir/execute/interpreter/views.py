@@ -387,6 +387,10 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
         if array is None or not sliced or allowed is not None:
             registers[result] = load_by_address(block, view, index, allowed)
             return
+        known = view.kept.get((view, *index)) if kept else None
+        if known is not None:
+            registers[result] = known
+            return
         try:
             tile = view.whole[tuple(index)]
         except IndexError:

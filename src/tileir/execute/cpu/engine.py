@@ -1,0 +1,182 @@
+"""A kernel on the CPU: compiled when it is first launched, kept on disk, run on all threads.
+
+Up to four versions of a kernel exist: for arguments that share memory or not, with and without checks.  Each is compiled
+when a launch asks for it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+import numpy
+
+from tileir.dialect.types import TileType
+from tileir.execute.arguments import check_grid
+from tileir.execute.cpu import arena, cache, compilation, record, runtime, workers
+from tileir.execute.cpu.binding import Binder
+from tileir.execute.cpu.checks import Check
+from tileir.execute.cpu.emission import Emission
+from tileir.execute.cpu.loops import Program
+from tileir.execute.cpu.lowering import Lowering, Options
+from tileir.execute.cpu.target import Target, host
+from tileir.execute.dtypes import from_memory, memory_dtype
+from tileir.execute.errors import BlockId, LaunchError
+from tileir.ir.clone import clone
+from tileir.ir.core import Operation
+
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+
+
+class Lowered:
+    """A kernel as LLVM IR, and what its failures and prints mean."""
+
+    __slots__ = ("checks", "prints", "program", "text")
+
+    def __init__(self, program: Program, text: str, checks: list[Check], prints: list[Operation]) -> None:
+        self.program: Program = program
+        self.text: str = text
+        self.checks: list[Check] = checks
+        self.prints: list[Operation] = prints
+
+
+class Version:
+    """A version of a kernel in memory, ready to run."""
+
+    __slots__ = ("arena_bytes", "is_serial", "loaded", "options", "print_count")
+
+    def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
+        self.loaded: runtime.Loaded = loaded
+        self.arena_bytes: int = meta["arena_bytes"]
+        self.print_count: int = meta["prints"]
+        self.options: Options = options
+
+
+class CpuKernel:
+    """A kernel ready to run on the CPU."""
+
+    def __init__(
+        self, entry: Operation, globals: dict[str, int], fast: bool = False, target: Target | None = None
+    ) -> None:
+        self.entry: Operation = entry
+        self.globals: dict[str, int] = globals
+        self.fast: bool = fast
+        self.target: Target = target if target is not None else host()
+        self._binder: Binder = Binder(entry, len(globals))
+        self._versions: dict[tuple[bool, bool], Version] = {}
+        self._text: str | None = None
+
+    # --- compilation ---
+
+    def lower(self, options: Options) -> Lowered:
+        """Lower and emit, without compiling."""
+        entry = optimized(self.entry)
+        program = Lowering(entry, self.target, options).run()
+        arena.assign(program)
+        emission = Emission(program, self.target, self.globals, options.sanitize)
+        text = emission.run()
+        return Lowered(program, text, emission.checks, emission.prints)
+
+    def version(self, overlapping: bool, sanitize: bool) -> Version:
+        found = self._versions.get((overlapping, sanitize))
+        if found is None:
+            options = Options(overlapping, self.fast, sanitize)
+            found = self._versions[overlapping, sanitize] = self._compiled(options)
+        return found
+
+    def _compiled(self, options: Options) -> Version:
+        store = cache.default_cache()
+        if self._text is None:
+            parent = self.entry.parent_operation
+            self._text = str(parent if parent is not None else self.entry)
+        flags = f"{self.entry.symbol_name} {options.overlapping} {options.fast} {options.sanitize}"
+        key = cache.key_of(self.target, [self._text, flags, ",".join(self.globals)])
+        found = store.get(key)
+        if found is None:
+            lowered = self.lower(options)
+            data = compilation.assemble(lowered.text, self.target)
+            meta: dict[str, Any] = {"arena_bytes": lowered.program.arena_bytes, "prints": len(lowered.prints)}
+            store.put(key, data, meta)
+        else:
+            data, meta = found
+        return Version(runtime.load(data), meta, options)
+
+    # --- launches ---
+
+    def launch(
+        self,
+        grid: int | tuple[int, ...],
+        *arguments: object,
+        num_threads: int | None = None,
+        sanitize: bool = False,
+        memory: Iterable[object] = (),
+        output: Callable[[str], object] | None = None,
+    ) -> None:
+        extents = check_grid(grid)
+        count = extents[0] * extents[1] * extents[2]
+        threads = workers.default_threads() if num_threads is None else num_threads
+        binding = self._binder(arguments, extents, max(1, min(64, count // (8 * threads))))
+        version = self.version(binding.overlap, sanitize)
+        slots = binding.record.slots
+        base = record.ARGUMENTS + len(arguments)
+        for number, address in enumerate(self.globals.values()):
+            slots[base + number] = address
+        callback: Any = None
+        if version.print_count:
+            threads = 1
+            callback = self._printer(version.options, extents, output if output is not None else sys.stdout.write)
+            slots[record.CALLBACK] = ctypes.cast(callback, ctypes.c_void_p).value or 0
+        workers.run(version.loaded, binding.record, version.arena_bytes, threads, (arguments, callback, memory))
+        if slots[record.FAILED]:
+            self._failed(version.options, slots, extents)
+        self._binder.recycle(binding)
+
+    def _failed(self, options: Options, slots: Any, extents: BlockId) -> None:
+        """Raise what went wrong.  The checks are lowered again: a kernel from the cache has none in memory."""
+        check = self.lower(options).checks[slots[record.FAILED] - 1]
+        number, element, detail = (slots[record.FAILURE + place] for place in range(3))
+        raise check.error(_block(number, extents), element, detail)
+
+    def _printer(self, options: Options, extents: BlockId, write: Callable[[str], object]) -> Any:
+        from tileir.execute.interpreter.printing import nested, parts_of, text_of
+
+        writers = []
+        for operation in self.lower(options).prints:
+            types = [cast(TileType, value.type) for value in operation.operand_group("args")]
+            writers.append((parts_of(text_of(operation), [type.element for type in types]), types))
+
+        def call(site: int, block: int, table: int) -> None:
+            parts, types = writers[site]
+            pointers = (ctypes.c_void_p * len(types)).from_address(table) if types else []
+            values = []
+            for type, pointer in zip(types, pointers, strict=True):
+                dtype = memory_dtype(type.element)
+                raw = (ctypes.c_char * (type.count * dtype.itemsize)).from_address(cast(int, pointer))
+                array = numpy.frombuffer(raw, dtype).reshape(type.shape).copy()
+                values.append(from_memory(type.element, array))
+            rest = iter(values)
+            write("".join([part if isinstance(part, str) else nested(next(rest), part) for part in parts]))
+
+        return _CALLBACK(call)
+
+
+def _block(number: int, extents: BlockId) -> BlockId:
+    width, height, _ = extents
+    return number % width, number // width % height, number // (width * height)
+
+
+def optimized(entry: Operation) -> Operation:
+    """The kernel in a copy of its module, with passes that keep every bit of the results."""
+    from tileir.passes.pipeline import run_passes
+
+    parent = entry.parent_operation
+    if parent is None:
+        raise LaunchError("the kernel is in no module")
+    module = clone(parent)
+    run_passes(module, ["canonicalize", "cse", "loop-invariant-code-motion", "canonicalize", "dce"])
+    for operation in module.regions[0].blocks[0]:
+        if operation.symbol_name == entry.symbol_name:
+            return operation
+    raise LaunchError(f"the kernel '{entry.symbol_name}' is gone after optimization")

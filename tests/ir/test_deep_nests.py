@@ -1,0 +1,190 @@
+"""Programs that nest deeper than Python's stack: everything that walks a program must get through them."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import ExitStack
+
+import pytest
+
+import tileir
+from tileir.bytecode.annotated import annotate
+from tileir.ir.clone import clone
+from tileir.ir.core import Operation
+from tileir.ir.effects import is_memory_effect_free
+from tileir.ir.equality import structurally_equal
+from tileir.ir.symbols import SymbolTable
+from tileir.passes.registry import passes
+from tileir.text.printer import print_disassembly
+from tileir.types import i1, i32
+
+DEPTH = 500
+#: How deep bytecode may nest.
+DEEPEST = 1000
+KINDS = {"ifs": ("if",), "fors": ("for",), "mixed": ("if", "for", "loop")}
+#: The one that is only for the public test suite needs options.
+PASSES = [known.name for known in passes() if not known.name.startswith("test-")]
+
+
+def nest(kind: str, depth: int = DEPTH) -> Operation:
+    """Regions in one another, with something to do and something to simplify at every level."""
+    builder = tileir.Builder("deep")
+    with ExitStack() as scopes:
+        condition, x, n = scopes.enter_context(builder.entry("k", i1, i32, i32))
+        for _, shape in zip(range(depth), itertools.cycle(KINDS[kind])):
+            value = builder.addi(x, builder.constant(1, i32))
+            builder.print_tko([value], str="%d")
+            if shape == "if":
+                scopes.enter_context(builder.if_(condition))
+            elif shape == "for":
+                zero, one = builder.constant(0, i32), builder.constant(1, i32)
+                x = scopes.enter_context(builder.for_(zero, n, one)).index
+            else:
+                scopes.enter_context(builder.loop())
+        builder.print_tko([x], str="%d")
+    return builder.module
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def module(request: pytest.FixtureRequest) -> Operation:
+    return nest(request.param)
+
+
+def depth_of(module: Operation) -> int:
+    """How many operations with regions the innermost operation is in, without the module and the kernel."""
+    deepest = 0
+    depths = {module: 0}
+    for operation in module.walk():
+        parent = operation.parent_operation
+        if parent is not None:
+            depths[operation] = depths[parent] + 1
+            deepest = max(deepest, depths[operation])
+    return deepest - 2
+
+
+def test_verifies(module):
+    assert tileir.verify(module) == []
+
+
+def test_nest_as_deep_as_bytecode_allows_goes_through_everything():
+    module = nest("mixed", DEEPEST)
+    again = tileir.from_bytecode(tileir.to_bytecode(module))
+    assert str(again.regions[0].block.first) == str(module.regions[0].block.first)
+    tileir.optimize(again, level=3, pipeline="seed")
+    tileir.verify(again)
+    assert depth_of(again) == DEEPEST
+
+
+def test_mistake_at_the_bottom_is_found_once():
+    broken = nest("mixed")
+    innermost = [operation for operation in broken.walk() if operation.name == "cuda_tile.print_tko"][-1]
+    innermost.parent.last.erase()
+    with pytest.raises(tileir.VerifyError) as caught:
+        tileir.verify(broken)
+    assert [d.message.partition(",")[0] for d in caught.value.diagnostics] == ["block with no terminator"]
+
+
+def test_use_that_is_not_dominated_is_found_at_the_bottom():
+    broken = nest("ifs")
+    first = next(operation for operation in broken.walk() if operation.name == "cuda_tile.addi")
+    prints = [operation for operation in broken.walk() if operation.name == "cuda_tile.print_tko"]
+    prints[-1].set_operand(0, first.results[0])
+    tileir.verify(broken)
+    first.detach()
+    last = broken.regions[0].block.first.regions[0].block.last
+    last.parent.insert_before(first, last)
+    with pytest.raises(tileir.VerifyError) as caught:
+        tileir.verify(broken)
+    assert [d.message for d in caught.value.diagnostics] == ["operand #0 does not dominate this use"] * 2
+
+
+def test_prints_every_level_in_its_place(module):
+    lines = str(module).splitlines()
+    ends = lines[-DEPTH - 3 :]
+    assert [line for line in ends if line.strip() != "}"] == ["    return"]
+    assert ends.index("    return") == DEPTH
+    indents = [len(line) - len(line.lstrip()) for line in ends if line.strip() == "}"]
+    assert indents == [2 * level for level in (*range(DEPTH + 1, 1, -1), 1, 0)]
+    openings = [len(line) - len(line.lstrip()) for line in lines if line.endswith("{")]
+    assert openings == [2 * level for level in range(DEPTH + 2)]
+
+
+def test_shallow_and_deep_levels_print_alike():
+    shallow, deep = str(nest("mixed", 60)), str(nest("mixed"))
+    levels = [line for line in shallow.splitlines() if line.endswith("{")]
+    assert [line for line in deep.splitlines() if line.endswith("{")][: len(levels)] == levels
+    assert str(tileir.parse(shallow)) == shallow
+
+
+@pytest.mark.parametrize("debug_info", [False, True])
+@pytest.mark.parametrize("generic", [False, True])
+def test_every_form_of_text_has_every_operation(module, generic, debug_info):
+    text = module.text(generic=generic, debug_info=debug_info)
+    assert text.count("print_tko") == DEPTH + 1
+
+
+def test_disassembles(module):
+    assert print_disassembly(module).count("print_tko") == DEPTH + 1
+    assert print_disassembly(module, debug_info=True).count("print_tko") == DEPTH + 1
+
+
+@pytest.mark.parametrize("layout", ["public", "documented"])
+def test_bytecode_gives_the_program_back(module, layout):
+    data = tileir.to_bytecode(module, layout=layout)
+    again = tileir.from_bytecode(data)
+    assert depth_of(again) == DEPTH
+    assert print_disassembly(again) == print_disassembly(module)
+    assert tileir.to_bytecode(again, layout=layout, preserve=True) == data
+
+
+@pytest.mark.parametrize("layout", ["public", "documented"])
+def test_every_byte_is_explained(layout):
+    data = tileir.to_bytecode(nest("mixed"), layout=layout)
+    found = annotate(data)
+    assert found.messages == []
+    assert b"".join([data[piece.start : piece.end] for piece in found.fields()]) == data
+
+
+@pytest.mark.parametrize("layout", ["public", "documented"])
+def test_deeper_bytecode_is_refused_with_the_way_there(layout):
+    data = tileir.to_bytecode(nest("ifs", DEEPEST + 1), layout=layout)
+    with pytest.raises(tileir.BytecodeError) as caught:
+        tileir.from_bytecode(data)
+    messages = [diagnostic.message for diagnostic in caught.value.diagnostics]
+    assert "nesting is too deep (more than 1000 levels)" in messages[0]
+    assert sum("failed to parse region 0" in message for message in messages) == DEEPEST
+
+
+def test_copy_is_equal_and_a_change_at_the_bottom_is_seen(module):
+    copy = clone(module)
+    assert depth_of(copy) == DEPTH
+    assert structurally_equal(module, copy, locations=True)
+    innermost = [operation for operation in copy.walk() if operation.name == "cuda_tile.print_tko"][-1]
+    innermost.set_attribute("str", tileir.parse(f'cuda_tile.module @m attributes {{a = "%d!"}} {{}}').attributes["a"])
+    assert not structurally_equal(module, copy)
+
+
+def test_effect_at_the_bottom_is_seen(module):
+    kernel = module.regions[0].block.first
+    outermost = next(operation for operation in kernel.regions[0].block if operation.regions)
+    assert not is_memory_effect_free(outermost)
+
+
+def test_references_at_the_bottom_are_found():
+    module = nest("mixed")
+    assert SymbolTable(module).users("k") == []
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_every_pass_gets_through(module, name):
+    copy = clone(module)
+    tileir.run_passes(copy, [name])
+    tileir.verify(copy)
+    assert depth_of(copy) == DEPTH
+
+
+@pytest.mark.parametrize("pipeline", ["parity", "seed"])
+def test_highest_level_gets_through(module, pipeline):
+    copy = tileir.optimize(clone(module), level=3, pipeline=pipeline)
+    tileir.verify(copy)
+    assert tileir.from_bytecode(tileir.to_bytecode(copy)) is not None
