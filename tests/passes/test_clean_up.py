@@ -40,6 +40,21 @@ def test_chains_of_equal_operations_become_one_in_one_run() -> None:
     assert cse(body).count("=") == 3
 
 
+def test_what_nothing_needs_goes_in_one_run() -> None:
+    body = "%a = addi %x, %y : tile<i32>\n%b = muli %a, %a : tile<i32>\n%d = subi %b, %a : tile<i32>\nreturn %x : tile<i32>"
+    assert cse(body) == "return %arg1 : tile<i32>"
+
+
+def test_regions_are_compared_without_what_nothing_needs() -> None:
+    body = """
+        %a = if %c -> (tile<i32>) { %dead = addi %x, %x : tile<i32> yield %x : tile<i32> } else { yield %y : tile<i32> }
+        %b = if %c -> (tile<i32>) { yield %x : tile<i32> } else { yield %y : tile<i32> }
+        %r = subi %a, %b : tile<i32>
+        return %r : tile<i32>
+    """
+    assert cse(body).count("if ") == 1
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -16,6 +16,7 @@ from tests.passes.programs import module_of, names
 import tileir
 from tileir.execute.dtypes import memory_dtype
 from tileir.ir.core import Operation
+from tileir.ir.declaration import REGISTRY
 from tileir.ir.diagnostics import PassError
 from tileir.ir.types import FLOAT_TYPES, integer_type
 from tileir.passes.pipeline import Report, run_passes
@@ -66,9 +67,27 @@ FORMS = {
     ),
     "unused-cast": ("%y = unrealized_conversion_cast %x : tile<i32> to tile<f32>", []),
 }
+# Names and forms that reading turns into public ones; they too must reach the assembler.
+SPELLINGS = {
+    "powf": ("%f = itof %x signed : tile<i32> -> tile<f32>\n%y = powf %f, %f : tile<f32>", ["itof", "pow"]),
+    "tanhf": ("%f = itof %x signed : tile<i32> -> tile<f32>\n%y = tanhf %f : tile<f32>", ["itof", "tanh"]),
+    "mulhi": ("%y = mulhi %x, %x : tile<i32>", ["mulhii"]),
+    "negsi": ("%y = negsi %x : tile<i32>", ["negi"]),
+    "print": ('print "%d", %x : tile<i32>', ["print_tko"]),
+    "maxf-ordering": (
+        "%f = itof %x signed : tile<i32> -> tile<f32>\n"
+        "%y = maxf %f, %f {comparison_ordering = #cuda_tile.comparison_ordering<ordered>} : tile<f32>",
+        ["itof", "maxf"],
+    ),
+    "remf-rounding": (
+        "%f = itof %x signed : tile<i32> -> tile<f32>\n"
+        "%y = remf %f, %f {rounding_mode = #cuda_tile.rounding<nearest_even>} : tile<f32>",
+        ["itof", "remf"],
+    ),
+}
 CASES = {
     **{name: (body, None) for name, body, _ in ELEMENTWISE},
-    **{name: (body, expected) for name, (body, expected) in FORMS.items()},
+    **{name: (body, expected) for name, (body, expected) in (*FORMS.items(), *SPELLINGS.items())},
 }
 _INPUTS = {name: elements for name, _, elements in ELEMENTWISE}
 
@@ -88,6 +107,11 @@ def case_module(name: str) -> Operation:
     module = tileir.parse(program(body, inputs, {"r": inputs["x"]}))
     tileir.verify(module)
     return module
+
+
+def test_every_operation_that_only_the_seeds_have_is_a_case() -> None:
+    seed_only = {d.name for d in REGISTRY.declarations() if d.seed_only and d.name.startswith("cuda_tile.") and not d.testing}
+    assert seed_only <= {operation.name for name in CASES for operation in case_module(name).walk()}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -267,6 +291,27 @@ def test_what_has_no_public_form_is_an_error_and_nothing_changes(body: str, mess
         run_passes(module, ["legalize"])
     assert [diagnostic.message for diagnostic in caught.value.diagnostics] == [message]
     assert str(module) == before
+
+
+def test_a_string_is_an_error_and_nothing_changes() -> None:
+    """The verifier refuses one too; who legalizes without verifying is told all the same."""
+    body = "%s = unrealized_conversion_cast %x : tile<i32> to string\n%t = print_tko \"%s\", %s : string -> token"
+    module = tileir.parse(f"cuda_tile.module @m {{ entry @k(%x: tile<i32>) {{\n{body}\nreturn }} }}")
+    before = str(module)
+    with pytest.raises(PassError) as caught:
+        run_passes(module, ["legalize"])
+    assert [diagnostic.message for diagnostic in caught.value.diagnostics] == [
+        "'cuda_tile.unrealized_conversion_cast' op has no public form: it neither keeps its types nor is it undone by "
+        "another cast",
+        "'cuda_tile.unrealized_conversion_cast' op has a value of type 'string', which has no public form",
+    ]
+    assert str(module) == before
+
+
+def test_a_string_argument_is_an_error() -> None:
+    module = tileir.parse("cuda_tile.module @m { entry @k(%s: string) {\nreturn } }")
+    with pytest.raises(PassError, match="'cuda_tile.entry' op has a value of type 'string', which has no public form"):
+        run_passes(module, ["legalize"])
 
 
 def test_random_programs_become_public_or_are_refused() -> None:

@@ -41,6 +41,29 @@ def test_optimize_changes_the_module_and_gives_it_back() -> None:
     assert "subi" not in str(module)
 
 
+EQUAL_CONDITIONS = """cuda_tile.module @m {
+  entry @k(%x: tile<i32>, %y: tile<i32>) {
+    %c = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>
+    %d = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>
+    if %c { %t = print_tko "1" -> token }
+    if %d { %t = print_tko "2" -> token }
+    return
+  }
+}"""
+
+
+@pytest.mark.parametrize("pipeline", ["parity", "seed"])
+def test_a_level_is_repeated_while_its_passes_leave_each_other_something_to_do(pipeline: str) -> None:
+    module = tileir.parse(EQUAL_CONDITIONS)
+    report = Report()
+    optimize(module, 1, pipeline, report=report)
+    assert str(module).count("if ") == 1
+    assert [run.name for run in report.runs] == ["canonicalize", "cse"] * 2
+    # Asked for by name, passes run once each, as in NVIDIA's tools.
+    once = run_passes(tileir.parse(EQUAL_CONDITIONS), ["canonicalize", "cse"], pipeline=pipeline)
+    assert str(once).count("if ") == 2
+
+
 def test_level_0_changes_nothing() -> None:
     module = tileir.parse(TEXT)
     before = str(module)

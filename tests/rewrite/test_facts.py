@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -143,6 +144,99 @@ def test_a_divisor_passes_through_pointers_and_offsets() -> None:
     )
     assert Facts().divisor(last(body)) == 16
     assert Facts().divisor(last(body.replace("i32: 8>", "i32: 2>"))) == 8
+
+
+def test_a_divisor_passes_through_conversions_of_pointers() -> None:
+    body = (
+        "%q = assume div_by<32>, %p : tile<ptr<f32>>\n%i = ptr_to_int %q : tile<ptr<f32>> -> tile<i64>\n"
+        "%d = int_to_ptr %i : tile<i64> -> tile<ptr<f64>>\n%r = ptr_to_ptr %d : tile<ptr<f64>> -> tile<ptr<i8>>"
+    )
+    assert Facts().divisor(last(body)) == 32
+
+
+def test_a_pointer_from_a_known_number_is_known() -> None:
+    body = "%i = constant <i64: 4096> : tile<i64>\n%r = int_to_ptr %i : tile<i64> -> tile<ptr<f32>>"
+    assert Facts().divisor(last(body)) == 4096
+    body += "\n%z = constant <i32: 0> : tile<i32>\n%o = offset %r, %z : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>"
+    assert Facts().divisor(last(body)) == 4096
+
+
+def test_an_offset_counts_in_elements_of_what_is_pointed_to() -> None:
+    text = (
+        "%i = constant <i64: 4096> : tile<i64>\n%q = int_to_ptr %i : tile<i64> -> tile<ptr<{0}>>\n"
+        "%r = offset %q, %a : tile<ptr<{0}>>, tile<i32> -> tile<ptr<{0}>>"
+    )
+    assert [Facts().divisor(last(text.format(element))) for element in ("i8", "f16", "f32", "f64")] == [1, 2, 4, 8]
+
+
+def test_a_bitcast_of_a_float_says_nothing_about_the_integer() -> None:
+    body = "%f = constant <f32: 0.0> : tile<f32>\n%r = bitcast %f : tile<f32> -> tile<i32>"
+    assert Facts().range(last(body)) == (-(1 << 31), (1 << 31) - 1)
+
+
+def _leading_zeros(bits: int) -> int:
+    return 8 - bits.bit_length()
+
+
+def _trailing_zeros(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1 if bits else 8
+
+
+@pytest.mark.parametrize(
+    ("name", "compute"),
+    [
+        ("clz", _leading_zeros),
+        ("ctz", _trailing_zeros),
+        ("popcnt", lambda bits: bin(bits).count("1")),
+        ("noti", lambda bits: bits ^ 0xFF),
+        ("brev", lambda bits: int(f"{bits:08b}"[::-1], 2)),
+    ],
+)
+def test_facts_hold_for_the_bit_operations_of_the_seeds(name: str, compute: Callable[[int], int]) -> None:
+    rng = Random(name)
+    for _ in range(40):
+        low, high = sorted((rng.randrange(-128, 128), rng.randrange(-128, 128)))
+        body = f"%s = assume bounded<{low}, {high}>, %a : tile<i8>\n%r = {name} %s : tile<i8>"
+        value = kernel(body, "%a: tile<i8>").regions[0].block.last.previous.results[0]
+        facts = Facts()
+        for number in range(low, high + 1):
+            facts_hold(facts, value, [compute(number & 0xFF)])
+    if name in ("clz", "ctz", "popcnt"):
+        assert facts.range(value) == (0, 8)
+
+
+@pytest.mark.parametrize("inside", [(0, 4), (-8, 40)])
+def test_an_insertion_may_be_either_tile(inside: tuple[int, int]) -> None:
+    body = (
+        f"%z = constant <i32: 0> : tile<i32>\n%s = constant <i32: [{inside[0]}, {inside[1]}]> : tile<2xi32>\n"
+        "%d = constant <i32: [4, 8, 16, 4, 4, 12, 4, 4]> : tile<8xi32>\n"
+        "%r = insert %s, %d[%z] : tile<2xi32>, tile<8xi32>"
+    )
+    facts = Facts()
+    assert facts.range(last(body)) == (min(inside[0], 4), max(inside[1], 16))
+    assert facts.divisor(last(body)) == 4
+
+
+def test_an_extraction_is_part_of_its_source() -> None:
+    body = (
+        "%z = constant <i32: 0> : tile<i32>\n%d = constant <i32: [4, 8, 16, 4, 4, 12, 4, 4]> : tile<8xi32>\n"
+        "%r = extract %d[%z] : tile<8xi32> -> tile<2xi32>"
+    )
+    assert Facts().range(last(body)) == (4, 16)
+    assert Facts().divisor(last(body)) == 4
+
+
+def test_the_number_of_tiles_of_a_static_view_is_a_constant() -> None:
+    view = "partition_view<tile=(4x8), tensor_view<?x100xf32, strides=[100,1]>>"
+    body = (
+        "%v = make_tensor_view %p, shape = [%a, 100], strides = [100, 1] : tile<i32> -> "
+        "tensor_view<?x100xf32, strides=[100,1]>\n"
+        f"%w = make_partition_view %v : {view}\n%n, %m = get_index_space_shape %w : {view} -> tile<i32>"
+    )
+    shape = kernel(body).regions[0].block.last.previous
+    facts = Facts()
+    assert facts.constant(shape.results[0]) is None
+    assert facts.constant(shape.results[1]) == 13
 
 
 def test_a_promise_about_groups_is_no_promise_about_each_element() -> None:

@@ -80,11 +80,11 @@ def target_machine(cpu: str = "", features: str = "") -> Any:
 class Compiled:
     """The loops of cases, by number."""
 
-    def __init__(self, cases: list[Case], width: int, native_half: bool = True, cpu: str = "") -> None:
+    def __init__(self, cases: list[Case], width: int, native: bool = True, cpu: str = "") -> None:
         self.cases = cases
         self.width = width
         module = Module()
-        module.native_half = native_half
+        module.native_half = module.native_fma = native
         for number, case in enumerate(cases):
             module.functions.append(function_text(module, f"f{number}", case, width))
         self.text = module.text()

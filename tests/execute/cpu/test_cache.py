@@ -188,17 +188,23 @@ def test_key_depends_on_all_that_matters() -> None:
     assert key_of(host(), [b"program", "exact"]) == keys[0]
 
 
-def test_key_changes_with_the_sources_of_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_changes_with_the_contents_of_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path / "cache"))
     source = tmp_path / "engine.py"
-    monkeypatch.setattr(cache, "_sources", lambda: [str(source)])
     keys = []
-    for text, age in (("a = 1\n", 0), ("a = 2\n", 0), ("a = 2\n", 500)):
+    for text, age in (("a = 1\n", 0), ("a = 2\n", 0), ("a = 2\n", 500), ("a = 1\n", 700)):
         source.write_text(text)
         os.utime(source, (time.time() - age, time.time() - age))
-        monkeypatch.setattr(cache, "_fingerprint", b"")
-        keys.append(key_of(host(), [b"program"]))
-    assert keys[0] != keys[1]
-    assert keys[1] == keys[2]
+        status = source.stat()
+        sources = [(str(source), status.st_size, status.st_mtime_ns)]
+        monkeypatch.setattr(cache, "_sources", lambda sources=sources: sources)
+        # Twice: the second time the hash comes out of the cache.
+        for _ in range(2):
+            monkeypatch.setattr(cache, "_fingerprint", b"")
+            keys.append(key_of(host(), [b"program"]))
+    assert keys[0] == keys[1] == keys[6] == keys[7]
+    assert keys[2] == keys[3] == keys[4] == keys[5]
+    assert keys[0] != keys[2]
 
 
 def test_key_changes_with_the_version_of_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,5 +218,5 @@ def test_key_changes_with_the_version_of_llvm(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_fingerprint_covers_the_engine_and_its_arithmetic() -> None:
-    names = {"/".join(Path(path).parts[-2:]) for path in cache._sources()}
-    assert {"cpu/cache.py", "cpu/workers.py", "execute/dtypes.py", "arithmetic/rounding.py"} <= names
+    names = {"/".join(Path(path).parts[-2:]) for path, _, _ in cache._sources()}
+    assert {"cpu/llvm.py", "cpu/workers.py", "execute/dtypes.py", "arithmetic/rounding.py", "passes/cse.py"} <= names

@@ -181,3 +181,34 @@ def test_half_precision_keeps_nan_and_infinity(name: str) -> None:
         up.call(narrow.ctypes.data + 2 * i, wide.ctypes.data + 4 * i)
     assert numpy.isnan(narrow[0]) and numpy.isnan(wide[0])
     assert wide[1:].tobytes() == numpy.array([-numpy.inf, -0.0], numpy.float32).tobytes()
+
+
+def nests(count: int) -> str:
+    """A function with loops one after the other."""
+    lines = ["define i64 @worker(ptr %record, ptr %arena) {", "entry:", "  br label %head0"]
+    for number in range(count):
+        n = str(number)
+        lines += [
+            f"head{n}:", f"  br label %body{n}",
+            f"body{n}:", f"  %i{n} = phi i64 [ 0, %head{n} ], [ %j{n}, %body{n} ]",
+            f"  %p{n} = getelementptr i64, ptr %arena, i64 %i{n}", f"  %x{n} = load i64, ptr %p{n}",
+            f"  %y{n} = add i64 %x{n}, {number}", f"  %z{n} = sub i64 %y{n}, 1", f"  store i64 %z{n}, ptr %p{n}",
+            f"  %j{n} = add i64 %i{n}, 1", f"  %c{n} = icmp ult i64 %j{n}, 5",
+            f"  br i1 %c{n}, label %body{n}, label %head{number + 1}",
+        ]  # fmt: skip
+    return "\n".join([*lines, f"head{count}:", "  ret i64 0", "}", ""])
+
+
+@pytest.mark.parametrize("count", [3, 200])
+def test_large_and_small_functions_compute_the_same(count: int) -> None:
+    function = load(assemble(nests(count), host()))
+    data = numpy.zeros(5, numpy.int64)
+    function.call(0, data.ctypes.data)
+    assert data.tolist() == [sum(range(count)) - count] * 5
+
+
+def test_large_functions_are_simplified_too() -> None:
+    text = optimized(nests(200), host())
+    # An addition and a subtraction became one.
+    assert text.count("sub i64") == 0
+    assert text.count("br i1") == 200

@@ -45,11 +45,11 @@ NOT_ELEMENTWISE = {"pack", "unpack", "mmaf", "mmai", "mmaf_scaled"}
 GROUP = 40
 
 
-def _differences(cases: list[Case], width: int, count: int, native_half: bool = True, cpu: str = "") -> list[str]:
+def _differences(cases: list[Case], width: int, count: int, native: bool = True, cpu: str = "") -> list[str]:
     found = []
     for start in range(0, len(cases), GROUP):
         group = cases[start : start + GROUP]
-        compiled = Compiled(group, width, native_half, cpu)
+        compiled = Compiled(group, width, native, cpu)
         for number, case in enumerate(group):
             found += compiled.differences(number, operand_arrays(case.operands, count, start + number))
     return found
@@ -75,9 +75,9 @@ def test_sample_of_traced_operations_agrees_with_the_interpreter() -> None:
     assert _differences(cases, 8, 4096) == []
 
 
-def test_sample_of_operations_on_a_machine_without_half_instructions() -> None:
-    cases = [case_of(*entry) for entry in sample(2) if "f16" in entry[0].replace("bf16", "")]
-    assert _differences(cases[::3], 16, 4096, native_half=False, cpu="x86-64") == []
+def test_sample_of_operations_on_a_machine_without_half_and_fma_instructions() -> None:
+    cases = [case_of(*entry) for entry in sample(2) if "f16" in entry[0].replace("bf16", "") or "fma" in entry[0]]
+    assert _differences(cases[::4], 16, 4096, native=False, cpu="x86-64") == []
 
 
 @pytest.mark.long
@@ -104,7 +104,7 @@ def test_every_operation_agrees_on_older_machines(part: int, cpu: str) -> None:
 def test_code_for_other_machines_calls_nothing_but_exact_functions(cpu: str) -> None:
     target = host(cpu)
     module = Module()
-    module.native_half = target.has_f16c
+    module.native_half, module.native_fma = target.has_f16c, target.has_fma
     for number, entry in enumerate(sample(60)):
         module.functions.append(function_text(module, f"f{number}", case_of(*entry), target.vector_bytes // 4))
     # Anything else that LLVM calls is refused.
@@ -122,6 +122,27 @@ def test_memory_is_read_and_written_as_the_interpreter_does(element: Type, width
     patterns = numpy.random.default_rng(1).integers(0, 256, 1024 * dtype.itemsize, numpy.uint8).view(dtype)
     compiled = Compiled([case], width)
     assert compiled.differences(0, [patterns]) == []
+
+
+# bf16
+
+
+def test_brain_products_and_quotients_near_the_smallest_numbers_round_once() -> None:
+    wanted = ("mulf %a_bf16, %b_bf16 : tile<16xbf16>", "divf %a_bf16, %b_bf16 : tile<16xbf16>")
+    cases = [case_of(text, operation) for text, operation in operations() if text in wanted]
+    assert len(cases) == len(wanted)
+    compiled = Compiled(cases, 16)
+    mantissas = numpy.arange(128)
+    # All pairs of mantissas, with exponents that bring results from normal numbers to half the smallest one.
+    for number, case in enumerate(cases):
+        for field in (0, 1, 60):
+            below = numpy.arange(-3, 13)
+            exponent = (127 - below - field) if case.name.startswith("mulf") else (field + below + 126)
+            left, right, other = numpy.meshgrid(mantissas, mantissas, exponent, indexing="ij")
+            first = (left | field << 7).reshape(-1).astype(numpy.uint16)
+            second = (right | other << 7).reshape(-1).astype(numpy.uint16)
+            arrays = [first.view(ml_dtypes.bfloat16), second.view(ml_dtypes.bfloat16)]
+            assert compiled.differences(number, arrays) == []
 
 
 # Conversions between float formats

@@ -1,32 +1,28 @@
 """A launch's arguments in its record, checked at the cost of a small kernel's launch.
 
 `arguments.bind` says what a launch takes, and is what runs for anything out of the ordinary: every refusal, and every
-kind of array but NumPy's own.  A contiguous NumPy array of the declared type, an `int` and a `float` take the short way
-here, which accepts a part of what `bind` accepts and writes the same bits.
+kind of array but NumPy's own.  A contiguous, writable NumPy array of the declared type, an `int` and a `float` take the
+short way here, which accepts a part of what `bind` accepts and writes the same bits.
+
+The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.
 """
 
 from __future__ import annotations
 
 import ctypes
 import struct
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, cast
 
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import BoundArguments, accepted_dtypes, bind, may_write
 from tileir.execute.cpu.record import ARGUMENTS, Record
+from tileir.execute.dtypes import value_dtype
 from tileir.execute.errors import BlockId
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64, IntegerType, Type
-
-_POINTER: Final = 0
-_INTEGER: Final = 1
-_FLOAT: Final = 2
-_OTHER: Final = 3
-
-_address_of: Final = ctypes.addressof
-_first_byte: Final[Any] = ctypes.c_char.from_buffer
 
 
 class Binding:
@@ -46,19 +42,13 @@ class Binder:
 
     def __init__(self, entry: Operation, extra_slots: int = 0) -> None:
         self.entry: Operation = entry
-        self._kinds: list[tuple[int, Any, Any]] = []
-        self._writes: list[bool] = []
+        types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
+        pointers = [number for number, type in enumerate(types) if _pointee(type) is not None]
+        self._writes: list[bool] = [may_write(entry, number) for number in pointers]
         """Of the pointers, in order: whether the kernel may write through it."""
-        layout = [f"<{ARGUMENTS}q"]
-        for number, parameter in enumerate(entry.regions[0].blocks[0].arguments):
-            kind = _kind_of(parameter.type)
-            self._kinds.append(kind)
-            if kind[0] == _POINTER:
-                self._writes.append(may_write(entry, number))
-            layout.append("f4x" if kind == (_FLOAT, 32, 0) else "d" if kind[0] == _FLOAT else "Q")
-        self._pack = struct.Struct("".join(layout)).pack_into
-        self._pack_bits = struct.Struct(f"<{ARGUMENTS}q{len(self._kinds)}Q").pack_into
-        self._slots: int = ARGUMENTS + len(self._kinds) + extra_slots
+        self._quick: Callable[..., bool | None] = _quick_function(types, self._overlapping_pairs(pointers))
+        self._pack_bits = struct.Struct(f"<{ARGUMENTS}q{len(types)}Q").pack_into
+        self._slots: int = ARGUMENTS + len(types) + extra_slots
         self._spare: list[Binding] = []
 
     def __call__(self, arguments: tuple[object, ...], grid: BlockId, chunk: int) -> Binding:
@@ -68,16 +58,11 @@ class Binder:
         except IndexError:
             binding = Binding(Record(self._slots))
         x, y, z = grid
-        header = (0, x * y * z, x, y, z, 0, chunk, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-        values = self._quick(arguments, binding)
-        if values is not None:
-            try:
-                self._pack(binding.record.slots, 0, *header, *values)
-                return binding
-            except OverflowError:
-                # A float that its type cannot hold, which `bind` rounds.
-                pass
-        self._thorough(arguments, binding, header)
+        overlap = self._quick(arguments, binding.record.slots, x * y * z, x, y, z, chunk)
+        if overlap is None:
+            self._thorough(arguments, binding, grid, chunk)
+        else:
+            binding.overlap = overlap
         return binding
 
     def recycle(self, binding: Binding) -> None:
@@ -85,74 +70,107 @@ class Binder:
         binding.bound = None
         self._spare.append(binding)
 
-    def _quick(self, arguments: tuple[object, ...], binding: Binding) -> list[Any] | None:
-        """What to write into the argument slots, or None if an argument is out of the ordinary."""
-        kinds = self._kinds
-        if len(arguments) != len(kinds):
-            return None
-        values: list[Any] = []
-        spans: list[tuple[int, int]] = []
-        value: Any
-        for (kind, first, second), value in zip(kinds, arguments, strict=True):
-            if kind == _POINTER:
-                if type(value) is not numpy.ndarray or value.dtype not in first or not value.flags.c_contiguous:
-                    return None
-                try:
-                    address = _address_of(_first_byte(value))
-                except (TypeError, ValueError, BufferError):
-                    # Read-only, empty, or of a type that buffers do not know.
-                    if not value.flags.writeable or not value.size:
-                        return None
-                    address = value.__array_interface__["data"][0]
-                values.append(address)
-                spans.append((address, address + value.nbytes))
-            elif kind == _INTEGER:
-                if type(value) is not int or not first <= value <= second:
-                    return None
-                # A sign is cut off; `first` is the least value of the type, so that -2 * first wraps around.
-                values.append(value if value >= 0 else value - 2 * first)
-            elif type(value) is float and kind == _FLOAT:
-                values.append(value)
-            else:
-                return None
-        binding.overlap = self._overlap(spans)
-        return values
-
-    def _thorough(self, arguments: tuple[object, ...], binding: Binding, header: tuple[int, ...]) -> None:
+    def _thorough(self, arguments: tuple[object, ...], binding: Binding, grid: BlockId, chunk: int) -> None:
         bound = bind(self.entry, arguments)
+        x, y, z = grid
+        header = (0, x * y * z, x, y, z, 0, chunk, *_ZEROS)
         self._pack_bits(binding.record.slots, 0, *header, *[_bits(value) for value in bound.values])
+        spans = [(buffer.low, buffer.high) for buffer, _ in bound.buffers]
         # An argument that is a bare address may point anywhere.
-        whole = len(bound.buffers) == len(self._writes)
-        binding.overlap = not whole or self._overlap([(buffer.low, buffer.high) for buffer, _ in bound.buffers])
+        binding.overlap = len(spans) < len(self._writes) or any(
+            spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1]
+            for one, other in self._overlapping_pairs(list(range(len(spans))))
+        )
         binding.bound = bound
 
-    def _overlap(self, spans: list[tuple[int, int]]) -> bool:
-        """Whether a pointer that may be written through reaches memory that another one reaches."""
-        for number, writes in enumerate(self._writes):
-            if writes:
-                low, high = spans[number]
-                for other, (other_low, other_high) in enumerate(spans):
-                    if low < other_high and other_low < high and other != number:
-                        return True
-        return False
+    def _overlapping_pairs(self, names: list[int]) -> list[tuple[int, int]]:
+        """The pairs of pointers of which one at least may be written through, as it is they that must not overlap."""
+        pairs = []
+        for one, name in enumerate(names):
+            for other in range(one):
+                if self._writes[one] or self._writes[other]:
+                    pairs.append((name, names[other]))
+        return pairs
 
 
-def _kind_of(type: Type) -> tuple[int, Any, Any]:
-    """How a parameter is checked, and with what."""
-    if not isinstance(type, TileType):
-        return (_OTHER, 0, 0)
-    element = type.element
-    if isinstance(element, PointerType):
-        return (_POINTER, accepted_dtypes(element.pointee), 0)
-    if isinstance(element, IntegerType):
-        return (_INTEGER, -(1 << (element.width - 1)), (1 << element.width) - 1)
-    if element is F32:
-        return (_FLOAT, 32, 0)
-    if element is F64:
-        return (_FLOAT, 64, 0)
-    return (_OTHER, 0, 0)
+_ZEROS: Final = (0,) * (ARGUMENTS - 7)
+"""The rest of a record's beginning, after the size of the chunks."""
+
+
+def _pointee(type: Type) -> Type | None:
+    if isinstance(type, TileType) and isinstance(type.element, PointerType):
+        return type.element.pointee
+    return None
 
 
 def _bits(value: Any) -> int:
     """A scalar by its bits, zero extended."""
     return int.from_bytes(numpy.asarray(value).tobytes(), "little")
+
+
+# --- the function written for a kernel ---
+
+
+def _quick_function(types: list[Type], pairs: list[tuple[int, int]]) -> Callable[..., bool | None]:
+    """A function that fills a record and says whether arguments overlap; None if one is out of the ordinary."""
+    names: dict[str, Any] = {
+        "ndarray": numpy.ndarray,
+        "address_of": ctypes.addressof,
+        "first_byte": ctypes.c_char.from_buffer,
+    }
+    checks: list[str] = []
+    values: list[str] = []
+    layout = [f"<{ARGUMENTS}q"]
+    for number, type in enumerate(types):
+        name = f"a{number}"
+        pointee = _pointee(type)
+        element = type.element if isinstance(type, TileType) else None
+        if pointee is not None:
+            names[f"accepted{number}"] = accepted_dtypes(pointee)
+            refused = f"type({name}) is not ndarray or {name}.dtype not in accepted{number}"
+            checks.append(f"if {refused} or not {name}.flags.c_contiguous: return None")
+            checks.append(f"p{number} = address_of(first_byte({_exported(name, number, pointee, names)}))")
+            values.append(f"p{number}")
+            layout.append("Q")
+        elif isinstance(element, IntegerType):
+            low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
+            checks.append(f"if type({name}) is not int or not {low} <= {name} <= {high}: return None")
+            values.append(f"{name} & {high}")
+            layout.append("Q")
+        elif element is F32 or element is F64:
+            checks.append(f"if type({name}) is not float: return None")
+            values.append(name)
+            layout.append("f4x" if element is F32 else "d")
+        else:
+            return lambda *_: None
+    ends = {number for pair in pairs for number in pair}
+    checks.extend([f"q{number} = p{number} + a{number}.nbytes" for number in sorted(ends)])
+    overlap = " or ".join([f"p{one} < q{other} and p{other} < q{one}" for one, other in pairs]) or "False"
+    names["pack"] = struct.Struct("".join(layout)).pack_into
+    unpacked = "".join([f"a{number}, " for number in range(len(types))])
+    header = ", ".join(["0", "count", "x", "y", "z", "0", "chunk", *[str(zero) for zero in _ZEROS]])
+    lines = [
+        "def quick(arguments, slots, count, x, y, z, chunk):",
+        "    try:",
+        f"        [{unpacked}] = arguments",
+        *[f"        {check}" for check in checks],
+        f"        pack(slots, 0, {header}, {', '.join(values)})",
+        # Another number of arguments; an array that is empty or read-only; a float that its type cannot hold.
+        "    except (TypeError, ValueError, BufferError, OverflowError):",
+        "        return None",
+        f"    return {overlap}",
+    ]
+    exec("\n".join(lines), names)
+    found: Callable[..., bool | None] = names["quick"]
+    return found
+
+
+def _exported(name: str, number: int, pointee: Type, names: dict[str, Any]) -> str:
+    """The array in a form that gives its memory away: NumPy does not export the types that ml_dtypes adds."""
+    try:
+        for dtype in accepted_dtypes(pointee):
+            memoryview(cast(Any, numpy.empty(1, dtype)))
+    except (ValueError, BufferError):
+        names[f"bits{number}"] = numpy.dtype(f"u{value_dtype(pointee).itemsize}")
+        return f"{name}.view(bits{number})"
+    return name

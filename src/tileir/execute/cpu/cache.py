@@ -199,7 +199,7 @@ def key_of(target: Target, parts: Iterable[bytes | str]) -> str:
 
 
 def fingerprint() -> bytes:
-    """A hash of what does the compiling: the sources of this engine and the versions of LLVM and its binding."""
+    """A hash of what does the compiling: the sources of this package and the versions of LLVM and its binding."""
     global _fingerprint
     if not _fingerprint:
         import llvmlite
@@ -207,20 +207,43 @@ def fingerprint() -> bytes:
         from tileir import __version__
 
         versions = (__version__, llvmlite.__version__, binding().llvm_version_info)
-        digest = hashlib.blake2b(repr(versions).encode(), digest_size=20)
-        for path in _sources():
-            with open(path, "rb") as file:
-                data = file.read()
-            digest.update(len(data).to_bytes(8, "little"))
-            digest.update(data)
-        _fingerprint = digest.digest()
+        _fingerprint = hashlib.blake2b(repr(versions).encode() + _hash_of_sources(), digest_size=20).digest()
     return _fingerprint
 
 
-def _sources() -> list[str]:
-    """The files that decide what code a program gets; the same bytes anywhere, whenever they were installed."""
-    execute = Path(__file__).parent.parent
-    names = []
-    for folder in (execute, execute / "cpu", execute / "arithmetic"):
-        names.extend([entry.path for entry in os.scandir(folder) if entry.name.endswith(".py")])
-    return sorted(names)
+def _hash_of_sources() -> bytes:
+    """A hash of the contents of the sources, which does not depend on when and where they were installed.
+
+    Reading them takes longer than loading a kernel does, so the hash is kept in the cache too, for as long as the files
+    look the same.
+    """
+    sources = _sources()
+    look = hashlib.blake2b(repr(sources).encode(), digest_size=20).hexdigest()
+    store = default_cache()
+    found = store.get(f"sources-{look}")
+    if found is not None:
+        return found[0]
+    digest = hashlib.blake2b(digest_size=20)
+    for path, _size, _time in sources:
+        with open(path, "rb") as file:
+            data = file.read()
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    store.put(f"sources-{look}", digest.digest(), {})
+    return digest.digest()
+
+
+_FOLDERS: Final = ("ir", "dialect/ops", "rewrite", "passes", "execute", "execute/arithmetic", "execute/cpu")
+
+
+def _sources() -> list[tuple[str, int, int]]:
+    """The files that decide what code a program gets, with their sizes and times, in order."""
+    package = Path(__file__).parents[2]
+    found = []
+    for folder in _FOLDERS:
+        with os.scandir(package / folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    status = entry.stat()
+                    found.append((entry.path, status.st_size, status.st_mtime_ns))
+    return sorted(found)

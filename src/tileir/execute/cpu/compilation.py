@@ -74,10 +74,8 @@ def check_symbols(data: bytes) -> None:
 
 # --- LLVM ---
 
-_MANY_BRANCHES: Final = 150
+_MANY_BRANCHES: Final = 80
 """With more, only cheap passes run: those about loops take time that grows with the square of their number."""
-_VERY_MANY_BRANCHES: Final = 1000
-"""With more, instructions are chosen with less care, for the same reason."""
 
 _lock: Final = threading.Lock()
 _machines: dict[tuple[str, str, str, int], Any] = {}
@@ -111,9 +109,9 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
     llvm = binding()
     if "half" in text and target.is_x86 and not target.has_avx512_fp16:
         text += HALF_CONVERSIONS
-    branches = text.count("br i1 ")
+    is_large = text.count("br i1 ") > _MANY_BRANCHES
     with _lock:
-        machine = _machine(target, min(level, 1) if branches > _VERY_MANY_BRANCHES else level)
+        machine = _machine(target, level)
         # In front, not set afterwards: the alignment of accesses that state none follows from the layout.
         header = f'target datalayout = "{machine.target_data}"\ntarget triple = "{target.triple}"\n'
         # Each must go before what it was made in, which Python's garbage collector does not see to.
@@ -122,10 +120,10 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
                 context = owned.enter_context(llvm.create_context())
                 module = owned.enter_context(llvm.parse_assembly(header + text, context))
                 module.verify()
-                if level and branches <= _MANY_BRANCHES:
-                    _optimize(llvm, machine, module, level)
-                elif level:
+                if level and is_large:
                     _simplify(llvm, machine, module)
+                elif level:
+                    _optimize(llvm, machine, module, level)
                 yield machine, module
             except RuntimeError as error:
                 raise _refused(error) from None

@@ -14,7 +14,7 @@ from typing import Final, cast
 import numpy
 
 from tileir.dialect.types import DYNAMIC, PointerType, TensorViewType, TileType, TileViewType
-from tileir.execute.cpu import accesses, atomics, casting, instructions, products, reductions
+from tileir.execute.cpu import accesses, atomics, casting, instructions, mma, products, reductions
 from tileir.execute.cpu import record as slots
 from tileir.execute.cpu.accesses import Box, TensorView, TileView
 from tileir.execute.cpu.checks import Check
@@ -46,8 +46,8 @@ from tileir.execute.cpu.loops import (
     StoreView,
     Update,
     Viewed,
-    count_of,
     nodes,
+    statements,
 )
 from tileir.execute.cpu.nests import BOOL, INT32, INT64, NestEmission, Number, lanes_for
 from tileir.execute.cpu.target import Target
@@ -86,6 +86,8 @@ class Emission:
         self.globals: dict[str, int] = globals
         self.sanitize: bool = sanitize
         self.module: Module = Module()
+        self.module.native_half = target.has_f16c
+        self.module.native_fma = target.has_fma
         self.builder: Builder = Builder(self.module)
         self.scalars: dict[Value, Register] = {}
         self.views: dict[Value, TensorView | TileView] = {}
@@ -94,6 +96,9 @@ class Emission:
         self.arena_suffix: str = ", !alias.scope !2"
         self.memory_suffix: str = ", !noalias !2"
         self._entry: list[str] = []
+        self._uses_amx: bool = any(
+            isinstance(statement, Multiply) and statement.plan.kind == "amx" for statement in statements(program.body)
+        )
         self._slots: dict[Value, str] = {}
         self._buffers: dict[Buffer, str] = {}
         self._boxes: dict[Operation, Box] = {}
@@ -109,6 +114,8 @@ class Emission:
     def run(self) -> str:
         builder = self.builder
         entry = self.program.entry
+        if self._uses_amx:
+            mma.configure(builder)
         builder.do("br label %take")
         builder.label("take")
         chunk = self._record(slots.CHUNK)
@@ -135,7 +142,7 @@ class Emission:
         builder.label("block.last")
         builder.do(f"br i1 {going}, label %take, label %finish")
         builder.label("finish")
-        builder.do("ret i64 0")
+        self.leave_worker(0)
         lines = [
             "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %arena) nounwind {",
             "entry:",
@@ -148,6 +155,12 @@ class Emission:
         ]
         self.module.functions.append("\n".join(lines))
         return self.module.text()
+
+    def leave_worker(self, code: int) -> None:
+        """Return: 0 for nothing left to do, 1 after a failure, 2 when stopped."""
+        if self._uses_amx:
+            mma.release(self.builder)
+        self.builder.do(f"ret i64 {code}")
 
     def _slot_pointer(self, slot: int) -> str:
         name = f"%slot{slot}"
@@ -347,7 +360,7 @@ class Emission:
         builder.do(f"br label %{name}.end")
         builder.label(f"{name}.end")
         builder.do(f"store atomic i64 1, ptr {self._slot_pointer(slots.STOP)} release, align 8")
-        builder.do("ret i64 1")
+        self.leave_worker(1)
 
     def require(self, condition: str, check: Check, element: Number = 0, detail: Number = 0) -> None:
         """Fail unless a condition holds."""
@@ -757,7 +770,7 @@ def emit_repeat(emission: Emission, statement: Statement) -> None:
         going = builder.emit(f"icmp eq i64 {stop}, 0")
         builder.do(f"br i1 {going}, label %{name}.head, label %{name}.stopped")
         builder.label(f"{name}.stopped")
-        builder.do("ret i64 2")
+        emission.leave_worker(2)
     if counted:
         builder.do(f"br label %{name}.head")
     builder.label(f"{name}.end")
@@ -899,4 +912,4 @@ _EMITTERS: Final[dict[type[Statement], Callable[[Emission, Statement], None]]] =
     Same: emit_same,
 }
 
-_UNUSED = (I1, IntegerType, LaunchError, PointerType, count_of, memory_bytes)
+_UNUSED = (I1, IntegerType, LaunchError, PointerType, memory_bytes)

@@ -47,14 +47,21 @@ _TYPES: Final[dict[str, str]] = {
 _FLOATS: Final = {"float16": "u2", "float32": "u4", "float64": "u8"}
 
 
+_SCALARS: Final[dict[DType, str]] = {}
+
+
 def scalar_type(dtype: DType) -> str:
     """The LLVM type of one element in a register."""
-    return _TYPES[dtype.name]
+    found = _SCALARS.get(dtype)
+    if found is None:
+        # NumPy makes the name of a dtype up each time it is asked.
+        found = _SCALARS[dtype] = _TYPES[dtype.name]
+    return found
 
 
 def value_type(dtype: DType, width: int) -> str:
     """The LLVM type of a value: a vector where the width is not 0."""
-    return f"<{width} x {_TYPES[dtype.name]}>" if width else _TYPES[dtype.name]
+    return f"<{width} x {scalar_type(dtype)}>" if width else scalar_type(dtype)
 
 
 def storage_type(dtype: DType) -> str:
@@ -95,6 +102,8 @@ def literal(value: Any, dtype: DType, width: int = 0) -> Register:
 
 def literal_text(value: Any, dtype: DType) -> str:
     """One constant without its type."""
+    if dtype.kind in "iu":
+        return str(int(value))
     name = dtype.name
     if name == "bool":
         return "true" if value else "false"
@@ -115,6 +124,8 @@ class Module:
     def __init__(self) -> None:
         self.native_half: bool = True
         """Whether the machine converts between f16 and f32; where not, LLVM would call functions that are not there."""
+        self.native_fma: bool = True
+        """Whether the machine has fused multiply-add; where not, LLVM would call the C library for every lane."""
         self._declarations: dict[str, None] = {}
         self._tables: dict[tuple[str, bytes], str] = {}
         self.functions: list[str] = []

@@ -246,13 +246,24 @@ def _extreme(largest: bool, propagate: bool) -> Emitter:
             name = ("s" if kind == "int" else "u") + ("max" if largest else "min")
             return intrinsic(builder, name, [left, right])
         a, b = _as_machine_float(builder, left), _as_machine_float(builder, right)
-        # What is unordered counts as the wanted side where `a` is to be taken.
-        ordered = compare(builder, "fcmp oge" if largest else "fcmp ole", a, b)
-        doubtful = a if propagate else b
-        nan = compare(builder, "fcmp uno", doubtful, doubtful)
-        return choose(builder, binary(builder, "or", ordered, nan), left, right)
+        predicate = "ge" if largest else "le"
+        # Chosen is `a` where it compares so or the doubtful operand is NaN.
+        doubtful, other = (a, b) if propagate else (b, a)
+        if _is_number(other):
+            return choose(builder, compare(builder, f"fcmp u{predicate}", a, b), left, right)
+        chosen = compare(builder, f"fcmp o{predicate}", a, b)
+        if not _is_number(doubtful):
+            chosen = binary(builder, "or", chosen, compare(builder, "fcmp uno", doubtful, doubtful))
+        return choose(builder, chosen, left, right)
 
     return emit
+
+
+def _is_number(value: Register) -> bool:
+    """Whether a float register is a constant and not NaN."""
+    text = value.name[:-1] if value.name.startswith("splat (") else value.name
+    pattern = text.rpartition(" ")[2]
+    return pattern.startswith("0x") and int(pattern, 16) & ~(1 << 63) <= 0x7FF0000000000000
 
 
 # Bits

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import functools
 import itertools
 import mmap
 import os
@@ -49,29 +50,32 @@ _PAUSE: Final = 0.05 if sys.platform == "win32" else -1.0
 def default_threads() -> int:
     """How many threads a launch uses that does not say: TILEIR_NUM_THREADS, or the processors this process may use."""
     text = os.environ.get(VARIABLE)
-    if text:
-        try:
-            number = int(text)
-        except ValueError:
-            number = 0
-        if number < 1:
-            raise LaunchError(f"{VARIABLE} is '{text}': set it to a number of threads, 1 or more")
-        return number
+    if not text:
+        return _processors()
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise LaunchError(f"{VARIABLE} is '{text}': set it to a number of threads, 1 or more")
+    return number
+
+
+@functools.cache
+def _processors() -> int:
+    """The processors this process may use; asked once, as it takes longer than a small launch."""
     try:
         available = len(os.sched_getaffinity(0))
     except (AttributeError, OSError):
         available = os.cpu_count() or 1
-    return max(1, min(available, _processor_quota()))
-
-
-def _processor_quota() -> int:
-    """The processors that a container may use, a large number where there is no limit."""
     try:
+        # What a container may use, in microseconds of a period; "max" where there is no limit.
         with open("/sys/fs/cgroup/cpu.max") as file:
             quota, period = file.read().split()
-        return -(-int(quota) // int(period))
+        available = min(available, -(-int(quota) // int(period)))
     except (OSError, ValueError):
-        return 1 << 16
+        pass
+    return max(1, available)
 
 
 # --- scratch memory ---
@@ -257,6 +261,7 @@ def _forget_threads() -> None:
     _helper_count = 0
     _lock = threading.Lock()
     _main_thread = threading.get_ident()
+    _processors.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):

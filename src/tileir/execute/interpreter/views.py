@@ -11,6 +11,7 @@ the dialect leaves the behaviour undefined.  Without a padding value it reads as
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import lt, mul
 from typing import Any, cast
 
 import numpy
@@ -93,7 +94,9 @@ class TileView:
     a tile lie in memory in the order they have in a copy, perhaps with gaps, as BLAS wants them; `whole` is the tiles
     that lie within the tensor, by index."""
 
-    __slots__ = ("array", "extents", "kept", "orderly", "shape", "sparse", "steps", "strides", "tensor", "whole")
+    __slots__ = (
+        "_bytes", "array", "extents", "kept", "orderly", "shape", "sparse", "steps", "strides", "tensor", "whole",
+    )  # fmt: skip
 
     def __init__(self, tensor: TensorView, type: TileViewType) -> None:
         axes = tuple(range(len(type.tile_shape)))
@@ -118,6 +121,8 @@ class TileView:
         self.array: Array | None = array
         self.whole: Array = self._all_whole()
         self.orderly: bool = array is not None and self._lies_orderly(array)
+        # Strides and steps in bytes, once somebody asks for a box.
+        self._bytes: tuple[tuple[int, ...], tuple[int, ...]] | None = None
         # Filled by loads, emptied by whatever writes to the region.
         self.kept: dict[object, Array] = tensor.region.kept if tensor.region is not None else {}
 
@@ -187,15 +192,19 @@ class TileView:
         """The part of a tile that lies in the tensor; None for a tile of listed positions."""
         if self.sparse >= 0:
             return None
-        address = self.tensor.address
-        counts = []
-        for number, step, wanted, extent, stride in zip(
-            index, self.steps, self.shape, self.extents, self.strides, strict=True
-        ):
-            start = number * step
-            counts.append(max(min(wanted, extent - start), 0))
-            address += start * stride * self.tensor.size
-        return address, tuple(counts), tuple([stride * self.tensor.size for stride in self.strides])
+        plan = self._bytes
+        if plan is None:
+            strides = tuple([stride * self.tensor.size for stride in self.strides])
+            plan = self._bytes = (strides, tuple(map(mul, self.steps, strides)))
+        strides, steps = plan
+        address = self.tensor.address + sum(map(mul, index, steps))
+        if all(map(lt, index, self.whole.shape)):
+            return address, self.shape, strides
+        counts = [
+            max(min(wanted, extent - number * step), 0)
+            for number, step, wanted, extent in zip(index, self.steps, self.shape, self.extents, strict=True)
+        ]
+        return address, tuple(counts), strides
 
 
 def compile_tensor_view(compiler: Compiler, operation: Operation) -> Step:
