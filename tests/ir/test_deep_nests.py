@@ -160,7 +160,7 @@ def test_copy_is_equal_and_a_change_at_the_bottom_is_seen(module):
     assert depth_of(copy) == DEPTH
     assert structurally_equal(module, copy, locations=True)
     innermost = [operation for operation in copy.walk() if operation.name == "cuda_tile.print_tko"][-1]
-    innermost.set_attribute("str", tileir.parse(f'cuda_tile.module @m attributes {{a = "%d!"}} {{}}').attributes["a"])
+    innermost.set_attribute("str", tileir.parse('cuda_tile.module @m attributes {a = "%d!"} {}').attributes["a"])
     assert not structurally_equal(module, copy)
 
 
@@ -181,6 +181,36 @@ def test_every_pass_gets_through(module, name):
     tileir.run_passes(copy, [name])
     tileir.verify(copy)
     assert depth_of(copy) == DEPTH
+
+
+def test_equal_nests_are_computed_once():
+    """Each level uses a value of the level around it, so that equality has to be seen through all of them."""
+    builder = tileir.Builder("twice")
+    with builder.entry("k", i1, i32) as (condition, x):
+        results = []
+        for bottom in (7, 7, 8):
+            with ExitStack() as scopes:
+                value, branches = x, []
+                for _ in range(DEPTH):
+                    branches.append(builder.if_(condition))
+                    scopes.enter_context(branches[-1])
+                    value = builder.addi(value, x)
+                inner = builder.muli(value, builder.constant(bottom, i32))
+                scopes.pop_all()
+            for branch in reversed(branches):
+                builder.yield_(inner)
+                branch.__exit__(None, None, None)
+                with branch.else_():
+                    builder.yield_(x)
+                inner = branch.results[0]
+            results.append(inner)
+        builder.print_tko(results, str="%d %d %d")
+    tileir.verify(builder.module)
+    tileir.run_passes(builder.module, ["cse"])
+    tileir.verify(builder.module)
+    last = [operation for operation in builder.module.walk() if operation.name == "cuda_tile.print_tko"][-1]
+    assert last.operands[0] is last.operands[1]
+    assert last.operands[0] is not last.operands[2]
 
 
 @pytest.mark.parametrize("pipeline", ["parity", "seed"])

@@ -310,7 +310,7 @@ def test_a_string_is_an_error_and_nothing_changes() -> None:
 
 def test_a_string_argument_is_an_error() -> None:
     module = tileir.parse("cuda_tile.module @m { entry @k(%s: string) {\nreturn } }")
-    with pytest.raises(PassError, match="'cuda_tile.entry' op has a value of type 'string', which has no public form"):
+    with pytest.raises(PassError, match=r"'cuda_tile\.entry' op has a value of type 'string', which has no public form"):
         run_passes(module, ["legalize"])
 
 

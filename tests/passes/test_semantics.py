@@ -32,7 +32,7 @@ _ARRAY_BYTES = 1024
 # Addresses differ from run to run, so nothing may follow from them.
 _OPERATIONS = [d.mnemonic for d in declared_operations() if d.mnemonic not in ("ptr_to_int", "print_tko")]
 # What no older version has anything for would leave no program to compare.
-_REFUSED = "gdc_wait_tko memory_fence_alias_tko make_gather_scatter_view atan2 pack unpack alloca mmaf_scaled".split()
+_REFUSED = ["gdc_wait_tko", "memory_fence_alias_tko", "make_gather_scatter_view", "atan2", "pack", "unpack", "alloca", "mmaf_scaled"]
 _WRITTEN_FOR_OLDER = [name for name in _OPERATIONS if name not in _REFUSED]
 
 class _Enough(Exception):

@@ -36,9 +36,10 @@ from tileir.execute.schedule import block_order, run_interleaved
 from tileir.ir.attributes import DenseAttribute, IntegerAttribute
 
 if TYPE_CHECKING:
+    from tileir.execute.cpu.engine import CpuKernel
     from tileir.execute.schedule import Order, RunBlock
 
-BACKENDS = ("interpreter",)
+BACKENDS = ("interpreter", "cpu")
 
 _TOO_DEEP = "the program nests deeper than Python allows: raise sys.setrecursionlimit, or flatten its regions"
 
@@ -51,20 +52,23 @@ def compile(
     backend: str = "interpreter",
     *,
     exact: bool = False,
+    fast: bool = False,
     schedule: str = "forward",
 ) -> Kernel:
     """Make a kernel of a module ready to run.
 
-    `entry` may be left out if the module has one only.  `exact` makes `mmaf` a chain of single-rounded fused
-    multiply-adds in order of k instead of `numpy.matmul`.  `schedule` is the order of tile blocks, see `Kernel.launch`.
-    The module is verified first; change it afterwards and the kernel does not follow.
+    `entry` may be left out if the module has one only.  `backend` is "interpreter" or "cpu" (docs/cpu.md).  `exact`
+    makes the interpreter's `mmaf` a chain of single-rounded fused multiply-adds in order of k, which the CPU engine
+    always does, instead of `numpy.matmul`; `fast` lets the CPU engine use quicker functions and matrix units that
+    round differently.  `schedule` is the order of tile blocks, see `Kernel.launch`.  The module is verified first;
+    change it afterwards and the kernel does not follow.
     """
     from tileir.interface import verify
 
     if backend not in BACKENDS:
         raise LaunchError(f"there is no backend '{backend}': choose one of {', '.join(BACKENDS)}")
     verify(module)
-    return Kernel(select_entry(module, entry), exact, schedule)
+    return Kernel(select_entry(module, entry), exact, schedule, backend=backend, fast=fast)
 
 
 class Globals:
@@ -135,9 +139,17 @@ class Kernel:
     """A kernel ready to run; made by `tileir.compile`."""
 
     def __init__(
-        self, entry: Operation, exact: bool = False, schedule: str = "forward", globals: Globals | None = None
+        self,
+        entry: Operation,
+        exact: bool = False,
+        schedule: str = "forward",
+        globals: Globals | None = None,
+        backend: str = "interpreter",
+        fast: bool = False,
     ) -> None:
         self.entry: Operation = entry
+        self.backend: str = backend
+        self.fast: bool = fast
         self.exact: bool = exact
         self.schedule: str = schedule
         parent = entry.parent_operation
@@ -145,6 +157,7 @@ class Kernel:
             globals = Globals(parent if parent is not None and parent.regions else None)
         self.globals: Globals = globals
         self._plain: Program | None = None
+        self._native: CpuKernel | None = None
 
     @property
     def name(self) -> str:
@@ -154,7 +167,9 @@ class Kernel:
         """Another kernel of the module as it was loaded for this one: both work on the same global variables."""
         module = self.entry.parent_operation
         assert module is not None, "a kernel stands in a module"
-        return Kernel(select_entry(module, entry), self.exact, self.schedule, self.globals)
+        return Kernel(
+            select_entry(module, entry), self.exact, self.schedule, self.globals, self.backend, self.fast
+        )
 
     @property
     def parameters(self) -> list[str]:
@@ -171,6 +186,7 @@ class Kernel:
         memory: Iterable[object] = (),
         output: Callable[[str], object] | None = None,
         progress: Progress | None = None,
+        num_threads: int | None = None,
     ) -> None:
         """Run the kernel once for each tile block of a grid; results are in the arrays when it returns.
 
@@ -180,7 +196,21 @@ class Kernel:
         memory operations.  `sanitize` looks for mistakes (docs/sanitizer.md): the launch goes on to its end, then
         `SanitizerError` is raised if there were any.  `observer` watches the launch.  `output` takes what the kernel
         prints, standard output by default.  `progress` is called with the number of finished and of all tile blocks.
+        `num_threads` is for the CPU engine, which uses all processors otherwise.
         """
+        if self.backend == "cpu":
+            if observer is not None or (schedule or self.schedule) != "forward":
+                raise LaunchError("observers and schedules are the interpreter's: compile with backend='interpreter'")
+            self.native.launch(
+                grid,
+                *arguments,
+                num_threads=num_threads,
+                sanitize=sanitize,
+                memory=memory,
+                output=output,
+                progress=progress,
+            )
+            return
         if sanitize:
             from tileir.execute.sanitizer import Sanitizer, SanitizerError
 
@@ -219,6 +249,16 @@ class Kernel:
         finally:
             if observer is not None:
                 observer.launch_finished()
+
+    @property
+    def native(self) -> CpuKernel:
+        """The kernel for the CPU engine."""
+        if self._native is None:
+            from tileir.execute.cpu.engine import CpuKernel
+
+            addresses = {name: region.start for name, region in self.globals.regions.items()}
+            self._native = CpuKernel(self.entry, addresses, self.fast)
+        return self._native
 
     def _program(self, observer: Observer | None, interleaved: bool) -> Program:
         if observer is not None or interleaved:

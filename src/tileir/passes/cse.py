@@ -30,8 +30,6 @@ from tileir.ir.location import UnknownLocation
 from tileir.rewrite.dead import DeadCode, remove_dead
 
 _NO_EFFECT: Final = PURE | NO_MEMORY_EFFECT
-# So many operations of a region take part in the first comparison.
-_FINGERPRINT: Final = 16
 
 _Key = tuple[object, ...]
 _Known = dict[_Key, list[Operation]]
@@ -59,6 +57,7 @@ def run(root: Operation) -> int:
     removed: list[Operation] = []
     # Users come later in program order and take what stays when they are met.
     instead: dict[Value, Value] = {}
+    shapes: dict[Operation, int] = {}
     scopes: list[_Scope] = [_Scope(root, {})]
     while scopes:
         scope = scopes[-1]
@@ -74,7 +73,8 @@ def run(root: Operation) -> int:
                 isolated = operation.declaration.traits & ISOLATED or operation.declaration.unregistered
                 scopes.append(_Scope(operation, {} if isolated else scope.known))
             else:
-                _visit(operation, scope, not operation.declaration.traits & _NO_EFFECT, removed, instead)
+                effects = not operation.declaration.traits & _NO_EFFECT
+                _visit(operation, scope, effects, removed, instead, shapes)
             continue
         for key in scope.added:
             entry = scope.known[key]
@@ -89,7 +89,7 @@ def run(root: Operation) -> int:
         if scopes:
             traits = scope.owner.declaration.traits
             effects = scope.has_effects if traits & REGION_EFFECTS else not traits & _NO_EFFECT
-            _visit(scope.owner, scopes[-1], effects, removed, instead)
+            _visit(scope.owner, scopes[-1], effects, removed, instead, shapes)
     # Erased at the end: until then an operation keeps what it uses in use.
     for operation in reversed(removed):
         operation.erase()
@@ -102,6 +102,7 @@ def _visit(
     has_effects: bool,
     removed: list[Operation],
     instead: dict[Value, Value],
+    shapes: dict[Operation, int],
 ) -> None:
     if has_effects:
         scope.has_effects = True
@@ -111,7 +112,7 @@ def _visit(
         return
     if scope.unordered:
         return
-    key = _key(operation)
+    key = _key(operation, shapes)
     entry = scope.known.get(key)
     if entry is None:
         scope.known[key] = [operation]
@@ -126,23 +127,46 @@ def _visit(
     scope.added.append(key)
 
 
-def _key(operation: Operation) -> _Key:
-    """Rule 1, but for what is inside; equal operations have equal keys."""
+def _key(operation: Operation, shapes: dict[Operation, int]) -> _Key:
+    """Rule 1, but for what is deeper inside; equal operations have equal keys."""
     attributes = operation.attributes
     known = frozenset(attributes.items()) if attributes else None
     results = operation.results
     types: object = results[0].type if len(results) == 1 else tuple([result.type for result in results])
     if not operation.regions:
         return (operation.declaration, types, tuple(operation.operands), known, operation.segments)
-    inside: list[object] = []
-    for region in operation.regions:
-        inside.append(len(region.blocks))
+    inside = _contents(operation, shapes)
+    return (operation.declaration, types, tuple(operation.operands), known, operation.segments, inside)
+
+
+def _contents(owner: Operation, shapes: dict[Operation, int]) -> int:
+    """A number for what stands directly in an operation, the same for equal ones and rarely for others.
+
+    Without it each `if` of a long row would be compared with all that went before.  What stands deeper counts through
+    its shape, which leaves operands out: so everything is looked at once, however deep it lies.
+    """
+    numbers: dict[Value, object] = {}
+    for region in owner.regions:
         for block in region.blocks:
-            cursor = block.first
-            while cursor is not None and len(inside) < _FINGERPRINT:
-                inside.append(cursor.declaration)
-                cursor = cursor.next
-    return (operation.declaration, types, tuple(operation.operands), known, operation.segments, tuple(inside))
+            for argument in block.arguments:
+                numbers[argument] = len(numbers)
+            for operation in block:
+                for result in operation.results:
+                    numbers[result] = len(numbers)
+    shape: list[object] = []
+    found: list[object] = []
+    for region in owner.regions:
+        shape.append(len(region.blocks))
+        for block in region.blocks:
+            shape.append(tuple([argument.type for argument in block.arguments]))
+            for operation in block:
+                shape.append(operation.declaration)
+                shape.append(tuple([result.type for result in operation.results]))
+                shape.append(frozenset(operation.attributes.items()))
+                shape.append(shapes.get(operation, 0))
+                found.append(tuple([numbers.get(value, value) for value in operation.operands]))
+    shapes[owner] = hash(tuple(shape))
+    return hash((shapes[owner], tuple(found)))
 
 
 def _replace(operation: Operation, known: Operation, instead: dict[Value, Value]) -> None:

@@ -81,6 +81,9 @@ class Report:
             lines.append(f"{run.name}: {run.operations_before} operations before, {run.operations_after} after")
             for name in sorted(run.fired):
                 lines.append(f"{run.fired[name]:8}  {name}")
+            if run.changes and not run.fired:
+                # A pass without rules counts what it changed as a whole.
+                lines.append(f"{run.changes:8}  {run.name}")
         return lines
 
 

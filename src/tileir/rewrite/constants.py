@@ -70,9 +70,12 @@ class ConstantPool:
             outer = parent.parent if parent is not None else None
             if region is None:
                 home = block
-            elif parent is None or outer is None or parent.declaration.traits & ISOLATED:
-                home = region.blocks[0]
-            elif parent.declaration.unregistered:
+            elif (
+                parent is None
+                or outer is None
+                or parent.declaration.traits & ISOLATED
+                or parent.declaration.unregistered
+            ):
                 home = region.blocks[0]
             else:
                 block = outer

@@ -91,14 +91,14 @@ def _conversion_texts() -> Iterator[str]:
                 yield f"ftoi %a_{source} {signedness} : tile<16x{source}> -> tile<16x{target}>"
                 for rounding in _roundings(*MODES):
                     yield f"itof %a_{target} {signedness}{rounding} : tile<16x{target}> -> tile<16x{source}>"
-    for source in INTEGERS:
-        for target in INTEGERS:
+    for source in (*INTEGERS, "i4"):
+        for target in (*INTEGERS, "i4"):
             yield f"trunci %a_{source} : tile<16x{source}> -> tile<16x{target}>"
             for signedness in SIGNEDNESS:
                 yield f"exti %a_{source} {signedness} : tile<16x{source}> -> tile<16x{target}>"
-    for source in FLOATS + INTEGERS:
+    for source in (*FLOATS, *INTEGERS, "i4"):
         yield f"select %a_i1, %a_{source}, %b_{source} : tile<16xi1>, tile<16x{source}>"
-        for target in FLOATS + INTEGERS:
+        for target in (*FLOATS, *INTEGERS, "i4"):
             yield f"bitcast %a_{source} : tile<16x{source}> -> tile<16x{target}>"
     yield "int_to_ptr %a_i64 : tile<16xi64> -> tile<16xptr<f32>>"
     yield "ptr_to_int %a_ptr_f32 : tile<16xptr<f32>> -> tile<16xi64>"
@@ -110,6 +110,8 @@ def _program(texts: list[str]) -> str:
     for name in FLOATS + INTEGERS:
         number = "1.0" if name in FLOATS else "true" if name == "i1" else "1"
         lines += [f"%{letter}_{name} = constant <{name}: {number}> : tile<16x{name}>" for letter in "abc"]
+    lines.append("%packed = constant <i8: 1> : tile<8xi8>")
+    lines += [f"%{letter}_i4 = unpack %packed : tile<8xi8> -> tile<16xi4>" for letter in "abc"]
     for name in POINTEES:
         lines.append(f"%one_{name} = reshape %p_{name} : tile<ptr<{name}>> -> tile<1xptr<{name}>>")
         lines.append(f"%a_ptr_{name} = broadcast %one_{name} : tile<1xptr<{name}>> -> tile<16xptr<{name}>>")

@@ -30,7 +30,7 @@ from tileir.execute.cpu.loops import (
     Viewed,
 )
 from tileir.execute.cpu.nests import BOOL, FIRST, INT64, Index, NestEmission, Number, Term
-from tileir.execute.dtypes import memory_bytes, memory_dtype
+from tileir.execute.dtypes import DType, memory_bytes, memory_dtype
 from tileir.ir.attributes import DenseAttribute, EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
@@ -359,16 +359,15 @@ def _uniform_constant(expression: Expression) -> int | None:
     return None
 
 
-def _load_vector(nest: NestEmission, pointers: Register, mask: Register | None, dtype: object) -> Register:
+def _load_vector(nest: NestEmission, pointers: Register, mask: Register | None, dtype: DType) -> Register:
     """Load from addresses, as the elements lie in memory."""
-    found = cast("numpy.dtype[object]", dtype)
-    element = storage_type(found)
+    element = storage_type(dtype)
     suffix = nest.emission.memory_suffix
     if not pointers.width:
         where = nest.emission.pointer(pointers.name)
-        return nest.load_at(where, None, found, suffix, mask)
+        return nest.load_at(where, None, dtype, suffix, mask)
     vector = nest.builder.emit(f"inttoptr {pointers.typed} to <{nest.lanes} x ptr>")
-    return Register(nest.gather(vector, element, found.itemsize, mask, suffix), found, nest.lanes)
+    return Register(nest.gather(vector, element, dtype.itemsize, mask, suffix), dtype, nest.lanes)
 
 
 def _first_lane(nest: NestEmission, pointers: Register) -> tuple[str, str]:
@@ -493,7 +492,6 @@ def _store_atomically(
         return ""
 
     emission.conditional(mask, "", store)
-
 
 
 def element_address(

@@ -19,8 +19,8 @@ UNKNOWN: Final = "unknown"
 PARAMETER: Final = "parameter"
 
 _THROUGH: Final = (
-    "offset", "broadcast", "reshape", "permute", "extract", "insert", "cat", "select", "assume", "ptr_to_ptr", "bitcast",
-    "make_tensor_view", "make_partition_view", "make_strided_view", "make_gather_scatter_view",
+    "offset", "broadcast", "reshape", "permute", "extract", "insert", "cat", "select", "assume", "ptr_to_ptr",
+    "bitcast", "make_tensor_view", "make_partition_view", "make_strided_view", "make_gather_scatter_view",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.execute.cpu.loops import Buffer, Print, Program, Reduce, Repeat, Statement, nodes
+from tileir.execute.cpu.loops import Buffer, Program, Reduce, Repeat, Statement
 
 ALIGNMENT: Final = 64
 HEAD: Final = 64
@@ -97,6 +97,3 @@ def _merged(free: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             found.append((offset, size))
     return found
-
-
-_KEPT = (Print, nodes)

@@ -12,9 +12,9 @@ import numpy
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu import accesses, instructions
-from tileir.execute.cpu.llvm import Register, literal, storage_type
+from tileir.execute.cpu.llvm import Register, literal
 from tileir.execute.cpu.loops import Update, row_major
-from tileir.execute.cpu.nests import NestEmission
+from tileir.execute.cpu.nests import NestEmission, Term
 from tileir.execute.cpu.tracing import trace
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.pointers import atomic_kernel
@@ -68,7 +68,7 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
         if sink.buffer is None:
             emission.put(result, old)
             return
-        terms = [
+        terms: list[Term] = [
             (axis, stride * old.dtype.itemsize)
             for axis, stride in zip(index, row_major(sink.expression.shape), strict=True)
         ]
@@ -78,7 +78,8 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
 
 def _view_address(emission: Emission, nest: NestEmission, sink: Update) -> tuple[Register, Register | None]:
     """The address of an element through a view, and whether it lies in the tensor."""
-    return accesses.element_address(nest, emission.box(nest, sink.operation), sink.others, nest.index_for(sink.expression))
+    box = emission.box(nest, sink.operation)
+    return accesses.element_address(nest, box, sink.others, nest.index_for(sink.expression))
 
 
 def _swap(emission: Emission, where: str, expected: Register, new: Register, size: int, order: str) -> str:
@@ -112,9 +113,7 @@ def _modify(emission: Emission, where: str, value: Register, mode: str, element:
     new = trace(builder, kernel, [old, value])
     changed = emission.to_bits(new)
     failure = "acquire" if order in ("acquire", "acq_rel") else "monotonic"
-    pair = builder.emit(
-        f"cmpxchg ptr {where}, {bits} %{name}.old, {bits} {changed} {order} {failure}, align {size}"
-    )
+    pair = builder.emit(f"cmpxchg ptr {where}, {bits} %{name}.old, {bits} {changed} {order} {failure}, align {size}")
     builder.do(f"br label %{name}.latch")
     builder.label(f"{name}.latch")
     builder.lines.append(f"  %{name}.seen = extractvalue {{ {bits}, i1 }} {pair}, 0")
@@ -122,6 +121,3 @@ def _modify(emission: Emission, where: str, value: Register, mode: str, element:
     builder.do(f"br i1 {done}, label %{name}.end, label %{name}.head")
     builder.label(f"{name}.end")
     return f"%{name}.old"
-
-
-_KEPT = storage_type

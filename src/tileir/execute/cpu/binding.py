@@ -10,8 +10,10 @@ The short way is a Python function written for the kernel: a loop over the param
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, Final, cast
 
 import numpy
@@ -160,9 +162,15 @@ def _quick_function(types: list[Type], pairs: list[tuple[int, int]]) -> Callable
         "        return None",
         f"    return {overlap}",
     ]
-    exec("\n".join(lines), names)
+    exec(_code("\n".join(lines)), names)
     found: Callable[..., bool | None] = names["quick"]
     return found
+
+
+@functools.lru_cache(256)
+def _code(text: str) -> CodeType:
+    """Most kernels have parameters like another's; their types are not in the text."""
+    return compile(text, "<binding>", "exec")
 
 
 def _exported(name: str, number: int, pointee: Type, names: dict[str, Any]) -> str:

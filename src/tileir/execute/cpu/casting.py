@@ -336,7 +336,7 @@ def encode(builder: Builder, value: Register, name: str) -> Register:
     is_small = compare(builder, "icmp ult", magnitude, constant(smallest_normal, pattern))
     result = choose(builder, is_small, small, normal)
     # The first float32 that rounds past the largest value: half a unit above it, a tie only where that is odd.
-    limit = (form.largest << shift) + ((127 - form.bias) << 23) + (1 << (shift - 1)) + (1 - form.largest & 1)
+    limit = (form.largest << shift) + ((127 - form.bias) << 23) + (1 << (shift - 1)) + (form.largest + 1) % 2
     over = compare(builder, "icmp uge", magnitude, constant(limit, pattern))
     result = choose(builder, over, constant(form.overflow, pattern), result)
     if form.nan != form.overflow:

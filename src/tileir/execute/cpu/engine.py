@@ -1,7 +1,7 @@
 """A kernel on the CPU: compiled when it is first launched, kept on disk, run on all threads.
 
-Up to four versions of a kernel exist: for arguments that share memory or not, with and without checks.  Each is compiled
-when a launch asks for it.
+Up to four versions of a kernel exist: for arguments that share memory or not, with and without checks.  Each is
+compiled when a launch asks for it.
 """
 
 from __future__ import annotations
@@ -113,6 +113,7 @@ class CpuKernel:
         sanitize: bool = False,
         memory: Iterable[object] = (),
         output: Callable[[str], object] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         extents = check_grid(grid)
         count = extents[0] * extents[1] * extents[2]
@@ -132,6 +133,8 @@ class CpuKernel:
         if slots[record.FAILED]:
             self._failed(version.options, slots, extents)
         self._binder.recycle(binding)
+        if progress is not None:
+            progress(count, count)
 
     def _failed(self, options: Options, slots: Any, extents: BlockId) -> None:
         """Raise what went wrong.  The checks are lowered again: a kernel from the cache has none in memory."""
@@ -149,11 +152,11 @@ class CpuKernel:
 
         def call(site: int, block: int, table: int) -> None:
             parts, types = writers[site]
-            pointers = (ctypes.c_void_p * len(types)).from_address(table) if types else []
+            pointers: Any = (ctypes.c_void_p * len(types)).from_address(table) if types else []
             values = []
             for type, pointer in zip(types, pointers, strict=True):
                 dtype = memory_dtype(type.element)
-                raw = (ctypes.c_char * (type.count * dtype.itemsize)).from_address(cast(int, pointer))
+                raw: Any = (ctypes.c_char * (type.count * dtype.itemsize)).from_address(cast(int, pointer))
                 array = numpy.frombuffer(raw, dtype).reshape(type.shape).copy()
                 values.append(from_memory(type.element, array))
             rest = iter(values)

@@ -113,8 +113,6 @@ def literal_text(value: Any, dtype: DType) -> str:
         # LLVM writes a float with the bits of the double that equals it; widening quiets a signalling NaN, which no
         # operation tells apart.
         return f"0x{int(numpy.float64(value).view(numpy.uint64)):016X}"
-    if dtype.kind in "iu":
-        return str(int(value))
     return str(int(numpy.asarray(value, dtype).view(f"u{dtype.itemsize}")))
 
 

@@ -10,7 +10,7 @@ operands, so most are packed once for many products.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -18,9 +18,10 @@ from tileir.execute.cpu import accesses, casting
 from tileir.execute.cpu.llvm import Register, scalar_type
 from tileir.execute.cpu.loops import Expression, Keep, Multiply, Sink, Stored, Viewed
 from tileir.execute.cpu.mma import emit_mma
-from tileir.execute.cpu.nests import FIRST, Axis, NestEmission, Number, Term
+from tileir.execute.cpu.nests import Axis, NestEmission, Number
 from tileir.execute.dtypes import DType, memory_bytes
 from tileir.ir.attributes import EnumAttribute
+from tileir.ir.types import FNV8E5M3FNU
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.emission import Emission
@@ -39,9 +40,7 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
         place = emission.multiply(number, plan.m * plan.n * size)
         target = emission.shifted(emission.buffer(statement.accumulator), place)
         suffix = emission.arena_suffix
-        emit_mma(
-            builder, plan, left, str(left_stride), right, target, plan.n * size, b_suffix=suffix, c_suffix=suffix
-        )
+        emit_mma(builder, plan, left, str(left_stride), right, target, plan.n * size, b_suffix=suffix, c_suffix=suffix)
 
     emission.loop(0, batch, 1, one)
 
@@ -89,9 +88,7 @@ def _left(emission: Emission, statement: Multiply, batch: Number) -> tuple[str, 
         inside = together if inside == "true" else builder.emit(f"and i1 {inside}, {together}")
     bytes_per = memory_bytes(view.tensor.element)
     if rows:
-        pointer = emission.shifted(
-            box.pointer, emission.multiply(batch, emission.multiply(view.strides[0], bytes_per))
-        )
+        pointer = emission.shifted(box.pointer, emission.multiply(batch, emission.multiply(view.strides[0], bytes_per)))
     else:
         pointer = box.pointer
     stride = emission.multiply(view.strides[rows], bytes_per)
@@ -137,9 +134,7 @@ def _copy_left(emission: Emission, statement: Multiply, batch: Number) -> None:
         if scale is not None:
             register = _scaled(emission, nest, register, scale, (*first, row, _divided(emission, nest, column, block)))
         size = plan.lhs_dtype.itemsize
-        nest.store(
-            emission.buffer(buffer), [(row, plan.k * size), (column, size)], register, emission.arena_suffix
-        )
+        nest.store(emission.buffer(buffer), [(row, plan.k * size), (column, size)], register, emission.arena_suffix)
         nest.close()
 
     emission.versions(roots, [], emit)
@@ -159,6 +154,9 @@ def _scaled(
     factor, _ = nest.at(scale, index)
     with nest.at_level(nest.depth):
         builder = emission.builder
+        if scale.element is FNV8E5M3FNU:
+            # Held as its pattern.
+            factor = casting.decode(builder, factor, scale.element.name)
         factor = casting.cast(builder, factor, register.dtype)
         width = max(register.width, factor.width)
         return casting.binary(builder, "fmul", builder.splat(register, width), builder.splat(factor, width))
@@ -289,6 +287,3 @@ def _woven(emission: Emission, first: Register, second: Register) -> Register:
     chosen = ", ".join([f"i32 {lane // 2 + (width if lane % 2 else 0)}" for lane in range(2 * width)])
     text = f"shufflevector {first.typed}, {second.typed}, <{2 * width} x i32> <{chosen}>"
     return builder.value(text, first.dtype, 2 * width)
-
-
-_KEPT = (FIRST, Term, cast)

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, cast
 
-from tileir.execute.cpu.llvm import Register, storage_type, value_type
+from tileir.execute.cpu.llvm import Register, storage_type
 from tileir.execute.cpu.loops import Keep, Leave, Let, Reduce, Same, Shape, Statement, Stored, row_major
-from tileir.execute.cpu.nests import BOOL, FIRST, Axis, Index, NestEmission, Number, Term
+from tileir.execute.cpu.nests import BOOL, FIRST, Axis, Index, NestEmission, Number
 from tileir.execute.dtypes import DType
 from tileir.execute.interpreter.aggregates import LANES
 from tileir.ir.attributes import IntegerAttribute
-from tileir.ir.core import Operation
 from tileir.ir.declaration import ELEMENTWISE
 
 if TYPE_CHECKING:
@@ -350,6 +349,3 @@ def _emit_scan(emission: Emission, statement: Reduce, combine: Combine) -> None:
         emission.loop(1, extent, 1, turn)
 
     rows.each(one)
-
-
-_KEPT = (Operation, Term, value_type)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.cpu import casting, instructions
+from tileir.execute.cpu import instructions
 from tileir.execute.cpu.llvm import Register
 from tileir.execute.cpu.loops import Repack, Stored
 from tileir.execute.cpu.nests import Number
@@ -64,6 +64,3 @@ def emit_repack(emission: Emission, statement: Repack) -> None:
             builder.do(f"store i8 {low}, ptr {where}, align 1{suffix}")
 
     emission.loop(0, max(narrow.count // per_byte, 1), 1, pack if packing else unpack)
-
-
-_KEPT = (casting, _UINT8)

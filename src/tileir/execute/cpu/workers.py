@@ -42,6 +42,8 @@ _SHORT: Final = 1_000_000
 """Nanoseconds that a launch takes for which it matters whether the main thread works or waits."""
 _PROBE: Final = 8
 """The binary logarithm of the part of a launch that is run to see how long the rest will take."""
+_FEW: Final = 16
+"""Tile blocks that are not worth dividing."""
 _LARGE_ARENA: Final = 1 << 22
 _PAUSE: Final = 0.05 if sys.platform == "win32" else -1.0
 """Seconds of an uninterrupted wait: on Windows a wait for a lock cannot be interrupted at all."""
@@ -296,7 +298,8 @@ def _run_here(function: Loaded, record: Record, arena_bytes: int) -> None:
     arena = _arena(arena_bytes)
     arena.tag.value = next(_numbers)
     begin = time.perf_counter_ns()
-    if count == 1 or threading.get_ident() != _main_thread:
+    is_short = count == 1 or (count <= _FEW and 0 < function.pace * count < _SLICE)
+    if is_short or threading.get_ident() != _main_thread:
         function.call(record.address, arena.address)
     else:
         _run_sliced(function, record, arena)

@@ -310,12 +310,12 @@ def _indices(compiler: Compiler, operation: Operation) -> Callable[[Registers], 
         return lambda registers: [
             registers[slot] if axis == sparse else int(registers[slot]) for axis, slot in enumerate(slots)
         ]
-    modulus = 1 << cast(IntegerType, tile_of(values[0]).element).width if values else 1
+    moduli = [1 << cast(IntegerType, tile_of(value).element).width for value in values]
 
     def indices(registers: Registers) -> list[Any]:
         numbers = [int(registers[slot]) for slot in slots]
         if numbers and min(numbers) < 0:
-            numbers = [number % modulus for number in numbers]
+            numbers = [number % modulus for number, modulus in zip(numbers, moduli, strict=True)]
         return numbers
 
     return indices
