@@ -189,14 +189,12 @@ def test_equal_nests_are_computed_once():
     with builder.entry("k", i1, i32) as (condition, x):
         results = []
         for bottom in (7, 7, 8):
-            with ExitStack() as scopes:
-                value, branches = x, []
-                for _ in range(DEPTH):
-                    branches.append(builder.if_(condition))
-                    scopes.enter_context(branches[-1])
-                    value = builder.addi(value, x)
-                inner = builder.muli(value, builder.constant(bottom, i32))
-                scopes.pop_all()
+            value, branches = x, []
+            for _ in range(DEPTH):
+                branches.append(builder.if_(condition))
+                branches[-1].__enter__()
+                value = builder.addi(value, x)
+            inner = builder.muli(value, builder.constant(bottom, i32))
             for branch in reversed(branches):
                 builder.yield_(inner)
                 branch.__exit__(None, None, None)

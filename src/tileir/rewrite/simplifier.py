@@ -477,6 +477,8 @@ class _Writer:
             return True
         home = value.parent_block
         block = before.parent
+        if node.constant is not None and block is not None:
+            return self._home(block) is home
         while block is not None:
             if block is home:
                 return True
@@ -509,9 +511,7 @@ class _Writer:
 
     def _constant(self, elements: DenseAttribute, type: TileType, block: Block) -> Value:
         """An equal constant at the start of the function, or a new one there."""
-        home = self._homes.get(block)
-        if home is None:
-            home = self._homes[block] = self._find_home(block)
+        home = self._home(block)
         found = self._constants.get((home, elements))
         if found is None:
             constant = Operation(REGISTRY.by_name["cuda_tile.constant"], [], [type], {"value": elements})
@@ -519,12 +519,25 @@ class _Writer:
             found = self._constants[(home, elements)] = constant.results[0]
         return found
 
-    def _find_home(self, block: Block) -> Block:
-        while True:
+    def _home(self, block: Block) -> Block:
+        """The block the constants of a block stand in; a deep nest is climbed once and not from every level."""
+        way: list[Block] = []
+        home = self._homes.get(block)
+        while home is None:
+            way.append(block)
             parent = block.parent_operation
-            if parent is None or parent.declaration.traits & ISOLATED or parent.parent is None:
-                break
-            block = parent.parent
+            outer = parent.parent if parent is not None else None
+            if parent is None or outer is None or parent.declaration.traits & ISOLATED:
+                home = self._collect_constants(block)
+            else:
+                block = outer
+                home = self._homes.get(block)
+        for inner in way:
+            self._homes[inner] = home
+        return home
+
+    def _collect_constants(self, block: Block) -> Block:
+        """Note the constants a block begins with."""
         cursor = block.first
         while cursor is not None and cursor.name == "cuda_tile.constant":
             elements = cursor.attributes.get("value")

@@ -180,10 +180,21 @@ def test_helpers_stay_for_the_next_launch(function: Loaded) -> None:
 
 def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     count(function, 16, 1, 1)
-    monkeypatch.setattr(workers, "_take_helpers", lambda wanted: pytest.fail("a helper was asked for"))
+    monkeypatch.setattr(workers, "_take_helpers", lambda wanted, taken: pytest.fail("a helper was asked for"))
     for _ in range(10):
         function.pace = 100
         count(function, 16, 1, 4)
+
+
+@pytest.mark.parametrize("pace", [0, 100, 10_000_000])
+def test_launch_for_which_no_helper_is_left_runs_on_its_own_thread(
+    function: Loaded, pace: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_take_helpers", lambda wanted, taken: None)
+    for blocks in (2, 100, 5000):
+        function.pace = pace
+        visits, _ = count(function, blocks, 1, 4)
+        assert visits.tolist() == [1] * blocks
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
@@ -264,4 +275,37 @@ def test_exception_of_any_signal_handler_stops_the_workers_before_it_is_raised(f
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+    assert len(workers._idle) == workers._helper_count
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no alarm signal")
+def test_exceptions_at_any_moment_lose_neither_helpers_nor_tile_blocks(function: Loaded) -> None:
+    class Alarm(Exception):
+        pass
+
+    armed = False
+
+    def handler(number: int, frame: object) -> None:
+        nonlocal armed
+        if armed:
+            armed = False
+            raise Alarm
+
+    before = signal.signal(signal.SIGALRM, handler)
+    alarms = 0
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0007)
+        for turn in range(400):
+            function.pace = (0, 1, 1000, 10_000_000)[turn % 4]
+            try:
+                armed = True
+                visits, _ = count(function, (5, 100, 2000)[turn % 3], (1, 1000, 5000)[turn // 3 % 3], 1 + turn % 3)
+                armed = False
+                assert (visits == 1).all()
+            except Alarm:
+                alarms += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert alarms > 0
     assert len(workers._idle) == workers._helper_count

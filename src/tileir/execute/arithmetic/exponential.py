@@ -136,7 +136,7 @@ def _one_plus(r: Any, curve: Any) -> tuple[Any, Any]:
 
 
 def exp_of_pair(high: Any, low: Any) -> Any:
-    """`exp(high + low)` for |high| <= DOUBLE_LIMIT, within 0.51 units where it is not subnormal."""
+    """`exp(high + low)` for |high| <= DOUBLE_LIMIT, within 0.6 units where it is not subnormal."""
     exponent, r, curve = _double_parts(high, low)
     total, tail = _one_plus(r, curve)
     return scale(total + tail, exponent)

@@ -381,6 +381,23 @@ class Emission:
         builder.do(f"br i1 {more}, label %{name}.head, label %{name}.end")
         builder.label(f"{name}.end")
 
+    def count_loop(self, count: Number, body: Callable[[Number], None]) -> None:
+        """A loop over 0, 1, 2 and on up to a number known at run time, one at least."""
+        builder = self.builder
+        name = builder.fresh("l")
+        builder.do(f"br label %{name}.before")
+        builder.label(f"{name}.before")
+        builder.do(f"br label %{name}.head")
+        builder.label(f"{name}.head")
+        builder.lines.append(f"  %{name} = phi i64 [ 0, %{name}.before ], [ %{name}.next, %{name}.latch ]")
+        body(f"%{name}")
+        builder.do(f"br label %{name}.latch")
+        builder.label(f"{name}.latch")
+        builder.lines.append(f"  %{name}.next = add nuw nsw i64 %{name}, 1")
+        more = builder.emit(f"icmp ult i64 %{name}.next, {count}")
+        builder.do(f"br i1 {more}, label %{name}.head, label %{name}.end")
+        builder.label(f"{name}.end")
+
     @contextmanager
     def new_region(self) -> Iterator[None]:
         """The body of a reduction: what it yields is left in `yielded`."""

@@ -101,6 +101,7 @@ class CpuKernel:
             store.put(key, data, meta)
         else:
             data, meta = found
+        self.target.require_runnable()
         return Version(runtime.load(data), meta, options)
 
     # --- launches ---

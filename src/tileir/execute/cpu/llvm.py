@@ -124,6 +124,12 @@ class Module:
         """Whether the machine converts between f16 and f32; where not, LLVM would call functions that are not there."""
         self.native_fma: bool = True
         """Whether the machine has fused multiply-add; where not, LLVM would call the C library for every lane."""
+        self.native_scale: bool = False
+        """Whether the machine has AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
+        self.fast: bool = False
+        """Whether functions may be near the interpreter's results instead of equal to them."""
+        self.symbols: set[str] = set()
+        """The functions beside the kernel's that the text has already."""
         self._declarations: dict[str, None] = {}
         self._tables: dict[tuple[str, bytes], str] = {}
         self.functions: list[str] = []

@@ -79,7 +79,7 @@ class Expression:
     overwritten while the expression waits.
     """
 
-    __slots__ = ("buffers", "cost", "dtype", "element", "reads", "shape", "value")
+    __slots__ = ("buffers", "cost", "dtype", "element", "epoch", "reads", "shape", "value")
 
     def __init__(self, shape: Shape, element: Type, dtype: DType, value: Value | None) -> None:
         self.shape: Shape = shape
@@ -87,6 +87,8 @@ class Expression:
         self.dtype: DType = dtype
         self.value: Value | None = value
         self.cost: int = 0
+        self.epoch: int = -1
+        """When it was last seen to hold no node that has a buffer by now (`Lowering.resolved`)."""
         self.reads: frozenset[Expression] = frozenset()
         self.buffers: frozenset[Buffer] = frozenset()
 
@@ -532,6 +534,28 @@ class Repeat(Statement):
     @property
     def bodies(self) -> list[list[Statement]]:
         return [self.body]
+
+
+class Chain(Statement):
+    """A loop that does nothing but add products of neighbouring tiles: many turns of it at once, where all tiles lie
+    within their tensors; otherwise the loop itself."""
+
+    __slots__ = ("loop", "memo", "product", "tiles")
+
+    def __init__(self, loop: Repeat, product: Multiply, tiles: int, memo: Memo) -> None:
+        self.loop: Repeat = loop
+        self.product: Multiply = product
+        self.tiles: int = tiles
+        """How many turns are taken together."""
+        self.memo: Memo = memo
+
+    @property
+    def written(self) -> list[Buffer]:
+        return [self.product.accumulator]
+
+    @property
+    def bodies(self) -> list[list[Statement]]:
+        return [[self.loop]]
 
 
 class Leave(Statement):

@@ -112,6 +112,8 @@ class Lowering:
         self.done: set[Operation] = set()
         # Values that wait as expressions and are no mere index maps.
         self.waiting: dict[Value, None] = {}
+        # Counts the buffers given, so that what was looked through since the last one need not be again.
+        self.epoch: int = 0
         self._constants: dict[Value, bool] = {}
         self._written: list[Origin] | None = None
         self.begins: dict[Operation, int] = {}
@@ -177,6 +179,9 @@ class Lowering:
 
     def resolved(self, roots: list[Expression]) -> list[Expression]:
         """Expressions with the nodes that have a buffer by now replaced."""
+        epoch = self.epoch
+        if all(root.epoch == epoch for root in roots):
+            return roots
         renewed: dict[int, Expression] = {}
         for node in nodes(roots):
             place = self.places.get(node.value) if node.value is not None else None
@@ -189,11 +194,15 @@ class Lowering:
                 renewed[id(node)] = node
             else:
                 renewed[id(node)] = _rebuilt(node, changed)
+        for node in renewed.values():
+            node.epoch = epoch
         return [renewed[id(root)] for root in roots]
 
     def wait(self, value: Value, expression: Expression) -> None:
         """Realize a value as an expression, for now."""
         self.places[value] = expression
+        if all(operand.epoch == self.epoch for operand in expression.operands):
+            expression.epoch = self.epoch
         if expression.cost > fusion.CHEAP or expression.reads:
             self.waiting[value] = None
         if expression.cost > fusion.LARGEST:
@@ -210,6 +219,7 @@ class Lowering:
         place = Stored(type.shape, type.element, value_dtype(type.element), value, buffer)
         self.places[value] = place
         self.waiting.pop(value, None)
+        self.epoch += 1
         return place
 
     # --- nests ---

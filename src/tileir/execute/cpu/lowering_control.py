@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.execute.cpu import fusion
+from tileir.execute.cpu.chains import chained
 from tileir.execute.cpu.loops import (
     Branch,
     Buffer,
@@ -74,7 +75,8 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     lowering.loops.append(Frame(arguments, carried, buffers))
     body = lowering.inner(block)
     lowering.loops.pop()
-    lowering.body.append(Repeat(operation, body))
+    loop = Repeat(operation, body)
+    lowering.body.append(chained(lowering, loop) or loop)
     _settle_results(lowering, results, buffers)
 
 

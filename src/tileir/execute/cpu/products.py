@@ -10,13 +10,14 @@ operands, so most are packed once for many products.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy
 
 from tileir.execute.cpu import accesses, casting
 from tileir.execute.cpu.llvm import Register, scalar_type
-from tileir.execute.cpu.loops import Expression, Keep, Multiply, Sink, Stored, Viewed
+from tileir.execute.cpu.loops import Expression, Keep, Memo, Multiply, Sink, Stored, Viewed
 from tileir.execute.cpu.mma import emit_mma
 from tileir.execute.cpu.nests import Axis, NestEmission, Number
 from tileir.execute.dtypes import DType, memory_bytes
@@ -173,35 +174,44 @@ def _right(emission: Emission, statement: Multiply, batch: Number) -> str:
         pointer = emission.buffer(statement.packed)
         _pack(emission, statement, batch, pointer)
         return pointer
-    builder = emission.builder
     keys = [str(emission.whole(key)) for key in memo.keys]
     if len(statement.rhs.shape) == 3:
         keys.append(str(batch))
     total: Number = 0
     for key in keys:
         total = emission.add(total, int(key) if key.lstrip("-").isdigit() else key)
-    slot = builder.emit(f"and i64 {total}, {memo.slots - 1}")
-    size = statement.plan.packed_bytes
+
+    def pack(panel: str) -> None:
+        _pack(emission, statement, batch, panel)
+
+    return panel_of(emission, memo, keys, total, statement.plan.packed_bytes, pack)
+
+
+def panel_of(
+    emission: Emission, memo: Memo, keys: list[str], place: Number, size: int, pack: Callable[[str], None]
+) -> str:
+    """A pointer to a remembered panel, which is packed if it is not there."""
+    builder = emission.builder
+    slot = builder.emit(f"and i64 {place}, {memo.slots - 1}")
     panel = emission.shifted(emission.buffer(memo.panels), emission.multiply(slot, size))
     # The tag of a panel: the launch it was packed in, and its indices.
     tag_size = 8 * (len(keys) + 1)
     tag = emission.shifted(emission.buffer(memo.tags), emission.multiply(slot, tag_size))
-    launch = emission.launch_number()
-    expected = [launch, *keys]
+    expected = [emission.launch_number(), *keys]
     found = "true"
     places = []
     for number, wanted in enumerate(expected):
-        place = emission.shifted(tag, 8 * number)
-        places.append(place)
-        known = builder.emit(f"load i64, ptr {place}, align 8{emission.arena_suffix}")
+        where = emission.shifted(tag, 8 * number)
+        places.append(where)
+        known = builder.emit(f"load i64, ptr {where}, align 8{emission.arena_suffix}")
         same = builder.emit(f"icmp eq i64 {known}, {wanted}")
         found = same if found == "true" else builder.emit(f"and i1 {found}, {same}")
     name = builder.fresh("panel")
     builder.do(f"br i1 {found}, label %{name}.end, label %{name}.pack")
     builder.label(f"{name}.pack")
-    _pack(emission, statement, batch, panel)
-    for place, wanted in zip(places, expected, strict=True):
-        builder.do(f"store i64 {wanted}, ptr {place}, align 8{emission.arena_suffix}")
+    pack(panel)
+    for where, wanted in zip(places, expected, strict=True):
+        builder.do(f"store i64 {wanted}, ptr {where}, align 8{emission.arena_suffix}")
     builder.do(f"br label %{name}.end")
     builder.label(f"{name}.end")
     return panel
@@ -236,7 +246,7 @@ def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) 
                 nest.keep(sink.expression, sink.buffer, None, sink.expression.shape, index)
             parts.append(nest.spread_lanes(register, column))
         with nest.at_level(nest.depth):
-            packed = _interleaved(emission, parts)
+            packed = woven(emission, parts)
             panel, within = _split(emission, column.base, plan.columns)
             offset = emission.multiply(panel, plan.k * plan.columns * size)
             offset = emission.add(offset, emission.multiply(within, group * size))
@@ -266,14 +276,12 @@ def _split(emission: Emission, number: Number, size: int) -> tuple[Number, Numbe
     return quotient, builder.emit(f"and i64 {number}, {size - 1}")
 
 
-def _interleaved(emission: Emission, parts: list[Register]) -> Register:
+def woven(emission: Emission, parts: list[Register]) -> Register:
     """The lanes of several vectors by turns."""
-    builder = emission.builder
     while len(parts) > 1:
         half = len(parts) // 2
         parts = [_woven(emission, low, high) for low, high in zip(parts[:half], parts[half:], strict=True)]
     (found,) = parts
-    del builder
     return found
 
 

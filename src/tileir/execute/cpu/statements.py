@@ -8,12 +8,14 @@ from typing import Final, cast
 from tileir.dialect.types import TileType
 from tileir.execute.cpu import accesses, atomics, products, reductions
 from tileir.execute.cpu import record as slots
+from tileir.execute.cpu.chains import emit_chain
 from tileir.execute.cpu.checks import Check
 from tileir.execute.cpu.control import emit_branch, emit_leave, emit_repeat
 from tileir.execute.cpu.emission import UINT64, Emission, dtype_of
 from tileir.execute.cpu.llvm import Register
 from tileir.execute.cpu.loops import (
     Branch,
+    Chain,
     CheckAll,
     Keep,
     Leave,
@@ -173,6 +175,7 @@ def emit_multiply(emission: Emission, statement: Statement) -> None:
 
 EMITTERS: Final[dict[type[Statement], Callable[[Emission, Statement], None]]] = {
     Branch: emit_branch,
+    Chain: emit_chain,
     Leave: emit_leave,
     Let: emit_let,
     Multiply: emit_multiply,

@@ -100,6 +100,14 @@ class Target:
     def __repr__(self) -> str:
         return f"Target({self.name!r}, {self.triple!r}, vectors of {self.vector_bytes} bytes)"
 
+    def require_runnable(self) -> None:
+        """Refuse to run code that this machine has no instructions for, which would end the process."""
+        if not self.runnable:
+            raise LaunchError(
+                f"code for the CPU '{self.name}' can be looked at here, but not run: "
+                f"this machine is '{host('native').name}'"
+            )
+
     @property
     def is_x86(self) -> bool:
         return self.triple.startswith(("x86_64", "amd64"))

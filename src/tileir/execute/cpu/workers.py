@@ -186,18 +186,28 @@ class _Job:
 
 
 class _Helper:
-    """A thread that waits for jobs as long as the process lives."""
+    """A thread that waits for jobs as long as the process lives.
 
-    __slots__ = ("arena", "job", "wake")
+    It enters itself among the idle ones, after each job and when it begins: no interrupt reaches it, so none is lost.
+    """
+
+    __slots__ = ("arena", "job", "ready", "wake")
 
     def __init__(self) -> None:
         self.arena: Arena | None = None
         self.job: _Job | None = None
         self.wake: _thread.LockType = _thread.allocate_lock()
         self.wake.acquire()
+        self.ready: _thread.LockType = _thread.allocate_lock()
+        self.ready.acquire()
         threading.Thread(target=self._serve, name="tileir worker", daemon=True).start()
 
     def _serve(self) -> None:
+        global _helper_count
+        with _lock:
+            _helper_count += 1
+        _idle.append(self)
+        self.ready.release()
         while True:
             self.wake.acquire()
             job, self.job = self.job, None
@@ -233,26 +243,20 @@ _lock = threading.Lock()
 _main_thread: int = threading.main_thread().ident or 0
 
 
-def _take_helpers(wanted: int) -> list[_Helper]:
-    """Idle helpers, new ones where there are fewer than this launch may have; fewer than wanted if others use them."""
-    global _helper_count
-    taken: list[_Helper] = []
+def _take_helpers(wanted: int, taken: list[_Helper]) -> None:
+    """Take idle helpers, new ones where there are fewer than this launch may have; fewer if other launches use them."""
     while len(taken) < wanted:
         try:
-            taken.append(_idle.pop())
+            # One call, between whose steps no signal handler runs: a helper is in one list or the other.
+            taken.extend(itertools.islice(iter(_idle.pop, None), wanted - len(taken)))
         except IndexError:
-            with _lock:
-                if _helper_count >= wanted:
-                    break
-                _helper_count += 1
+            if _helper_count >= wanted:
+                return
             try:
-                taken.append(_Helper())
+                _Helper().ready.acquire()
             except RuntimeError:
                 # The system gives this process no more threads: those there are do the work.
-                with _lock:
-                    _helper_count -= 1
-                break
-    return taken
+                return
 
 
 def _forget_threads() -> None:
@@ -338,31 +342,32 @@ def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, ke
     here = threading.get_ident() != _main_thread or (
         0 < pace * count < _SHORT * threads and _is_short(function, record, arena_bytes, threads)
     )
-    helpers = _take_helpers(threads - 1 if here else threads)
-    if not helpers:
-        return False
-    job = _Job(function.call, record, arena_bytes, len(helpers))
-    job.keep = (function, keep)
-    for helper in helpers:
-        helper.job = job
-    begin = time.perf_counter_ns()
+    helpers: list[_Helper] = []
     started: list[None] = []
     try:
-        # One call, between whose steps no signal handler runs: either all have been woken or none.
+        _take_helpers(threads - 1 if here else threads, helpers)
+        if not helpers:
+            return False
+        job = _Job(function.call, record, arena_bytes, len(helpers))
+        job.keep = (function, keep)
+        for helper in helpers:
+            helper.job = job
+        begin = time.perf_counter_ns()
+        # One call again: either all have been woken or none.
         started.extend(map(_RELEASE, [helper.wake for helper in helpers]))
         if here:
             arena = _arena(arena_bytes)
             arena.tag.value = job.number
             function.call(record.address, arena.address)
             _spare.append(arena)
+        _wait(job)
     except BaseException:
         slots[STOP] = 1
-        raise
-    finally:
         if started:
             _wait(job)
         else:
             _idle.extend(helpers)
+        raise
     if job.errors:
         raise job.errors[0]
     elapsed = time.perf_counter_ns() - begin
