@@ -320,6 +320,8 @@ def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
 
 def check_grid(grid: object) -> BlockId:
     """The extents of a grid of one to three dimensions."""
+    if type(grid) is int and 0 < grid <= GRID_LIMITS[0]:
+        return grid, 1, 1
     extents = (grid,) if isinstance(grid, (int, numpy.integer)) else grid
     if not isinstance(extents, (tuple, list)) or not 1 <= len(extents) <= 3:
         raise LaunchError(f"a grid is one to three extents, as in (4,) or (16, 16, 1), but {grid!r} was given")

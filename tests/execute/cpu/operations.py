@@ -31,6 +31,10 @@ FUNCTIONS = (
 )  # fmt: skip
 
 
+_FAST = re.compile(r"(exp|tanhf?) .*rounding<approx>")
+"""Near the interpreter's results by definition: test_fast_math.py has those."""
+
+
 def _roundings(*modes: str) -> list[str]:
     return ["", *[f" rounding<{mode}>" for mode in modes]]
 
@@ -136,7 +140,7 @@ def operations() -> list[tuple[str, Operation]]:
             position = re.search(r":(\d+):\d+: error", str(diagnostic))
             assert position is not None
             refused.add(lines[int(position[1]) - 1].split(" = ", 1)[1])
-    texts = [text for text in texts if text not in refused]
+    texts = [text for text in texts if text not in refused and not _FAST.match(text)]
     module: Any = tileir.parse(_program(texts))
     tileir.verify(module)
     (kernel,) = module.regions[0].blocks[0].operations

@@ -36,6 +36,7 @@ from tileir.execute.cpu.loops import (
     statements,
 )
 from tileir.execute.cpu.nests import BOOL, INT64, NestEmission, Number, lanes_for
+from tileir.execute.cpu.order import PLAIN, order_of
 from tileir.execute.cpu.target import Target
 from tileir.execute.dtypes import DType, value_dtype
 from tileir.ir.core import Operation, Value
@@ -73,6 +74,7 @@ class Emission:
         self.module: Module = Module()
         self.module.native_half = target.has_f16c
         self.module.native_fma = target.has_fma
+        self.module.native_scale = target.has_avx512
         self.builder: Builder = Builder(self.module)
         self.scalars: dict[Value, Register] = {}
         self.views: dict[Value, TensorView | TileView] = {}
@@ -164,13 +166,21 @@ class Emission:
         return name
 
     def _block_ids(self) -> None:
+        """The place of the tile block in the grid, from its number in the order of handing out."""
         builder = self.builder
-        width, height = self.record_slot(slots.GRID), self.record_slot(slots.GRID + 1)
-        x = builder.emit(f"urem i64 %number, {width}")
-        rest = builder.emit(f"udiv i64 %number, {width}")
-        y = builder.emit(f"urem i64 {rest}, {height}")
-        z = builder.emit(f"udiv i64 {rest}, {height}")
-        self.block_id = [builder.emit(f"trunc i64 {name} to i32") for name in (x, y, z)]
+        order = order_of(self.program)
+        extents = [self.record_slot(slots.GRID + axis) for axis in range(3)]
+        first = builder.emit(f"urem i64 %number, {extents[order[0]]}")
+        rest = builder.emit(f"udiv i64 %number, {extents[order[0]]}")
+        second = builder.emit(f"urem i64 {rest}, {extents[order[1]]}")
+        third = builder.emit(f"udiv i64 {rest}, {extents[order[1]]}")
+        place = dict(zip(order, (first, second, third), strict=True))
+        self.block_id = [builder.emit(f"trunc i64 {place[axis]} to i32") for axis in range(3)]
+        if order != PLAIN:
+            plane = builder.emit(f"mul i64 {place[2]}, {extents[1]}")
+            line = builder.emit(f"add i64 {plane}, {place[1]}")
+            start = builder.emit(f"mul i64 {line}, {extents[0]}")
+            self.block_number = builder.emit(f"add i64 {start}, {place[0]}")
 
     def _parameters(self, entry: Operation) -> None:
         lines = self.builder.lines

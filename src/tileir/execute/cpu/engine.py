@@ -67,15 +67,25 @@ class CpuKernel:
         self._binder: Binder = Binder(entry, len(globals))
         self._versions: dict[tuple[bool, bool], Version] = {}
         self._text: str | None = None
+        self._threads: int = workers.default_threads()
 
     # --- compilation ---
 
     def lower(self, options: Options) -> Lowered:
         """Lower and emit, without compiling."""
+        try:
+            return self._lowered(options)
+        except RecursionError:
+            raise LaunchError(
+                "the program nests deeper than Python allows: raise sys.setrecursionlimit, or flatten its regions"
+            ) from None
+
+    def _lowered(self, options: Options) -> Lowered:
         entry = optimized(self.entry)
         program = Lowering(entry, self.target, options).run()
         arena.assign(program)
         emission = Emission(program, self.target, self.globals, options.sanitize)
+        emission.module.fast = options.fast
         text = emission.run()
         return Lowered(program, text, emission.checks, emission.prints)
 
@@ -118,7 +128,9 @@ class CpuKernel:
     ) -> None:
         extents = check_grid(grid)
         count = extents[0] * extents[1] * extents[2]
-        threads = workers.default_threads() if num_threads is None else num_threads
+        threads = self._threads if num_threads is None else num_threads
+        if threads < 1:
+            raise LaunchError(f"num_threads is {threads}: give one thread at least, or none for all processors")
         binding = self._binder(arguments, extents, max(1, min(64, count // (8 * threads))))
         version = self.version(binding.overlap, sanitize)
         slots = binding.record.slots

@@ -11,13 +11,18 @@ is always inlined: there it may branch, which code in the middle of a kernel's l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy
 
+from tileir.dialect.types import TileType
+from tileir.execute.cpu import casting
 from tileir.execute.cpu.casting import INT32, SINGLE, intrinsic
 from tileir.execute.cpu.llvm import Builder, Register, value_type
 from tileir.execute.cpu.tracing import Tracer
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.core import Operation
+from tileir.ir.types import BF16, F16, F32
 
 Formula = Callable[..., Any]
 
@@ -130,6 +135,31 @@ FORMULAS: Final[dict[str, Formula]] = {
 """By mnemonic: the machine and f32 operands to an f32 result."""
 
 
+def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    """An elementwise operation by its fast function, where it has one that may be used."""
+    mnemonic = _SEED_NAMES.get(operation.declaration.mnemonic, operation.declaration.mnemonic)
+    if mnemonic not in FORMULAS:
+        return None
+    mode = operation.attribute("rounding_mode")
+    is_near = isinstance(mode, EnumAttribute) and mode.keyword == "approx"
+    element = cast(TileType, operation.operands[0].type).element
+    if not (builder.module.fast or is_near) or element not in (F32, F16, BF16):
+        return None
+    result = call(builder, mnemonic, [casting.to_single(builder, operand) for operand in operands])
+    if "flush_to_zero" in operation.attributes:
+        result = _flush(builder, result)
+    return casting.cast(builder, result, operands[0].dtype)
+
+
+_SEED_NAMES: Final = {"tanhf": "tanh", "powf": "pow"}
+
+
+def _flush(builder: Builder, result: Register) -> Register:
+    value = Tracer(builder, result)
+    flushed: Any = numpy.where(numpy.absolute(value) < 2.0**-126, numpy.copysign(value * 0.0, value), value)
+    return cast(Tracer, flushed).register
+
+
 def call(builder: Builder, mnemonic: str, operands: list[Register]) -> Register:
     """A call of the function of f32 registers of one width, which the module gets on the first one."""
     width = operands[0].width
@@ -156,4 +186,4 @@ def _definition(builder: Builder, symbol: str, mnemonic: str, count: int, width:
     return header + "\n".join(inner.lines) + "\n}"
 
 
-__all__ = ["FORMULAS", "call"]
+__all__ = ["FORMULAS", "call", "emit_fast"]

@@ -31,6 +31,7 @@ from tileir.execute.cpu.casting import (
     retag,
     to_single,
 )
+from tileir.execute.cpu.fast_math import emit_fast
 from tileir.execute.cpu.llvm import Builder, Register
 from tileir.execute.cpu.tracing import trace
 from tileir.execute.cpu.ufuncs import divide_integers
@@ -47,6 +48,9 @@ def emit_operation(builder: Builder, operation: Operation, operands: list[Regist
     """An elementwise operation on registers of one width; scalars among vectors are spread."""
     width = max([operand.width for operand in operands])
     operands = [builder.splat(operand, width) for operand in operands]
+    fast = emit_fast(builder, operation, operands)
+    if fast is not None:
+        return fast
     mnemonic = operation.declaration.mnemonic
     direct = DIRECT.get(mnemonic)
     if direct is not None:
