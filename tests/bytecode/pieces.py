@@ -9,12 +9,12 @@ from tileir.bytecode.container import (
     DEBUG,
     FUNCTION,
     GLOBAL,
-    MAGIC,
     PRODUCER,
     STRING,
     TYPE,
     read_container,
 )
+from tileir.bytecode.magic import MAGIC
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.bytecode.tables import Tables
 

@@ -13,10 +13,11 @@ from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
 from tileir.bytecode.annotated_values import Meanings, constant_uses, dense_text, tag_name
-from tileir.bytecode.container import MAGIC, SECTION_NAMES, Container, read_container
+from tileir.bytecode.container import SECTION_NAMES, Container, read_container
 from tileir.bytecode.documented_reader import DocumentedModuleReader
 from tileir.bytecode.field_names import UNNAMED, field_name
 from tileir.bytecode.layouts import DOCUMENTED, layout_of
+from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.bytecode.primitives import PADDING_BYTE, Malformed
 from tileir.bytecode.reader import ModuleReader
 from tileir.bytecode.trace import Span, Trace
@@ -98,7 +99,7 @@ def annotate(data: bytes, layout: str | None = None) -> Annotated:
     if found.module is not None:
         for operation in found.module.regions[0].blocks[0]:
             (builder.globals if operation.name == "cuda_tile.global" else builder.functions).append(operation)
-    if data[: len(MAGIC)] == MAGIC:
+    if is_bytecode(data):
         builder.group(0, min(_HEADER_SIZE, len(data)), "header")
         builder.fields.append(Piece(0, len(MAGIC), "magic", '"\\7fTileIR\\00"'))
     if file is not None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.bytecode.primitives import PADDING_BYTE, ByteReader, ByteWriter, Malformed
 from tileir.bytecode.trace import Trace
-from tileir.ir.declaration import NEWEST, V13_1, Version
-
-MAGIC: Final = b"\x7fTileIR\x00"
+from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
 
 END: Final = 0
 STRING: Final = 1
@@ -68,16 +67,12 @@ class Container:
     @property
     def version_name(self) -> str:
         """The version as messages write it."""
-        name = f"{self.version[0]}.{self.version[1]}"
+        name = version_text(self.version)
         return f"{name}.{self.tag}" if self.tag else name
 
     def reader(self, identifier: int) -> ByteReader | None:
         section = self.sections.get(identifier)
         return ByteReader(self.data, section.start, section.end, self.trace) if section is not None else None
-
-
-def is_bytecode(data: bytes) -> bool:
-    return data[: len(MAGIC)] == MAGIC
 
 
 def read_container(
@@ -137,7 +132,7 @@ def _read_version(reader: ByteReader, newest: Version) -> tuple[Version, int]:
     if not V13_1 <= version <= newest:
         reader.fail(
             f"unsupported Tile version {major}.{minor}.{tag}, this reader supports versions "
-            f"[13.1 - {newest[0]}.{newest[1]}]"
+            f"[13.1 - {version_text(newest)}]"
         )
     return version, tag
 

@@ -38,7 +38,6 @@ from tileir.bytecode.reader import ModuleReader
 from tileir.bytecode.records import AttributeField
 from tileir.bytecode.tables import StringTable, Tables
 from tileir.bytecode.trace import Trace
-from tileir.bytecode.types import version_text
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.types import TileType
@@ -56,7 +55,7 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import REGISTRY, V13_1
+from tileir.ir.declaration import REGISTRY, V13_1, version_text
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I32, I64, Type
 

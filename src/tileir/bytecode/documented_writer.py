@@ -24,7 +24,6 @@ from tileir.bytecode.documented_records import (
 from tileir.bytecode.documented_types import DocumentedTypeEncoder
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed, signed_leb128
 from tileir.bytecode.records import AttributeField
-from tileir.bytecode.types import version_text
 from tileir.bytecode.writer import (
     BodyWriter,
     ModuleWriter,

@@ -8,7 +8,7 @@ from tileir.bytecode.origin import origin_of
 from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, V13_1, Version
+from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN
 
@@ -27,7 +27,7 @@ def to_bytes(module: Operation, version: Version, layout: str = PUBLIC, preserve
     origin = _habits(module, version, layout) if preserve else None
     if layout == DOCUMENTED:
         if version != V13_1:
-            raise _refused(f"the documented layout has bytecode version 13.1 only, not {version[0]}.{version[1]}")
+            raise _refused(f"the documented layout has bytecode version 13.1 only, not {version_text(version)}")
         from tileir.bytecode.documented_writer import write_documented
 
         return write_documented(module, origin)

@@ -32,7 +32,7 @@ from tileir.dialect.types import (
     view_mistake,
 )
 from tileir.ir.attributes import EnumAttribute
-from tileir.ir.declaration import NEWEST, V13_3, V13_4, Version
+from tileir.ir.declaration import NEWEST, V13_3, V13_4, Version, version_text
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -100,10 +100,6 @@ _MAXIMUM_DEPTH: Final = 16
 _DECODING_ALLOWANCE: Final = 1 << 16
 _SPELLING_ALLOWANCE: Final = 1 << 18
 _SPELLING_PER_BYTE: Final = 256
-
-
-def version_text(version: Version) -> str:
-    return f"{version[0]}.{version[1]}"
 
 
 class TypeDecoder:

@@ -17,7 +17,7 @@ from tileir.bytecode.origin import Spellings
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed
 from tileir.bytecode.reader import read_spellings
 from tileir.bytecode.records import AttributeField, Record, records_by_declaration
-from tileir.bytecode.types import TypeEncoder, version_text
+from tileir.bytecode.types import TypeEncoder
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.ir.attributes import (

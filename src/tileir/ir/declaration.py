@@ -26,6 +26,21 @@ V13_4: Final[Version] = (13, 4)
 NEWEST: Final[Version] = V13_4
 VERSIONS: Final[tuple[Version, ...]] = (V13_1, V13_2, V13_3, V13_4)
 
+
+def version_text(version: Version) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def version_named(name: str | Version) -> Version:
+    """The version of the dialect a name such as "13.2" means; its pair of numbers means the same."""
+    for version in VERSIONS:
+        if name == version or name == version_text(version):
+            return version
+    names = ", ".join([version_text(version) for version in VERSIONS])
+    written = f"'{name}'" if isinstance(name, str) else str(name)
+    raise ValueError(f"{written} is not a version of the dialect: {names}")
+
+
 # How many operands or results a declared name stands for.
 ONE: Final = 0
 OPTIONAL: Final = 1

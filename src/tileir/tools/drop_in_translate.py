@@ -10,7 +10,7 @@ from tileir.bytecode.reader import read_public
 from tileir.bytecode.writer import write_public
 from tileir.dialect.ops.testing import TESTING_VERSIONS
 from tileir.ir.core import Operation
-from tileir.ir.declaration import V13_1, V13_2, V13_3, Version
+from tileir.ir.declaration import V13_1, V13_2, V13_3, Version, version_text
 from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
@@ -56,8 +56,8 @@ def _run(arguments: list[str]) -> int:
     if given.status is not None:
         return given.status
     if given.has("list-versions"):
-        for major, minor in _VERSIONS:
-            print(f"{major}.{minor}")
+        for version in _VERSIONS:
+            print(version_text(version))
         return EXIT_FINE
     asked = [option.name for option in TRANSLATIONS if given.has(option.name)]
     if len(asked) != 1:
@@ -79,9 +79,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _bytecode_version(given: Arguments) -> Version:
-    text = given.value("bytecode-version", f"{VERSION[0]}.{VERSION[1]}")
+    text = given.value("bytecode-version", version_text(VERSION))
     for version in _VERSIONS:
-        if text == f"{version[0]}.{version[1]}":
+        if text == version_text(version):
             return version
     raise ToolFailure(
         f"for the --bytecode-version option: Invalid argument '{text}': the supported versions are [13.1 - 13.3]",

@@ -37,7 +37,7 @@ def run(arguments: list[str]) -> int:
         print(help_text())
         return EXIT_FINE
     if command in ("--version", "version"):
-        print(version_text())
+        print(identity_text())
         return EXIT_FINE
     # Imported here: a command pays for itself only.
     if command == "check":
@@ -81,11 +81,11 @@ def _suggestion(command: str) -> str:
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
-def version_text() -> str:
+def identity_text() -> str:
     from tileir import __version__
-    from tileir.ir.declaration import NEWEST
+    from tileir.ir.declaration import NEWEST, version_text
 
-    return f"tileir {__version__} (CUDA Tile IR {NEWEST[0]}.{NEWEST[1]})"
+    return f"tileir {__version__} (CUDA Tile IR {version_text(NEWEST)})"
 
 
 def help_text() -> str:

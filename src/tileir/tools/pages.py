@@ -152,10 +152,6 @@ _ATTRIBUTE_WORDS: Final[dict[str, str]] = {
 }
 
 
-def version_text(version: Version) -> str:
-    return f"{version[0]}.{version[1]}"
-
-
 def prose(text: str) -> str:
     """Declarations put two blanks after a sentence; readers see one."""
     return text.replace(".  ", ". ").replace(":  ", ": ")

@@ -6,19 +6,19 @@ import os
 import sys
 from collections.abc import Callable
 
+from tileir.bytecode.magic import is_bytecode
 from tileir.ir import declaration
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, Version
+from tileir.ir.declaration import NEWEST, Version, version_text
 from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.location import TextLocation
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.reading import read_text
 from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
 
-BYTECODE_MAGIC = b"\x7fTileIR\x00"
 STANDARD_INPUT = "<stdin>"
 
-VERSIONS: dict[str, Version] = {f"{v[0]}.{v[1]}": v for v in declaration.VERSIONS}
+VERSIONS: dict[str, Version] = {version_text(v): v for v in declaration.VERSIONS}
 
 # What every tool that reads and verifies a program takes.
 READING_OPTIONS = (
@@ -44,7 +44,7 @@ class Settings:
     __slots__ = ("allow_unregistered", "hints", "seed_spellings", "version")
 
     def __init__(self, given: Arguments) -> None:
-        self.version: Version = VERSIONS[given.value("dialect-version", f"{NEWEST[0]}.{NEWEST[1]}")]
+        self.version: Version = VERSIONS[given.value("dialect-version", version_text(NEWEST))]
         self.hints: str = given.value("hints", "ignore")
         self.seed_spellings: bool = not given.has("no-seed-spellings")
         self.allow_unregistered: bool = given.has("allow-unregistered-dialect")
@@ -64,7 +64,7 @@ def read_program(path: str, settings: Settings) -> Program:
     """Read and verify what a file holds."""
     data = read_bytes(path)
     name = STANDARD_INPUT if path == "-" else path
-    if data.startswith(BYTECODE_MAGIC):
+    if is_bytecode(data):
         return _read_bytecode(data, settings)
     found = read_text(
         decode(data, name),

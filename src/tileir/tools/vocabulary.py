@@ -18,7 +18,7 @@ from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.attributes import FIRST_SEED_ONLY_VALUE, EnumKind
-from tileir.ir.declaration import REGISTRY, V13_1, AttributeDeclaration, OperationDeclaration, Version
+from tileir.ir.declaration import REGISTRY, V13_1, AttributeDeclaration, OperationDeclaration, Version, version_text
 from tileir.ir.floats import FORMATS, FloatFormat
 from tileir.text.directive import enum_kind_of
 from tileir.tools.pages import (
@@ -37,7 +37,6 @@ from tileir.tools.pages import (
     other_names,
     prose,
     title_of,
-    version_text,
 )
 
 

@@ -23,6 +23,7 @@ from tileir.execute.cpu.loops import (
     Expression,
     Gathered,
     Mapped,
+    Shape,
     Splat,
     StorePointers,
     StoreView,
@@ -79,9 +80,10 @@ class TileView:
 class Box:
     """One access through a view: where its tile begins in each dimension."""
 
-    __slots__ = ("pointer", "starts", "view")
+    __slots__ = ("operation", "pointer", "starts", "view")
 
-    def __init__(self, view: TileView, starts: list[Number], pointer: str) -> None:
+    def __init__(self, operation: Operation, view: TileView, starts: list[Number], pointer: str) -> None:
+        self.operation: Operation = operation
         self.view: TileView = view
         self.starts: list[Number] = starts
         self.pointer: str = pointer
@@ -114,7 +116,7 @@ def open_box(emission: Emission, operation: Operation) -> Box:
         start = emission.multiply(number, view.steps[axis])
         starts.append(start)
         offset = emission.add(offset, emission.multiply(start, emission.multiply(view.strides[axis], size)))
-    return Box(view, starts, emission.shifted(emission.pointer(view.tensor.address), offset))
+    return Box(operation, view, starts, emission.shifted(emission.pointer(view.tensor.address), offset))
 
 
 def is_inside(emission: Emission, box: Box) -> str:
@@ -192,7 +194,20 @@ def _mask(nest: NestEmission, box: Box, index: Index) -> tuple[Register | None, 
             else:
                 inside = builder.value(f"icmp ult i64 {position}, {extent}", BOOL)
             mask = inside if mask is None else both(builder, mask, inside)
-    return mask, level
+    return guarded(nest, box.operation, box.view.shape, index, mask, level)
+
+
+def guarded(
+    nest: NestEmission, operation: Operation, shape: Shape, index: Index, mask: Register | None, level: int
+) -> tuple[Register | None, int]:
+    """A mask without the elements that the sanitizer found outside of memory."""
+    guard = nest.emission.guards.get(operation)
+    if guard is None or not nest.masked:
+        return mask, level
+    allowed, known = nest.guard(guard, shape, index)
+    level = max(level, known)
+    with nest.at_level(level):
+        return allowed if mask is None else both(nest.builder, mask, allowed), level
 
 
 def load_view(nest: NestEmission, expression: Viewed, index: Index) -> tuple[Register, int]:
@@ -285,6 +300,7 @@ def load_pointers(nest: NestEmission, expression: Gathered, index: Index) -> tup
     if expression.mask is not None:
         mask, mask_level = nest.at(expression.mask, index)
         level = max(level, mask_level)
+    mask, level = guarded(nest, expression.operation, expression.shape, index, mask, level)
     if nest.emission.is_ordered(expression.operation):
         with nest.at_level(level):
             loaded = _load_atomically(nest, expression.operation, pointers, mask, element)
@@ -415,6 +431,7 @@ def store_pointers(nest: NestEmission, sink: StorePointers) -> None:
     index = nest.index_for(sink.pointers)
     pointers = nest.value(sink.pointers)
     mask = nest.value(sink.mask) if sink.mask is not None else None
+    mask, _ = guarded(nest, sink.operation, sink.pointers.shape, index, mask, nest.depth)
     register = nest.value(sink.expression)
     element = sink.expression.element
     size = memory_bytes(element)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.execute.cpu.loops import Buffer, Program, Reduce, Repeat, Statement
+from tileir.execute.cpu.loops import Buffer, Program, Reduce, Repeat, Reserve, Statement
 
 ALIGNMENT: Final = 64
 HEAD: Final = 64
@@ -27,6 +27,7 @@ class _Life:
 def assign(program: Program) -> None:
     """Settle the offset of every buffer and the size of the arena."""
     lives: dict[Buffer, _Life] = {}
+    kept: list[Buffer] = []
     count = 0
 
     def mention(buffer: Buffer) -> None:
@@ -50,6 +51,9 @@ def assign(program: Program) -> None:
                 visit(inner)
             if isinstance(statement, Reduce):
                 visit(statement.body)
+            if isinstance(statement, Reserve):
+                # Pointers to it go anywhere.
+                kept.append(statement.buffer)
             count += 1
             if isinstance(statement, Repeat):
                 for life in lives.values():
@@ -57,6 +61,8 @@ def assign(program: Program) -> None:
                         life.last = count
 
     visit(program.body)
+    for buffer in kept:
+        lives[buffer].last = count
     end = HEAD
     free: list[tuple[int, int]] = []
     active: list[tuple[int, int, int]] = []

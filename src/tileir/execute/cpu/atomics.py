@@ -38,6 +38,8 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
     if sink.pointers is not None:
         address = nest.value(sink.pointers)
         element = cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee
+        index = nest.index_for(sink.pointers)
+        mask, _ = accesses.guarded(nest, operation, sink.pointers.shape, index, mask, nest.depth)
     else:
         box = emission.box(nest, operation)
         element = box.view.tensor.element

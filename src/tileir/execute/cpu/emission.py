@@ -35,8 +35,9 @@ from tileir.execute.cpu.loops import (
     nodes,
     statements,
 )
-from tileir.execute.cpu.nests import BOOL, INT64, NestEmission, Number, lanes_for
+from tileir.execute.cpu.nests import BOOL, INT64, Guard, NestEmission, Number, lanes_for
 from tileir.execute.cpu.order import PLAIN, order_of
+from tileir.execute.cpu.sites import Site
 from tileir.execute.cpu.target import Target
 from tileir.execute.dtypes import DType, value_dtype
 from tileir.ir.core import Operation, Value
@@ -79,6 +80,9 @@ class Emission:
         self.scalars: dict[Value, Register] = {}
         self.views: dict[Value, TensorView | TileView] = {}
         self.checks: list[Check] = []
+        self.guards: dict[Operation, Guard] = {}
+        """What the sanitizer says about each access, from where it was looked at on."""
+        self.sites: list[Site] = []
         self.prints: list[Operation] = []
         self.arena_suffix: str = ", !alias.scope !2"
         self.memory_suffix: str = ", !noalias !2"
@@ -445,7 +449,14 @@ class Emission:
         for operation in operations:
             box = self._boxes[operation] = accesses.open_box(self, operation)
             answers.append(accesses.is_inside(self, box))
+        if self.guards:
+            answers += self._guard_answers(roots, sinks)
         self.two_versions(answers, emit)
+
+    def _guard_answers(self, roots: list[Expression], sinks: list[Sink]) -> list[str]:
+        accessed = [node.operation for node in nodes(roots) if isinstance(node, (Gathered, Viewed))]
+        accessed += [sink.operation for sink in sinks if isinstance(sink, (StorePointers, StoreView, Update))]
+        return [self.guards[operation].fine for operation in dict.fromkeys(accessed) if operation in self.guards]
 
     def two_versions(self, answers: list[str], emit: Callable[[bool], None]) -> None:
         answers = [answer for answer in answers if answer != "true"]

@@ -401,11 +401,13 @@ class Same(Statement):
 class Nest(Statement):
     """Once through all elements of a shape."""
 
-    __slots__ = ("shape", "sinks")
+    __slots__ = ("guard", "shape", "sinks")
 
-    def __init__(self, shape: Shape, sinks: list[Sink]) -> None:
+    def __init__(self, shape: Shape, sinks: list[Sink], guard: Buffer | None = None) -> None:
         self.shape: Shape = shape
         self.sinks: list[Sink] = sinks
+        self.guard: Buffer | None = guard
+        """Under the sanitizer: which elements of its access may be touched."""
 
     @property
     def roots(self) -> list[Expression]:
@@ -414,7 +416,7 @@ class Nest(Statement):
     @property
     def written(self) -> list[Buffer]:
         found = [sink.buffer for sink in self.sinks if isinstance(sink, (Keep, Update))]
-        return [buffer for buffer in found if buffer is not None]
+        return [buffer for buffer in [*found, self.guard] if buffer is not None]
 
 
 class Reduce(Statement):
@@ -568,17 +570,45 @@ class Leave(Statement):
 
 
 class Reserve(Statement):
-    """`alloca`: a cleared stretch of the arena."""
+    """`alloca`: a cleared stretch of the arena.  `shadow`, under the sanitizer, tells which bytes nobody wrote."""
 
-    __slots__ = ("buffer", "operation")
+    __slots__ = ("buffer", "operation", "shadow")
 
-    def __init__(self, operation: Operation, buffer: Buffer) -> None:
+    def __init__(self, operation: Operation, buffer: Buffer, shadow: Buffer | None = None) -> None:
         self.operation: Operation = operation
         self.buffer: Buffer = buffer
+        self.shadow: Buffer | None = shadow
 
     @property
     def written(self) -> list[Buffer]:
-        return [self.buffer]
+        return [self.buffer] if self.shadow is None else [self.buffer, self.shadow]
+
+
+class Inspect(Statement):
+    """Under the sanitizer: what an operation is about to be given, looked at.
+
+    `sources` are the tiles it is about, `copies` room for each of them for whoever reports a mistake.  For an access
+    `guard` takes which elements may be touched, where some must not.
+    """
+
+    __slots__ = ("copies", "guard", "operation", "shape", "sources")
+
+    def __init__(
+        self, operation: Operation, shape: Shape, sources: list[Expression], copies: list[Buffer], guard: Buffer | None
+    ) -> None:
+        self.operation: Operation = operation
+        self.shape: Shape = shape
+        self.sources: list[Expression] = sources
+        self.copies: list[Buffer] = copies
+        self.guard: Buffer | None = guard
+
+    @property
+    def roots(self) -> list[Expression]:
+        return self.sources
+
+    @property
+    def written(self) -> list[Buffer]:
+        return self.copies if self.guard is None else [*self.copies, self.guard]
 
 
 class Repack(Statement):

@@ -76,9 +76,16 @@ def ordering_of(operation: Operation) -> str:
 class Frame:
     """A loop or `if` being lowered: where its region leaves tiles.  `carried` is None for an `if`."""
 
-    __slots__ = ("arguments", "carried", "results")
+    __slots__ = ("arguments", "block", "carried", "results")
 
-    def __init__(self, arguments: list[Value], carried: list[Buffer | None], results: list[Buffer | None]) -> None:
+    def __init__(
+        self,
+        block: Block | None,
+        arguments: list[Value],
+        carried: list[Buffer | None],
+        results: list[Buffer | None],
+    ) -> None:
+        self.block: Block | None = block
         self.arguments: list[Value] = arguments
         self.carried: list[Buffer | None] = carried
         self.results: list[Buffer | None] = results
@@ -112,6 +119,8 @@ class Lowering:
         self.done: set[Operation] = set()
         # Values that wait as expressions and are no mere index maps.
         self.waiting: dict[Value, None] = {}
+        # What to take back at the end of each region being lowered: places of values, and what was done.
+        self._regions: list[tuple[list[tuple[Value, Expression]], set[Operation]]] = []
         # Counts the buffers given, so that what was looked through since the last one need not be again.
         self.epoch: int = 0
         self._constants: dict[Value, bool] = {}
@@ -146,15 +155,42 @@ class Lowering:
             self.operation(operation)
 
     def inner(self, block: Block) -> list[Statement]:
-        """The statements of a region's block."""
+        """The statements of a region's block.
+
+        What it stores of the values from outside is stored for itself only: the region may not run at all.
+        """
         outer, self.body = self.body, []
+        waiting = dict(self.waiting)
+        self._regions.append(([], set()))
         self.block(block)
+        places, finished = self._regions.pop()
+        for value, place in reversed(places):
+            self.places[value] = place
+        if places:
+            self.epoch += 1
+        self.done -= finished
+        for operation in block:
+            self.done.update(operation.walk())
+        self.waiting = waiting
+        for value in reversed(list(waiting)):
+            if all(user in self.done for user in value.users):
+                del waiting[value]
+                source = value.defining_operation
+                if source is not None and all(user in self.done for result in source.results for user in result.users):
+                    self.finish({source})
         found, self.body = self.body, outer
         return found
 
+    def finish(self, operations: set[Operation]) -> None:
+        """Nobody will ask for the results of these operations again."""
+        fresh = operations - self.done
+        self.done |= fresh
+        if self._regions:
+            self._regions[-1][1].update(fresh)
+
     def inner_scalars(self, block: Block) -> list[Statement]:
         """The statements of the body of a reduction, which works on scalars alone."""
-        self.yields.append(Frame([], [], [None] * len(block.arguments)))
+        self.yields.append(Frame(None, [], [], [None] * len(block.arguments)))
         found = self.inner(block)
         self.yields.pop()
         return found
@@ -217,10 +253,16 @@ class Lowering:
         """Realize a tile as a buffer."""
         type = tile_of(value)
         place = Stored(type.shape, type.element, value_dtype(type.element), value, buffer)
-        self.places[value] = place
+        self._settle(value, place)
         self.waiting.pop(value, None)
-        self.epoch += 1
         return place
+
+    def _settle(self, value: Value, place: Stored) -> None:
+        before = self.places.get(value)
+        if before is not None and self._regions:
+            self._regions[-1][0].append((value, before))
+        self.places[value] = place
+        self.epoch += 1
 
     # --- nests ---
 
@@ -253,10 +295,9 @@ class Lowering:
                 assert node.value is not None
                 buffer = self.buffer_for(node.value, reach, finished)
                 kept.append(Keep(node, buffer))
-        for sink in kept:
-            assert isinstance(sink, Keep) and sink.expression.value is not None
-            self.stored(sink.expression.value, sink.buffer)
-        self.done |= finished
+                # At once, so that no two get the same buffer.
+                self.stored(node.value, buffer)
+        self.finish(finished)
         for value in [value for value in self.waiting if value.defining_operation in finished]:
             del self.waiting[value]
         return roots, kept
@@ -277,7 +318,7 @@ class Lowering:
         """A nest that puts a tile into a buffer, with all its elements."""
         expression = self.resolved([self.places[value]])[0]
         if isinstance(expression, Stored) and prefer is None:
-            self.places[value] = expression
+            self._settle(value, expression)
             return expression
         (expression,), kept = self.prepare([expression], expression.shape, None)
         already = [sink for sink in kept if isinstance(sink, Keep) and sink.expression is expression]
@@ -288,7 +329,7 @@ class Lowering:
         finished = fusion.finished(reach, {value}, [], self.done)
         buffer = prefer if prefer is not None else self.buffer_for(value, reach, finished)
         self.body.append(Nest(expression.shape, [*kept, Keep(expression, buffer)]))
-        self.done |= finished
+        self.finish(finished)
         return self.stored(value, buffer)
 
     def buffer_for(self, value: Value, reach: fusion.Reach, finished: set[Operation]) -> Buffer:
@@ -297,7 +338,7 @@ class Lowering:
         if carried is not None:
             frame, number = carried
             buffer, argument = frame.carried[number], frame.arguments[number]
-            free = buffer is not None and buffer.dtype == dtype_of(value)
+            free = buffer is not None and buffer.dtype == dtype_of(value) and buffer.count == tile_of(value).count
             free = free and all(user in finished or user in self.done for user in argument.users)
             for node in reach.order:
                 if isinstance(node, Stored) and node.buffer is buffer and not reach.is_straight(node):
@@ -316,9 +357,21 @@ class Lowering:
                     return True
         return False
 
-    def shares(self, buffer: Buffer, value: Value) -> bool:
-        """Whether a buffer holds another value that is still wanted."""
-        return self._held(buffer, value)
+    def shares(self, buffer: Buffer, value: Value, operation: Operation) -> bool:
+        """Whether a buffer holds another value that is still wanted, or one from outside the block of an operation,
+        which the next turn of a loop may want."""
+        for other, place in self.places.items():
+            if isinstance(place, Stored) and place.buffer is buffer and other is not value:
+                if not all(user in self.done or user is operation for user in other.users):
+                    return True
+                if other.parent_block is not operation.parent and self._surrounds(other, operation):
+                    return True
+        return False
+
+    def _surrounds(self, value: Value, operation: Operation) -> bool:
+        block = value.parent_block
+        parent = block.parent_operation if block is not None else None
+        return parent is not None and self.begins[parent] <= self.begins[operation] <= self.ends[parent]
 
     def is_launch_constant(self, value: Value) -> bool:
         """Whether a value is the same for all tile blocks of a launch."""
@@ -355,15 +408,13 @@ class Lowering:
         for user in value.users:
             mnemonic = user.declaration.mnemonic
             if mnemonic == "continue":
+                # The operands of a `continue` of a `for` and of a `loop` are the values they carry.
                 number = user.operands.index(value)
-                if number < len(frame.arguments) and self._loop_of(user) is frame:
+                if number < len(frame.arguments) and _loop_block(user) is frame.block:
                     return frame, number
             elif mnemonic in PRODUCTS and user.operands[2] is value and value.has_one_user_at_most:
                 return self._carrier(user.results[0], depth + 1)
         return None
-
-    def _loop_of(self, operation: Operation) -> Frame | None:
-        return self.loops[-1] if self.loops else None
 
     # --- what must not wait ---
 
@@ -414,8 +465,21 @@ class Lowering:
                 self.store(value)
                 continue
             inside = any(begin <= self.begins[user] <= end for user in value.users if user in self.begins)
-            if repeats and inside and place.cost > fusion.CHEAP and not fusion.is_plain_load(place):
+            # What a branch computes for itself is computed again behind it.
+            again = repeats or any(self.begins[user] > end for user in value.users if user in self.begins)
+            if again and inside and place.cost > fusion.CHEAP and not fusion.is_plain_load(place):
                 self.store(value)
+
+
+def _loop_block(operation: Operation) -> Block | None:
+    """The block of the loop that a `continue` belongs to."""
+    block = operation.parent
+    while block is not None:
+        parent = block.parent_operation
+        if parent is None or parent.declaration.mnemonic in ("for", "loop"):
+            return block
+        block = parent.parent
+    return None
 
 
 def _rebuilt(node: Expression, operands: list[Expression]) -> Expression:

@@ -94,7 +94,6 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     for value, expression in ((lhs, left), (rhs, right), *zip(operation.operands[3:5], scales, strict=True)):
         if is_tile(value) and expression.cost > fusion.LARGEST // 2:
             lowering.store(value)
-    buffer = _accumulator(lowering, operation, plan)
     roots = lowering.resolved([left, right, *scales])
     # A copy of the left operand is a nest of its own: what is wanted elsewhere too is stored before.
     for root in roots:
@@ -103,7 +102,12 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
             if fusion.must_be_kept(node, reach, lowering.done) and node.value is not None:
                 lowering.store(node.value)
     roots = lowering.resolved(roots)
-    roots = [lowering.prepare([root], root.shape, operation)[0][0] for root in roots]
+    prepared = [lowering.prepare([root], root.shape, operation) for root in roots]
+    assert not any(kept for _, kept in prepared)
+    roots = lowering.resolved([root for (root,), _ in prepared])
+    # The operands are read while the accumulator is written.
+    busy = frozenset().union(*[root.buffers for root in roots])
+    buffer = _accumulator(lowering, operation, plan, busy)
     roots = lowering.resolved(roots)
     left, right, scales = roots[0], roots[1], roots[2:]
     in_place = isinstance(left, Viewed) and fusion.is_plain_load(left) and left.dtype == plan.lhs_dtype and not scales
@@ -113,7 +117,7 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     memo = _memo(lowering, operation, right, scales, plan)
     packed = None if memo is not None else lowering.new_buffer(None, plan.rhs_dtype, plan.k * plan.n)
     lowering.body.append(Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, []))
-    lowering.done.add(operation)
+    lowering.finish({operation})
     if is_scalar(result):
         single = Stored(type.shape, type.element, plan.accumulator_dtype, None, buffer)
         lowering.body.append(Nest(type.shape, [Pick(single, result)]))
@@ -140,7 +144,7 @@ def _plan(lowering: Lowering, operation: Operation) -> MmaPlan:
     return plan(lowering.target, lhs.element, rhs.element, accumulator.element, m, n, k, fast, signs[0], signs[1])
 
 
-def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan) -> Buffer:
+def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: frozenset[Buffer]) -> Buffer:
     """The buffer that holds the addend and gets the result: the addend's own where nobody else wants it."""
     value, result = operation.operands[2], operation.results[0]
     type = tile_of(result)
@@ -150,13 +154,15 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan) -> Buf
         (place,), kept = lowering.prepare([place], type.shape, operation)
         lowering.body.append(Nest(type.shape, [*kept, Keep(place, buffer)]))
         return buffer
-    if isinstance(place, Stored) and value.parent_block is operation.parent:
+    if isinstance(place, Stored) and value.parent_block is operation.parent and place.buffer not in busy:
         alone = all(user is operation or user in lowering.done for user in value.users)
-        if alone and not lowering.shares(place.buffer, value):
+        if alone and not lowering.shares(place.buffer, value, operation):
             return place.buffer
     reach = fusion.Reach([place], type.shape, [operation])
     finished = fusion.finished(reach, set(), [operation], lowering.done)
     buffer = lowering.buffer_for(result, reach, finished)
+    if buffer in busy:
+        buffer = lowering.new_buffer(result, plan.accumulator_dtype, type.count)
     (place,), kept = lowering.prepare([place], type.shape, operation)
     lowering.body.append(Nest(type.shape, [*kept, Keep(place, buffer)]))
     return buffer

@@ -51,7 +51,7 @@ def lower_if(lowering: Lowering, operation: Operation) -> None:
     lowering.before_region(operation)
     results: list[Value] = list(operation.results)
     buffers = _result_buffers(lowering, results)
-    frame = Frame([], [], buffers)
+    frame = Frame(None, [], [], buffers)
     branches = []
     for region in operation.regions:
         lowering.yields.append(frame)
@@ -72,7 +72,7 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     _settle_results(lowering, arguments, carried)
     results: list[Value] = list(operation.results)
     buffers = carried if counted else _result_buffers(lowering, results)
-    lowering.loops.append(Frame(arguments, carried, buffers))
+    lowering.loops.append(Frame(block, arguments, carried, buffers))
     body = lowering.inner(block)
     lowering.loops.pop()
     loop = Repeat(operation, body)

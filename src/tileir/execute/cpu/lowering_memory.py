@@ -10,7 +10,7 @@ from tileir.dialect.types import (
     GatherScatterViewType,
     PointerType,
 )
-from tileir.execute.cpu import fusion
+from tileir.execute.cpu import fusion, lowering_checks
 from tileir.execute.cpu.loops import (
     Buffer,
     Expression,
@@ -39,6 +39,7 @@ def _optional(lowering: Lowering, operation: Operation, name: str) -> Expression
 def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
     result = operation.results[0]
     type = tile_of(result)
+    guard = lowering_checks.inspect_pointers(lowering, operation)
     expression = Gathered(
         type.shape,
         type.element,
@@ -48,13 +49,15 @@ def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
         _optional(lowering, operation, "mask"),
         _optional(lowering, operation, "paddingValue"),
     )
-    _load(lowering, operation, expression)
+    _load(lowering, operation, expression, guard)
 
 
 def lower_load_view(lowering: Lowering, operation: Operation) -> None:
     type = tile_of(operation.results[0])
-    expression = Viewed(type.shape, type.element, value_dtype(type.element), operation, _positions(lowering, operation))
-    _load(lowering, operation, expression)
+    positions = _positions(lowering, operation)
+    guard = lowering_checks.inspect_view(lowering, operation, positions)
+    expression = Viewed(type.shape, type.element, value_dtype(type.element), operation, positions)
+    _load(lowering, operation, expression, guard)
 
 
 def _positions(lowering: Lowering, operation: Operation) -> Expression | None:
@@ -71,22 +74,24 @@ def _positions(lowering: Lowering, operation: Operation) -> Expression | None:
     return expression
 
 
-def _load(lowering: Lowering, operation: Operation, expression: Expression) -> None:
+def _load(lowering: Lowering, operation: Operation, expression: Expression, guard: Buffer | None) -> None:
     result = operation.results[0]
     ordered = ordering_of(operation) != "weak"
     if is_scalar(result):
         if not result.has_uses and not ordered:
             return
         (root,), kept = lowering.prepare([expression], expression.shape, operation)
-        lowering.body.append(Nest(expression.shape, [*kept, Pick(root, result)]))
+        lowering.body.append(Nest(expression.shape, [*kept, Pick(root, result)], guard))
         return
     lowering.wait(result, expression)
-    if ordered:
+    if ordered or guard is not None:
         lowering.store(result)
+        lowering_checks.guard_last(lowering, guard)
 
 
 def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     target, source = operation.operands[:2]
+    guard = lowering_checks.inspect_pointers(lowering, operation)
     origin = lowering.origins.of(target)
     mask = _optional(lowering, operation, "mask")
     roots = [lowering.expression(source), lowering.expression(target), *([mask] if mask is not None else [])]
@@ -96,7 +101,7 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     shape = tile_of(target).shape
     roots, kept = lowering.prepare(roots, shape, operation)
     sink = StorePointers(roots[0], operation, roots[1], roots[2] if mask is not None else None)
-    lowering.body.append(Nest(shape, [*kept, sink]))
+    lowering.body.append(Nest(shape, [*kept, sink], guard))
 
 
 def lower_store_view(lowering: Lowering, operation: Operation) -> None:
@@ -105,6 +110,7 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     indices = operation.operand_group("index")
     origin = lowering.origins.of(view)
     positions = _positions(lowering, operation)
+    guard = lowering_checks.inspect_view(lowering, operation, positions)
     roots = [lowering.expression(source), *([positions] if positions is not None else [])]
     ordered = ordering_of(operation) != "weak"
     lowering.before_write(operation, None if ordered else origin, roots)
@@ -121,7 +127,7 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     else:
         (root,), kept = lowering.prepare(roots, shape, operation)
         sink = StoreView(root, operation, None)
-    lowering.body.append(Nest(shape, [*kept, sink]))
+    lowering.body.append(Nest(shape, [*kept, sink], guard))
 
 
 def lower_atomic(lowering: Lowering, operation: Operation) -> None:
@@ -134,9 +140,11 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     if mnemonic == "atomic_red_view_tko":
         value = operation.operand_group("value")[0]
         positions = _positions(lowering, operation)
+        guard = lowering_checks.inspect_view(lowering, operation, positions)
         if positions is not None:
             others.append(positions)
     else:
+        guard = lowering_checks.inspect_pointers(lowering, operation)
         pointers = lowering.expression(operation.operands[0])
         value = operation.operands[-1 if mnemonic == "atomic_cas_tko" else 1]
         if mnemonic == "atomic_cas_tko":
@@ -162,7 +170,7 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     others = [next(rest) for _ in others]
     pointers = next(rest) if pointers is not None else None
     mask = next(rest) if mask is not None else None
-    lowering.body.append(Nest(shape, [*kept, Update(first, operation, pointers, mask, others, buffer)]))
+    lowering.body.append(Nest(shape, [*kept, Update(first, operation, pointers, mask, others, buffer)], guard))
     if buffer is not None:
         lowering.stored(operation.results[0], buffer)
 
@@ -174,4 +182,4 @@ def lower_alloca(lowering: Lowering, operation: Operation) -> None:
     size = max(count * memory_bytes(element), 1)
     # Buffers are aligned to 64 bytes; more is left over for what asks for more.
     buffer = lowering.new_buffer(None, numpy.dtype(numpy.uint8), size + max(alignment - 64, 0))
-    lowering.body.append(Reserve(operation, buffer))
+    lowering.body.append(Reserve(operation, buffer, lowering_checks.shadow_buffer(lowering, operation, size)))

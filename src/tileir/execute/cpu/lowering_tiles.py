@@ -8,7 +8,7 @@ from tileir.dialect.types import (
     TOKEN,
     TileType,
 )
-from tileir.execute.cpu import fusion
+from tileir.execute.cpu import fusion, lowering_checks
 from tileir.execute.cpu.loops import (
     Applied,
     Buffer,
@@ -49,6 +49,7 @@ def lower_elementwise(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(result):
         lowering.body.append(Let(operation))
         return
+    lowering_checks.inspect_numbers(lowering, operation)
     arguments = [lowering.expression(value) for value in operation.operands]
     type = tile_of(result)
     expression = Applied(
@@ -90,6 +91,7 @@ def lower_iota(lowering: Lowering, operation: Operation) -> None:
 
 def lower_same(lowering: Lowering, operation: Operation) -> None:
     """`assume`: the result is the operand."""
+    lowering_checks.inspect_promise(lowering, operation)
     source, result = operation.operands[0], operation.results[0]
     if isinstance(result.type, TileType):
         _rename(lowering, result, source)
@@ -105,6 +107,11 @@ def _rename(lowering: Lowering, result: Value, source: Value) -> None:
     mapping: Mapping = tuple([(axis, None) for axis in range(len(expression.shape))])
     place = Mapped(expression.shape, expression.element, expression.dtype, result, expression, mapping)
     lowering.wait(result, simplified(place))
+
+
+def lower_promise(lowering: Lowering, operation: Operation) -> None:
+    """`assume_cond`: nothing is made of it here."""
+    lowering_checks.inspect_promise(lowering, operation)
 
 
 def lower_cast(lowering: Lowering, operation: Operation) -> None:

@@ -45,6 +45,16 @@ Number = int | str
 """An i64: a constant, or the name of a register."""
 
 
+class Guard:
+    """What the sanitizer says about an access: `fine` is an i1, `buffer` has an answer for each element where not."""
+
+    __slots__ = ("buffer", "fine")
+
+    def __init__(self, buffer: Buffer, fine: str) -> None:
+        self.buffer: Buffer = buffer
+        self.fine: str = fine
+
+
 class Axis:
     """The index along one dimension: where it is, whether it has lanes, and the level at which it is known."""
 
@@ -292,6 +302,14 @@ class NestEmission:
             (axis, stride * dtype.itemsize) for axis, stride in zip(index, row_major(shape), strict=True)
         ]
         return self.load(pointer, terms, dtype, suffix)
+
+    def guard(self, guard: Guard, shape: Shape, index: Index) -> tuple[Register, int]:
+        """Which elements of an access may be touched: those the sanitizer left, all if it found nothing."""
+        pointer = self.emission.buffer(guard.buffer)
+        allowed, level = self._stored(pointer, BOOL, shape, index, self.emission.arena_suffix)
+        with self.at_level(level):
+            fine = self.builder.splat(Register(guard.fine, BOOL), allowed.width)
+            return self.builder.value(f"or {allowed.typed}, {fine.name}", BOOL, allowed.width), level
 
     # --- memory by position ---
 

@@ -41,6 +41,7 @@ from tileir.execute.cpu.lowering_tiles import (
     lower_let,
     lower_nothing,
     lower_permute,
+    lower_promise,
     lower_repack,
     lower_reshape,
     lower_same,
@@ -50,7 +51,6 @@ from tileir.ir.core import Operation
 
 _NO_EFFECT: Final = (
     "barrier", "gdc_launch_dependents_tko", "gdc_wait_tko", "join_tokens", "make_token", "memory_fence_alias_tko",
-    "assume_cond",
 )  # fmt: skip
 
 
@@ -65,6 +65,7 @@ HANDLERS: Final[dict[str, Handler]] = {
     "alloca": lower_alloca,
     "assert": lower_assert,
     "assume": lower_same,
+    "assume_cond": lower_promise,
     "atomic_cas_tko": lower_atomic,
     "atomic_load_tko": lower_load_pointers,
     "atomic_red_view_tko": lower_atomic,

@@ -1,0 +1,210 @@
+"""What the CPU engine costs beside the work: compiling, launching, large grids, tiles over an edge.
+
+    python benchmarks/cpu_costs.py
+
+`cpu_speed.py` prints the same tables after its own.  A kernel is compiled in a process of its own for each figure, with
+a cache directory of its own; importing the engine, which a process pays once, is a row of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+import cpu_programs
+import tileir
+from measure import machine, race, table, tileir_build
+
+Row = tuple[str, str, str, str]
+"""What, how much, the bar, and whether it is met."""
+
+COLD_BAR = 300.0
+CACHED_BAR = 3.0
+LAUNCH_BAR = 10.0
+GROWTH_BAR = 1.6
+LONG_KERNEL_BAR = 10.0
+EDGE_BAR = 1.3
+
+MATMUL_TILE = (64, 64, 64)
+
+
+def compiled(text: str) -> tileir.Kernel:
+    return tileir.compile(tileir.parse(text), backend="cpu")
+
+
+def verdict(met: bool) -> str:
+    return "met" if met else "MISSED"
+
+
+# --- compiling ---
+
+
+def compile_once(operations: int) -> dict[str, float]:
+    """Seconds in this process: the import of the engine, the first kernel, and the same again with its caches warm.
+
+    The second is read from the disk, as is the first where the directory has it already; the third is made anew.
+    """
+    text = cpu_programs.long_chain(operations) if operations else cpu_programs.matmul(MATMUL_TILE)
+    kernel = compiled(text)
+    times = [time.perf_counter()]
+    from tileir.execute.cpu import engine, target
+
+    target.host()
+    assert engine is not None
+    times.append(time.perf_counter())
+    kernel.native.version(False, False)
+    times.append(time.perf_counter())
+    if not operations:
+        for switch in ("1", "0"):
+            os.environ["TILEIR_CACHE"] = switch
+            kernel = compiled(text)
+            times.append(time.perf_counter())
+            kernel.native.version(False, False)
+            times[-1] = time.perf_counter() - times[-1]
+    found = {"import": times[1] - times[0], "first": times[2] - times[1]}
+    return {**found, **dict(zip(("read", "made"), times[3:], strict=False))}
+
+
+def compile_in_processes(rounds: int, operations: int = 0) -> dict[str, float]:
+    """The best of several processes: without a cache entry, and with one."""
+    best: dict[str, float] = {}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "TILEIR_CACHE_DIR": folder, "TILEIR_CACHE": "1"}
+            for kind in ("made first", "read first") if not operations else ("made first",):
+                command = [sys.executable, __file__, "--compile", str(operations)]
+                answer = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+                for name, seconds in json.loads(answer.stdout).items():
+                    key = kind if name == "first" else name
+                    best[key] = min(best.get(key, float("inf")), seconds)
+    return best
+
+
+def compile_rows(rounds: int) -> list[Row]:
+    best = {name: seconds * 1e3 for name, seconds in compile_in_processes(rounds).items()}
+    rows: list[Row] = [("importing the engine", f"{best['import']:.0f} ms", "", "")]
+    for what, name, bar in (
+        ("compiling a matmul, first of a process", "made first", COLD_BAR),
+        ("compiling a matmul, later", "made", COLD_BAR),
+        ("a matmul from the cache, first of a process", "read first", CACHED_BAR),
+        ("a matmul from the cache, later", "read", CACHED_BAR),
+    ):
+        rows.append((what, f"{best[name]:.1f} ms", f"<= {bar:.0f} ms", verdict(best[name] <= bar)))
+    return rows
+
+
+def long_kernel_rows(rounds: int) -> list[Row]:
+    """Compile times of kernels that grow; the growth is that of one operation's time over the best before."""
+    rows: list[Row] = []
+    least = float("inf")
+    for operations in (500, 1_000, 2_000, 5_000, 10_000):
+        seconds = compile_in_processes(rounds, operations)["made first"]
+        each = seconds / operations * 1e3
+        least = min(least, each)
+        growth = each / least
+        what = f"compiling {operations:,} operations"
+        much = f"{seconds:.2f} s, {each:.3f} ms each, growth {growth:.2f}"
+        met = growth <= GROWTH_BAR and seconds <= LONG_KERNEL_BAR
+        rows.append((what, much, f"growth <= {GROWTH_BAR}, <= {LONG_KERNEL_BAR:.0f} s", verdict(met)))
+    return rows
+
+
+# --- launching ---
+
+
+def launch_row(seconds: float) -> Row:
+    kernel = compiled(cpu_programs.vector_add(1024))
+    a, b, c = (numpy.zeros(1024, numpy.float32) for _ in range(3))
+    count = 100
+
+    def many() -> None:
+        for _ in range(count):
+            kernel.launch(1, a, b, c, 1024)
+
+    each = race(seconds, many)[0] / count * 1e6
+    return "launching a small kernel", f"{each:.1f} us", f"<= {LAUNCH_BAR:.0f} us", verdict(each <= LAUNCH_BAR)
+
+
+def grid_rows(seconds: float) -> list[Row]:
+    """The time of a tile block in grids that double."""
+    kernel = compiled(cpu_programs.elementwise_chain(1024))
+    largest = 16384
+    a, b, c = (numpy.ones(largest * 1024, numpy.float32) for _ in range(3))
+    counts = [256 << step for step in range(7)]
+
+    def launch(count: int) -> Callable[[], object]:
+        return lambda: kernel.launch(count, a, b, c, count * 1024, num_threads=1)
+
+    rows: list[Row] = []
+    least = float("inf")
+    for count, found in zip(counts, race(seconds, *[launch(count) for count in counts]), strict=True):
+        each = found / count * 1e6
+        least = min(least, each)
+        growth = each / least
+        much = f"{each:.2f} us each, growth {growth:.2f}"
+        rows.append((f"{count:,} tile blocks", much, f"growth <= {GROWTH_BAR}", verdict(growth <= GROWTH_BAR)))
+    return rows
+
+
+def edge_rows(seconds: float) -> list[Row]:
+    """The same kernel and grid with all tiles whole and with all tiles over an edge, by one element."""
+    size, depth = 1024, 1024
+    arrays: list[Any] = [numpy.ones((size, size), numpy.float32) for _ in range(3)]
+    product = compiled(cpu_programs.matmul(MATMUL_TILE))
+    chain = compiled(cpu_programs.elementwise_chain(4096))
+    vectors: list[Any] = [numpy.ones(4096, numpy.float32) for _ in range(3)]
+    m, n, _ = MATMUL_TILE
+    cases: list[tuple[str, tileir.Kernel, Any, list[Any], list[int], list[int]]] = [
+        ("a matmul's last rows", product, (1, 16), arrays, [m, size, depth], [m - 1, size, depth]),
+        ("a matmul's last columns", product, (16, 1), arrays, [size, n, depth], [size, n - 1, depth]),
+        ("a matmul's last of both", product, (1, 1), arrays, [m, n, depth], [m - 1, n - 1, depth - 1]),
+        ("seven elementwise operations", chain, 1, vectors, [4096], [4095]),
+    ]
+    rows: list[Row] = []
+    for name, kernel, grid, given, whole, over in cases:
+        pitches = [size, depth] if kernel is product else []
+
+        def launch(extents: list[int], kernel: Any = kernel, grid: Any = grid, rest: Any = (given, pitches)) -> None:
+            for _ in range(10):
+                kernel.launch(grid, *rest[0], *extents, *rest[1], num_threads=1)
+
+        full, edge = race(seconds, lambda f=launch, e=whole: f(e), lambda f=launch, e=over: f(e))  # type: ignore[misc]
+        rows.append((f"edge: {name}", f"{edge / full:.2f} of whole tiles", f"<= {EDGE_BAR}", verdict(edge / full <= EDGE_BAR)))
+    return rows
+
+
+def report(seconds: float, rounds: int = 5) -> tuple[str, int]:
+    """The table, and how many bars are missed."""
+    rows = [*compile_rows(rounds), launch_row(seconds), *edge_rows(seconds), *grid_rows(seconds)]
+    rows += long_kernel_rows(min(rounds, 3))
+    missed = sum([row[3] == "MISSED" for row in rows])
+    return table(("cost", "ours", "bar", "met"), [tuple(row) for row in rows]), missed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="What the CPU engine costs beside the work.")
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long each comparison takes (default: 2)")
+    parser.add_argument("--rounds", type=int, default=5, help="processes for each compile time (default: 5)")
+    parser.add_argument("--compile", type=int, help="compile one kernel of so many operations, 0 for a matmul")
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 when a bar is missed")
+    options = parser.parse_args()
+    if options.compile is not None:
+        print(json.dumps(compile_once(options.compile)))
+        return 0
+    print(f"{tileir_build()}\n{machine()}\n")
+    text, missed = report(options.seconds, options.rounds)
+    print(text)
+    return 1 if options.strict and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,227 @@
+"""The kernels that `cpu_speed.py` measures, as Tile IR text."""
+
+from __future__ import annotations
+
+import math
+
+
+def _module(parameters: str, body: str) -> str:
+    return f"cuda_tile.module @benchmark {{ entry @kernel({parameters}) {{\n{body}\nreturn }} }}"
+
+
+def _views(names: str, tensor: str, view: str, shape: str, strides: str) -> str:
+    return "".join(
+        f"%t{x} = make_tensor_view %{x}, shape = [{shape}], strides = [{strides}] : {tensor}\n"
+        f"%v{x} = make_partition_view %t{x} : {view}\n"
+        for x in names
+    )
+
+
+# --- one element after another ---
+
+
+def _elementwise(tile: int, body: str) -> str:
+    """`%r` of `%a` and `%b`, for vectors of any length: a tile for each tile block."""
+    tensor = "tensor_view<?xf32, strides=[1]>"
+    view = f"partition_view<tile=({tile}), padding_value = zero, {tensor}>"
+    part = f"tile<{tile}xf32>"
+    views = "".join(
+        f"%t{x} = make_tensor_view %p{x}, shape = [%n], strides = [1] : tile<i32> -> {tensor}\n"
+        f"%v{x} = make_partition_view %t{x} : {view}\n"
+        for x in "abc"
+    )
+    pointers = ", ".join([f"%p{x}: tile<ptr<f32>>" for x in "abc"])
+    return _module(
+        f"{pointers}, %n: tile<i32>",
+        f"""%x, %y, %z = get_tile_block_id : tile<i32>
+        {views}
+        %a, %ta1 = load_view_tko weak %va[%x] : {view}, tile<i32> -> {part}, token
+        %b, %tb1 = load_view_tko weak %vb[%x] : {view}, tile<i32> -> {part}, token
+        {body.replace("TILE", part)}
+        %s = store_view_tko weak %r, %vc[%x] : {part}, {view}, tile<i32> -> token""",
+    )
+
+
+def vector_add(tile: int) -> str:
+    return _elementwise(tile, "%r = addf %a, %b : TILE")
+
+
+def elementwise_chain(tile: int) -> str:
+    """Seven operations: s = a b + a, then s / (1 + exp(-s)) b."""
+    return _elementwise(
+        tile,
+        """%m = mulf %a, %b : TILE
+        %s1 = addf %m, %a : TILE
+        %neg = negf %s1 : TILE
+        %e = exp %neg : TILE
+        %one = constant <f32: 1.0> : TILE
+        %d = addf %e, %one : TILE
+        %q = divf %s1, %d : TILE
+        %r = mulf %q, %b : TILE""",
+    )
+
+
+def long_chain(operations: int) -> str:
+    """A kernel of so many operations that depend on each other."""
+    steps = [
+        f"%v{i} = {'addf' if i % 2 else 'mulf'} %{f'v{i - 1}' if i > 1 else 'a'}, %{f'v{i - 3}' if i > 3 else 'b'} : TILE"
+        for i in range(1, operations)
+    ]
+    last = f"%r = addf %v{operations - 1}, %a : TILE"
+    return _elementwise(1024, "\n".join([*steps, last]))
+
+
+# --- rows ---
+
+
+def _rows(size: int, body: str) -> str:
+    """`%r` of `%a`, a row of a square matrix for each tile block."""
+    tensor = f"tensor_view<{size}x{size}xf32, strides=[{size},1]>"
+    view = f"partition_view<tile=(1x{size}), {tensor}>"
+    part = f"tile<1x{size}xf32>"
+    return _module(
+        "%p: tile<ptr<f32>>, %q: tile<ptr<f32>>",
+        f"""%x, %y, %z = get_tile_block_id : tile<i32>
+        %zero = constant <i32: 0> : tile<i32>
+        {_views("pq", tensor, view, f"{size}, {size}", f"{size}, 1")}
+        %a, %t1 = load_view_tko weak %vp[%x, %zero] : {view}, tile<i32> -> {part}, token
+        {body.replace("TILE", part)}
+        %s = store_view_tko weak %r, %vq[%x, %zero] : {part}, {view}, tile<i32> -> token""",
+    )
+
+
+def _reduced(name: str, source: str, operation: str, identity: str, extent: str = "1") -> str:
+    """One number for each row, as a column."""
+    return f"""%{name}.row = reduce %{source} dim=1 identities=[{identity} : f32] : TILE -> tile<{extent}xf32>
+          (%left: tile<f32>, %right: tile<f32>) {{
+            %both = {operation} %left, %right : tile<f32>
+            yield %both : tile<f32>
+          }}
+        %{name} = reshape %{name}.row : tile<{extent}xf32> -> tile<{extent}x1xf32>
+"""
+
+
+def softmax(size: int) -> str:
+    return _rows(
+        size,
+        f"""{_reduced("m", "a", "maxf", "0xFF800000")}
+        %mb = broadcast %m : tile<1x1xf32> -> TILE
+        %d = subf %a, %mb : TILE
+        %e = exp %d : TILE
+        {_reduced("sum", "e", "addf", "0.0")}
+        %sb = broadcast %sum : tile<1x1xf32> -> TILE
+        %r = divf %e, %sb : TILE""",
+    )
+
+
+def layer_norm(size: int) -> str:
+    return _rows(
+        size,
+        f"""{_reduced("sum", "a", "addf", "0.0")}
+        %part = constant <f32: {1 / size}> : tile<1x1xf32>
+        %mean = mulf %sum, %part : tile<1x1xf32>
+        %mb = broadcast %mean : tile<1x1xf32> -> TILE
+        %d = subf %a, %mb : TILE
+        %squares = mulf %d, %d : TILE
+        {_reduced("total", "squares", "addf", "0.0")}
+        %variance = mulf %total, %part : tile<1x1xf32>
+        %epsilon = constant <f32: 1.0e-5> : tile<1x1xf32>
+        %more = addf %variance, %epsilon : tile<1x1xf32>
+        %factor = rsqrt %more : tile<1x1xf32>
+        %fb = broadcast %factor : tile<1x1xf32> -> TILE
+        %r = mulf %d, %fb : TILE""",
+    )
+
+
+# --- matrix products ---
+
+
+def matmul(tile: tuple[int, int, int], element: str = "f32") -> str:
+    """Matrices of any extents, with f32 results; rows are as far apart as the pitches say."""
+    m, n, k = tile
+    tensors = {x: f"tensor_view<?x?x{element if x != 'c' else 'f32'}, strides=[?,1]>" for x in "abc"}
+    shapes = {"a": ("m", "k", m, k), "b": ("k", "n", k, n), "c": ("m", "n", m, n)}
+    views = {x: f"partition_view<tile=({shapes[x][2]}x{shapes[x][3]}), padding_value = zero, {tensors[x]}>" for x in "abc"}
+    made = "".join(
+        f"%t{x} = make_tensor_view %{x}, shape = [%{rows}, %{columns}], strides = [%pitch.{columns}, 1]"
+        f" : tile<i32> -> {tensors[x]}\n%v{x} = make_partition_view %t{x} : {views[x]}\n"
+        for x, (rows, columns, _, _) in shapes.items()
+    )
+    left, right, part = f"tile<{m}x{k}x{element}>", f"tile<{k}x{n}x{element}>", f"tile<{m}x{n}xf32>"
+    return _module(
+        f"%a: tile<ptr<{element}>>, %b: tile<ptr<{element}>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>,"
+        " %k: tile<i32>, %pitch.n: tile<i32>, %pitch.k: tile<i32>",
+        f"""%i, %j, %z = get_tile_block_id : tile<i32>
+        {made}
+        %zero = constant <i32: 0> : tile<i32>
+        %one = constant <i32: 1> : tile<i32>
+        %rows, %count = get_index_space_shape %va : {views["a"]} -> tile<i32>
+        %empty = constant <f32: 0.0> : {part}
+        %sum = for %step in (%zero to %count, step %one) : tile<i32> iter_values(%acc = %empty) -> ({part}) {{
+          %x, %tx = load_view_tko weak %va[%i, %step] : {views["a"]}, tile<i32> -> {left}, token
+          %y, %ty = load_view_tko weak %vb[%step, %j] : {views["b"]}, tile<i32> -> {right}, token
+          %r = mmaf %x, %y, %acc : {left}, {right}, {part}
+          continue %r : {part}
+        }}
+        %s = store_view_tko weak %sum, %vc[%i, %j] : {part}, {views["c"]}, tile<i32> -> token""",
+    )
+
+
+def attention(heads: int, length: int, width: int, rows: int, columns: int) -> str:
+    """Flash attention: softmax(q k^T / sqrt(width)) v, a block of rows of a head for each tile block."""
+    strides = f"{length * width}, {width}, 1"
+    shape = f"{heads}, {length}, {width}"
+    tensor = f"tensor_view<{heads}x{length}x{width}xf32, strides=[{strides}]>"
+    views = {
+        "q": f"partition_view<tile=(1x{rows}x{width}), {tensor}>",
+        "k": f"partition_view<tile=(1x{width}x{columns}), {tensor}, dim_map=[0, 2, 1]>",
+        "v": f"partition_view<tile=(1x{columns}x{width}), {tensor}>",
+        "o": f"partition_view<tile=(1x{rows}x{width}), {tensor}>",
+    }
+    made = "".join([_views(x, tensor, view, shape, strides) for x, view in views.items()])
+    scores, part, column = f"tile<{rows}x{columns}xf32>", f"tile<{rows}x{width}xf32>", f"tile<{rows}x1xf32>"
+    largest = _reduced("high", "scaled", "maxf", "0xFF800000", str(rows)).replace("TILE", scores)
+    total = _reduced("more", "p", "addf", "0.0", str(rows)).replace("TILE", scores)
+    pointers = ", ".join([f"%{x}: tile<ptr<f32>>" for x in views])
+    return _module(
+        pointers,
+        f"""%x, %h, %z = get_tile_block_id : tile<i32>
+        {made}
+        %zero = constant <i32: 0> : tile<i32>
+        %one = constant <i32: 1> : tile<i32>
+        %count = constant <i32: {length // columns}> : tile<i32>
+        %q3, %tq1 = load_view_tko weak %vq[%h, %x, %zero] : {views["q"]}, tile<i32> -> tile<1x{rows}x{width}xf32>, token
+        %q2 = reshape %q3 : tile<1x{rows}x{width}xf32> -> {part}
+        %scale = constant <f32: {math.log2(math.e) / math.sqrt(width)}> : {scores}
+        %no.scores = constant <f32: 0.0> : {scores}
+        %nothing = constant <f32: 0.0> : {part}
+        %lowest = constant <f32: -1.0e30> : {column}
+        %none = constant <f32: 0.0> : {column}
+        %m, %l, %o2 = for %j in (%zero to %count, step %one) : tile<i32>
+            iter_values(%m0 = %lowest, %l0 = %none, %o0 = %nothing) -> ({column}, {column}, {part}) {{
+          %k3, %tk1 = load_view_tko weak %vk[%h, %zero, %j] : {views["k"]}, tile<i32> -> tile<1x{width}x{columns}xf32>, token
+          %k2 = reshape %k3 : tile<1x{width}x{columns}xf32> -> tile<{width}x{columns}xf32>
+          %s = mmaf %q2, %k2, %no.scores : {part}, tile<{width}x{columns}xf32>, {scores}
+          %scaled = mulf %s, %scale : {scores}
+          {largest}
+          %m1 = maxf %m0, %high : {column}
+          %mb = broadcast %m1 : {column} -> {scores}
+          %d = subf %scaled, %mb : {scores}
+          %p = exp2 %d : {scores}
+          %dm = subf %m0, %m1 : {column}
+          %fade = exp2 %dm : {column}
+          {total}
+          %lf = mulf %l0, %fade : {column}
+          %l1 = addf %lf, %more : {column}
+          %fb = broadcast %fade : {column} -> {part}
+          %of = mulf %o0, %fb : {part}
+          %v3, %tv1 = load_view_tko weak %vv[%h, %j, %zero] : {views["v"]}, tile<i32> -> tile<1x{columns}x{width}xf32>, token
+          %v2 = reshape %v3 : tile<1x{columns}x{width}xf32> -> tile<{columns}x{width}xf32>
+          %o1 = mmaf %p, %v2, %of : {scores}, tile<{columns}x{width}xf32>, {part}
+          continue %m1, %l1, %o1 : {column}, {column}, {part}
+        }}
+        %lb = broadcast %l : {column} -> {part}
+        %r2 = divf %o2, %lb : {part}
+        %r3 = reshape %r2 : {part} -> tile<1x{rows}x{width}xf32>
+        %t = store_view_tko weak %r3, %vo[%h, %x, %zero] : tile<1x{rows}x{width}xf32>, {views["o"]}, tile<i32> -> token""",
+    )

@@ -1,0 +1,309 @@
+"""The CPU engine against NumPy and, where it is installed, PyTorch; with one thread and with all.
+
+    python benchmarks/cpu_speed.py                  # everything, a few minutes
+    python benchmarks/cpu_speed.py --only matmul    # the rows whose name has it
+    python benchmarks/cpu_speed.py --strict         # exit status 1 when a bar is missed
+
+Each number of threads has a process of its own, since NumPy's is fixed when it is imported. All sides of a comparison
+take turns in one run and write into arrays that exist already; the best of the rounds counts, and every result is
+compared with the peer's first. `exact` results are the interpreter's bit for bit, `fast` ones are not (docs/cpu.md).
+
+What is not work but cost (compiling, launching, large grids, tiles over an edge) follows: `cpu_costs.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy
+
+import cpu_costs
+import cpu_programs
+import tileir
+from measure import machine, race, table, tileir_build
+from tileir.execute.cpu.target import host
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+Action = Callable[[], object]
+Array = numpy.ndarray[Any, numpy.dtype[Any]]
+Row = tuple[str, float, str, float, float]
+"""The work, our seconds, the peer, its seconds, and the least of theirs / ours that is asked for."""
+
+THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def compiled(text: str, fast: bool = False) -> tileir.Kernel:
+    return tileir.compile(tileir.parse(text), backend="cpu", fast=fast)
+
+
+def check(name: str, found: Array, wanted: Any, tolerance: float = 1e-4) -> None:
+    """Nothing is measured that is wrong."""
+    difference = float(abs(found - numpy.asarray(wanted, numpy.float32)).max())
+    if not difference <= tolerance * max(1.0, float(abs(found).max())):
+        sys.exit(f"{name} is wrong by {difference}: nothing to measure")
+
+
+class Session:
+    """The comparisons of one number of threads."""
+
+    def __init__(self, threads: int, seconds: float, only: str) -> None:
+        self.threads: int = threads
+        self.seconds: float = seconds
+        self.only: str = only
+        self.random = numpy.random.default_rng(0)
+        if torch is not None:
+            torch.set_num_threads(threads)
+
+    def wants(self, name: str) -> bool:
+        return self.only in name
+
+    def compare(
+        self, name: str, ours: dict[str, tuple[Action, Array]], peers: list[tuple[str, Action, float]], wanted: Action
+    ) -> Iterator[Row]:
+        """A row for each of our variants against each peer."""
+        expected = wanted()
+        for variant, (action, result) in ours.items():
+            action()
+            check(f"{name} {variant}", result, expected, 2e-2 if "bf16" in name else 1e-4)
+        times = race(self.seconds, *[action for action, _ in ours.values()], *[action for _, action, _ in peers])
+        for number, variant in enumerate(ours):
+            for (peer, _, bar), theirs in zip(peers, times[len(ours) :], strict=True):
+                yield f"{name}{variant and ', '}{variant}", times[number], peer, theirs, bar
+
+    # --- the work ---
+
+    def vector_add(self) -> Iterator[Row]:
+        name = "vector add f32, 16M"
+        if not self.wants(name):
+            return
+        size, tile = 1 << 24, 16384
+        a, b = (self.random.random(size, numpy.float32) for _ in range(2))
+        c, d = numpy.zeros_like(a), numpy.zeros_like(a)
+        kernel = compiled(cpu_programs.vector_add(tile))
+        peers: list[tuple[str, Action, float]] = [("numpy.add, out=", lambda: numpy.add(a, b, out=d), 0.0)]
+        if torch is not None:
+            x, y, z = (torch.from_numpy(array) for array in (a, b, d))
+            peers.insert(0, ("torch.add, out=", lambda: torch.add(x, y, out=z), 0.95))
+        ours = {"": ((lambda: kernel.launch(size // tile, a, b, c, size, num_threads=self.threads)), c)}
+        yield from self.compare(name, ours, peers, lambda: a + b)
+
+    def chain(self) -> Iterator[Row]:
+        name = "seven elementwise, 16M"
+        if not self.wants(name):
+            return
+        size, tile = 1 << 24, 4096
+        a, b = (self.random.random(size, numpy.float32) for _ in range(2))
+
+        def with_numpy() -> Array:
+            s = a * b + a
+            return s / (1 + numpy.exp(-s)) * b
+
+        peers: list[tuple[str, Action, float]] = [("NumPy", with_numpy, 5.0)]
+        if torch is not None:
+            x, y = torch.from_numpy(a), torch.from_numpy(b)
+            z = torch.empty_like(x)
+            peers += _compiled_by_torch(x, y, z)
+        yield from self.compare(
+            name, self._variants(cpu_programs.elementwise_chain(tile), size // tile, [a, b], a, [size]), peers, with_numpy
+        )
+
+    def rows(self) -> Iterator[Row]:
+        size = 4096
+        for name, program in (("softmax f32", cpu_programs.softmax), ("layer norm f32", cpu_programs.layer_norm)):
+            name = f"{name} {size}^2"
+            if not self.wants(name):
+                continue
+            a = self.random.standard_normal((size, size), numpy.float32)
+            peers: list[tuple[str, Action, float]] = []
+            if torch is not None:
+                x, z = torch.from_numpy(a), torch.empty(size, size)
+                mean, factor = torch.empty(size, 1), torch.empty(size, 1)
+
+                def softmax(x: Any = x, z: Any = z) -> None:
+                    torch.ops.aten._softmax.out(x, 1, False, out=z)
+
+                def norm(x: Any = x, z: Any = z, mean: Any = mean, factor: Any = factor) -> None:
+                    torch.ops.aten.native_layer_norm.out(
+                        x, [size], None, None, 1e-5, out0=z, out1=mean, out2=factor
+                    )
+
+                peers = [("torch, out=", softmax if "softmax" in name else norm, 0.9)]
+            wanted = _softmax_of if "softmax" in name else _norm_of
+            peers.append(("NumPy", lambda a=a, wanted=wanted: wanted(a), 0.0))  # type: ignore[misc]
+            ours = self._variants(program(size), size, [a], a, [])
+            yield from self.compare(name, ours, peers, lambda a=a, wanted=wanted: wanted(a))  # type: ignore[misc]
+
+    def matmul(self) -> Iterator[Row]:
+        for size in (1024, 2048):
+            name = f"matmul f32 {size}^3"
+            if not self.wants(name):
+                continue
+            a, b = (self.random.standard_normal((size, size), numpy.float32) for _ in range(2))
+            c, d = numpy.zeros_like(a), numpy.zeros_like(a)
+            kernel = compiled(cpu_programs.matmul((64, 128, 64)))
+            extents = [size] * 5
+            grid = (size // 64, size // 128)
+
+            def ours(kernel: Any = kernel, a: Any = a, b: Any = b, c: Any = c, e: Any = extents, g: Any = grid) -> None:
+                kernel.launch(g, a, b, c, *e, num_threads=self.threads)
+
+            peer = ("numpy.matmul (OpenBLAS)", lambda a=a, b=b, d=d: numpy.matmul(a, b, out=d), 0.85)
+            yield from self.compare(name, {"": (ours, c)}, [peer], lambda a=a, b=b: a @ b)  # type: ignore[misc]
+
+    def matmul_bf16(self) -> Iterator[Row]:
+        size = 1024
+        name = f"matmul bf16 {size}^3"
+        if not self.wants(name):
+            return
+        a, b = (self.random.standard_normal((size, size), numpy.float32) for _ in range(2))
+        narrow = [array.astype(ml_dtypes.bfloat16) for array in (a, b)]
+        d = numpy.zeros_like(a)
+        has_amx = host().has_amx
+        peers: list[tuple[str, Action, float]] = [
+            ("numpy.matmul f32", lambda: numpy.matmul(a, b, out=d), 2.5 if has_amx else 0.0)
+        ]
+        if torch is not None:
+            x, y = torch.from_numpy(a).bfloat16(), torch.from_numpy(b).bfloat16()
+            z = torch.empty(size, size, dtype=torch.bfloat16)
+            peers.append(("torch.matmul bf16, out=", lambda: torch.matmul(x, y, out=z), 0.6 if has_amx else 0.0))
+        text = cpu_programs.matmul((128, 128, 64), "bf16")
+        ours = self._variants(text, (size // 128, size // 128), narrow, a, [size] * 5)
+        for row in self.compare(name, ours, peers, lambda: a @ b):
+            # What rounds after each product is not what the bars are about.
+            yield row if row[0].endswith("fast") else (*row[:4], 0.0)
+
+    def attention(self) -> Iterator[Row]:
+        heads, length, width, block = 8, 1024, 64, 64
+        name = f"attention f32 {heads}x{length}x{width}"
+        if not self.wants(name):
+            return
+        q, k, v = (self.random.standard_normal((heads, length, width), numpy.float32) for _ in range(3))
+        peers: list[tuple[str, Action, float]] = []
+        if torch is not None:
+            x, y, z = (torch.from_numpy(array)[None] for array in (q, k, v))
+            attend = torch.nn.functional.scaled_dot_product_attention
+            peers.append(("torch SDPA", lambda: attend(x, y, z), 0.75))
+
+        def with_numpy() -> Array:
+            return _softmax_of(q @ k.transpose(0, 2, 1) * numpy.float32(width**-0.5)) @ v
+
+        peers.append(("NumPy", with_numpy, 0.0))
+        text = cpu_programs.attention(heads, length, width, block, block)
+        yield from self.compare(name, self._variants(text, (length // block, heads), [q, k, v], q, []), peers, with_numpy)
+
+    def _variants(
+        self, text: str, grid: Any, inputs: list[Any], like: Array, scalars: list[int]
+    ) -> dict[str, tuple[Action, Array]]:
+        """A kernel in both modes."""
+        found: dict[str, tuple[Action, Array]] = {}
+        for variant in ("exact", "fast"):
+            kernel, out = compiled(text, variant == "fast"), numpy.zeros_like(like)
+
+            def action(kernel: Any = kernel, out: Array = out) -> None:
+                kernel.launch(grid, *inputs, out, *scalars, num_threads=self.threads)
+
+            found[variant] = action, out
+        return found
+
+    def measure(self) -> Iterator[Row]:
+        for work in (self.vector_add, self.chain, self.rows, self.matmul, self.matmul_bf16, self.attention):
+            yield from work()
+
+
+def _softmax_of(x: Array) -> Array:
+    powers = numpy.exp(x - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _norm_of(x: Array) -> Array:
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / numpy.sqrt((centred * centred).mean(axis=-1, keepdims=True) + numpy.float32(1e-5))
+
+
+def _compiled_by_torch(x: Any, y: Any, z: Any) -> list[tuple[str, Action, float]]:
+    """The chain through torch.compile, where that works: it needs a C++ compiler and Python's headers."""
+
+    def chain(a: Any, b: Any, out: Any) -> None:
+        s = a * b + a
+        out.copy_(s / (1 + torch.exp(-s)) * b)
+
+    try:
+        action = torch.compile(chain)
+        action(x, y, z)
+    except Exception as error:  # whatever its tool chain raises
+        reason = str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__
+        print(f"torch.compile does not work here and is not compared: {reason}", file=sys.stderr)
+        return []
+    return [("torch.compile", lambda: action(x, y, z), 2.0)]
+
+
+# --- both numbers of threads ---
+
+
+def measured_with(threads: int, seconds: float, only: str) -> list[Row]:
+    """The rows of a process with so many threads."""
+    number = dict.fromkeys(THREAD_VARIABLES, str(threads))
+    command = [sys.executable, __file__, "--threads", str(threads), "--seconds", str(seconds), "--only", only]
+    answer = subprocess.run(command, env={**os.environ, **number}, check=False, stdout=subprocess.PIPE, text=True)
+    if answer.returncode:
+        sys.exit(answer.returncode)
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in map(json.loads, answer.stdout.splitlines())]
+
+
+def shown(rows: list[Row]) -> tuple[str, int]:
+    """The table, and how many bars are missed."""
+    cells: list[tuple[str, ...]] = []
+    missed = 0
+    for work, ours, peer, theirs, bar in rows:
+        ratio = theirs / ours
+        verdict = ("met" if ratio >= bar else "MISSED") if bar else ""
+        missed += verdict == "MISSED"
+        asked = f">= {bar:g}" if bar else ""
+        cells.append((work, f"{ours * 1e3:.2f} ms", f"{peer} {theirs * 1e3:.2f} ms", f"{ratio:.2f}", asked, verdict))
+    return table(("work", "ours", "peer", "ratio", "bar", "met"), cells), missed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Speed of the CPU engine.")
+    parser.add_argument("--seconds", type=float, default=4.0, help="how long each comparison takes (default: 4)")
+    parser.add_argument("--only", default="", help="only the work whose name has this in it")
+    parser.add_argument("--threads", type=int, help="print the rows for a number of threads, as JSON")
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 when a bar is missed")
+    options = parser.parse_args()
+    if options.threads:
+        for row in Session(options.threads, options.seconds, options.only).measure():
+            print(json.dumps(row), flush=True)
+        return 0
+    processors = os.cpu_count() or 1
+    peers = f"NumPy {numpy.__version__}" + (f", torch {torch.__version__}" if torch is not None else "")
+    load = f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load average not known"
+    print(f"{tileir_build()}, {host().name}\n{machine()}, {peers}; {load}")
+    if torch is None:
+        print("torch is not installed, so it is not compared: pip install torch --index-url https://download.pytorch.org/whl/cpu")
+    if not host().has_amx:
+        print("this CPU has no AMX (or the system keeps it): the bars for bf16 products do not apply")
+    missed = 0
+    for threads in sorted({1, processors}):
+        text, count = shown(measured_with(threads, options.seconds, options.only))
+        missed += count
+        print(f"\n{'one thread' if threads == 1 else f'{threads} threads'}; ratio: their time / ours\n{text}", flush=True)
+    if not options.only:
+        text, count = cpu_costs.report(options.seconds / 2)
+        missed += count
+        print(f"\ncosts\n{text}")
+    return 1 if options.strict and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,11 @@
+"""How a bytecode file begins.  A file of its own, so that telling text from bytecode costs no import of the readers."""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+
+MAGIC: Final = b"\x7fTileIR\x00"
+
+
+def is_bytecode(data: bytes) -> bool:
+    return data[: len(MAGIC)] == MAGIC
