@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 
+from tileir.bytecode.magic import is_bytecode
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, VERSIONS, Version
+from tileir.ir.declaration import NEWEST, Version, version_named
 from tileir.ir.diagnostics import Diagnostic, VerifyError, has_errors
-from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 from tileir.text.reading import parse_text
-
-_BYTECODE_MAGIC = b"\x7fTileIR\x00"
 
 
 def parse(text: str, name: str = "-", *, allow_unregistered: bool = False) -> Operation:
@@ -34,7 +33,7 @@ def load(source: str | os.PathLike[str] | bytes) -> Operation:
         name = os.fspath(source)
         with open(source, "rb") as file:
             data = file.read()
-    if data.startswith(_BYTECODE_MAGIC):
+    if is_bytecode(data):
         return from_bytecode(data)
     return parse_text(data.decode("utf-8", "surrogateescape"), name)
 
@@ -55,15 +54,15 @@ def from_bytecode(data: bytes, layout: str | None = None) -> Operation:
 
 
 def to_bytecode(
-    module: Operation, version: str | None = None, layout: str = "public", preserve: bool = False
+    module: Operation, version: str | Version | None = None, layout: str = "public", preserve: bool = False
 ) -> bytes:
     """The bytes of a module that was verified; `BytecodeError` says what the version or the layout cannot hold.
 
     The name of the module and, in the public layout, attributes that belong to no operation of the dialect have no
     place in bytecode and are left out; `tileir.bytecode.losses.losses` lists them, and `tileir as` prints that list.
 
-    `version` is "13.1" to "13.4"; without it, the version of the file the module was read from, or else the newest
-    that `layout` ("public" or "documented") has.  With `preserve` a module that was read from a file also gets the
+    `version` is "13.1" to "13.4", or a pair of numbers such as (13, 1); without it, the version of the file the module
+    was read from, or else the newest that `layout` ("public" or "documented") has.  With `preserve` a module that was read from a file also gets the
     tables, the section order and the habits of that file back: unchanged, it gives the same bytes.
     """
     from tileir.bytecode.layouts import newest_version, to_bytes
@@ -71,7 +70,7 @@ def to_bytecode(
 
     number = newest_version(layout)
     if version is not None:
-        number = _version(version)
+        number = version_named(version)
     else:
         origin = origin_of(module)
         if origin is not None and origin.version < number:
@@ -79,18 +78,26 @@ def to_bytecode(
     return to_bytes(module, number, layout, preserve)
 
 
-def _version(text: str) -> Version:
-    for version in VERSIONS:
-        if text == f"{version[0]}.{version[1]}":
-            return version
-    names = ", ".join([f"{major}.{minor}" for major, minor in VERSIONS])
-    raise ValueError(f"'{text}' is not a version of the dialect: {names}")
+def verify(module: Operation, *, hints: str = "ignore", version: str | Version = NEWEST) -> list[Diagnostic]:
+    """Check a module; `VerifyError` carries every mistake, the warnings are returned.
 
-
-def verify(module: Operation, *, hints: str = "ignore", version: tuple[int, int] = NEWEST) -> list[Diagnostic]:
-    """Check a module; `VerifyError` carries every mistake, the warnings are returned."""
-    context = VerifyContext(version, hints)
+    `version`, "13.1" to "13.4" or a pair of numbers, is the version of the dialect: its rules hold, and what came
+    later is an error, in the words in which `to_bytecode` refuses it.  `hints` says what happens to optimization
+    hints nobody knows: "ignore", "warn" or "error".
+    """
+    number = version_named(version)
+    if hints not in HINT_MODES:
+        raise ValueError(f"'{hints}' is nothing to do about hints: {', '.join(HINT_MODES)}")
+    context = VerifyContext(number, hints)
     verify_operation(module, context)
+    if number < NEWEST:
+        # Imported here: few ask for an earlier version.
+        from tileir.dialect.availability import newer_pieces
+
+        # One error per operation, as everywhere: its own broken rule comes first.
+        reported = [diagnostic.location for diagnostic in context.diagnostics if diagnostic.severity == "error"]
+        known = {id(location) for location in reported}
+        context.diagnostics.extend([d for d in newer_pieces(module, number) if id(d.location) not in known])
     if has_errors(context.diagnostics):
         raise VerifyError(context.diagnostics)
     return context.diagnostics

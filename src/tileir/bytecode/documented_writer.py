@@ -33,6 +33,7 @@ from tileir.bytecode.writer import (
     check_location,
     fail,
 )
+from tileir.dialect.availability import attribute_words, operand_words
 from tileir.ir.attributes import (
     FIRST_SEED_ONLY_VALUE,
     Attribute,
@@ -45,7 +46,7 @@ from tileir.ir.attributes import (
     string_attribute,
 )
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import V13_1, OperationDeclaration
+from tileir.ir.declaration import V13_1, OperationDeclaration, version_text
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN
 
@@ -303,12 +304,7 @@ def _check_absent(operation: Operation, field: AttributeField, value: Attribute 
         return
     if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
         return
-    since = version_text(field.since)
-    if field.optional:
-        message = f"optional attribute '{field.name}' is provided but requires bytecode version {since}, targeting 13.1"
-    else:
-        message = f"attribute '{field.name}' requires bytecode version {since}+, but targeting 13.1"
-    raise fail(operation, message)
+    raise fail(operation, attribute_words(field.name, field.optional, field.since, V13_1))
 
 
 class DocumentedBodyWriter(BodyWriter):
@@ -380,9 +376,4 @@ class DocumentedBodyWriter(BodyWriter):
     def _refuse_newer_operands(self, operation: Operation, record: DocumentedRecord, lengths: list[int]) -> None:
         for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
             if bit == -2 and length:
-                since = version_text(declared.since) if declared.since is not None else "13.1"
-                raise fail(
-                    operation,
-                    f"optional operand '{declared.name}' is provided but requires bytecode version {since}, "
-                    "targeting 13.1",
-                )
+                raise fail(operation, operand_words(declared.name, declared.since or V13_1, V13_1))

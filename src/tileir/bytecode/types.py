@@ -8,9 +8,15 @@ from tileir.annotations import Final
 from tileir.bytecode.container import check_count, read_offsets
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.bytecode.trace import Trace
+from tileir.dialect.availability import (
+    ELEMENT_GATES,
+    GATHER_SCATTER_VIEW_GATE,
+    STRIDED_VIEW_GATE,
+    pointer_attribute_words,
+    type_words,
+)
 from tileir.dialect.enums import PADDING
 from tileir.dialect.types import (
-    ELEMENT_SINCE,
     TOKEN,
     GatherScatterViewType,
     PartitionViewType,
@@ -83,14 +89,11 @@ FUNCTION_TAG: Final = 16
 GATHER_SCATTER_VIEW_TAG: Final = 20
 STRIDED_VIEW_TAG: Final = 21
 
-# The names the version gates use, with the first version of each tag that came later.
+# The tags that came later.
 _GATES: Final[dict[int, tuple[str, Version]]] = {
-    18: ("Float8E8M0FNU", ELEMENT_SINCE[F8E8M0FNU]),
-    19: ("Float4E2M1FN", ELEMENT_SINCE[F4E2M1FN]),
-    20: ("GatherScatterViewType", V13_3),
-    21: ("StridedViewType", V13_3),
-    22: ("Int4", ELEMENT_SINCE[I4]),
-    130: ("FloatNV8E5M3FNU", ELEMENT_SINCE[FNV8E5M3FNU]),
+    GATHER_SCATTER_VIEW_TAG: GATHER_SCATTER_VIEW_GATE,
+    STRIDED_VIEW_TAG: STRIDED_VIEW_GATE,
+    **{tag: ELEMENT_GATES[type] for tag, type in SCALARS.items() if type in ELEMENT_GATES},
 }
 
 # A type may contain types; real ones nest three deep.
@@ -407,23 +410,14 @@ class TypeEncoder:
     def _tag(self, writer: ByteWriter, tag: int) -> None:
         gate = _GATES.get(tag)
         if gate is not None and gate[1] > self.version:
-            raise Malformed(
-                f"type '{gate[0]}' requires bytecode version {version_text(gate[1])}+, "
-                f"targeting {version_text(self.version)}",
-                0,
-                prefixed=False,
-            )
+            raise Malformed(type_words(gate, self.version), 0, prefixed=False)
         writer.varint(tag)
 
     def _pointer_flags(self, writer: ByteWriter, attribute: str | None) -> None:
         if self.version >= V13_4:
             writer.varint(0 if attribute is None else 1)
         elif attribute is not None:
-            raise Malformed(
-                f"parameter 'ptr_attr' requires bytecode version 13.4+, but targeting {version_text(self.version)}",
-                0,
-                prefixed=False,
-            )
+            raise Malformed(pointer_attribute_words(self.version), 0, prefixed=False)
 
     def _pointer_attribute(self, writer: ByteWriter, attribute: str | None) -> None:
         if attribute is not None:

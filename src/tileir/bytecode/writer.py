@@ -19,6 +19,14 @@ from tileir.bytecode.reader import read_spellings
 from tileir.bytecode.records import AttributeField, Record, records_by_declaration
 from tileir.bytecode.types import TypeEncoder
 from tileir.dialect.attributes import OptimizationHintsAttribute
+from tileir.dialect.availability import (
+    attribute_words,
+    global_words,
+    keyword_words,
+    operand_words,
+    operation_words,
+    result_words,
+)
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.ir.attributes import (
     FIRST_SEED_ONLY_VALUE,
@@ -33,7 +41,7 @@ from tileir.ir.attributes import (
     TypeAttribute,
 )
 from tileir.ir.core import Block, Operation, Value
-from tileir.ir.declaration import ONE, V13_3, VARIADIC, OperationDeclaration, Version
+from tileir.ir.declaration import ONE, V13_1, V13_3, VARIADIC, OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.effects import is_pure
 from tileir.ir.location import UNKNOWN, UnknownLocation
@@ -226,8 +234,9 @@ class ModuleWriter:
             if not isinstance(value, DenseAttribute) or name is None:
                 raise fail(operation, "failed to add global constant: '")
             private = operation.attribute("symbol_visibility") is SYMBOL_VISIBILITY["private"]
-            if self.version < V13_3:
-                self._refuse_newer_global(operation, name, private)
+            newer = global_words(operation, self.version)
+            if newer is not None:
+                raise fail(operation, newer)
             alignment = attributes.get("alignment")
             writer.varint(self.tables.string(name))
             writer.varint(self.tables.types.index(value.type))
@@ -237,21 +246,6 @@ class ModuleWriter:
                 writer.varint(1 if private else 0)
                 writer.varint(1 if "constant" in attributes else 0)
         return bytes(writer.data)
-
-    def _refuse_newer_global(self, operation: Operation, name: str, private: bool) -> None:
-        target = version_text(self.version)
-        if private:
-            raise fail(
-                operation,
-                f"global `{name}` uses non-public symbol visibility, which cannot be encoded in bytecode version "
-                f"{target} (requires bytecode 13.3+)",
-            )
-        if "constant" in operation.attributes:
-            raise fail(
-                operation,
-                f"constant global `{name}` cannot be encoded in bytecode version {target} "
-                "(the `constant` attribute requires bytecode 13.3+)",
-            )
 
     def _functions(self, operations: list[Operation]) -> bytes:
         tables = self.tables
@@ -419,10 +413,7 @@ class BodyWriter(ByteWriter):
                 operation,
                 f"operation '{declaration.name}' has no public bytecode form; legalize the program first",
             )
-        return fail(
-            operation,
-            f"operation '{declaration.name}' is not available in bytecode version {version_text(self.tables.version)}",
-        )
+        return fail(operation, operation_words(declaration.name, self.tables.version))
 
     def _foreign(self, operation: Operation) -> WriteFailure:
         remark = Diagnostic("remark", f"invalid op: {operation.name}", operation.location)
@@ -447,11 +438,7 @@ class BodyWriter(ByteWriter):
             )
         since = value.kind.since.get(value.keyword)
         if since is not None and since > self.tables.version:
-            raise fail(
-                operation,
-                f"enum value for attribute '{field.name}' is not available in bytecode version "
-                f"{version_text(self.tables.version)}",
-            )
+            raise fail(operation, keyword_words(field.name, self.tables.version))
         return number
 
     def _write_operation(self, operation: Operation, record: Record) -> None:
@@ -482,11 +469,7 @@ class BodyWriter(ByteWriter):
 
     def _newer_result(self, record: Record, index: int) -> str:
         declared = record.declaration.results[index]
-        since = version_text(declared.since) if declared.since is not None else "13.1"
-        return (
-            f"result '{declared.name}' requires bytecode version {since} but is being used and targeting "
-            f"{version_text(self.tables.version)}"
-        )
+        return result_words(declared.name, declared.since or V13_1, self.tables.version)
 
     def _flags(self, operation: Operation, record: Record, lengths: list[int]) -> int:
         flags = 0
@@ -542,15 +525,7 @@ class BodyWriter(ByteWriter):
             return
         if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
             return
-        target = version_text(self.tables.version)
-        since = version_text(field.since)
-        if field.optional:
-            raise fail(
-                operation,
-                f"optional attribute '{field.name}' is provided but requires bytecode version {since}, "
-                f"targeting {target}",
-            )
-        raise fail(operation, f"attribute '{field.name}' requires bytecode version {since}+, but targeting {target}")
+        raise fail(operation, attribute_words(field.name, field.optional, field.since, self.tables.version))
 
     def _write_plain_operands(self, operation: Operation, record: Record) -> None:
         """The operands of an operation whose record has no segments: all in one row."""
@@ -573,12 +548,7 @@ class BodyWriter(ByteWriter):
         segmented = record.operand_mode == records.SEGMENTED
         for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
             if bit == -2 and length:
-                since = version_text(declared.since) if declared.since is not None else "13.1"
-                raise fail(
-                    operation,
-                    f"optional operand '{declared.name}' is provided but requires bytecode version {since}, "
-                    f"targeting {version_text(self.tables.version)}",
-                )
+                raise fail(operation, operand_words(declared.name, declared.since or V13_1, self.tables.version))
             if segmented and declared.count == VARIADIC:
                 self.varint(length)
             elif segmented and declared.count == ONE and length != 1:

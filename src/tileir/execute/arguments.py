@@ -97,7 +97,7 @@ def pointer_to(array: object) -> Pointer:
 
 # --- arrays of all kinds ---
 
-_TORCH_DTYPES = {
+TORCH_DTYPES = {
     "bool": "i1", "uint8": "i8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint16": "i16",
     "uint32": "i32", "uint64": "i64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
     "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "float8_e8m0fnu": "f8E8M0FNU",
@@ -108,6 +108,11 @@ def _element_named(name: str) -> Type:
     from tileir.ir.types import FLOAT_TYPES, integer_type
 
     return FLOAT_TYPES[name] if name in FLOAT_TYPES else integer_type(int(name[1:]))
+
+
+def tensor_dtype(name: str) -> DType:
+    """What NumPy has for one of `TORCH_DTYPES`."""
+    return numpy.dtype(name) if name.startswith("uint") else value_dtype(_element_named(TORCH_DTYPES[name]))
 
 
 def is_array(value: object) -> bool:
@@ -154,14 +159,11 @@ def _torch_buffer(tensor: Any, what: str) -> Buffer:
     if tensor.device.type != "cpu":
         raise LaunchError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
     name = str(tensor.dtype).removeprefix("torch.")
-    element = _TORCH_DTYPES.get(name)
-    if element is None:
+    if name not in TORCH_DTYPES:
         raise LaunchError(
             f"{what} is a tensor of {name}, which no element type of the dialect matches: convert it, as tensor.float()"
         )
-    dtype = value_dtype(_element_named(element))
-    if name.startswith("uint"):
-        dtype = numpy.dtype(name)
+    dtype = tensor_dtype(name)
     shape = tuple(tensor.shape)
     strides = tuple([stride * dtype.itemsize for stride in tensor.stride()])
     return Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, "tensor")
@@ -239,8 +241,9 @@ def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee:
             "pass array.astype(array.dtype.newbyteorder('='))"
         )
     if buffer.dtype not in accepted_dtypes(pointee):
+        given = f"{'an' if buffer.kind == 'array' else 'a'} {buffer.description}"
         raise LaunchError(
-            f"{what} is a pointer to {pointee.spelling}, but an {buffer.description} was given: "
+            f"{what} is a pointer to {pointee.spelling}, but {given} was given: "
             f"pass one of dtype {memory_name(pointee)}"
         )
     if not buffer.contiguous and not strided:

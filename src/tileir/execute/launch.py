@@ -53,6 +53,7 @@ def compile(
     *,
     exact: bool = False,
     fast: bool = False,
+    cpu: str | None = None,
     schedule: str = "forward",
 ) -> Kernel:
     """Make a kernel of a module ready to run.
@@ -60,7 +61,7 @@ def compile(
     `entry` may be left out if the module has one only.  `backend` is "interpreter" or "cpu" (docs/cpu.md).  `exact`
     makes the interpreter's `mmaf` a chain of single-rounded fused multiply-adds in order of k, which the CPU engine
     always does, instead of `numpy.matmul`; `fast` lets the CPU engine use quicker functions and matrix units that
-    round differently.  `schedule` is the order of tile blocks, see `Kernel.launch`.  The module is verified first;
+    round differently, and `cpu` names the machine it makes code for, this one if not given.  `schedule` is the order of tile blocks, see `Kernel.launch`.  The module is verified first;
     change it afterwards and the kernel does not follow.
     """
     from tileir.interface import verify
@@ -68,7 +69,7 @@ def compile(
     if backend not in BACKENDS:
         raise LaunchError(f"there is no backend '{backend}': choose one of {', '.join(BACKENDS)}")
     verify(module)
-    return Kernel(select_entry(module, entry), exact, schedule, backend=backend, fast=fast)
+    return Kernel(select_entry(module, entry), exact, schedule, backend=backend, fast=fast, cpu=cpu)
 
 
 class Globals:
@@ -146,10 +147,12 @@ class Kernel:
         globals: Globals | None = None,
         backend: str = "interpreter",
         fast: bool = False,
+        cpu: str | None = None,
     ) -> None:
         self.entry: Operation = entry
         self.backend: str = backend
         self.fast: bool = fast
+        self.cpu: str | None = cpu
         self.exact: bool = exact
         self.schedule: str = schedule
         parent = entry.parent_operation
@@ -168,7 +171,7 @@ class Kernel:
         module = self.entry.parent_operation
         assert module is not None, "a kernel stands in a module"
         return Kernel(
-            select_entry(module, entry), self.exact, self.schedule, self.globals, self.backend, self.fast
+            select_entry(module, entry), self.exact, self.schedule, self.globals, self.backend, self.fast, self.cpu
         )
 
     @property
@@ -255,9 +258,10 @@ class Kernel:
         """The kernel for the CPU engine."""
         if self._native is None:
             from tileir.execute.cpu.engine import CpuKernel
+            from tileir.execute.cpu.target import host
 
             addresses = {name: region.start for name, region in self.globals.regions.items()}
-            self._native = CpuKernel(self.entry, addresses, self.fast)
+            self._native = CpuKernel(self.entry, addresses, self.fast, host(self.cpu))
         return self._native
 
     def _program(self, observer: Observer | None, interleaved: bool) -> Program:

@@ -32,6 +32,9 @@ from tileir.ir.types import Type
 # every operation, and nobody reads on here.
 _MAXIMUM_TEXT: Final = 1 << 24
 
+# What may happen to hints nobody knows.
+HINT_MODES: Final = ("ignore", "warn", "error")
+
 
 class VerifyContext:
     """Settings and findings of one verification.

@@ -43,7 +43,7 @@ def _fuse_fma(root: Operation, options: Options, session: Session) -> int:
 def _loop_split(root: Operation, options: Options, session: Session) -> int:
     from tileir.passes import loop_split
 
-    return loop_split.run(root, integer_option(options, "split-threshold", 1))
+    return loop_split.run(root, integer_option(options, "split-threshold", 1), not session.drop_in)
 
 
 def _debug_scopes(root: Operation, options: Options, session: Session) -> int:

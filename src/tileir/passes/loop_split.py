@@ -16,7 +16,8 @@ The model.  A loop is split at the first `if` inside it (in post-order, so inner
 
 Each loop is split at most once, inner loops before the ones around them: splitting at every condition would double the
 loops with each.  NVIDIA's pass leaves a half with another condition to its next run; here such a half is marked with
-the threshold 0, so that running the pass again changes nothing.  In the halves:
+the threshold 0, so that running the pass again changes nothing (not by the drop-in tool, whose output is NVIDIA's).
+In the halves:
 
 5. an `if` on the condition that stands directly in the body gives way to the branch taken.  A branch that ends in
    `continue` ends the body;
@@ -89,8 +90,8 @@ class _Condition:
         return self.relation in ("less_than", "less_than_or_equal")
 
 
-def run(root: Operation, split_threshold: int = 1) -> int:
-    """Split loops in the functions of `root`; gives the number of loops split."""
+def run(root: Operation, split_threshold: int = 1, mark: bool = True) -> int:
+    """Split loops in the functions of `root`; gives the number of loops split.  `mark` makes a second run do nothing."""
     count = 0
     for function in functions(root):
         hint = _hint(function)
@@ -99,8 +100,10 @@ def run(root: Operation, split_threshold: int = 1) -> int:
             if operation.name == _FOR:
                 condition = _split_condition(operation, threshold)
                 if condition is not None:
-                    for half in _split(operation, condition):
-                        _keep_whole(half, threshold)
+                    halves = _split(operation, condition)
+                    if mark:
+                        for half in halves:
+                            _keep_whole(half, threshold)
                     count += 1
     return count
 

@@ -49,7 +49,7 @@ class Report:
     the module as it left it; `trace` gets the steps of rewriting.  `diagnostics` are the warnings of the passes.
     """
 
-    __slots__ = ("after_each", "diagnostics", "runs", "statistics", "trace", "verify", "version")
+    __slots__ = ("after_each", "diagnostics", "drop_in", "runs", "statistics", "trace", "verify", "version")
 
     def __init__(
         self,
@@ -59,7 +59,9 @@ class Report:
         statistics: bool = False,
         after_each: Callable[[str, Operation], None] | None = None,
         trace: Callable[[str], None] | None = None,
+        drop_in: bool = False,
     ) -> None:
+        self.drop_in: bool = drop_in
         self.verify: bool = verify
         self.version: Version = version
         self.statistics: bool = statistics
@@ -179,7 +181,7 @@ def check_steps(steps: list[Step]) -> None:
 
 def _run_step(module: Operation, step: Step, rules: str, report: Report) -> None:
     found = pass_named(step.name)
-    session = Session(rules, report.trace)
+    session = Session(rules, report.trace, report.drop_in)
     run = PassRun(step.name)
     report.runs.append(run)
     if report.statistics:

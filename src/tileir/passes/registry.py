@@ -30,10 +30,14 @@ Options = dict[str, str]
 class Session:
     """What the passes of one run share: which rules apply, what is counted, where steps and warnings are told."""
 
-    __slots__ = ("diagnostics", "rules", "statistics", "trace")
+    __slots__ = ("diagnostics", "drop_in", "rules", "statistics", "trace")
 
-    def __init__(self, rules: str = PARITY, trace: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, rules: str = PARITY, trace: Callable[[str], None] | None = None, drop_in: bool = False
+    ) -> None:
         self.rules: str = rules
+        self.drop_in: bool = drop_in
+        """Whether the program is to come out as NVIDIA's own tool would leave it, marks of ours left out."""
         self.statistics: Statistics = Statistics()
         self.diagnostics: list[Diagnostic] = []
         self.trace: Callable[[str], None] | None = trace

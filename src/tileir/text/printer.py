@@ -17,6 +17,9 @@ from tileir.text.names import Naming, Numbering
 # blocks in one another are printed in one go; what is deeper is put aside and printed when the stack is empty again.
 _DEEPEST: Final = 32
 
+# Whose rules name the values: those of NVIDIA's printers, or seed 003's for constants.
+NAMES: Final = ("public", "seed")
+
 
 class _Aside:
     """A block to be printed later into a text of its own, and its position in the text around it."""
@@ -321,6 +324,8 @@ def print_operation(
     Reading the text gives an equal operation.  Without `lossless` the text is NVIDIA's to the byte even where that
     loses something: a promise about no dimension, the types of odd hints, the location of an implied terminator.
     """
+    if names not in NAMES:
+        raise ValueError(f"'{names}' are no names of values: {', '.join(NAMES)}")
     aliases = Aliases(operation, implied=not generic, lossless=lossless) if debug_info else None
     printer = Printer(generic, names == "seed", version, aliases, lossless)
     isolated = operation.declaration.traits & ISOLATED

@@ -79,7 +79,7 @@ class _Passes:
 
     def text(self, module: Operation, diagnostics: list[Diagnostic]) -> str | None:
         try:
-            run_steps(module, self.steps, report=Report(verify=True, version=VERSION))
+            run_steps(module, self.steps, report=Report(verify=True, version=VERSION, drop_in=True))
         except TileIRError as error:
             diagnostics.extend(error.diagnostics)
             return None

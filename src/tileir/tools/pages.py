@@ -38,6 +38,7 @@ from tileir.ir.declaration import (
     RegionDeclaration,
     TypeConstraint,
     Version,
+    version_text,
 )
 from tileir.text.directive import enum_kind_of
 from tileir.tools.grammar import allowed_keywords, grammar

@@ -12,7 +12,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version, version_text
 from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.location import TextLocation
-from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
 from tileir.text.reading import read_text
 from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
 
@@ -23,7 +23,7 @@ VERSIONS: dict[str, Version] = {version_text(v): v for v in declaration.VERSIONS
 # What every tool that reads and verifies a program takes.
 READING_OPTIONS = (
     Option("dialect-version", "the dialect a text is written in (default: the newest)", choices=tuple(VERSIONS)),
-    Option("hints", "what to do about doubtful hints (default: ignore)", choices=("ignore", "warn", "error")),
+    Option("hints", "what to do about doubtful hints (default: ignore)", choices=HINT_MODES),
     Option("no-seed-spellings", "accept only the spellings NVIDIA's tools accept"),
     Option("allow-unregistered-dialect", "accept operations of other dialects, in the generic form"),
 )

@@ -1,8 +1,8 @@
 """A launch's arguments in its record, checked at the cost of a small kernel's launch.
 
-`arguments.bind` says what a launch takes, and is what runs for anything out of the ordinary: every refusal, and every
-kind of array but NumPy's own.  A contiguous, writable NumPy array of the declared type, an `int` and a `float` take the
-short way here, which accepts a part of what `bind` accepts and writes the same bits.
+`arguments.bind` says what a launch takes, and is what runs for anything out of the ordinary: every refusal, and most
+kinds of arrays.  A contiguous, writable NumPy array of the declared type, a contiguous tensor of torch on the CPU, an
+`int` and a `float` take the short way here, which accepts a part of what `bind` accepts and writes the same bits.
 
 The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
+import sys
 from collections.abc import Callable
 from types import CodeType
 from typing import Any, Final, cast
@@ -19,7 +20,7 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import BoundArguments, accepted_dtypes, bind, may_write
+from tileir.execute.arguments import TORCH_DTYPES, BoundArguments, accepted_dtypes, bind, may_write, tensor_dtype
 from tileir.execute.cpu.record import ARGUMENTS, Record
 from tileir.execute.dtypes import value_dtype
 from tileir.execute.errors import BlockId
@@ -129,9 +130,12 @@ def _quick_function(types: list[Type], pairs: list[tuple[int, int]]) -> Callable
         element = type.element if isinstance(type, TileType) else None
         if pointee is not None:
             names[f"accepted{number}"] = accepted_dtypes(pointee)
-            refused = f"type({name}) is not ndarray or {name}.dtype not in accepted{number}"
-            checks.append(f"if {refused} or not {name}.flags.c_contiguous: return None")
-            checks.append(f"p{number} = address_of(first_byte({_exported(name, number, pointee, names)}))")
+            names[f"tensors{number}"] = tensors_for(pointee)
+            checks.append(f"if type({name}) is ndarray:")
+            checks.append(f"    if {name}.dtype not in accepted{number} or not {name}.flags.c_contiguous: return None")
+            checks.append(f"    p{number} = address_of(first_byte({_exported(name, number, pointee, names)}))")
+            # The data of an empty tensor is nowhere.
+            checks.append(f"elif not (p{number} := tensors{number}.address({name})): return None")
             values.append(f"p{number}")
             layout.append("Q")
         elif isinstance(element, IntegerType):
@@ -157,8 +161,9 @@ def _quick_function(types: list[Type], pairs: list[tuple[int, int]]) -> Callable
         f"        [{unpacked}] = arguments",
         *[f"        {check}" for check in checks],
         f"        pack(slots, 0, {header}, {', '.join(values)})",
-        # Another number of arguments; an array that is empty or read-only; a float that its type cannot hold.
-        "    except (TypeError, ValueError, BufferError, OverflowError):",
+        # Another number of arguments; an array that is empty or read-only; a float that its type cannot hold; a tensor
+        # of an old torch, or one whose data cannot be had.
+        "    except (TypeError, ValueError, BufferError, OverflowError, AttributeError, RuntimeError):",
         "        return None",
         f"    return {overlap}",
     ]
@@ -182,3 +187,35 @@ def _exported(name: str, number: int, pointee: Type, names: dict[str, Any]) -> s
         names[f"bits{number}"] = numpy.dtype(f"u{value_dtype(pointee).itemsize}")
         return f"{name}.view(bits{number})"
     return name
+
+
+class Tensors:
+    """The tensors of torch that a pointer takes, known once torch is imported: by others, never from here."""
+
+    __slots__ = ("_dtypes", "_pointee", "_types")
+
+    def __init__(self, pointee: Type) -> None:
+        self._pointee: Type = pointee
+        self._types: tuple[object, ...] = ()
+        self._dtypes: set[object] = set()
+
+    def address(self, value: Any) -> int:
+        """The address of a contiguous tensor on the CPU; 0 for anything else."""
+        if type(value) not in self._types and not self._learns(value):
+            return 0
+        if value.dtype not in self._dtypes or not value.is_cpu or not value.is_contiguous():
+            return 0
+        return cast(int, value.data_ptr())
+
+    def _learns(self, value: object) -> bool:
+        torch: Any = sys.modules.get("torch")
+        if torch is None or type(value).__module__.partition(".")[0] != "torch" or self._types:
+            return False
+        accepted = accepted_dtypes(self._pointee)
+        self._dtypes = {getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted}
+        # These two and no other class: another one's data may be elsewhere.
+        self._types = (torch.Tensor, torch.nn.Parameter)
+        return type(value) in self._types
+
+
+tensors_for = functools.cache(Tensors)

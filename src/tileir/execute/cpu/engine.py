@@ -89,6 +89,25 @@ class CpuKernel:
         text = emission.run()
         return Lowered(program, text, emission.checks, emission.prints)
 
+    def dump(self, stage: str, overlapping: bool = False, sanitize: bool = False) -> str:
+        """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
+        from tileir.execute.cpu import dump
+
+        if stage not in dump.STAGES:
+            raise LaunchError(f"there is no stage '{stage}' to dump: choose one of {', '.join(dump.STAGES)}")
+        if stage == "tiles":
+            entry = optimized(self.entry)
+            return f"{entry.parent_operation or entry}\n"
+        lowered = self.lower(Options(overlapping, self.fast, sanitize))
+        if stage == "loops":
+            mode = "fast" if self.fast else "exact"
+            vectors = f"{self.target.name}, vectors of {self.target.vector_bytes} bytes, {mode}"
+            return dump.program_text(lowered.program, vectors)
+        if stage == "llvm":
+            return lowered.text
+        make = compilation.optimized if stage == "llvm-opt" else compilation.assembly
+        return make(lowered.text, self.target)
+
     def version(self, overlapping: bool, sanitize: bool) -> Version:
         found = self._versions.get((overlapping, sanitize))
         if found is None:

@@ -68,7 +68,8 @@ def _exp2(machine: Machine, value: Any) -> Any:
 
 def _sigmoid(machine: Machine, value: Any) -> Any:
     small = _exp(machine, -numpy.absolute(value))
-    return machine.divide(numpy.where(value < 0.0, small, 1.0), small + 1.0)
+    total = small + 1.0
+    return machine.divide(numpy.where(value < 0.0, small, 1.0), total, small - (total - 1.0))
 
 
 def _odd(machine: Machine, value: Any, coefficients: tuple[float, ...]) -> Any:
@@ -109,13 +110,10 @@ _THREE_QUARTERS: Final = 0x3F400000
 _EXPONENT: Final = -0x00800000
 LOG10_E: Final = 0.4342944819032518
 _LOG10_E_HIGH: Final = float(numpy.float32(LOG10_E))
+_LOG2_E_HIGH: Final = float(numpy.float32(LOG2_E - 1.0))
 _LOG: Final = (-0.5,) + _numbers(
     "0x1.55555ap-2", "-0x1.000070p-2", "0x1.999788p-3", "-0x1.5519a2p-3", "0x1.24603cp-3", "-0x1.04aad0p-3",
     "0x1.df4bbcp-4", "-0x1.7574a8p-4", "0x1.34aaf2p-5",
-)  # fmt: skip
-_LOG2: Final = _numbers(
-    "0x1.c551d8p-2", "-0x1.715476p-1", "0x1.ec7140p-2", "-0x1.7154c2p-2", "0x1.274e16p-2", "-0x1.ebd23cp-3",
-    "0x1.ac3dcap-3", "-0x1.85b798p-3", "0x1.349bfep-3", "-0x1.0797d2p-4",
 )  # fmt: skip
 
 
@@ -161,7 +159,9 @@ def _log10(machine: Machine, value: Any) -> Any:
 def _log2(machine: Machine, value: Any) -> Any:
     count, part = _split_any(value)
     total = count + part
-    rest = machine.fma(part, machine.horner(part, _LOG2), part - (total - count))
+    curve = part * part * machine.horner(part, _LOG)
+    rest = machine.fma(curve, LOG2_E, part - (total - count))
+    rest = machine.fma(part, _LOG2_E_HIGH, machine.fma(part, LOG2_E - 1.0 - _LOG2_E_HIGH, rest))
     return _ends(value, 0.0, total + rest)
 
 
@@ -188,31 +188,38 @@ _ANGLE_LIMIT: Final = 71476.0
 """Above it the parts are too few: the exact function is called."""
 _SHIFTER_DOUBLE: Final = 1.5 * 2.0**52
 _SINE: Final = _numbers("-0x1.555544p-3", "0x1.11071cp-7", "-0x1.993960p-13")
-_COSINE: Final = (1.0, -0.5) + _numbers("0x1.55554ap-5", "-0x1.6c0c12p-10", "0x1.99e204p-16")
+_COSINE: Final = (-0.5,) + _numbers("0x1.55554ap-5", "-0x1.6c0c12p-10", "0x1.99e204p-16")
 _ARCTAN: Final = _numbers(
     "-0x1.55553ep-2", "0x1.9991fep-3", "-0x1.2421b6p-3", "0x1.c099fep-4", "-0x1.583490p-4", "0x1.dac9e2p-5",
     "-0x1.fed15ep-6", "0x1.65a65ap-7", "-0x1.d62fecp-10",
 )  # fmt: skip
 
 
-def _reduced(machine: Machine, value: Any) -> tuple[Any, Any]:
-    """The number of quarter turns, an integer whose low bits are right, and the angle that is left, at most pi / 4."""
+def _reduced(machine: Machine, value: Any) -> tuple[Any, Any, Any]:
+    """The number of quarter turns, an integer whose low bits are right, and the angle that is left, at most pi / 4.
+
+    The angle is a float32 and what is missing from it.
+    """
     if not machine.builder.module.native_fma:
         wide = value.astype(DOUBLE)
         turns = wide * _TWO_OVER_PI + _SHIFTER_DOUBLE
         count = turns - _SHIFTER_DOUBLE
         rest = (wide - count * _HALF_PI_HIGH) - count * (_HALF_PI - _HALF_PI_HIGH)
-        return turns.view(INT64).astype(INT32), rest.astype(SINGLE)
+        angle = rest.astype(SINGLE)
+        return turns.view(INT64).astype(INT32), angle, (rest - angle.astype(DOUBLE)).astype(SINGLE)
+    first, second, third = _HALF_PI_PARTS
     turns = machine.fma(value, _TWO_OVER_PI, SHIFTER)
     count = turns - SHIFTER
-    for part in _HALF_PI_PARTS:
-        value = machine.fma(count, -part, value)
-    return turns.view(INT32), value
+    value = machine.fma(count, -first, value)
+    angle = machine.fma(count, -second, value)
+    return turns.view(INT32), angle, machine.fma(count, -third, machine.fma(count, -second, value - angle))
 
 
-def _sine_and_cosine(machine: Machine, angle: Any) -> tuple[Any, Any]:
-    sine = numpy.copysign(_odd(machine, angle, _SINE), angle)
-    return sine, machine.horner(angle * angle, _COSINE)
+def _sine_and_cosine(machine: Machine, angle: Any, rest: Any) -> tuple[Any, Any]:
+    square = angle * angle
+    cosine = machine.fma(square, machine.horner(square, _COSINE), -(angle * rest)) + 1.0
+    sine = machine.fma(angle * square, machine.horner(square, _SINE), rest * cosine) + angle
+    return numpy.copysign(sine, angle), cosine
 
 
 def _is_odd(turns: Any) -> Any:
@@ -230,20 +237,20 @@ def _large_angles(machine: Machine, name: str, value: Any, usual: Any) -> Any:
 
 
 def _sin(machine: Machine, value: Any) -> Any:
-    turns, angle = _reduced(machine, value)
-    sine, cosine = _sine_and_cosine(machine, angle)
+    turns, angle, rest = _reduced(machine, value)
+    sine, cosine = _sine_and_cosine(machine, angle, rest)
     return _large_angles(machine, "sin", value, _turned(numpy.where(_is_odd(turns), cosine, sine), turns))
 
 
 def _cos(machine: Machine, value: Any) -> Any:
-    turns, angle = _reduced(machine, value)
-    sine, cosine = _sine_and_cosine(machine, angle)
+    turns, angle, rest = _reduced(machine, value)
+    sine, cosine = _sine_and_cosine(machine, angle, rest)
     return _large_angles(machine, "cos", value, _turned(numpy.where(_is_odd(turns), sine, cosine), turns + 1))
 
 
 def _tan(machine: Machine, value: Any) -> Any:
-    turns, angle = _reduced(machine, value)
-    sine, cosine = _sine_and_cosine(machine, angle)
+    turns, angle, rest = _reduced(machine, value)
+    sine, cosine = _sine_and_cosine(machine, angle, rest)
     odd = _is_odd(turns)
     quotient = machine.divide(numpy.where(odd, -cosine, sine), numpy.where(odd, sine, cosine))
     return _large_angles(machine, "tan", value, numpy.where(value == 0.0, value, quotient))

@@ -60,17 +60,23 @@ class Machine:
         first, second = [((part << 23) + ONE_BITS).view(SINGLE) for part in (half, count - half)]
         return value * first * second
 
-    def divide(self, numerator: Any, denominator: Any) -> Any:
-        """A quotient of normal numbers that are neither very large nor very small; about one unit off at most."""
-        if not self.has_guesses:
-            return numerator / denominator
-        inverse = self._inverse(denominator)
-        quotient = inverse * numerator
-        return self.fma(self.fma(-denominator, quotient, numerator), inverse, quotient)
+    def divide(self, numerator: Any, denominator: Any, rest: Any = None) -> Any:
+        """A quotient of normal numbers that are neither very large nor very small.
 
-    def _inverse(self, value: Any) -> Any:
-        guess = self._native("rcp14.ps", [value])
-        return self.fma(guess, self.fma(-value, guess, 1.0), guess)
+        What the denominator lost when it was rounded is taken into account where there is fused multiply-add.
+        """
+        if self.has_guesses:
+            guess = self._native("rcp14.ps", [denominator])
+            inverse = self.fma(guess, self.fma(-denominator, guess, 1.0), guess)
+        elif rest is None or not self.builder.module.native_fma:
+            return numerator / denominator
+        else:
+            inverse = 1.0 / denominator
+        quotient = inverse * numerator
+        error = self.fma(-denominator, quotient, numerator)
+        if rest is not None:
+            error = self.fma(-rest, quotient, error)
+        return self.fma(error, inverse, quotient)
 
     def reciprocal_root(self, value: Any) -> Any:
         if not self.has_guesses:
@@ -78,7 +84,8 @@ class Machine:
         guess = self._native("rsqrt14.ps", [value])
         error = self.fma(-(value * guess), guess, 1.0)
         # Of zero and infinity the guess is right, and its error is NaN.
-        return numpy.where(error == error, self.fma(guess * 0.5, error, guess), guess)
+        better = self.fma(guess * error, self.fma(error, 0.375, 0.5), guess)
+        return numpy.where(error == error, better, guess)
 
     def unless_rare(self, rare: Any, usual: Any, exact: str, slow: Callable[[Any], Any], value: Any) -> Any:
         """`usual`, but `slow(value)` in the lanes that are `rare`: a branch that is hardly ever taken.

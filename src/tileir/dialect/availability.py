@@ -1,0 +1,192 @@
+"""What a program has that an earlier version of the dialect has not, in the words of NVIDIA's bytecode writer.
+
+The writers of bytecode refuse the first such piece with these words; `newer_pieces` finds one per operation.
+What only the seeds have belongs to no version and is left to the legalizer.
+"""
+
+from __future__ import annotations
+
+from tileir.annotations import Final
+from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.dialect.types import (
+    ELEMENT_SINCE,
+    GatherScatterViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+    TileViewType,
+)
+from tileir.ir.attributes import Attribute, DenseArrayAttribute, DenseAttribute, EnumAttribute, TypeAttribute
+from tileir.ir.core import Operation
+from tileir.ir.declaration import V13_3, V13_4, Version, version_text
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.types import F4E2M1FN, F8E8M0FNU, FNV8E5M3FNU, I4, FunctionType, Type
+
+# The names the gates of types use, with the first version of each.
+ELEMENT_GATES: Final[dict[Type, tuple[str, Version]]] = {
+    F8E8M0FNU: ("Float8E8M0FNU", ELEMENT_SINCE[F8E8M0FNU]),
+    F4E2M1FN: ("Float4E2M1FN", ELEMENT_SINCE[F4E2M1FN]),
+    I4: ("Int4", ELEMENT_SINCE[I4]),
+    FNV8E5M3FNU: ("FloatNV8E5M3FNU", ELEMENT_SINCE[FNV8E5M3FNU]),
+}
+GATHER_SCATTER_VIEW_GATE: Final[tuple[str, Version]] = ("GatherScatterViewType", V13_3)
+STRIDED_VIEW_GATE: Final[tuple[str, Version]] = ("StridedViewType", V13_3)
+
+
+# --- the words ---
+
+
+def operation_words(name: str, version: Version) -> str:
+    return f"operation '{name}' is not available in bytecode version {version_text(version)}"
+
+
+def keyword_words(attribute: str, version: Version) -> str:
+    return f"enum value for attribute '{attribute}' is not available in bytecode version {version_text(version)}"
+
+
+def attribute_words(name: str, optional: bool, since: Version, version: Version) -> str:
+    target = version_text(version)
+    if optional:
+        return (
+            f"optional attribute '{name}' is provided but requires bytecode version {version_text(since)}, "
+            f"targeting {target}"
+        )
+    return f"attribute '{name}' requires bytecode version {version_text(since)}+, but targeting {target}"
+
+
+def operand_words(name: str, since: Version, version: Version) -> str:
+    return (
+        f"optional operand '{name}' is provided but requires bytecode version {version_text(since)}, "
+        f"targeting {version_text(version)}"
+    )
+
+
+def result_words(name: str, since: Version, version: Version) -> str:
+    return (
+        f"result '{name}' requires bytecode version {version_text(since)} but is being used and targeting "
+        f"{version_text(version)}"
+    )
+
+
+def type_words(gate: tuple[str, Version], version: Version) -> str:
+    return f"type '{gate[0]}' requires bytecode version {version_text(gate[1])}+, targeting {version_text(version)}"
+
+
+def pointer_attribute_words(version: Version) -> str:
+    return f"parameter 'ptr_attr' requires bytecode version 13.4+, but targeting {version_text(version)}"
+
+
+def global_words(operation: Operation, version: Version) -> str | None:
+    """What a version before 13.3 cannot say about a global."""
+    if version >= V13_3:
+        return None
+    target, name = version_text(version), operation.symbol_name
+    if operation.attribute("symbol_visibility") is SYMBOL_VISIBILITY["private"]:
+        return (
+            f"global `{name}` uses non-public symbol visibility, which cannot be encoded in bytecode version "
+            f"{target} (requires bytecode 13.3+)"
+        )
+    if "constant" in operation.attributes:
+        return (
+            f"constant global `{name}` cannot be encoded in bytecode version {target} "
+            "(the `constant` attribute requires bytecode 13.3+)"
+        )
+    return None
+
+
+# --- finding them ---
+
+
+def newer_pieces(root: Operation, version: Version) -> list[Diagnostic]:
+    """What a version has not: an error for each operation that has such a piece."""
+    found: list[Diagnostic] = []
+    types: dict[Type, str | None] = {}
+    for operation in root.walk():
+        words = _newer_piece(operation, version, types)
+        if words is not None:
+            found.append(Diagnostic("error", words, operation.location))
+    return found
+
+
+def _newer_piece(operation: Operation, version: Version, types: dict[Type, str | None]) -> str | None:
+    declaration = operation.declaration
+    if declaration.unregistered or declaration.testing or declaration.is_builtin:
+        return None
+    if declaration.since is not None and declaration.since > version:
+        return operation_words(declaration.name, version)
+    words = _newer_type_of(operation, version, types)
+    if words is not None or declaration.name == "cuda_tile.module":
+        # The producer of a module is no reason to refuse it: earlier versions leave it out.
+        return words
+    if declaration.name == "cuda_tile.global":
+        return global_words(operation, version)
+    for declared_result, result in zip(declaration.results, operation.results, strict=False):
+        since = declared_result.since
+        if since is not None and since > version and result.has_uses:
+            return result_words(declared_result.name, since, version)
+    for declared in declaration.attributes:
+        value = operation.attributes.get(declared.name)
+        if value is None:
+            continue
+        if declared.since is not None and declared.since > version:
+            if value is not declared.default and not _says_nothing(value):
+                return attribute_words(declared.name, declared.optional, declared.since, version)
+        elif isinstance(value, EnumAttribute) and value.kind.since.get(value.keyword, version) > version:
+            return keyword_words(declared.name, version)
+    for declared_operand, length in zip(declaration.operands, declaration.segment_lengths(operation), strict=False):
+        since = declared_operand.since
+        if since is not None and since > version and length:
+            return operand_words(declared_operand.name, since, version)
+    return None
+
+
+def _says_nothing(value: Attribute) -> bool:
+    """A list of flags none of which is set."""
+    return isinstance(value, DenseArrayAttribute) and not any(value.values)
+
+
+def _newer_type_of(operation: Operation, version: Version, types: dict[Type, str | None]) -> str | None:
+    used = [result.type for result in operation.results]
+    for region in operation.regions:
+        for block in region.blocks:
+            used.extend([argument.type for argument in block.arguments])
+    for value in operation.attributes.values():
+        if isinstance(value, TypeAttribute):
+            used.append(value.type)
+        elif isinstance(value, DenseAttribute):
+            used.append(value.type)
+    for type in used:
+        if type not in types:
+            types[type] = newer_type(type, version)
+        words = types[type]
+        if words is not None:
+            return words
+    return None
+
+
+def newer_type(type: Type, version: Version) -> str | None:
+    """What a version says against a type; None if it has it."""
+    gate = ELEMENT_GATES.get(type)
+    if isinstance(type, GatherScatterViewType):
+        gate = GATHER_SCATTER_VIEW_GATE
+    elif isinstance(type, StridedViewType):
+        gate = STRIDED_VIEW_GATE
+    if gate is not None and gate[1] > version:
+        return type_words(gate, version)
+    inner: list[Type] = []
+    if isinstance(type, TileType):
+        inner = [type.element]
+    elif isinstance(type, (PointerType, TensorViewType)):
+        if type.attribute is not None and version < V13_4:
+            return pointer_attribute_words(version)
+        inner = [type.pointee if isinstance(type, PointerType) else type.element]
+    elif isinstance(type, TileViewType):
+        inner = [type.tensor]
+    elif isinstance(type, FunctionType):
+        inner = [*type.inputs, *type.results]
+    for part in inner:
+        words = newer_type(part, version)
+        if words is not None:
+            return words
+    return None

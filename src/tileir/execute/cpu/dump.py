@@ -1,0 +1,339 @@
+"""The loop form as text, to read.
+
+One line for each statement, with those inside it indented.  An expression is written as nested calls; one that a
+statement uses several times has a line of its own, since it is computed once.  Values have the names that the printer
+gives them in the optimized program, buffers are `b0`, `b1` and on:
+
+    nest 64x64: %pview_7[%blockId_x, %cst_0_i32] <- divf(b0, broadcast[0, _](b2))
+
+A map such as `permute[1, 0](x)` says for each dimension of `x` which dimension of the result counts it; `_` is none:
+only its first element is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tileir.execute.cpu.loops import (
+    Applied,
+    Branch,
+    Chain,
+    CheckAll,
+    Count,
+    Expression,
+    Gathered,
+    Keep,
+    Leave,
+    Let,
+    Mapped,
+    Memo,
+    Multiply,
+    Nest,
+    Pick,
+    Print,
+    Program,
+    Reduce,
+    Repack,
+    Repeat,
+    Reserve,
+    Same,
+    Shape,
+    Sink,
+    Splat,
+    Statement,
+    Stored,
+    StorePointers,
+    StoreView,
+    Table,
+    Update,
+    Viewed,
+    nodes,
+)
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.core import Operation, Value
+from tileir.text.printer import Printer
+
+STAGES: Final = ("tiles", "loops", "llvm", "llvm-opt", "asm")
+"""What can be looked at, in the order in which a kernel becomes code."""
+
+_USUAL: Final = ("nearest_even", "none", "weak", "ordered")
+"""Keywords that say nothing but that all is as usual."""
+
+
+def program_text(program: Program, machine: str) -> str:
+    """A kernel in loop form: its buffers and its statements.  `machine` says what it is for."""
+    return LoopPrinter(program).text(machine)
+
+
+class LoopPrinter:
+    """Collects the lines of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self._program: Program = program
+        self._lines: list[str] = []
+        self._printer: Printer = Printer()
+        top = program.entry
+        while top.parent_operation is not None:
+            top = top.parent_operation
+        self._printer.naming.name_regions(top)
+        self._printer.elide = True
+        # Expressions with a line of their own in the statement at hand.
+        self._shared: dict[int, str] = {}
+
+    def text(self, machine: str) -> str:
+        program = self._program
+        self._lines.append(f"kernel @{program.entry.symbol_name} for {machine}")
+        self._lines.append(f"scratch memory of a thread: {program.arena_bytes:,} bytes")
+        for buffer in program.buffers:
+            if buffer.offset >= 0:
+                kept = ", kept from tile block to tile block" if buffer.lasting else ""
+                place = f"{buffer.bytes:,} bytes at {buffer.offset}"
+                self._lines.append(f"  {buffer.name}: {buffer.dtype.name}[{buffer.count}], {place}{kept}")
+        self._body(program.body, "")
+        return "\n".join(self._lines) + "\n"
+
+    # --- statements ---
+
+    def _body(self, body: list[Statement], indent: str) -> None:
+        for statement in body:
+            self._shared = {}
+            self._statement(statement, indent)
+
+    def _statement(self, statement: Statement, indent: str) -> None:
+        if isinstance(statement, (Let, Leave)):
+            self._lines.append(indent + self._operation(statement.operation))
+        elif isinstance(statement, Same):
+            self._lines.append(f"{indent}{self._name(statement.value)} = {self._name(statement.source)}")
+        elif isinstance(statement, Nest):
+            self._entry(f"nest {_extents(statement.shape)}", statement, statement.sinks, [], indent)
+        elif isinstance(statement, Reduce):
+            self._reduce(statement, indent)
+        elif isinstance(statement, Multiply):
+            self._multiply(statement, indent)
+        elif isinstance(statement, Chain):
+            turns = f"chain: {statement.tiles} turns at once where all tiles lie within their tensors"
+            self._lines.append(f"{indent}{turns}; {self._memo(statement.memo)}")
+            self._body([statement.loop], indent + "  ")
+        elif isinstance(statement, Repeat):
+            self._lines.append(indent + self._operation(statement.operation))
+            self._body(statement.body, indent + "  ")
+            self._lines.append(indent + "}")
+        elif isinstance(statement, Branch):
+            self._lines.append(indent + self._operation(statement.operation))
+            for number, branch in enumerate(statement.branches):
+                if number:
+                    self._lines.append(indent + "} else {")
+                self._body(branch, indent + "  ")
+            self._lines.append(indent + "}")
+        elif isinstance(statement, Reserve):
+            name = self._name(statement.operation.results[0])
+            self._lines.append(f"{indent}reserve: {name} is the address of {statement.buffer.name}, cleared")
+        elif isinstance(statement, Repack):
+            self._share(statement, indent)
+            mnemonic = statement.operation.declaration.mnemonic
+            self._lines.append(f"{indent}{mnemonic}: {statement.buffer.name} <- {self._inner(statement.source)}")
+        elif isinstance(statement, Print):
+            self._lines.append(indent + self._operation(statement.operation))
+        else:
+            self._lines.append(f"{indent}{type(statement).__name__.lower()}")
+
+    def _entry(self, head: str, statement: Statement, sinks: list[Sink], more: list[str], indent: str) -> None:
+        """A statement with sinks: on one line where there is one thing to say."""
+        start = len(self._lines)
+        self._share(statement, indent + "  ")
+        texts = [*more, *[self._sink(sink) for sink in sinks]]
+        if len(self._lines) == start and len(texts) == 1:
+            self._lines.append(f"{indent}{head}: {texts[0]}")
+            return
+        self._lines.insert(start, f"{indent}{head}:")
+        self._lines.extend([f"{indent}  {text}" for text in texts])
+
+    def _reduce(self, statement: Reduce, indent: str) -> None:
+        operation = statement.operation
+        targets = [
+            buffer.name if buffer is not None else self._name(result)
+            for buffer, result in zip(statement.targets, operation.results, strict=True)
+        ]
+        head = f"{operation.declaration.mnemonic} {_extents(statement.shape)} along {statement.axis}"
+        start = len(self._lines)
+        self._share(statement, indent + "  ")
+        shared = self._lines[start:]
+        del self._lines[start:]
+        sources = ", ".join([self._inner(source) for source in statement.sources])
+        keeps = [f"{indent}  {self._sink(sink)}" for sink in statement.keeps]
+        self._lines.append(f"{indent}{head}: {', '.join(targets)} <- {sources}")
+        self._lines.extend([*shared, *keeps])
+        arguments = operation.regions[0].blocks[0].arguments
+        self._lines.append(f"{indent}  combine {', '.join([self._name(argument) for argument in arguments])}:")
+        self._body(statement.body, indent + "    ")
+
+    def _multiply(self, statement: Multiply, indent: str) -> None:
+        plan = statement.plan
+        start = len(self._lines)
+        self._share(statement, indent + "  ")
+        shared = self._lines[start:]
+        del self._lines[start:]
+        factors = f"{self._inner(statement.lhs)} x {self._inner(statement.rhs)}"
+        extents = f"{plan.m}x{plan.n}x{plan.k}"
+        self._lines.append(f"{indent}multiply {extents}: {statement.accumulator.name} += {factors}")
+        self._lines.extend(shared)
+        block = f"{plan.kind}, blocks of {plan.rows}x{plan.columns} in vectors of {plan.lanes}"
+        dtypes = f"{plan.lhs_dtype.name} x {plan.rhs_dtype.name} to {plan.accumulator_dtype.name}"
+        self._lines.append(f"{indent}  plan: {block}, {dtypes}")
+        if statement.scales:
+            scales = " and ".join([self._inner(scale) for scale in statement.scales])
+            self._lines.append(f"{indent}  scales: {scales}")
+        if statement.left is None:
+            left = "where it lies"
+        elif statement.in_place:
+            left = f"where it lies, or over an edge a copy in {statement.left.name}"
+        else:
+            left = f"a copy in {statement.left.name}"
+        right = self._memo(statement.memo) if statement.memo is not None else ""
+        if statement.packed is not None:
+            right = f"packed in {statement.packed.name}"
+        self._lines.append(f"{indent}  left: {left}; right: {right}")
+        self._lines.extend([f"{indent}  {self._sink(sink)}" for sink in statement.keeps])
+
+    def _memo(self, memo: Memo) -> str:
+        keys = ", ".join([self._name(key) for key in memo.keys])
+        return f"{memo.slots} packed panels remembered in {memo.panels.name} by {keys} ({memo.tags.name})"
+
+    # --- sinks ---
+
+    def _sink(self, sink: Sink) -> str:
+        source = self._inner(sink.expression)
+        if isinstance(sink, Keep):
+            return f"{self._target(sink)} <- {source}"
+        if isinstance(sink, StoreView):
+            return f"{self._view(sink.operation, sink.positions)} <- {source}"
+        if isinstance(sink, StorePointers):
+            return f"memory[{self._inner(sink.pointers)}]{self._mask(sink.mask)} <- {source}"
+        if isinstance(sink, Pick):
+            return f"{self._name(sink.value)} <- {source}"
+        if isinstance(sink, CheckAll):
+            return f"assert {source}"
+        if isinstance(sink, Update):
+            return self._update(sink, source)
+        return f"{type(sink).__name__.lower()} {', '.join([self._inner(each) for each in sink.expressions])}"
+
+    def _target(self, sink: Keep) -> str:
+        if sink.window is None:
+            return sink.buffer.name
+        window = sink.window
+        origins = [str(origin) if isinstance(origin, int) else self._name(origin) for origin in window.origins]
+        part = f"{_extents(window.part)} of {_extents(window.whole)}"
+        return f"{sink.buffer.name}[{', '.join(origins)}, a part {part}]"
+
+    def _update(self, sink: Update, source: str) -> str:
+        operation = sink.operation
+        if sink.pointers is not None:
+            place = f"memory[{self._inner(sink.pointers)}]"
+        else:
+            place = self._view(operation, None)
+        others = "".join([f", {self._inner(each)}" for each in sink.others])
+        old = f"{sink.buffer.name} <- " if sink.buffer is not None else ""
+        return f"{old}{_called(operation)}({place}, {source}{others}){self._mask(sink.mask)}"
+
+    def _mask(self, mask: Expression | None) -> str:
+        return f" where {self._inner(mask)}" if mask is not None else ""
+
+    # --- expressions ---
+
+    def _share(self, statement: Statement, indent: str) -> None:
+        """Lines for what a statement uses more than once and is no single name anyway."""
+        roots = statement.roots
+        uses: dict[int, int] = {}
+        order = list(nodes(roots))
+        for node in [*roots, *[operand for node in order for operand in node.operands]]:
+            uses[id(node)] = uses.get(id(node), 0) + 1
+        number = 0
+        for node in order:
+            if uses[id(node)] > 1 and isinstance(node, (Applied, Gathered, Mapped)):
+                text = self._outer(node)
+                name = self._name(node.value) if node.value is not None else f"${number}"
+                number += 1
+                self._lines.append(f"{indent}{name} = {text}")
+                self._shared[id(node)] = name
+
+    def _inner(self, node: Expression) -> str:
+        return self._shared.get(id(node)) or self._outer(node)
+
+    def _outer(self, root: Expression) -> str:
+        """An expression as text; operands first, without recursion, since chains of operations are long."""
+        texts: dict[int, str] = {}
+        pending: list[tuple[Expression, bool]] = [(root, False)]
+        while pending:
+            node, expanded = pending.pop()
+            if id(node) in texts:
+                continue
+            if node is not root and id(node) in self._shared:
+                texts[id(node)] = self._shared[id(node)]
+            elif expanded or not node.operands:
+                texts[id(node)] = self._node(node, [texts[id(operand)] for operand in node.operands])
+            else:
+                pending.append((node, True))
+                pending.extend([(operand, False) for operand in node.operands])
+        return texts[id(root)]
+
+    def _node(self, node: Expression, operands: list[str]) -> str:
+        if isinstance(node, Splat):
+            return self._name(node.scalar)
+        if isinstance(node, Table):
+            array = node.array.reshape(-1)
+            return str(array[0]) if array.size == 1 else f"constant[{array.size}]"
+        if isinstance(node, Count):
+            return "iota"
+        if isinstance(node, Stored):
+            return node.buffer.name
+        if isinstance(node, Mapped):
+            operation = node.value.defining_operation if node.value is not None else None
+            name = operation.declaration.mnemonic if operation is not None else "map"
+            return f"{name}[{', '.join([self._axis(axis, scalar) for axis, scalar in node.mapping])}]({operands[0]})"
+        if isinstance(node, Applied):
+            return f"{_called(node.operation)}({', '.join(operands)})"
+        if isinstance(node, Viewed):
+            return self._view(node.operation, node.positions, operands)
+        if isinstance(node, Gathered):
+            rest = iter(operands[1:])
+            mask = f" where {next(rest)}" if node.mask is not None else ""
+            padding = f" else {next(rest)}" if node.padding is not None else ""
+            return f"memory[{operands[0]}{mask}{padding}]"
+        return f"{type(node).__name__.lower()}({', '.join(operands)})"
+
+    def _axis(self, axis: int | None, scalar: Value | None) -> str:
+        start = f"{self._name(scalar)}:" if scalar is not None else ""
+        return f"{start}{'_' if axis is None else axis}"
+
+    def _view(self, operation: Operation, positions: Expression | None, operands: Sequence[str] = ()) -> str:
+        """A tile of a view: `%view[%i, %j]`."""
+        view = self._name(operation.operand_group("view")[0])
+        indices = [self._name(index) for index in operation.operand_group("index")]
+        if positions is not None:
+            indices[0] = operands[0] if operands else self._inner(positions)
+        return f"{view}[{', '.join(indices)}]"
+
+    # --- names ---
+
+    def _name(self, value: Value) -> str:
+        return self._printer.names.get(value, "%?")
+
+    def _operation(self, operation: Operation) -> str:
+        """The first line of the printed operation."""
+        self._printer.out.clear()
+        self._printer.print_operation(operation)
+        return "".join(self._printer.out).strip().partition("\n")[0]
+
+
+def _extents(shape: Shape) -> str:
+    return "x".join([str(extent) for extent in shape]) or "of one element"
+
+
+def _called(operation: Operation) -> str:
+    """The name of an operation with the keywords that change what it does: `cmpf.less_than`."""
+    words = [operation.declaration.mnemonic]
+    for attribute in operation.attributes.values():
+        if isinstance(attribute, EnumAttribute) and attribute.keyword not in _USUAL:
+            words.append(attribute.keyword)
+    return ".".join(words)
