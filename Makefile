@@ -48,7 +48,7 @@ $(VENV)/.installed-test: pyproject.toml | $(VENV)/.made
 # What running programs needs; cuTile, for the examples written in it, where it exists.
 $(VENV)/.installed-run: pyproject.toml | $(VENV)/.made
 	@echo "installing tileir and what running programs needs into $(VENV)"
-	@$(BIN)/python $(PIP) install --quiet --editable '.[run]'
+	@$(BIN)/python $(PIP) install --quiet --editable '.[cpu]'
 	@$(BIN)/python $(PIP) install --quiet 'cuda-tile>=1.7' 2>/dev/null || echo "(cuda-tile cannot be installed here: its examples are left out)"
 	@touch $@ $(VENV)/.installed
 
@@ -90,7 +90,7 @@ demo: $(VENV)/.installed-run ## install, then show the main job on the examples
 	@echo "    \$$ python examples/build_matmul.py | tileir check -"
 	@$(BIN)/python examples/build_matmul.py > $(VENV)/demo.mlir && $(BIN)/tileir check - < $(VENV)/demo.mlir && echo "    (no findings, exit status 0)"
 	@echo
-	@echo "=== 8. Every example kernel run on this machine, without a GPU, and compared with NumPy"
+	@echo "=== 8. Every example kernel run on this machine, without a GPU: interpreted, and as native code"
 	@echo "    \$$ python examples/run_all.py"
 	@$(BIN)/python examples/run_all.py
 	@echo
@@ -154,6 +154,8 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	@echo
 	$(BIN)/python benchmarks/interpreter_speed.py
 	$(BIN)/python benchmarks/sanitizer_speed.py
+	@echo
+	$(BIN)/python benchmarks/cpu_speed.py
 
 bench-fast: $(FAST)/.installed-test ## the same with the compiled build
 	$(FAST_BIN)/python benchmarks/text_speed.py

@@ -82,7 +82,7 @@ def compile_in_processes(rounds: int, operations: int = 0) -> dict[str, float]:
             environment = {**os.environ, "TILEIR_CACHE_DIR": folder, "TILEIR_CACHE": "1"}
             for kind in ("made first", "read first") if not operations else ("made first",):
                 command = [sys.executable, __file__, "--compile", str(operations)]
-                answer = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+                answer = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
                 for name, seconds in json.loads(answer.stdout).items():
                     key = kind if name == "first" else name
                     best[key] = min(best.get(key, float("inf")), seconds)
@@ -178,7 +178,8 @@ def edge_rows(seconds: float) -> list[Row]:
                 kernel.launch(grid, *rest[0], *extents, *rest[1], num_threads=1)
 
         full, edge = race(seconds, lambda f=launch, e=whole: f(e), lambda f=launch, e=over: f(e))  # type: ignore[misc]
-        rows.append((f"edge: {name}", f"{edge / full:.2f} of whole tiles", f"<= {EDGE_BAR}", verdict(edge / full <= EDGE_BAR)))
+        ratio = edge / full
+        rows.append((f"edge: {name}", f"{ratio:.2f} of whole tiles", f"<= {EDGE_BAR}", verdict(ratio <= EDGE_BAR)))
     return rows
 
 

@@ -63,9 +63,10 @@ def elementwise_chain(tile: int) -> str:
 
 def long_chain(operations: int) -> str:
     """A kernel of so many operations that depend on each other."""
+    names = ["b", "b", "a", *[f"v{number}" for number in range(1, operations)]]
     steps = [
-        f"%v{i} = {'addf' if i % 2 else 'mulf'} %{f'v{i - 1}' if i > 1 else 'a'}, %{f'v{i - 3}' if i > 3 else 'b'} : TILE"
-        for i in range(1, operations)
+        f"%v{number} = {'addf' if number % 2 else 'mulf'} %{names[number + 1]}, %{names[number - 1]} : TILE"
+        for number in range(1, operations)
     ]
     last = f"%r = addf %v{operations - 1}, %a : TILE"
     return _elementwise(1024, "\n".join([*steps, last]))
@@ -140,12 +141,13 @@ def matmul(tile: tuple[int, int, int], element: str = "f32") -> str:
     """Matrices of any extents, with f32 results; rows are as far apart as the pitches say."""
     m, n, k = tile
     tensors = {x: f"tensor_view<?x?x{element if x != 'c' else 'f32'}, strides=[?,1]>" for x in "abc"}
-    shapes = {"a": ("m", "k", m, k), "b": ("k", "n", k, n), "c": ("m", "n", m, n)}
-    views = {x: f"partition_view<tile=({shapes[x][2]}x{shapes[x][3]}), padding_value = zero, {tensors[x]}>" for x in "abc"}
+    shapes = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
+    tiles = {"a": f"{m}x{k}", "b": f"{k}x{n}", "c": f"{m}x{n}"}
+    views = {x: f"partition_view<tile=({tiles[x]}), padding_value = zero, {tensors[x]}>" for x in "abc"}
     made = "".join(
         f"%t{x} = make_tensor_view %{x}, shape = [%{rows}, %{columns}], strides = [%pitch.{columns}, 1]"
         f" : tile<i32> -> {tensors[x]}\n%v{x} = make_partition_view %t{x} : {views[x]}\n"
-        for x, (rows, columns, _, _) in shapes.items()
+        for x, (rows, columns) in shapes.items()
     )
     left, right, part = f"tile<{m}x{k}x{element}>", f"tile<{k}x{n}x{element}>", f"tile<{m}x{n}xf32>"
     return _module(
@@ -179,6 +181,8 @@ def attention(heads: int, length: int, width: int, rows: int, columns: int) -> s
         "o": f"partition_view<tile=(1x{rows}x{width}), {tensor}>",
     }
     made = "".join([_views(x, tensor, view, shape, strides) for x, view in views.items()])
+    block = {"q": f"tile<1x{rows}x{width}xf32>", "k": f"tile<1x{width}x{columns}xf32>"}
+    block["v"] = f"tile<1x{columns}x{width}xf32>"
     scores, part, column = f"tile<{rows}x{columns}xf32>", f"tile<{rows}x{width}xf32>", f"tile<{rows}x1xf32>"
     largest = _reduced("high", "scaled", "maxf", "0xFF800000", str(rows)).replace("TILE", scores)
     total = _reduced("more", "p", "addf", "0.0", str(rows)).replace("TILE", scores)
@@ -190,8 +194,8 @@ def attention(heads: int, length: int, width: int, rows: int, columns: int) -> s
         %zero = constant <i32: 0> : tile<i32>
         %one = constant <i32: 1> : tile<i32>
         %count = constant <i32: {length // columns}> : tile<i32>
-        %q3, %tq1 = load_view_tko weak %vq[%h, %x, %zero] : {views["q"]}, tile<i32> -> tile<1x{rows}x{width}xf32>, token
-        %q2 = reshape %q3 : tile<1x{rows}x{width}xf32> -> {part}
+        %q3, %tq1 = load_view_tko weak %vq[%h, %x, %zero] : {views["q"]}, tile<i32> -> {block["q"]}, token
+        %q2 = reshape %q3 : {block["q"]} -> {part}
         %scale = constant <f32: {math.log2(math.e) / math.sqrt(width)}> : {scores}
         %no.scores = constant <f32: 0.0> : {scores}
         %nothing = constant <f32: 0.0> : {part}
@@ -199,8 +203,8 @@ def attention(heads: int, length: int, width: int, rows: int, columns: int) -> s
         %none = constant <f32: 0.0> : {column}
         %m, %l, %o2 = for %j in (%zero to %count, step %one) : tile<i32>
             iter_values(%m0 = %lowest, %l0 = %none, %o0 = %nothing) -> ({column}, {column}, {part}) {{
-          %k3, %tk1 = load_view_tko weak %vk[%h, %zero, %j] : {views["k"]}, tile<i32> -> tile<1x{width}x{columns}xf32>, token
-          %k2 = reshape %k3 : tile<1x{width}x{columns}xf32> -> tile<{width}x{columns}xf32>
+          %k3, %tk1 = load_view_tko weak %vk[%h, %zero, %j] : {views["k"]}, tile<i32> -> {block["k"]}, token
+          %k2 = reshape %k3 : {block["k"]} -> tile<{width}x{columns}xf32>
           %s = mmaf %q2, %k2, %no.scores : {part}, tile<{width}x{columns}xf32>, {scores}
           %scaled = mulf %s, %scale : {scores}
           {largest}
@@ -215,13 +219,13 @@ def attention(heads: int, length: int, width: int, rows: int, columns: int) -> s
           %l1 = addf %lf, %more : {column}
           %fb = broadcast %fade : {column} -> {part}
           %of = mulf %o0, %fb : {part}
-          %v3, %tv1 = load_view_tko weak %vv[%h, %j, %zero] : {views["v"]}, tile<i32> -> tile<1x{columns}x{width}xf32>, token
-          %v2 = reshape %v3 : tile<1x{columns}x{width}xf32> -> tile<{columns}x{width}xf32>
+          %v3, %tv1 = load_view_tko weak %vv[%h, %j, %zero] : {views["v"]}, tile<i32> -> {block["v"]}, token
+          %v2 = reshape %v3 : {block["v"]} -> tile<{columns}x{width}xf32>
           %o1 = mmaf %p, %v2, %of : {scores}, tile<{columns}x{width}xf32>, {part}
           continue %m1, %l1, %o1 : {column}, {column}, {part}
         }}
         %lb = broadcast %l : {column} -> {part}
         %r2 = divf %o2, %lb : {part}
-        %r3 = reshape %r2 : {part} -> tile<1x{rows}x{width}xf32>
-        %t = store_view_tko weak %r3, %vo[%h, %x, %zero] : tile<1x{rows}x{width}xf32>, {views["o"]}, tile<i32> -> token""",
+        %r3 = reshape %r2 : {part} -> {block["q"]}
+        %t = store_view_tko weak %r3, %vo[%h, %x, %zero] : {block["q"]}, {views["o"]}, tile<i32> -> token""",
     )

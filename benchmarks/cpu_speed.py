@@ -5,8 +5,9 @@
     python benchmarks/cpu_speed.py --strict         # exit status 1 when a bar is missed
 
 Each number of threads has a process of its own, since NumPy's is fixed when it is imported. All sides of a comparison
-take turns in one run and write into arrays that exist already; the best of the rounds counts, and every result is
-compared with the peer's first. `exact` results are the interpreter's bit for bit, `fast` ones are not (docs/cpu.md).
+take turns in one run and write into arrays that exist already where they can; the best of the rounds counts, and every
+result is compared with NumPy's first. `exact` results are the interpreter's bit for bit, `fast` ones are not: see
+docs/cpu.md.
 
 What is not work but cost (compiling, launching, large grids, tiles over an edge) follows: `cpu_costs.py`.
 """
@@ -87,7 +88,7 @@ class Session:
         name = "vector add f32, 16M"
         if not self.wants(name):
             return
-        size, tile = 1 << 24, 16384
+        size, tile = 1 << 24, 4096
         a, b = (self.random.random(size, numpy.float32) for _ in range(2))
         c, d = numpy.zeros_like(a), numpy.zeros_like(a)
         kernel = compiled(cpu_programs.vector_add(tile))
@@ -114,9 +115,8 @@ class Session:
             x, y = torch.from_numpy(a), torch.from_numpy(b)
             z = torch.empty_like(x)
             peers += _compiled_by_torch(x, y, z)
-        yield from self.compare(
-            name, self._variants(cpu_programs.elementwise_chain(tile), size // tile, [a, b], a, [size]), peers, with_numpy
-        )
+        ours = self._variants(cpu_programs.elementwise_chain(tile), size // tile, [a, b], a, [size])
+        yield from self.compare(name, ours, peers, with_numpy)
 
     def rows(self) -> Iterator[Row]:
         size = 4096
@@ -200,7 +200,8 @@ class Session:
 
         peers.append(("NumPy", with_numpy, 0.0))
         text = cpu_programs.attention(heads, length, width, block, block)
-        yield from self.compare(name, self._variants(text, (length // block, heads), [q, k, v], q, []), peers, with_numpy)
+        ours = self._variants(text, (length // block, heads), [q, k, v], q, [])
+        yield from self.compare(name, ours, peers, with_numpy)
 
     def _variants(
         self, text: str, grid: Any, inputs: list[Any], like: Array, scalars: list[int]
@@ -297,7 +298,8 @@ def main() -> int:
     for threads in sorted({1, processors}):
         text, count = shown(measured_with(threads, options.seconds, options.only))
         missed += count
-        print(f"\n{'one thread' if threads == 1 else f'{threads} threads'}; ratio: their time / ours\n{text}", flush=True)
+        title = "one thread" if threads == 1 else f"{threads} threads"
+        print(f"\n{title}; ratio: their time / ours\n{text}", flush=True)
     if not options.only:
         text, count = cpu_costs.report(options.seconds / 2)
         missed += count

@@ -1,9 +1,10 @@
 """Runs every example, written in Tile IR, built in Python and written in cuTile, and compares the results with NumPy.
 
-    pip install 'tileir[run]' cuda-tile
+    pip install 'tileir[cpu]' cuda-tile
     python examples/run_all.py
 
-Without cuda-tile the cuTile column is left out.  The exit status is 1 if a result is wrong.
+Each runs in the interpreter and in the CPU engine.  Without cuda-tile the kernels in cuTile are left out, without
+llvmlite the CPU engine.  The exit status is 1 if a result is wrong.
 """
 
 from __future__ import annotations
@@ -25,8 +26,19 @@ try:
 except ImportError:
     cutile_kernels = None  # type: ignore[assignment]
 
+try:
+    import llvmlite  # noqa: F401
+
+    BACKENDS = ["interpreter", "cpu"]
+except ImportError:
+    BACKENDS = ["interpreter"]
+
 HERE = Path(__file__).parent
 RANDOM = numpy.random.default_rng(0)
+
+
+Launch = Callable[..., Any]
+"""Launches a kernel and gives its result."""
 
 
 class Example:
@@ -44,26 +56,35 @@ class Example:
         self.expected = expected
         self.tolerance = 1e-2 if any(array.dtype == numpy.float16 for array in inputs) else 1e-5
 
-    def written(self, **options: Any) -> Any:
-        """The result of the kernel in the .mlir file."""
-        return self._compiled(tileir.load(HERE / f"{self.name}.mlir"), options)
+    def written(self, backend: str) -> Launch:
+        """The kernel in the .mlir file."""
+        return self._compiled(tileir.load(HERE / f"{self.name}.mlir"), backend)
 
-    def built(self, **options: Any) -> Any:
-        """The result of the kernel that the builder makes."""
+    def built(self, backend: str) -> Launch:
+        """The kernel that the builder makes."""
         module = build_matmul if self.name == "matmul" else build_kernels
-        return self._compiled(getattr(module, f"build_{self.name}")(), options)
+        return self._compiled(getattr(module, f"build_{self.name}")(), backend)
 
-    def cutile(self, **options: Any) -> Any:
-        """The result of the cuTile kernel."""
-        out = self.output.copy()
-        arguments = (*self.inputs, out, *self.cutile_scalars)
-        tileir.launch(getattr(cutile_kernels, self.name), self.grid, arguments, **options)
-        return out
+    def cutile(self, backend: str) -> Launch:
+        """The cuTile kernel."""
 
-    def _compiled(self, module: tileir.Operation, options: dict[str, Any]) -> Any:
-        out = self.output.copy()
-        tileir.compile(module).launch(self.grid, *self.inputs, out, *self.scalars, **options)
-        return out
+        def launch(**options: Any) -> Any:
+            out = self.output.copy()
+            arguments = (*self.inputs, out, *self.cutile_scalars)
+            tileir.launch(getattr(cutile_kernels, self.name), self.grid, arguments, backend, **options)
+            return out
+
+        return launch
+
+    def _compiled(self, module: tileir.Operation, backend: str) -> Launch:
+        kernel = tileir.compile(module, backend=backend)
+
+        def launch(**options: Any) -> Any:
+            out = self.output.copy()
+            kernel.launch(self.grid, *self.inputs, out, *self.scalars, **options)
+            return out
+
+        return launch
 
     def error(self, found: Any) -> float:
         """The largest difference from NumPy, relative to the largest result."""
@@ -129,24 +150,32 @@ def racy() -> Example:
     return Example("racy", 4, [values], zeros(1, dtype=numpy.int32), [512], numpy.array([512]))
 
 
-FORMS: dict[str, Callable[..., Any]] = {"Tile IR text": Example.written, "Python builder": Example.built}
+FORMS: dict[str, Callable[[Example, str], Launch]] = {"Tile IR text": Example.written, "Python builder": Example.built}
 if cutile_kernels is not None:
     FORMS["cuTile"] = Example.cutile
 
 
 def run_examples() -> bool:
-    """Print the table; true if all results are right."""
-    print(f"  {'kernel':<12}{'written as':<16}{'max error':>10}{'seconds':>10}  status")
+    """Print the table; true if all results are right.  Times are those of a second launch: the first one compiles."""
+    columns = "".join([f"{f'{name} error':>20}{'ms':>9}" for name in BACKENDS])
+    print(f"  {'kernel':<12}{'written as':<16}{columns}  status")
     right = True
     for example in examples():
-        for form, run in FORMS.items():
-            start = time.perf_counter()
-            error = example.error(run(example))
-            seconds = time.perf_counter() - start
-            good = error <= example.tolerance
+        for form, prepare in FORMS.items():
+            cells = ""
+            good = True
+            for backend in BACKENDS:
+                launch = prepare(example, backend)
+                error = example.error(launch())
+                start = time.perf_counter()
+                result = launch()
+                milliseconds = (time.perf_counter() - start) * 1e3
+                error = max(error, example.error(result))
+                good = good and error <= example.tolerance
+                cells += f"{error:>20.1e}{milliseconds:>9.2f}"
             right = right and good
             status = "ok" if good else f"WRONG: more than {example.tolerance:g}"
-            print(f"  {example.name:<12}{form:<16}{error:>10.1e}{seconds:>10.2f}  {status}")
+            print(f"  {example.name:<12}{form:<16}{cells}  {status}")
     return right
 
 
@@ -157,11 +186,12 @@ def run_racy() -> bool:
     print("  depending on the order in which the tile blocks run:")
     found = True
     report = ""
-    for form, run in FORMS.items():
-        totals = [int(run(example, schedule=schedule)[0]) for schedule in ("forward", "reverse", "interleaved")]
+    for form, prepare in FORMS.items():
+        launch = prepare(example, "interpreter")
+        totals = [int(launch(schedule=schedule)[0]) for schedule in ("forward", "reverse", "interleaved")]
         print(f"  {form:<16}forward {totals[0]}, reverse {totals[1]}, interleaved {totals[2]}")
         try:
-            run(example, sanitize=True)
+            launch(sanitize=True)
             found = False
         except tileir.SanitizerError as error:
             report = str(error)
@@ -174,6 +204,8 @@ def run_racy() -> bool:
 def main() -> int:
     if cutile_kernels is None:
         print("cuTile is not installed, so its kernels are left out: pip install cuda-tile\n")
+    if "cpu" not in BACKENDS:
+        print("llvmlite is not installed, so the CPU engine is left out: pip install 'tileir[cpu]'\n")
     right = run_examples()
     return 0 if run_racy() and right else 1
 

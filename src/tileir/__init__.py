@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tileir.execute.errors import ExecutionError, LaunchError
     from tileir.execute.launch import Kernel, compile
     from tileir.execute.observer import Observer
+    from tileir.execute.overlap import overlap
     from tileir.execute.sanitizer import Finding, Report, Sanitizer, SanitizerError
     from tileir.interface import from_bytecode, load, parse, to_bytecode, verify
     from tileir.ir.core import Block, Operation, Region, Value
@@ -58,6 +59,7 @@ __all__ = [
     "launch",
     "load",
     "optimize",
+    "overlap",
     "parse",
     "pointer_to",
     "run_passes",
@@ -100,6 +102,7 @@ _HOMES = {
     "launch": "tileir.bridge.launch",
     "load": "tileir.interface",
     "optimize": "tileir.passes.pipeline",
+    "overlap": "tileir.execute.overlap",
     "parse": "tileir.interface",
     "pointer_to": "tileir.execute.arguments",
     "run_passes": "tileir.passes.pipeline",

@@ -62,8 +62,9 @@ def to_bytecode(
     place in bytecode and are left out; `tileir.bytecode.losses.losses` lists them, and `tileir as` prints that list.
 
     `version` is "13.1" to "13.4", or a pair of numbers such as (13, 1); without it, the version of the file the module
-    was read from, or else the newest that `layout` ("public" or "documented") has.  With `preserve` a module that was read from a file also gets the
-    tables, the section order and the habits of that file back: unchanged, it gives the same bytes.
+    was read from, or else the newest that `layout` ("public" or "documented") has.  With `preserve` a module that was
+    read from a file also gets the tables, the section order and the habits of that file back: unchanged, it gives the
+    same bytes.
     """
     from tileir.bytecode.layouts import newest_version, to_bytes
     from tileir.bytecode.origin import origin_of

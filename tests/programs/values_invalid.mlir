@@ -104,7 +104,7 @@ cuda_tile.module @m {
   entry @k() {
     // expected-note @below {{prior use here}}
     %0:2 = "test.many"() : () -> (!cuda_tile.tile<i32>, !cuda_tile.tile<f32>)
-    // expected-error @below {{use of value '%0#1' expects different type than prior uses: '!cuda_tile.tile<i32>' vs '!cuda_tile.tile<f32>'}}
+    // expected-error @below {{use of value '%0' expects different type than prior uses: '!cuda_tile.tile<i32>' vs '!cuda_tile.tile<f32>'}}
     %1 = negi %0#1 : tile<i32>
     return
   }

@@ -432,7 +432,7 @@ cuda_tile.module @m {
 
 cuda_tile.module @m {
   entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
-    // expected-error @below {{custom op 'cuda_tile.make_tensor_view' expected tensor_view, got '!cuda_tile.tile<f32>'}}
+    // expected-error @+2 {{custom op 'cuda_tile.make_tensor_view' expected 'tensor_view' type, but got '!cuda_tile.tile<f32>'}}
     %tv = make_tensor_view %p, shape = [%n, 64], strides = [64, 1] : tile<i32> -> tile<f32>
     return
   }

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -178,9 +179,59 @@ def test_dis_of_an_empty_module_is_a_blank_line(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out == "\n#loc = loc(unknown)\n"
 
 
-def test_dis_of_a_text_says_what_the_disassembler_says(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert disassemble.run([text]) == 1
-    assert capsys.readouterr() == ("", "error: input does not correspond to Tile IR bytecode\n")
+@pytest.mark.parametrize("command", [disassemble, objdump])
+def test_text_where_bytecode_is_expected_is_told_with_the_commands_for_it(
+    command: ModuleType, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.run([text]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "error: input does not correspond to Tile IR bytecode\n"
+        f"note: '{text}' is a text: 'tileir check' checks it, 'tileir opt -O0' prints it, 'tileir as' makes bytecode of it\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "note"),
+    [
+        (b"", "'{path}' is empty"),
+        (b"\x7fTileIR", "'{path}' ends within the first 8 bytes of bytecode"),
+        (b"\x7fELF\x02\x01\x00", "'{path}' is an object file, such as a cubin: compiled, no longer Tile IR"),
+        (b"ML\xefR\x03\x00", "'{path}' is MLIR's own bytecode, not that of Tile IR"),
+    ],
+)
+def test_what_is_no_bytecode_is_named(
+    data: bytes, note: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "k"
+    path.write_bytes(data)
+    words = note.format(path=path)
+    for command in (disassemble, objdump):
+        assert command.run([str(path)]) == 1
+        assert capsys.readouterr().err == f"error: input does not correspond to Tile IR bytecode\nnote: {words}\n"
+
+
+@pytest.mark.parametrize("data", [b"\x7fTileIR", b"\x7fELF\x02\x01\x00", b"ML\xefR\x03\x00", b"\x01\x00"])
+def test_what_is_neither_text_nor_bytecode_is_refused_in_one_line(
+    data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "k"
+    path.write_bytes(data)
+    for name, command in (("check", check), ("opt", opt), ("as", assemble)):
+        assert command.run([str(path)]) == 1
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.startswith(f"tileir {name}: '{path}' holds neither Tile IR text nor Tile IR bytecode")
+        assert printed.err.count("\n") == 1
+
+
+def test_empty_text_is_warned_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text("// nothing\n")
+    assert check.run([str(path)]) == 0
+    assert capsys.readouterr().out == f"{path}:1:1: warning: there is no program in this text\n1 warning\n"
+    assert opt.run([str(path)]) == 0
+    assert capsys.readouterr().err == f"{path}:1:1: warning: there is no program in this text\n"
 
 
 def test_dis_of_an_undecodable_file_gives_the_lines_of_the_disassembler(
@@ -228,19 +279,44 @@ def test_check_reports_every_line_of_the_reader(truncated: str, capsys: pytest.C
     assert findings[-1]["message"] == "failed to read provided Tile IR bytecode"
 
 
+def test_check_gives_the_offset_of_what_cannot_be_decoded(truncated: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.run(["--json", truncated]) == 1
+    offsets = {json.loads(line)["offset"] for line in capsys.readouterr().out.splitlines()}
+    assert objdump.run([truncated]) == 1
+    assert offsets == {int(line[:8], 16) for line in capsys.readouterr().out.splitlines() if "*** error" in line}
+
+
+def test_check_gives_the_offset_of_the_operation_that_breaks_a_rule(
+    unsound: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check.run(["--json", unsound]) == 1
+    (finding,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert objdump.run(["--json", unsound]) == 1
+    pieces = json.loads(capsys.readouterr().out)
+    (operation,) = [piece for piece in pieces if piece["group"] and '"cuda_tile.addi"' in piece["meaning"]]
+    assert finding["offset"] == operation["offset"]
+
+
+def test_check_gives_no_offset_for_a_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text("nonsense")
+    assert check.run(["--json", str(path)]) == 1
+    assert "offset" not in json.loads(capsys.readouterr().out)
+
+
 def test_opt_takes_bytecode(bytecode: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert opt.run([bytecode]) == 0
     assert capsys.readouterr().out == MODULE
 
 
-def test_check_of_a_text_does_not_load_the_bytecode_room(text: str) -> None:
+def test_check_of_a_text_loads_no_more_of_the_bytecode_room_than_the_magic(text: str) -> None:
     program = (
         "import sys; from tileir.tools import main; "
         f"sys.argv = ['tileir', 'check', {text!r}]; status = main.main(); "
-        "print([name for name in sys.modules if name.startswith('tileir.bytecode')], status)"
+        "print([name for name in sys.modules if name.startswith('tileir.bytecode.')], status)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
-    assert (done.stdout, done.stderr) == (b"[] 0\n", b"")
+    assert (done.stdout, done.stderr) == (b"['tileir.bytecode.magic'] 0\n", b"")
 
 
 # --- Python ---

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -134,6 +136,70 @@ def test_a_failing_kernel_is_a_diagnostic_at_its_place(capsys: pytest.CaptureFix
     ],
 )
 def test_mistakes_are_told_with_the_right_status(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
+) -> None:
+    found, out, err = tool(capsys, VECTOR_ADD, *arguments)
+    assert (found, out) == (status, "")
+    assert message in err
+
+
+# --- the CPU engine ---
+
+ADDING = ["--grid", "8", "--arg", "rand:f32:1000:1", "--arg", "rand:f32:1000:2", "--arg", "zeros:f32:1000", "--arg", "1000"]
+
+
+@pytest.mark.parametrize("more", [[], ["--threads", "2"], ["--fast"], ["--exact"], ["--cpu", "native", "--threads=1"]])
+def test_the_cpu_engine_gives_what_the_interpreter_gives(capsys: pytest.CaptureFixture[str], more: list[str]) -> None:
+    expected = tool(capsys, VECTOR_ADD, *ADDING)
+    assert expected[0] == 0 and "argument 2: float32[1000]" in expected[1]
+    assert tool(capsys, VECTOR_ADD, *ADDING, "--backend", "cpu", *more) == expected
+
+
+def test_sanitize_reports_the_same_from_compiled_code(capsys: pytest.CaptureFixture[str]) -> None:
+    short = [text if text != "rand:f32:1000:2" else "rand:f32:900:2" for text in ADDING]
+    status, out, err = tool(capsys, VECTOR_ADD, *short, "--sanitize", "--backend", "cpu")
+    assert status == 1 and "argument 2: float32[1000]" in out
+    assert "out-of-bounds: load_ptr_tko reads outside of argument 1 (array float32[900])" in err
+    address = re.compile("0x[0-9a-f]+")
+    expected = tool(capsys, VECTOR_ADD, *short, "--sanitize")
+    assert (status, out, address.sub("", err)) == (*expected[:2], address.sub("", expected[2]))
+
+
+def test_dump_prints_a_stage_and_needs_no_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = tool(capsys, VECTOR_ADD, "--dump", "loops", "--cpu", "x86-64-v3")
+    assert (status, err) == (0, "")
+    assert out.startswith("kernel @vector_add for x86-64-v3, vectors of 32 bytes, exact\nscratch memory of a thread: ")
+    assert tool(capsys, VECTOR_ADD, *ADDING, "--dump=loops", "--cpu=x86-64-v3", "--backend=cpu") == (0, out, "")
+
+
+def test_assembly_for_a_machine_that_cannot_run_it(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = tool(capsys, VECTOR_ADD, "--dump", "asm", "--cpu", "neoverse-v1")
+    assert (status, err) == (0, "")
+    assert re.search(r"fadd\s+v\d+\.4s", out)
+    status, out, err = tool(capsys, VECTOR_ADD, *ADDING, "--backend", "cpu", "--cpu", "neoverse-v1")
+    if "aarch64" not in platform.machine() and "arm64" not in platform.machine():
+        assert (status, out) == (1, "") and "code for the CPU 'neoverse-v1' can be looked at here, but not run" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--threads", "2"], 2, "--threads is for the CPU engine: add --backend cpu"),
+        (["--fast"], 2, "--fast is for the CPU engine: add --backend cpu"),
+        (["--cpu", "haswell"], 2, "--cpu is for the CPU engine: add --backend cpu"),
+        (["--dump", "asm", "--backend", "interpreter"], 2, "--dump is for the CPU engine: add --backend cpu"),
+        (["--backend", "cpu", "--trace", "0"], 2, "--trace watches the interpreter: leave out --backend cpu"),
+        (["--backend", "cpu", "--watch-nan"], 2, "--watch-nan watches the interpreter: leave out --backend cpu"),
+        (["--backend", "cpu", "--schedule", "reverse"], 2, "--schedule is the interpreter's"),
+        (["--backend", "cpu", "--exact", "--fast"], 2, "--exact and --fast contradict each other"),
+        (["--backend", "cpu", "--threads", "none"], 2, "'none' is no number of threads: give one from 1 on"),
+        (["--backend", "cpu", "--threads", "0"], 2, "'0' is no number of threads: give one from 1 on"),
+        (["--dump", "asm", "--out", "0=c.npy"], 2, "--dump prints code and runs nothing"),
+        (["--dump", "wasm"], 1, "there is no stage 'wasm' to dump: choose one of tiles, loops, llvm, llvm-opt, asm"),
+        (["--dump", "asm", "--cpu", "zx81"], 1, "there is no CPU 'zx81' to make code for: choose one of native, "),
+    ],
+)
+def test_what_makes_no_sense_together_is_told(
     capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
 ) -> None:
     found, out, err = tool(capsys, VECTOR_ADD, *arguments)

@@ -33,16 +33,17 @@ def launch(
     backend: str = "interpreter",
     *,
     exact: bool = False,
+    fast: bool = False,
     **options: Any,
 ) -> None:
     """Run a `@cuda.tile.kernel` function once for each tile block of a grid.
 
     `args` are what `cuda.tile.launch` takes, except that arrays are NumPy arrays, torch tensors on the CPU, or
     anything else with DLPack or the array interface; results are in them when this returns.  The kernel is compiled
-    when it is first launched with arguments of its kind.  `backend` and `exact` are those of `tileir.compile`, further
-    options those of `Kernel.launch` (`schedule`, `observer`, `output`, ..).
+    when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
+    further options those of `Kernel.launch` (`schedule`, `num_threads`, `output`, ..).
     """
-    description, compiled = _prepare(kernel, args, backend, exact)
+    description, compiled = _prepare(kernel, args, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)
 
 
@@ -52,17 +53,17 @@ def export(kernel: Any, args: tuple[object, ...] | list[object]) -> bytes:
     return _exported(tile, kernel, _described(tile, kernel, args).parameters)
 
 
-def _prepare(kernel: Any, args: object, backend: str, exact: bool) -> tuple[Description, Kernel]:
+def _prepare(kernel: Any, args: object, backend: str, exact: bool, fast: bool) -> tuple[Description, Kernel]:
     tile = cutile()
     description = _described(tile, kernel, args)
     compiled = _COMPILED.setdefault(kernel, {})
-    key = (tuple(description.parameters), backend, exact)
+    key = (tuple(description.parameters), backend, exact, fast)
     found = compiled.get(key)
     if found is None:
         from tileir.bytecode.layouts import from_bytes
 
         module = from_bytes(_exported(tile, kernel, description.parameters))
-        found = compiled[key] = compile(module, None, backend, exact=exact)
+        found = compiled[key] = compile(module, None, backend, exact=exact, fast=fast)
     return description, found
 
 

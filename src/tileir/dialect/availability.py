@@ -152,9 +152,7 @@ def _newer_type_of(operation: Operation, version: Version, types: dict[Type, str
         for block in region.blocks:
             used.extend([argument.type for argument in block.arguments])
     for value in operation.attributes.values():
-        if isinstance(value, TypeAttribute):
-            used.append(value.type)
-        elif isinstance(value, DenseAttribute):
+        if isinstance(value, (TypeAttribute, DenseAttribute)):
             used.append(value.type)
     for type in used:
         if type not in types:

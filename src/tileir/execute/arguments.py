@@ -6,6 +6,7 @@ number stands for a scalar.  Everything that does not fit is a `LaunchError` tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 import numpy
@@ -13,6 +14,7 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
 from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.memory import Memory, Region
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
 
@@ -219,6 +221,22 @@ def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
         else:
             bound.values.append(_bind_scalar(type.element, value, what))
     return bound
+
+
+def known_memory(globals: Iterable[Region], bound: BoundArguments, more: Iterable[object]) -> Memory:
+    """The memory a launch can see: global variables, arguments, and what the caller names besides."""
+    known = Memory()
+    for region in globals:
+        known.add(region.start, region.size, region, region.labels[0], region.writable)
+    for buffer, label in bound.buffers:
+        known.add(buffer.low, buffer.high - buffer.low, buffer, label, buffer.writable)
+    for number, array in enumerate(more):
+        what = f"element {number} of `memory`"
+        if isinstance(array, Pointer):
+            what, array = array.name or what, array.array
+        buffer = buffer_of(array, what)
+        known.add(buffer.low, buffer.high - buffer.low, buffer, ArgumentLabel(what, buffer), buffer.writable)
+    return known
 
 
 def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee: Type, value: object, what: str) -> Any:

@@ -17,7 +17,7 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
-from tileir.execute.arguments import ArgumentLabel, BoundArguments, Pointer, bind, buffer_of, check_grid, select_entry
+from tileir.execute.arguments import bind, check_grid, known_memory, select_entry
 from tileir.execute.dtypes import constant_array, to_memory
 from tileir.execute.interpreter.compiler import (
     AT_COMPILATION,
@@ -32,11 +32,13 @@ from tileir.execute.interpreter.compiler import (
 from tileir.execute.interpreter.control_flow import release_to, reserves_memory
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Observer, Observers, TileBlock, overrides
+from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import block_order, run_interleaved
 from tileir.ir.attributes import DenseAttribute, IntegerAttribute
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.engine import CpuKernel
+    from tileir.execute.sanitizer import Sanitizer
     from tileir.execute.schedule import Order, RunBlock
 
 BACKENDS = ("interpreter", "cpu")
@@ -61,8 +63,9 @@ def compile(
     `entry` may be left out if the module has one only.  `backend` is "interpreter" or "cpu" (docs/cpu.md).  `exact`
     makes the interpreter's `mmaf` a chain of single-rounded fused multiply-adds in order of k, which the CPU engine
     always does, instead of `numpy.matmul`; `fast` lets the CPU engine use quicker functions and matrix units that
-    round differently, and `cpu` names the machine it makes code for, this one if not given.  `schedule` is the order of tile blocks, see `Kernel.launch`.  The module is verified first;
-    change it afterwards and the kernel does not follow.
+    round differently, and `cpu` names the machine it makes code for, this one if not given.  `schedule` is the order of
+    tile blocks, see `Kernel.launch`.  The module is verified first; change it afterwards and the kernel does not
+    follow.
     """
     from tileir.interface import verify
 
@@ -202,13 +205,15 @@ class Kernel:
         `num_threads` is for the CPU engine, which uses all processors otherwise.
         """
         if self.backend == "cpu":
-            if observer is not None or (schedule or self.schedule) != "forward":
+            sanitizer = _sanitizer_among(observer) if observer is not None else None
+            if (observer is not None and sanitizer is None) or (schedule or self.schedule) != "forward":
                 raise LaunchError("observers and schedules are the interpreter's: compile with backend='interpreter'")
             self.native.launch(
                 grid,
                 *arguments,
                 num_threads=num_threads,
                 sanitize=sanitize,
+                sanitizer=sanitizer,
                 memory=memory,
                 output=output,
                 progress=progress,
@@ -231,9 +236,12 @@ class Kernel:
             )
         extents = check_grid(grid)
         bound = bind(self.entry, arguments)
-        known = self._memory(bound, memory)
+        known = known_memory(self.globals.regions.values(), bound, memory)
         order = block_order(schedule if schedule is not None else self.schedule, extents)
         write = output if output is not None else sys.stdout.write
+        launches = overlapped()
+        if launches is not None:
+            launches.settle()
         program = self._program(observer, order.interleaved)
         launch = TileBlock((0, 0, 0), 0, extents, known, write, observer)
         if observer is not None:
@@ -261,7 +269,7 @@ class Kernel:
             from tileir.execute.cpu.target import host
 
             addresses = {name: region.start for name, region in self.globals.regions.items()}
-            self._native = CpuKernel(self.entry, addresses, self.fast, host(self.cpu))
+            self._native = CpuKernel(self.entry, addresses, self.fast, host(self.cpu), self.globals.regions)
         return self._native
 
     def _program(self, observer: Observer | None, interleaved: bool) -> Program:
@@ -278,20 +286,12 @@ class Kernel:
         except RecursionError:
             raise LaunchError(_TOO_DEEP) from None
 
-    def _memory(self, bound: BoundArguments, more: Iterable[object]) -> Memory:
-        known = Memory()
-        for region in self.globals.regions.values():
-            known.add(region.start, region.size, region, region.labels[0], region.writable)
-        for buffer, label in bound.buffers:
-            known.add(buffer.low, buffer.high - buffer.low, buffer, label, buffer.writable)
-        for number, array in enumerate(more):
-            what = f"element {number} of `memory`"
-            if isinstance(array, Pointer):
-                what, array = array.name or what, array.array
-            buffer = buffer_of(array, what)
-            label = ArgumentLabel(what, buffer)
-            known.add(buffer.low, buffer.high - buffer.low, buffer, label, buffer.writable)
-        return known
+
+def _sanitizer_among(observer: Observer) -> Sanitizer | None:
+    """The sanitizer, the one observer that the CPU engine has a compiled version of."""
+    from tileir.execute.sanitizer import Sanitizer
+
+    return observer if type(observer) is Sanitizer else None
 
 
 def _runner(program: Program, prepared: Registers, launch: TileBlock) -> RunBlock:

@@ -40,22 +40,32 @@ class VerifyContext:
     """Settings and findings of one verification.
 
     `hints` says what happens to optimization hints nobody knows: "ignore", "warn" or "error" (docs/conflicts.md E).
-    `first_only` stops at the first error, as NVIDIA's tools do.
+    `first_only` stops at the first error, as NVIDIA's tools do.  `subjects` has for each finding the operation it is
+    about, where it is about one.
     """
 
-    __slots__ = ("diagnostics", "errors", "first_only", "hints", "room", "stopped", "version")
+    __slots__ = ("diagnostics", "errors", "first_only", "hints", "room", "stopped", "subjects", "version")
 
     def __init__(self, version: Version = NEWEST, hints: str = "ignore", first_only: bool = False) -> None:
         self.version: Version = version
         self.hints: str = hints
         self.first_only: bool = first_only
         self.diagnostics: list[Diagnostic] = []
+        self.subjects: list[Operation | None] = []
         self.errors: int = 0
         self.stopped: bool = False
         self.room: int = _MAXIMUM_TEXT
 
-    def report(self, severity: str, message: str, location: Location, notes: list[Diagnostic] | None = None) -> None:
+    def report(
+        self,
+        severity: str,
+        message: str,
+        location: Location,
+        notes: list[Diagnostic] | None = None,
+        subject: Operation | None = None,
+    ) -> None:
         """Report a finding at a location, with the text as it stands."""
+        self.subjects.append(subject)
         self.diagnostics.append(Diagnostic(severity, message, location, notes))
         self.room -= len(message)
         if severity == "error":
@@ -65,10 +75,12 @@ class VerifyContext:
 
     def error(self, operation: Operation, message: str, notes: list[Diagnostic] | None = None) -> None:
         """Report an error of an operation, with its name in front."""
-        self.report("error", f"'{operation_name(operation, self.version)}' op {message}", operation.location, notes)
+        words = f"'{operation_name(operation, self.version)}' op {message}"
+        self.report("error", words, operation.location, notes, operation)
 
     def warn(self, operation: Operation, message: str) -> None:
-        self.report("warning", f"'{operation_name(operation, self.version)}' op {message}", operation.location)
+        words = f"'{operation_name(operation, self.version)}' op {message}"
+        self.report("warning", words, operation.location, None, operation)
 
 
 def operation_name(operation: Operation, version: Version) -> str:
@@ -156,7 +168,7 @@ def _verify_region_rules(operation: Operation, context: VerifyContext) -> None:
 def _report(operation: Operation, failure: Invalid, context: VerifyContext) -> None:
     location = failure.location if failure.location is not None else operation.location
     prefix = "" if failure.bare else f"'{operation_name(operation, context.version)}' op "
-    context.report("error", prefix + failure.message, location, failure.notes)
+    context.report("error", prefix + failure.message, location, failure.notes, operation)
 
 
 def _verify_row(operation: Operation | None, context: VerifyContext) -> Operation | None:
@@ -188,9 +200,11 @@ def _verify_end(block: Block, parent: OperationDeclaration, context: VerifyConte
     if last is None:
         # Single-block operations say this about themselves ("expects a non-empty block").
         if not parent.traits & SINGLE_BLOCK and block.parent_operation is not None:
-            context.report("error", "empty block: expect at least a terminator", block.parent_operation.location)
+            outer = block.parent_operation
+            context.report("error", "empty block: expect at least a terminator", outer.location, None, outer)
     elif not (last.declaration.traits & TERMINATOR or last.declaration.unregistered):
-        context.report("error", f"block with no terminator, has {last.text(generic=True)}", last.location)
+        words = f"block with no terminator, has {last.text(generic=True)}"
+        context.report("error", words, last.location, None, last)
 
 
 def type_key(operation: Operation) -> tuple[object, ...]:

@@ -12,7 +12,10 @@ import re
 from tileir.annotations import Final
 
 # Up to two levels of angle brackets inside: partition_view<.., tensor_view<.., #cuda_tile.ptr_attr<none>>>.
-_NESTED: Final = r'<[^<>"]*(?:<[^<>"]*(?:<[^<>"]*>[^<>"]*)*>[^<>"]*)*>'
+_NESTED: Final = r'<[^<>"/]*(?:<[^<>"/]*(?:<[^<>"/]*>[^<>"/]*)*>[^<>"/]*)*>'
+# The same with comments in it, which may hold any bracket; tried only where the quick one fails.
+_PLAIN: Final = r'[^<>"/]*(?://[^\n]*\n[^<>"/]*)*'
+_COMMENTED: Final = f"<{_PLAIN}(?:<{_PLAIN}(?:<{_PLAIN}>{_PLAIN})*>{_PLAIN})*>"
 
 # The trailing `\Z` makes the last match succeed on any tail of blanks, which keeps the scan linear.  So does taking a
 # string that is not closed, up to the end of its line, for one token: `unescape` refuses it.
@@ -21,7 +24,7 @@ TOKEN: Final = re.compile(
     r"%[\w$.\-]+(?:#\d+)?"
     r"|->|::|[(){}\[\],:=<>?*+|/\-]"
     r"|!?(?:cuda_tile\.)?(?:tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view)[ \t]*"
-    + _NESTED
+    + f"(?:{_NESTED}|{_COMMENTED})"
     + r"|[A-Za-z_][\w$.]*"
     r"|0x[0-9A-Fa-f]+|\d+(?:\.\d*(?:[eE][+\-]?\d+)?)?"
     r'|"(?:[^"\\\n]|\\.)*"?'

@@ -225,10 +225,10 @@ class Parser(ValueCursor):
         tokens = self.tokens
         start = self.position
         token = tokens[start]
-        names: list[tuple[str, int]] | None = None
+        names: list[tuple[str, int, int]] | None = None
         single = False
         if token[:1] == "%":
-            if tokens[start + 1] == "=":
+            if tokens[start + 1] == "=" and "#" not in token:
                 single = True
                 self.position = start + 2
             else:
@@ -264,7 +264,7 @@ class Parser(ValueCursor):
                     self.values[name] = results[0]
                     self.defined.append(name)
             else:
-                self._bind_results(operation, [(token, 1)], start)
+                self._bind_results(operation, [(token, 1, start)], start)
         elif names is not None:
             self._bind_results(operation, names, start)
 
@@ -278,13 +278,16 @@ class Parser(ValueCursor):
                     last.location = location
         operation.location = location
 
-    def _parse_result_names(self) -> list[tuple[str, int]]:
-        """results ::= value (`:` integer)? (`,` value (`:` integer)?)* `=`"""
-        names: list[tuple[str, int]] = []
+    def _parse_result_names(self) -> list[tuple[str, int, int]]:
+        """results ::= value (`:` integer)? (`,` value (`:` integer)?)* `=`; name, count and token number of each"""
+        names: list[tuple[str, int, int]] = []
         while True:
-            name = self.tokens[self.position]
-            if name[:1] != "%" or "#" in name:
+            place = self.position
+            name = self.tokens[place]
+            if name[:1] != "%":
                 self.fail("expected valid ssa identifier")
+            if "#" in name:
+                self.fail_inside("expected '=' after SSA name", place, name.index("#"))
             self.position += 1
             count = 1
             if self.accept(":"):
@@ -296,7 +299,7 @@ class Parser(ValueCursor):
                     self.fail("expected named operation to have at least 1 result", start)
                 count = number
                 self.position += 1
-            names.append((name, count))
+            names.append((name, count, place))
             if not self.accept(","):
                 break
         if self.peek() != "=":
@@ -304,9 +307,9 @@ class Parser(ValueCursor):
         self.position += 1
         return names
 
-    def _bind_results(self, operation: Operation, names: list[tuple[str, int]], token: int) -> None:
+    def _bind_results(self, operation: Operation, names: list[tuple[str, int, int]], token: int) -> None:
         results = operation.results
-        total = sum([count for _, count in names])
+        total = sum([count for _, count, _ in names])
         if not results:
             self.fail("cannot name an operation with no results", token)
         if total != len(results):
@@ -314,12 +317,13 @@ class Parser(ValueCursor):
                 f"operation defines {len(results)} results but was provided {total} to bind", token
             )
         index = 0
-        for name, count in names:
-            self.define(name, results[index], token)
+        for name, count, place in names:
+            self.define(name, results[index], place)
             if count > 1:
-                for number in range(count):
-                    self.values[f"{name}#{number}"] = results[index + number]
-                    self.defined.append(f"{name}#{number}")
+                self.values[f"{name}#0"] = results[index]
+                self.defined.append(f"{name}#0")
+                for number in range(1, count):
+                    self.define(f"{name}#{number}", results[index + number], place)
             index += count
 
     def _find_declaration(self, name: str) -> OperationDeclaration | None:

@@ -47,7 +47,7 @@ class ValueCursor(LocationCursor):
             if waiting is None:
                 self.fail_redefined(name, known, token)
             if waiting.type is not value.type and not waiting.poisoned:
-                self.fail_type(name, waiting.type, value.type, waiting.token, self.location(token))
+                self.fail_definition(name, waiting, value.type, token)
             waiting.replace_all_uses_with(value)
         self.values[name] = value
         self.defined.append(name)
@@ -57,8 +57,16 @@ class ValueCursor(LocationCursor):
         message = f"redefinition of SSA value '{name.split('#')[0]}'"
         raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
 
+    def fail_definition(self, name: str, waiting: ForwardReference, found: Type, token: int) -> NoReturn:
+        """Say that a definition is not what was used before it."""
+        numbered = name if "#" in name else f"{name}#0"
+        message = f"definition of SSA value '{numbered}' has type '{found.text}'"
+        notes = [note(f"previously used here with type '{waiting.type.text}'", self.location(waiting.token))]
+        raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
+
     def fail_type(self, name: str, wanted: Type, found: Type, token: int, prior: Location | None) -> NoReturn:
-        message = f"use of value '{name}' expects different type than prior uses: '{wanted.text}' vs '{found.text}'"
+        base = name.partition("#")[0]
+        message = f"use of value '{base}' expects different type than prior uses: '{wanted.text}' vs '{found.text}'"
         notes = [note("prior use here", prior)] if prior is not None else []
         raise SyntaxFailure(Diagnostic("error", message, self.location(token), notes))
 
@@ -97,10 +105,15 @@ class ValueCursor(LocationCursor):
 
     def _resolve_forward(self, name: str, token: int, type: Type) -> Value:
         base, _, number = name.partition("#")
-        if number and base in self.values and not number.strip("0"):
-            return self.resolve_value(base, token, type)
-        if number and base in self.values:
-            self.fail("reference to invalid result number", token)
+        if number:
+            known = self.values.get(base)
+            if not number.strip("0"):
+                # The first result goes by the plain name.
+                if known is not None:
+                    return self.resolve_value(base, token, type)
+                name = base
+            elif known is not None and not isinstance(known, ForwardReference):
+                self.fail("reference to invalid result number", token)
         waiting = ForwardReference(type, token, base in self.poisoned)
         self.values[name] = waiting
         self.forward[name] = waiting
@@ -149,6 +162,10 @@ class ValueCursor(LocationCursor):
         return Diagnostic("error", message, self.location(self.position))
 
     def note_failure(self, diagnostic: Diagnostic) -> None:
+        last = self.diagnostics[-1] if self.diagnostics else None
+        # Where a text ends too early, each region that is still open misses the same thing: once is enough.
+        if last is not None and last.message == diagnostic.message and last.position == diagnostic.position:
+            return
         self.diagnostics.append(diagnostic)
         if not self.recover:
             raise StopParsing()

@@ -39,33 +39,38 @@ class TensorView(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         self.set_operands(state, "base", parser.parse_value_token())
         parser.expect(",")
-        shape_start = parser.position
-        shape, shape_values = self._parse_sizes(parser, state, "shape")
-        strides_start = shape_start
+        shape, shape_values, shape_places = self._parse_sizes(parser, state, "shape")
         strides: list[int] = []
         stride_values: list[int] = []
+        stride_places = shape_places
         if parser.accept(","):
-            strides_start = parser.position
-            strides, stride_values = self._parse_sizes(parser, state, "strides")
+            strides, stride_values, stride_places = self._parse_sizes(parser, state, "strides")
         elif shape:
             parser.expect(",")
         if parser.peek() == "{":
             for name, value in parser.parse_dictionary_entries().items():
                 state.set_attribute(name, value)
         parser.expect(":")
-        start = parser.position
-        types = parser.parse_type_list()
+        result = parser.parse_type()
         given: list[Type] = []
-        if parser.accept("->"):
-            given = types
-            start = parser.position
-            types = [parser.parse_type()]
-        result = types[-1]
-        if len(types) != 1 or not isinstance(result, TensorViewType):
-            fail_custom(parser, state, f"expected tensor_view, got '{result.text}'", start)
+        comma = parser.position
+        if parser.peek() in (",", "->"):
+            given = [result]
+            while parser.accept(","):
+                given.append(parser.parse_type())
+            if len(given) > 1 and parser.peek() != "->" and not parser.recover:
+                # NVIDIA's parser knows at most one type before the arrow, and none where there is no dynamic size.
+                dynamic_sizes = shape_values or stride_values
+                parser.fail("expected '->'" if dynamic_sizes else "expected operation name in quotes", comma)
+            parser.expect("->")
+            result = parser.parse_type()
+        if not isinstance(result, TensorViewType):
+            # NVIDIA's parser says so behind the type.
+            place = parser.position - 1 if parser.recover else parser.position
+            fail_custom(parser, state, f"expected 'tensor_view' type, but got '{result.text}'", place)
         assert isinstance(result, TensorViewType)
-        self._check(parser, state, "shape", shape, result.shape, shape_start)
-        self._check(parser, state, "stride", strides, result.strides, strides_start)
+        self._check(parser, state, "shape", shape, result.shape, shape_places)
+        self._check(parser, state, "stride", strides, result.strides, stride_places)
         self._set_types(parser, state, given, result, [*shape_values, *stride_values])
         self.set_operands(state, "dynamicShape", shape_values)
         self.set_operands(state, "dynamicStrides", stride_values)
@@ -75,16 +80,21 @@ class TensorView(Custom):
             self.set_types(state, name, [one] * len(values) if one is not None else [])
         self.set_types(state, "result", [result])
 
-    def _parse_sizes(self, parser: Parser, state: ParseState, word: str) -> tuple[list[int], list[int]]:
-        """sizes ::= `[` (integer | value) (`,` ...)* `]`: the static sizes, and the token numbers of the others"""
+    def _parse_sizes(self, parser: Parser, state: ParseState, word: str) -> tuple[list[int], list[int], list[int]]:
+        """sizes ::= `[` (integer | value) (`,` ...)* `]`
+
+        The static sizes, the token numbers of the others, and those of all, that of the bracket first.
+        """
         if not parser.accept(word):
             fail_custom(parser, state, f"expected '{word}'")
         parser.expect("=")
+        places = [parser.position]
         parser.expect("[")
         sizes: list[int] = []
         values: list[int] = []
         if not parser.accept("]"):
             while True:
+                places.append(parser.position)
                 if parser.peek()[:1] == "%":
                     sizes.append(DYNAMIC)
                     values.append(parser.position)
@@ -96,10 +106,10 @@ class TensorView(Custom):
                 if not parser.accept(","):
                     break
             parser.expect("]")
-        return sizes, values
+        return sizes, values, places
 
     def _check(
-        self, parser: Parser, state: ParseState, word: str, found: list[int], wanted: tuple[int, ...], start: int
+        self, parser: Parser, state: ParseState, word: str, found: list[int], wanted: tuple[int, ...], places: list[int]
     ) -> None:
         if len(found) != len(wanted):
             fail_custom(
@@ -107,7 +117,7 @@ class TensorView(Custom):
                 state,
                 f"expected {word} declaration to contain {len(wanted)} elements due to tensor_view type, "
                 f"but {len(found)} were provided",
-                start,
+                places[0],
             )
         for index, (have, want) in enumerate(zip(found, wanted, strict=True)):
             if have != want:
@@ -116,7 +126,7 @@ class TensorView(Custom):
                     state,
                     f"input {word} dimension {index} does not match tensor_view type (expected {_size(want)}, "
                     f"got {_size(have)})",
-                    start,
+                    places[index + 1],
                 )
 
     def _set_types(

@@ -40,23 +40,26 @@ def _run(arguments: list[str]) -> int:
     counts = dict.fromkeys(_SEVERITIES, 0)
     for path in given.operands:
         try:
-            diagnostics = read_program(path, settings).diagnostics
+            program = read_program(path, settings)
         except ToolFailure as failure:
             # The other files are checked all the same.
             print(f"tileir check: {failure.message}", file=sys.stderr)
             status = max(status, failure.status)
             continue
+        diagnostics = program.diagnostics
         for diagnostic in diagnostics:
             counts[diagnostic.severity] += 1
             if diagnostic.severity == "error":
                 status = max(status, EXIT_WRONG_INPUT)
-        shown = [d for d in diagnostics if d.severity == "error"] if quiet else diagnostics
-        if given.has("json"):
-            _write_json(shown, STANDARD_INPUT if path == "-" else path)
-        else:
-            for diagnostic in shown:
+        name = STANDARD_INPUT if path == "-" else path
+        for diagnostic, offset in zip(diagnostics, program.offsets, strict=True):
+            if quiet and diagnostic.severity != "error":
+                continue
+            if given.has("json"):
+                _write_json(diagnostic, name, offset)
+            else:
                 suggest(diagnostic)
-                print(_named(diagnostic, STANDARD_INPUT if path == "-" else path))
+                print(_named(diagnostic, name))
     if not quiet and not given.has("json") and any(counts.values()):
         print(_summary(counts))
     return status
@@ -90,13 +93,15 @@ def _summary(counts: dict[str, int]) -> str:
     return ", ".join(parts)
 
 
-def _write_json(diagnostics: list[Diagnostic], path: str) -> None:
+def _write_json(diagnostic: Diagnostic, path: str, offset: int) -> None:
+    """A finding on one line; one in bytecode has the offset in the file, where it is known."""
     import json
 
-    for diagnostic in diagnostics:
-        finding = _finding(diagnostic, path)
-        finding["notes"] = [_finding(note, path) for note in diagnostic.notes]
-        print(json.dumps(finding))
+    finding = _finding(diagnostic, path)
+    if offset >= 0:
+        finding["offset"] = offset
+    finding["notes"] = [_finding(note, path) for note in diagnostic.notes]
+    print(json.dumps(finding))
 
 
 def _finding(diagnostic: Diagnostic, path: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ from tileir.ir.diagnostics import has_errors
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.printer import print_disassembly
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
-from tileir.tools.programs import guarded, read_bytes, write_output
+from tileir.tools.programs import guarded, not_bytecode, read_bytes, write_output
 
 USAGE = Usage(
     "tileir dis",
@@ -45,6 +45,9 @@ def _run(arguments: list[str]) -> int:
     except BytecodeError as error:
         for diagnostic in error.diagnostics:
             print(diagnostic.render(), file=sys.stderr)
+        hint = not_bytecode(data, given.operands[0])
+        if hint is not None:
+            print(hint, file=sys.stderr)
         return EXIT_WRONG_INPUT
     context = VerifyContext(NEWEST, first_only=True)
     verify_operation(module, context)

@@ -10,7 +10,7 @@ from tileir.ir.diagnostics import has_errors
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.heads import HeadPrinter
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
-from tileir.tools.programs import guarded, read_bytes, write_output
+from tileir.tools.programs import guarded, not_bytecode, read_bytes, write_output
 
 USAGE = Usage(
     "tileir objdump",
@@ -58,9 +58,14 @@ def _run(arguments: list[str]) -> int:
         output = _json(found, printer)
     else:
         output = "\n".join([*_Listing(found, printer).lines(), ""])
-    write_output(given.value("output", "-"), output)
+    hint = not_bytecode(data, given.operands[0])
+    if hint is None:
+        # The bytes of anything else say nothing.
+        write_output(given.value("output", "-"), output)
     for message in messages:
         print(f"error: {message}", file=sys.stderr)
+    if hint is not None:
+        print(hint, file=sys.stderr)
     return EXIT_WRONG_INPUT if messages else EXIT_FINE
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from tileir.bytecode.magic import is_bytecode
+from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.ir import declaration
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version, version_text
@@ -51,13 +51,19 @@ class Settings:
 
 
 class Program:
-    """A program that was read and verified: the module if it is sound, and everything there is to say about it."""
+    """A program that was read and verified: the module if it is sound, and everything there is to say about it.
 
-    __slots__ = ("diagnostics", "module")
+    Of findings in bytecode `offsets` says where in the file they are, -1 where nobody knows.
+    """
 
-    def __init__(self, module: Operation | None, diagnostics: list[Diagnostic]) -> None:
+    __slots__ = ("diagnostics", "module", "offsets")
+
+    def __init__(
+        self, module: Operation | None, diagnostics: list[Diagnostic], offsets: list[int] | None = None
+    ) -> None:
         self.module: Operation | None = module
         self.diagnostics: list[Diagnostic] = diagnostics
+        self.offsets: list[int] = offsets if offsets is not None else [-1] * len(diagnostics)
 
 
 def read_program(path: str, settings: Settings) -> Program:
@@ -78,8 +84,17 @@ def read_program(path: str, settings: Settings) -> Program:
         context = VerifyContext(settings.version, settings.hints)
         verify_operation(found.module, context)
         diagnostics = diagnostics + context.diagnostics
+        if _is_made_up(found.module):
+            warning = Diagnostic("warning", "there is no program in this text", found.module.location)
+            diagnostics = [*diagnostics, warning]
     module = None if has_errors(diagnostics) else found.module
     return Program(module, sorted(diagnostics, key=_place))
+
+
+def _is_made_up(module: Operation) -> bool:
+    """Whether a module is only what the reader puts around a text, with nothing in it."""
+    empty = all(block.first is None for region in module.regions for block in region.blocks)
+    return empty and not isinstance(module.location, TextLocation)
 
 
 def _read_bytecode(data: bytes, settings: Settings) -> Program:
@@ -91,10 +106,35 @@ def _read_bytecode(data: bytes, settings: Settings) -> Program:
     try:
         module = from_bytes(data)
     except BytecodeError as error:
-        return Program(None, error.diagnostics)
+        from tileir.bytecode.annotated import annotate
+
+        # The offsets in the messages count from the start of a piece; this one is that of the file.
+        return Program(None, error.diagnostics, [annotate(data).failure] * len(error.diagnostics))
     context = VerifyContext(NEWEST, settings.hints)
     verify_operation(module, context)
-    return Program(None if has_errors(context.diagnostics) else module, context.diagnostics)
+    if not context.diagnostics:
+        return Program(module, [])
+    sound = module if not has_errors(context.diagnostics) else None
+    return Program(sound, context.diagnostics, _offsets(data, settings) or None)
+
+
+def _offsets(data: bytes, settings: Settings) -> list[int]:
+    """Where in a file that could be read the findings of the verifier are."""
+    from tileir.bytecode.annotated import annotate
+
+    found = annotate(data)
+    if found.module is None:
+        return []
+    context = VerifyContext(NEWEST, settings.hints)
+    verify_operation(found.module, context)
+    starts: dict[Operation, int] = {}
+    waiting = list(found.pieces)
+    while waiting:
+        piece = waiting.pop()
+        if piece.operation is not None:
+            starts.setdefault(piece.operation, piece.start)
+        waiting.extend(piece.children)
+    return [-1 if subject is None else starts.get(subject, -1) for subject in context.subjects]
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:
@@ -122,9 +162,40 @@ def read_bytes(path: str) -> bytes:
 
 def decode(data: bytes, name: str) -> str:
     """Bytes into text.  Bytes that are not UTF-8 may stand in strings and comments and are kept as they are."""
-    if b"\x00" in data:
-        raise ToolFailure(f"'{name}' holds neither Tile IR text nor Tile IR bytecode", EXIT_WRONG_INPUT)
+    if not is_text(data):
+        kind = _kind(data)
+        more = f": it {kind}" if kind is not None else ""
+        raise ToolFailure(f"'{name}' holds neither Tile IR text nor Tile IR bytecode{more}", EXIT_WRONG_INPUT)
     return data.decode("utf-8", "surrogateescape")
+
+
+def _kind(data: bytes) -> str | None:
+    """What a file that is neither a text nor bytecode seems to be."""
+    if not data:
+        return "is empty"
+    if MAGIC.startswith(data):
+        return f"ends within the first {len(MAGIC)} bytes of bytecode"
+    if data.startswith(b"\x7fELF"):
+        return "is an object file, such as a cubin: compiled, no longer Tile IR"
+    if data.startswith(b"ML\xefR"):
+        return "is MLIR's own bytecode, not that of Tile IR"
+    return None
+
+
+def not_bytecode(data: bytes, path: str) -> str | None:
+    """What to tell who gave a file where bytecode is expected; None if it is bytecode, or nobody knows what it is."""
+    if is_bytecode(data):
+        return None
+    name = STANDARD_INPUT if path == "-" else path
+    kind = _kind(data)
+    if kind is None and is_text(data):
+        kind = "is a text: 'tileir check' checks it, 'tileir opt -O0' prints it, 'tileir as' makes bytecode of it"
+    return None if kind is None else f"note: '{name}' {kind}"
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes may be a text; those that are not UTF-8 are not looked at."""
+    return not (b"\x00" in data or data[:1] == MAGIC[:1])
 
 
 def write_output(path: str, text: str) -> None:

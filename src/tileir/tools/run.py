@@ -20,7 +20,11 @@ USAGE = Usage(
         Option("entry", "the kernel to run (default: the only one)", value="NAME"),
         Option("arg", "an argument, once for each in order; see below", value="WHAT"),
         Option("out", "write argument N, counted from 0, to a file when the kernel is done", value="N=FILE.npy"),
-        Option("backend", "what runs it (default: interpreter)", value="NAME"),
+        Option("backend", "what runs it: interpreter (default) or cpu", value="NAME"),
+        Option("threads", "how many threads the cpu backend uses (default: all processors)", value="N"),
+        Option("fast", "quicker functions and matrix units in the cpu backend; results round differently"),
+        Option("cpu", "the machine the cpu backend makes code for (default: this one)", value="NAME"),
+        Option("dump", "print the code of the cpu backend instead: tiles, loops, llvm, llvm-opt, asm", value="STAGE"),
         Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
         Option("sanitize", "look for mistakes while it runs, and explain them (docs/sanitizer.md)"),
         Option("trace", "print each value that one tile block computes", value="X[,Y[,Z]]"),
@@ -39,7 +43,9 @@ USAGE = Usage(
   42, -1.5, 0x10       a scalar
 
 FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
-wrong or a file cannot be read or written.""",
+wrong or a file cannot be read or written.
+
+With --dump nothing runs and no arguments are needed; docs/cpu.md explains what is shown.""",
 )
 
 _FIRST_ELEMENTS = 6
@@ -55,6 +61,8 @@ def _run(arguments: list[str]) -> int:
     if given.status is not None:
         return given.status
     grid = _grid(given.value("grid", "1"))
+    backend = _backend(given)
+    threads = _threads(given)
     program = read_program(given.operands[0], Settings(given))
     for diagnostic in program.diagnostics:
         print(diagnostic.render(), file=sys.stderr)
@@ -66,6 +74,18 @@ def _run(arguments: list[str]) -> int:
         from tileir.execute.arguments import select_entry
 
         entry = given.value("entry", "") or None
+        kernel = launch.compile(
+            program.module,
+            entry,
+            backend,
+            exact=given.has("exact"),
+            fast=given.has("fast"),
+            cpu=given.value("cpu", "") or None,
+            schedule=given.value("schedule", "forward"),
+        )
+        if given.has("dump"):
+            sys.stdout.write(kernel.native.dump(given.value("dump", ""), sanitize=given.has("sanitize")))
+            return EXIT_FINE
         parameters = select_entry(program.module, entry).regions[0].blocks[0].arguments
         specifications = [value for name, value in given.sequence if name == "arg"]
         values = [
@@ -73,18 +93,11 @@ def _run(arguments: list[str]) -> int:
             for number, text in enumerate(specifications)
         ]
         outputs = _outputs(given, values)
-        kernel = launch.compile(
-            program.module,
-            entry,
-            given.value("backend", "interpreter"),
-            exact=given.has("exact"),
-            schedule=given.value("schedule", "forward"),
-        )
         progress = _Progress() if sys.stderr.isatty() else None
         unwritten = [v for v, text in zip(values, specifications, strict=True) if text.startswith("empty:")]
         watching = _Watching(given, grid, unwritten)
         try:
-            kernel.launch(grid, *values, observer=watching.observer, progress=progress)
+            kernel.launch(grid, *values, observer=watching.observer, progress=progress, num_threads=threads)
         finally:
             # Also where the launch failed: what went wrong begins on a line of its own.
             if progress is not None:
@@ -139,6 +152,39 @@ class _Watching:
 
 def _mistake(message: str) -> ToolFailure:
     return ToolFailure(message, EXIT_USAGE)
+
+
+_CPU_ONLY = ("threads", "fast", "cpu", "dump")
+_INTERPRETER_ONLY = ("trace", "watch-nan")
+
+
+def _backend(given: Arguments) -> str:
+    """What runs the kernel; options that it has no use for are mistakes."""
+    backend = given.value("backend", "cpu" if given.has("dump") else "interpreter")
+    if backend == "interpreter":
+        for name in _CPU_ONLY:
+            if given.has(name):
+                raise _mistake(f"--{name} is for the CPU engine: add --backend cpu")
+    elif backend == "cpu":
+        for name in _INTERPRETER_ONLY:
+            if given.has(name):
+                raise _mistake(f"--{name} watches the interpreter: leave out --backend cpu")
+        if given.value("schedule", "forward") != "forward":
+            raise _mistake("--schedule is the interpreter's: threads of the CPU engine take tile blocks as they come")
+        if given.has("fast") and given.has("exact"):
+            raise _mistake("--exact and --fast contradict each other: the CPU engine is exact without --fast")
+        if given.has("dump") and given.has("out"):
+            raise _mistake("--dump prints code and runs nothing: there is nothing for --out to write")
+    return backend
+
+
+def _threads(given: Arguments) -> int | None:
+    text = given.value("threads", "")
+    if not given.has("threads"):
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise _mistake(f"'{text}' is no number of threads: give one from 1 on")
+    return int(text)
 
 
 def _grid(text: str) -> tuple[int, ...]:

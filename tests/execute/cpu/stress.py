@@ -41,14 +41,27 @@ def _count(shape: Shape) -> int:
     return total
 
 
-class _View:
-    """A view that programs may use: its name, its type and that of its tiles; `sparse` is its listed dimension."""
+def _meet(extents: list[int], strides: list[int]) -> bool:
+    """Whether elements of a tensor may share memory."""
+    reach = 1
+    for stride, extent in sorted(zip(strides, extents, strict=True)):
+        if extent > 1:
+            if stride < reach:
+                return True
+            reach = (extent - 1) * stride + reach
+    return False
 
-    def __init__(self, name: str, type: str, tile: Type, sparse: int = -1) -> None:
+
+class _View:
+    """A view that programs may use: its name, its type and that of its tiles; `sparse` is its listed dimension,
+    `meeting` says that elements of its tensor share memory, where what a store leaves is nobody's business."""
+
+    def __init__(self, name: str, type: str, tile: Type, sparse: int, meeting: bool) -> None:
         self.name = name
         self.type = type
         self.tile = tile
         self.sparse = sparse
+        self.meeting = meeting
 
 
 class Stress:
@@ -195,7 +208,7 @@ class Stress:
                 type = f"partition_view<{tile}, {padding}{tensor}{mapped}>"
             word = {"strided": "strided", "gather": "gather_scatter"}.get(kind, "partition")
             self.lines.append(f"%w{number} = make_{word}_view %t{number} : {type}")
-            self.views.append(_View(f"%w{number}", type, (shape, element), sparse))
+            self.views.append(_View(f"%w{number}", type, (shape, element), sparse, _meet(extents, strides)))
 
     def _tensor(self, shape: Shape) -> tuple[list[int], list[int]]:
         """Extents and strides of a tensor that lies in an array; tiles may reach over its edges."""
@@ -244,10 +257,11 @@ class Stress:
         return name
 
     def store_view(self) -> None:
-        view = self.rng.choice(self.views)
-        names, types = self.index_of(view)
-        if view.sparse >= 0 and self.rng.random() < 0.5:
+        views = [view for view in self.views if not view.meeting]
+        if not views:
             return
+        view = self.rng.choice(views)
+        names, types = self.index_of(view)
         value = self.want(view.tile)
         ordering = self.rng.choice(("weak",) * 9 + ("release device",))
         self.lines.append(f"{self.fresh()} = store_view_tko {ordering} {value}, {view.name}[{names}] : {text_of(view.tile)}, {view.type}, {types} -> token")

@@ -41,11 +41,17 @@ if TYPE_CHECKING:
 
 
 class TensorView:
-    """Memory seen as a tensor: an address, extents and strides in elements."""
+    """Memory seen as a tensor: an address, extents and strides in elements.
 
-    __slots__ = ("address", "element", "extents", "strides")
+    `sizes` are the extents as the program has them; those that accesses go by are cut off at `FAR`.
+    """
 
-    def __init__(self, address: str, element: Type, extents: list[Number], strides: list[Number]) -> None:
+    __slots__ = ("address", "element", "extents", "sizes", "strides")
+
+    def __init__(
+        self, address: str, element: Type, sizes: list[Number], extents: list[Number], strides: list[Number]
+    ) -> None:
+        self.sizes: list[Number] = sizes
         self.address: str = address
         self.element: Type = element
         self.extents: list[Number] = extents
@@ -55,7 +61,7 @@ class TensorView:
 class TileView:
     """Tiles over a tensor, by dimension of the tile: extents and strides of the tensor, steps between tiles."""
 
-    __slots__ = ("extents", "shape", "sparse", "steps", "strides", "tensor", "type")
+    __slots__ = ("extents", "shape", "sizes", "sparse", "steps", "strides", "tensor", "type")
 
     def __init__(self, tensor: TensorView, type: TileViewType) -> None:
         axes = tuple(range(len(tensor.extents)))
@@ -73,6 +79,7 @@ class TileView:
         self.tensor: TensorView = tensor
         self.shape: tuple[int, ...] = type.tile_shape
         self.steps: tuple[int, ...] = steps
+        self.sizes: list[Number] = [tensor.sizes[axis] for axis in axes]
         self.extents: list[Number] = [tensor.extents[axis] for axis in axes]
         self.strides: list[Number] = [tensor.strides[axis] for axis in axes]
 
@@ -89,8 +96,15 @@ class Box:
         self.pointer: str = pointer
 
 
-# Beyond this nothing is: indices are cut off here, so that no product of theirs wraps.
-_FAR = 1 << 40
+# Beyond this nothing is: extents and positions are cut off here, as the interpreter does, so that none wraps.
+FAR = 1 << 62
+
+
+def cut_off(emission: Emission, number: Number, limit: int) -> Number:
+    """The smaller of an unsigned number and a limit."""
+    if isinstance(number, int):
+        return min(number, limit)
+    return emission.builder.call("i64", "llvm.umin.i64", [f"i64 {number}", f"i64 {limit}"])
 
 
 def open_box(emission: Emission, operation: Operation) -> Box:
@@ -109,10 +123,8 @@ def open_box(emission: Emission, operation: Operation) -> Box:
             number = emission.whole(value)
         else:
             number = emission.whole(value, signed=False)
-            if isinstance(number, int):
-                number = min(number, _FAR)
-            elif emission.scalars[value].dtype.itemsize == 8:
-                number = emission.builder.call("i64", "llvm.umin.i64", [f"i64 {number}", f"i64 {_FAR}"])
+            if isinstance(number, int) or emission.scalars[value].dtype.itemsize == 8:
+                number = cut_off(emission, number, -(-FAR // view.steps[axis]))
         start = emission.multiply(number, view.steps[axis])
         starts.append(start)
         offset = emission.add(offset, emission.multiply(start, emission.multiply(view.strides[axis], size)))
@@ -247,6 +259,9 @@ def store_view(nest: NestEmission, sink: StoreView) -> None:
     if box.view.sparse >= 0:
         pointers, mask, _ = _sparse(nest, box, sink.positions, index)
         with nest.at_level(nest.depth):
+            if any(axis.lanes for axis in index):
+                # Also where all lanes go to one place.
+                pointers = nest.builder.splat(pointers, nest.lanes)
             _store_vector(nest, pointers, stored, mask)
         return
     mask, _ = _mask(nest, box, index)
@@ -379,6 +394,8 @@ def _load_vector(nest: NestEmission, pointers: Register, mask: Register | None, 
     """Load from addresses, as the elements lie in memory."""
     element = storage_type(dtype)
     suffix = nest.emission.memory_suffix
+    if mask is not None and mask.width:
+        pointers = nest.builder.splat(pointers, mask.width)
     if not pointers.width:
         where = nest.emission.pointer(pointers.name)
         return nest.load_at(where, None, dtype, suffix, mask)
@@ -462,6 +479,8 @@ def store_pointers(nest: NestEmission, sink: StorePointers) -> None:
 
 def _store_vector(nest: NestEmission, pointers: Register, stored: Register, mask: Register | None) -> None:
     suffix = nest.emission.memory_suffix
+    if mask is not None and mask.width:
+        pointers = nest.builder.splat(pointers, mask.width)
     if not pointers.width:
         nest.store_at(nest.emission.pointer(pointers.name), None, stored, suffix, mask)
         return

@@ -27,6 +27,9 @@ from tileir.execute.errors import BlockId
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64, IntegerType, Type
 
+Span = tuple[int, int, bool]
+"""From where to where, and whether the kernel may write there."""
+
 
 class Binding:
     """A launch ready to run: its record, and whether arrays that the kernel writes to share memory with others."""
@@ -47,6 +50,7 @@ class Binder:
         self.entry: Operation = entry
         types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
         pointers = [number for number, type in enumerate(types) if _pointee(type) is not None]
+        self._pointers: list[int] = pointers
         self._writes: list[bool] = [may_write(entry, number) for number in pointers]
         """Of the pointers, in order: whether the kernel may write through it."""
         self._quick: Callable[..., bool | None] = _quick_function(types, self._overlapping_pairs(pointers))
@@ -73,6 +77,22 @@ class Binder:
         binding.bound = None
         self._spare.append(binding)
 
+    def spans(self, binding: Binding, arguments: tuple[Any, ...]) -> list[Span] | None:
+        """The memory of a launch's arguments; None if one is a bare address, which may be any."""
+        found: list[Span] = []
+        if binding.bound is None:
+            slots = binding.record.slots
+            for number, writes in zip(self._pointers, self._writes, strict=True):
+                low = slots[ARGUMENTS + number] & _ALL_BITS
+                found.append((low, low + arguments[number].nbytes, writes))
+            return found
+        buffers = binding.bound.buffers
+        if len(buffers) < len(self._writes):
+            return None
+        for (buffer, _), writes in zip(buffers, self._writes, strict=True):
+            found.append((buffer.low, buffer.high, writes))
+        return found
+
     def _thorough(self, arguments: tuple[object, ...], binding: Binding, grid: BlockId, chunk: int) -> None:
         bound = bind(self.entry, arguments)
         x, y, z = grid
@@ -96,6 +116,7 @@ class Binder:
         return pairs
 
 
+_ALL_BITS: Final = (1 << 64) - 1
 _ZEROS: Final = (0,) * (ARGUMENTS - 7)
 """The rest of a record's beginning, after the size of the chunks."""
 

@@ -32,6 +32,10 @@ class Check:
             axis, count = self.details
             message = f"has index {detail} in dimension {axis}: there are {count} sub-tiles"
             return ExecutionError(message, operation, block)
+        if self.kind == "memory":
+            size, alignment = self.details
+            message = f"asks for {size} bytes aligned to {alignment}, more than there is"
+            return ExecutionError(message, operation, block)
         return ExecutionError(f"has a step of {detail}: it must be positive", operation, block)
 
 

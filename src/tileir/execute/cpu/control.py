@@ -84,6 +84,8 @@ def emit_repeat(emission: Emission, statement: Statement) -> None:
     emission.statements(statement.body)
     emission.loops.pop()
     builder.label(f"{name}.again")
+    if emission.sanitize:
+        emission.inspection.forget(statement.body)
     if counted:
         builder.lines.append(f"  %{name}.next = add {wide} %{name}.i, {number[2]}")
     elif True:
@@ -96,6 +98,8 @@ def emit_repeat(emission: Emission, statement: Statement) -> None:
     if counted:
         builder.do(f"br label %{name}.head")
     builder.label(f"{name}.end")
+    if emission.sanitize:
+        emission.inspection.forget(statement.body)
     for result, argument in zip(results, arguments if counted else results, strict=True):
         if not _is_scalar(result):
             continue

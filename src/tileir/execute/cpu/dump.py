@@ -23,6 +23,7 @@ from tileir.execute.cpu.loops import (
     Count,
     Expression,
     Gathered,
+    Inspect,
     Keep,
     Leave,
     Let,
@@ -106,7 +107,10 @@ class LoopPrinter:
         elif isinstance(statement, Same):
             self._lines.append(f"{indent}{self._name(statement.value)} = {self._name(statement.source)}")
         elif isinstance(statement, Nest):
-            self._entry(f"nest {_extents(statement.shape)}", statement, statement.sinks, [], indent)
+            guard = f", elements that {statement.guard.name} allows" if statement.guard is not None else ""
+            self._entry(f"nest {_extents(statement.shape)}{guard}", statement, statement.sinks, indent)
+        elif isinstance(statement, Inspect):
+            self._inspect(statement, indent)
         elif isinstance(statement, Reduce):
             self._reduce(statement, indent)
         elif isinstance(statement, Multiply):
@@ -130,24 +134,32 @@ class LoopPrinter:
             name = self._name(statement.operation.results[0])
             self._lines.append(f"{indent}reserve: {name} is the address of {statement.buffer.name}, cleared")
         elif isinstance(statement, Repack):
-            self._share(statement, indent)
+            shared = self._share(statement, indent)
             mnemonic = statement.operation.declaration.mnemonic
             self._lines.append(f"{indent}{mnemonic}: {statement.buffer.name} <- {self._inner(statement.source)}")
+            self._lines.extend(shared)
         elif isinstance(statement, Print):
             self._lines.append(indent + self._operation(statement.operation))
         else:
             self._lines.append(f"{indent}{type(statement).__name__.lower()}")
 
-    def _entry(self, head: str, statement: Statement, sinks: list[Sink], more: list[str], indent: str) -> None:
+    def _entry(self, head: str, statement: Statement, sinks: list[Sink], indent: str) -> None:
         """A statement with sinks: on one line where there is one thing to say."""
-        start = len(self._lines)
-        self._share(statement, indent + "  ")
-        texts = [*more, *[self._sink(sink) for sink in sinks]]
-        if len(self._lines) == start and len(texts) == 1:
+        shared = self._share(statement, indent)
+        texts = [self._sink(sink) for sink in sinks]
+        if not shared and len(texts) == 1:
             self._lines.append(f"{indent}{head}: {texts[0]}")
             return
-        self._lines.insert(start, f"{indent}{head}:")
-        self._lines.extend([f"{indent}  {text}" for text in texts])
+        self._lines.append(f"{indent}{head}:")
+        self._lines.extend([*shared, *[f"{indent}  {text}" for text in texts]])
+
+    def _inspect(self, statement: Inspect, indent: str) -> None:
+        shared = self._share(statement, indent)
+        guard = f", allowed elements to {statement.guard.name}" if statement.guard is not None else ""
+        sources = ", ".join([self._inner(source) for source in statement.sources])
+        what = statement.operation.declaration.mnemonic
+        self._lines.append(f"{indent}inspect {what} {_extents(statement.shape)}{guard}: {sources}")
+        self._lines.extend(shared)
 
     def _reduce(self, statement: Reduce, indent: str) -> None:
         operation = statement.operation
@@ -156,10 +168,7 @@ class LoopPrinter:
             for buffer, result in zip(statement.targets, operation.results, strict=True)
         ]
         head = f"{operation.declaration.mnemonic} {_extents(statement.shape)} along {statement.axis}"
-        start = len(self._lines)
-        self._share(statement, indent + "  ")
-        shared = self._lines[start:]
-        del self._lines[start:]
+        shared = self._share(statement, indent)
         sources = ", ".join([self._inner(source) for source in statement.sources])
         keeps = [f"{indent}  {self._sink(sink)}" for sink in statement.keeps]
         self._lines.append(f"{indent}{head}: {', '.join(targets)} <- {sources}")
@@ -170,10 +179,7 @@ class LoopPrinter:
 
     def _multiply(self, statement: Multiply, indent: str) -> None:
         plan = statement.plan
-        start = len(self._lines)
-        self._share(statement, indent + "  ")
-        shared = self._lines[start:]
-        del self._lines[start:]
+        shared = self._share(statement, indent)
         factors = f"{self._inner(statement.lhs)} x {self._inner(statement.rhs)}"
         extents = f"{plan.m}x{plan.n}x{plan.k}"
         self._lines.append(f"{indent}multiply {extents}: {statement.accumulator.name} += {factors}")
@@ -241,21 +247,24 @@ class LoopPrinter:
 
     # --- expressions ---
 
-    def _share(self, statement: Statement, indent: str) -> None:
-        """Lines for what a statement uses more than once and is no single name anyway."""
+    def _share(self, statement: Statement, indent: str) -> list[str]:
+        """Lines, below a statement, for what it uses more than once and is no single name anyway."""
+        lines: list[str] = []
         roots = statement.roots
         uses: dict[int, int] = {}
         order = list(nodes(roots))
-        for node in [*roots, *[operand for node in order for operand in node.operands]]:
-            uses[id(node)] = uses.get(id(node), 0) + 1
+        used = [operand for node in order for operand in node.operands]
+        for expression in [*roots, *used]:
+            uses[id(expression)] = uses.get(id(expression), 0) + 1
         number = 0
         for node in order:
             if uses[id(node)] > 1 and isinstance(node, (Applied, Gathered, Mapped)):
                 text = self._outer(node)
                 name = self._name(node.value) if node.value is not None else f"${number}"
                 number += 1
-                self._lines.append(f"{indent}{name} = {text}")
+                lines.append(f"{indent}  {name} = {text}")
                 self._shared[id(node)] = name
+        return lines
 
     def _inner(self, node: Expression) -> str:
         return self._shared.get(id(node)) or self._outer(node)

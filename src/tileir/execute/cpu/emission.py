@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy
 
@@ -41,6 +41,9 @@ from tileir.execute.cpu.sites import Site
 from tileir.execute.cpu.target import Target
 from tileir.execute.dtypes import DType, value_dtype
 from tileir.ir.core import Operation, Value
+
+if TYPE_CHECKING:
+    from tileir.execute.cpu.inspecting import Inspection
 
 _UINT8: Final = numpy.dtype(numpy.uint8)
 
@@ -83,6 +86,7 @@ class Emission:
         self.guards: dict[Operation, Guard] = {}
         """What the sanitizer says about each access, from where it was looked at on."""
         self.sites: list[Site] = []
+        self._inspection: Inspection | None = None
         self.prints: list[Operation] = []
         self.arena_suffix: str = ", !alias.scope !2"
         self.memory_suffix: str = ", !noalias !2"
@@ -121,6 +125,8 @@ class Emission:
         builder.lines.append(f"  %number = phi i64 [ {first}, %chunk ], [ %number.next, %block.end ]")
         self._block_ids()
         self._parameters(entry)
+        if self.sanitize:
+            self.inspection.forget(self.program.body)
         self.statements(self.program.body)
         builder.do("br label %block.end")
         builder.label("block.end")
@@ -198,6 +204,19 @@ class Emission:
             self.scalars[argument] = Register(loaded, dtype)
         self.builder.lines = lines
 
+    @property
+    def inspection(self) -> Inspection:
+        """What code that is sanitized shares."""
+        if self._inspection is None:
+            from tileir.execute.cpu.inspecting import Inspection
+
+            self._inspection = Inspection(self)
+        return self._inspection
+
+    def at_entry(self, line: str) -> None:
+        """An instruction at the beginning of the worker."""
+        self._entry.append(f"  {line}")
+
     # --- small arithmetic, folded where it can be ---
 
     def add(self, left: Number, right: Number) -> Number:
@@ -235,7 +254,7 @@ class Emission:
             width = 8 * register.dtype.itemsize
             number &= (1 << width) - 1
             if not signed:
-                return number if number < 1 << 62 else 1 << 62
+                return number
             return number - (1 << width) if number >> (width - 1) else number
         if register.dtype.itemsize == 8:
             return register.name
@@ -346,6 +365,11 @@ class Emission:
     def fail(self, check: Check, element: Number = 0, detail: Number = 0) -> None:
         """Record a failure, unless there is one already, and end the worker.  Ends the basic block."""
         builder = self.builder
+        if self.sanitize:
+            site = self.inspection.site("failure", check.operation, check=check)
+            self.inspection.call(site, [str(element), str(detail)])
+            builder.do("br label %block.end")
+            return
         self.checks.append(check)
         failed = self.slot_pointer(slots.FAILED)
         pair = builder.emit(f"cmpxchg ptr {failed}, i64 0, i64 {len(self.checks)} acq_rel monotonic")
@@ -365,12 +389,12 @@ class Emission:
         """Fail unless a condition holds."""
         builder = self.builder
         name = builder.fresh("need")
-        builder.do(f"br i1 {condition}, label %{name}.met, label %{name}.not, !prof !{self._likely()}")
+        builder.do(f"br i1 {condition}, label %{name}.met, label %{name}.not, !prof !{self.likely()}")
         builder.label(f"{name}.not")
         self.fail(check, element, detail)
         builder.label(f"{name}.met")
 
-    def _likely(self) -> int:
+    def likely(self) -> int:
         self.module.likely = True
         return 3
 

@@ -9,23 +9,32 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import check_grid
+from tileir.execute.arguments import bind, check_grid, known_memory
 from tileir.execute.cpu import arena, cache, compilation, record, runtime, workers
-from tileir.execute.cpu.binding import Binder
+from tileir.execute.cpu.binding import Binder, Binding
 from tileir.execute.cpu.checks import Check
+from tileir.execute.cpu.conflicts import Reach
 from tileir.execute.cpu.emission import Emission
-from tileir.execute.cpu.loops import Program
+from tileir.execute.cpu.loops import Program, Reserve, statements
 from tileir.execute.cpu.lowering import Lowering, Options
+from tileir.execute.cpu.overlapping import AT_ONCE, Launch, Launches
+from tileir.execute.cpu.sites import Site
 from tileir.execute.cpu.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.memory import Region
+from tileir.execute.overlap import overlapped
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from tileir.execute.cpu.findings import Inspector
+    from tileir.execute.sanitizer import Sanitizer
 
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
@@ -33,9 +42,12 @@ _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void
 class Lowered:
     """A kernel as LLVM IR, and what its failures and prints mean."""
 
-    __slots__ = ("checks", "prints", "program", "text")
+    __slots__ = ("checks", "prints", "program", "sites", "text")
 
-    def __init__(self, program: Program, text: str, checks: list[Check], prints: list[Operation]) -> None:
+    def __init__(
+        self, program: Program, text: str, checks: list[Check], prints: list[Operation], sites: list[Site]
+    ) -> None:
+        self.sites: list[Site] = sites
         self.program: Program = program
         self.text: str = text
         self.checks: list[Check] = checks
@@ -45,28 +57,38 @@ class Lowered:
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "is_serial", "loaded", "options", "print_count")
+    __slots__ = ("arena_bytes", "is_serial", "loaded", "lowered", "options", "print_count")
 
     def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: runtime.Loaded = loaded
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
         self.options: Options = options
+        self.lowered: Lowered | None = None
+        """How the kernel was lowered, where the sanitizer has to know."""
 
 
 class CpuKernel:
     """A kernel ready to run on the CPU."""
 
     def __init__(
-        self, entry: Operation, globals: dict[str, int], fast: bool = False, target: Target | None = None
+        self,
+        entry: Operation,
+        globals: dict[str, int],
+        fast: bool = False,
+        target: Target | None = None,
+        regions: dict[str, Region] | None = None,
     ) -> None:
         self.entry: Operation = entry
         self.globals: dict[str, int] = globals
+        self.regions: dict[str, Region] = regions if regions is not None else {}
+        """The memory of the globals, for the sanitizer."""
         self.fast: bool = fast
         self.target: Target = target if target is not None else host()
-        self._binder: Binder = Binder(entry, len(globals))
+        self._binder: Binder = Binder(entry, len(globals) + record.INSPECTION_SLOTS)
         self._versions: dict[tuple[bool, bool], Version] = {}
         self._text: str | None = None
+        self._reach: Reach | None = None
         self._threads: int = workers.default_threads()
 
     # --- compilation ---
@@ -81,13 +103,14 @@ class CpuKernel:
             ) from None
 
     def _lowered(self, options: Options) -> Lowered:
-        entry = optimized(self.entry)
+        # The sanitizer looks at the program as it is, at promises too that nothing is made of.
+        entry = self.entry if options.sanitize else optimized(self.entry)
         program = Lowering(entry, self.target, options).run()
         arena.assign(program)
         emission = Emission(program, self.target, self.globals, options.sanitize)
         emission.module.fast = options.fast
         text = emission.run()
-        return Lowered(program, text, emission.checks, emission.prints)
+        return Lowered(program, text, emission.checks, emission.prints, emission.sites)
 
     def dump(self, stage: str, overlapping: bool = False, sanitize: bool = False) -> str:
         """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
@@ -96,7 +119,7 @@ class CpuKernel:
         if stage not in dump.STAGES:
             raise LaunchError(f"there is no stage '{stage}' to dump: choose one of {', '.join(dump.STAGES)}")
         if stage == "tiles":
-            entry = optimized(self.entry)
+            entry = self.entry if sanitize else optimized(self.entry)
             return f"{entry.parent_operation or entry}\n"
         lowered = self.lower(Options(overlapping, self.fast, sanitize))
         if stage == "loops":
@@ -141,17 +164,19 @@ class CpuKernel:
         *arguments: object,
         num_threads: int | None = None,
         sanitize: bool = False,
+        sanitizer: Sanitizer | None = None,
         memory: Iterable[object] = (),
         output: Callable[[str], object] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
+        """Run the kernel; `sanitizer` is who gets the findings, with `sanitize` they are raised."""
         extents = check_grid(grid)
         count = extents[0] * extents[1] * extents[2]
         threads = self._threads if num_threads is None else num_threads
         if threads < 1:
             raise LaunchError(f"num_threads is {threads}: give one thread at least, or none for all processors")
         binding = self._binder(arguments, extents, max(1, min(64, count // (8 * threads))))
-        version = self.version(binding.overlap, sanitize)
+        version = self.version(binding.overlap, sanitize or sanitizer is not None)
         slots = binding.record.slots
         base = record.ARGUMENTS + len(arguments)
         for number, address in enumerate(self.globals.values()):
@@ -161,12 +186,84 @@ class CpuKernel:
             threads = 1
             callback = self._printer(version.options, extents, output if output is not None else sys.stdout.write)
             slots[record.CALLBACK] = ctypes.cast(callback, ctypes.c_void_p).value or 0
-        workers.run(version.loaded, binding.record, version.arena_bytes, threads, (arguments, callback, memory))
+        inspector: Inspector | None = None
+        if version.options.sanitize:
+            inspector = self._inspector(version, extents, arguments, memory, sanitizer, slots)
+        keep = (arguments, callback, memory, inspector)
+        launches = overlapped()
+        if launches is not None:
+            is_plain = not (tuple(memory) or inspector or version.print_count or progress is not None)
+            if is_plain and self._submit(launches, version, binding, arguments, extents, threads):
+                return
+            if not launches.is_idle:
+                launches.settle()
+        workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep)
+        if inspector is not None:
+            _tell(inspector, sanitizer, extents, sanitize)
         if slots[record.FAILED]:
             self._failed(version.options, slots, extents)
         self._binder.recycle(binding)
         if progress is not None:
             progress(count, count)
+
+    def _inspector(
+        self,
+        version: Version,
+        extents: BlockId,
+        arguments: tuple[object, ...],
+        memory: Iterable[object],
+        sanitizer: Sanitizer | None,
+        slots: Any,
+    ) -> Inspector:
+        """Prepare what sanitized code looks into and calls."""
+        from tileir.execute.cpu.findings import Inspector
+
+        if version.lowered is None:
+            version.lowered = self.lower(version.options)
+        lowered = version.lowered
+        reserves = [each for each in statements(lowered.program.body) if isinstance(each, Reserve)]
+        known = known_memory(self.regions.values(), bind(self.entry, arguments), memory)
+        unwritten = sanitizer.unwritten if sanitizer is not None else []
+        inspector = Inspector(lowered.sites, len(reserves), extents, known, unwritten)
+        slots[record.REGIONS] = inspector.regions.ctypes.data
+        slots[record.REGIONS + 1] = inspector.region_count
+        base = record.ARGUMENTS + len(arguments) + len(self.globals)
+        slots[base] = ctypes.cast(inspector.callback, ctypes.c_void_p).value or 0
+        slots[base + 1] = inspector.homes.ctypes.data
+
+        def stop() -> None:
+            slots[record.STOP] = 1
+
+        inspector.stop = stop
+        return inspector
+
+    def _submit(
+        self,
+        launches: Launches,
+        version: Version,
+        binding: Binding,
+        arguments: tuple[object, ...],
+        extents: BlockId,
+        threads: int,
+    ) -> bool:
+        """Leave a launch to the context around it.
+
+        False if it is to run now: if it is shorter than that takes and nothing is under way, if it is not known what
+        memory it reaches, or if it needs all there is.
+        """
+        if launches.is_idle and 0 < version.loaded.pace * binding.record.slots[record.COUNT] < AT_ONCE:
+            return False
+        if self._reach is None:
+            self._reach = Reach(self.entry, self.globals)
+        spans = self._binder.spans(binding, arguments) if self._reach.is_known else None
+        if spans is None or not workers.has_memory(version.arena_bytes, self._threads):
+            return False
+        launch = Launch(version.loaded, binding.record, version.arena_bytes, threads)
+        launch.recycle = lambda: self._binder.recycle(binding)
+        launch.raise_failure = lambda: self._failed(version.options, binding.record.slots, extents)
+        launch.keep = arguments
+        launches.submit(launch, spans + self._reach.spans)
+        return True
 
     def _failed(self, options: Options, slots: Any, extents: BlockId) -> None:
         """Raise what went wrong.  The checks are lowered again: a kernel from the cache has none in memory."""
@@ -195,6 +292,20 @@ class CpuKernel:
             write("".join([part if isinstance(part, str) else nested(next(rest), part) for part in parts]))
 
         return _CALLBACK(call)
+
+
+def _tell(inspector: Inspector, sanitizer: Sanitizer | None, extents: BlockId, sanitize: bool) -> None:
+    """Hand on what was found."""
+    from tileir.execute.sanitizer import Sanitizer, SanitizerError
+
+    if inspector.error is not None:
+        raise inspector.error
+    taker = sanitizer if sanitizer is not None else Sanitizer()
+    taker.report.grid = extents
+    for finding in inspector.findings:
+        taker.take(finding)
+    if sanitize and taker.report:
+        raise SanitizerError(taker.report)
 
 
 def _block(number: int, extents: BlockId) -> BlockId:

@@ -106,28 +106,35 @@ def _cosh(machine: Machine, value: Any) -> Any:
 
 # Logarithms
 
+_TWO_THIRDS: Final = 0x3F2AAAAB
 _THREE_QUARTERS: Final = 0x3F400000
 _EXPONENT: Final = -0x00800000
 LOG10_E: Final = 0.4342944819032518
 _LOG10_E_HIGH: Final = float(numpy.float32(LOG10_E))
 _LOG2_E_HIGH: Final = float(numpy.float32(LOG2_E - 1.0))
 _LOG: Final = (-0.5,) + _numbers(
+    "0x1.555556p-2", "-0x1.ffff0ep-3", "0x1.99977ep-3", "-0x1.55990ap-3", "0x1.24f490p-3", "-0x1.f389b2p-4",
+    "0x1.b87e02p-4", "-0x1.0711dap-3", "0x1.ebd18ep-4",
+)  # fmt: skip
+"""log(1 + x) - x over x**2, from -1/3 to 1/3."""
+_LOG1P: Final = (-0.5,) + _numbers(
     "0x1.55555ap-2", "-0x1.000070p-2", "0x1.999788p-3", "-0x1.5519a2p-3", "0x1.24603cp-3", "-0x1.04aad0p-3",
     "0x1.df4bbcp-4", "-0x1.7574a8p-4", "0x1.34aaf2p-5",
 )  # fmt: skip
+"""The same from -1/4 to 1/2."""
 
 
-def _split(value: Any) -> tuple[Any, Any]:
-    """A positive normal number as 2**count * (1 + part), the part from -0.25 to 0.5."""
+def _split(value: Any, least: int) -> tuple[Any, Any]:
+    """A positive normal number as 2**count * (1 + part); 1 + part is at least what has these bits, below twice it."""
     bits = value.view(INT32)
-    above = bits - _THREE_QUARTERS
+    above = bits - least
     return (above >> 23).astype(SINGLE), (bits - (above & _EXPONENT)).view(SINGLE) - 1.0
 
 
 def _split_any(value: Any) -> tuple[Any, Any]:
-    """The same of a subnormal number too."""
+    """The same of a subnormal number too, with a part from -1/3 to 1/3."""
     small = value < 2.0**-126
-    count, part = _split(numpy.where(small, value * 2.0**23, value))
+    count, part = _split(numpy.where(small, value * 2.0**23, value), _TWO_THIRDS)
     return count - numpy.where(small, numpy.float32(23.0), numpy.float32(0.0)), part
 
 
@@ -137,12 +144,14 @@ def _ends(value: Any, pole: float, result: Any) -> Any:
     return numpy.where(value > pole, result, numpy.where(value == pole, numpy.float32(-inf), numpy.float32(nan)))
 
 
-def _log_pair(machine: Machine, count: Any, part: Any) -> tuple[Any, Any]:
+def _log_pair(
+    machine: Machine, count: Any, part: Any, coefficients: tuple[float, ...] = _LOG
+) -> tuple[Any, Any]:
     """count * ln(2) + log(1 + part) as a float32 and a small rest: the sum of the large terms is exact."""
     large = count * LN2_HIGH
     total = large + part
     error = part - (total - large)
-    return total, machine.fma(part * part, machine.horner(part, _LOG), machine.fma(count, LN2_LOW, error))
+    return total, machine.fma(part * part, machine.horner(part, coefficients), machine.fma(count, LN2_LOW, error))
 
 
 def _log(machine: Machine, value: Any) -> Any:
@@ -167,11 +176,11 @@ def _log2(machine: Machine, value: Any) -> Any:
 
 def _log1p(machine: Machine, value: Any) -> Any:
     above = value + 1.0
-    count, part = _split(above)
-    # The part of the exact sum, which needs no rounding; a large value is its own sum.
+    # From -1/4 to 1/2 the part of the exact sum needs no rounding; a large value is its own sum.
+    count, part = _split(above, _THREE_QUARTERS)
     power = (ONE_BITS - ((above.view(INT32) - _THREE_QUARTERS) & _EXPONENT)).view(SINGLE)
     part = numpy.where(value > 2.0**30, part, machine.fma(value, power, power - 1.0))
-    total, rest = _log_pair(machine, count, part)
+    total, rest = _log_pair(machine, count, part, _LOG1P)
     return numpy.copysign(_ends(value, -1.0, total + rest), value)
 
 
@@ -179,47 +188,50 @@ def _log1p(machine: Machine, value: Any) -> Any:
 
 _TWO_OVER_PI: Final = 0.6366197723675814
 _HALF_PI: Final = 1.5707963267948966
-_HALF_PI_REST: Final = 6.123233995736766e-17
-_HALF_PI_PARTS: Final = _numbers("0x1.921fb6p+0", "-0x1.777a5cp-25", "-0x1.ee59dap-50")
-"""Three float32 numbers whose sum it is."""
-_HALF_PI_HIGH: Final = float.fromhex("0x1.921fb50000000p+0")
-"""25 bits and the rest below: the product with an integer of 27 bits is exact."""
+_HALF_PI_PARTS: Final = _numbers("0x1.921fb4p+0", "0x1.4442d0p-24", "0x1.846988p-48")
+"""Three float32 numbers whose sum it is; all above zero, which keeps the sign of a zero angle."""
+_HALF_PI_ERROR: Final = (_HALF_PI - float(numpy.float32(_HALF_PI))) / _HALF_PI
+"""What the nearest float32 lacks, relative to it."""
+_HALF_PI_HIGH: Final = float.fromhex("0x1.921fb5p+0")
+"""Few bits: its product with the number of quarter turns is exact in float64."""
+_HALF_PI_LOW: Final = (_HALF_PI - _HALF_PI_HIGH) + 6.123233995736766e-17
 _ANGLE_LIMIT: Final = 71476.0
 """Above it the parts are too few: the exact function is called."""
 _SHIFTER_DOUBLE: Final = 1.5 * 2.0**52
 _SINE: Final = _numbers("-0x1.555544p-3", "0x1.11071cp-7", "-0x1.993960p-13")
-_COSINE: Final = (-0.5,) + _numbers("0x1.55554ap-5", "-0x1.6c0c12p-10", "0x1.99e204p-16")
+_COSINE: Final = (1.0, -0.5) + _numbers("0x1.55554ap-5", "-0x1.6c0c12p-10", "0x1.99e204p-16")
 _ARCTAN: Final = _numbers(
     "-0x1.55553ep-2", "0x1.9991fep-3", "-0x1.2421b6p-3", "0x1.c099fep-4", "-0x1.583490p-4", "0x1.dac9e2p-5",
     "-0x1.fed15ep-6", "0x1.65a65ap-7", "-0x1.d62fecp-10",
 )  # fmt: skip
 
 
-def _reduced(machine: Machine, value: Any) -> tuple[Any, Any, Any]:
+def _reduced(machine: Machine, value: Any, with_rest: bool = False) -> tuple[Any, Any, Any]:
     """The number of quarter turns, an integer whose low bits are right, and the angle that is left, at most pi / 4.
 
-    The angle is a float32 and what is missing from it.
+    The angle is a float32 and, if asked for, what is missing from it; without fused multiply-add it is a float64.
     """
     if not machine.builder.module.native_fma:
         wide = value.astype(DOUBLE)
         turns = wide * _TWO_OVER_PI + _SHIFTER_DOUBLE
         count = turns - _SHIFTER_DOUBLE
-        rest = (wide - count * _HALF_PI_HIGH) - count * (_HALF_PI - _HALF_PI_HIGH)
-        angle = rest.astype(SINGLE)
-        return turns.view(INT64).astype(INT32), angle, (rest - angle.astype(DOUBLE)).astype(SINGLE)
+        angle = (wide - count * _HALF_PI_HIGH) - count * _HALF_PI_LOW
+        return turns.view(INT64).astype(INT32), angle, None
     first, second, third = _HALF_PI_PARTS
     turns = machine.fma(value, _TWO_OVER_PI, SHIFTER)
     count = turns - SHIFTER
     value = machine.fma(count, -first, value)
-    angle = machine.fma(count, -second, value)
-    return turns.view(INT32), angle, machine.fma(count, -third, machine.fma(count, -second, value - angle))
+    if not with_rest:
+        return turns.view(INT32), machine.fma(count, -third, machine.fma(count, -second, value)), None
+    product = count * second
+    angle = value - product
+    error = ((value - angle) - product) - machine.fma(count, second, -product)
+    return turns.view(INT32), angle, machine.fma(count, -third, error)
 
 
-def _sine_and_cosine(machine: Machine, angle: Any, rest: Any) -> tuple[Any, Any]:
-    square = angle * angle
-    cosine = machine.fma(square, machine.horner(square, _COSINE), -(angle * rest)) + 1.0
-    sine = machine.fma(angle * square, machine.horner(square, _SINE), rest * cosine) + angle
-    return numpy.copysign(sine, angle), cosine
+def _sine_and_cosine(machine: Machine, angle: Any) -> tuple[Any, Any]:
+    sine = _odd(machine, angle, _SINE)
+    return numpy.copysign(sine, angle), machine.horner(angle * angle, _COSINE)
 
 
 def _is_odd(turns: Any) -> Any:
@@ -237,22 +249,37 @@ def _large_angles(machine: Machine, name: str, value: Any, usual: Any) -> Any:
 
 
 def _sin(machine: Machine, value: Any) -> Any:
-    turns, angle, rest = _reduced(machine, value)
-    sine, cosine = _sine_and_cosine(machine, angle, rest)
-    return _large_angles(machine, "sin", value, _turned(numpy.where(_is_odd(turns), cosine, sine), turns))
+    turns, angle, _ = _reduced(machine, value)
+    sine, cosine = _sine_and_cosine(machine, angle)
+    result = numpy.where(_is_odd(turns), cosine, sine).astype(SINGLE)
+    return _large_angles(machine, "sin", value, _turned(result, turns))
 
 
 def _cos(machine: Machine, value: Any) -> Any:
-    turns, angle, rest = _reduced(machine, value)
-    sine, cosine = _sine_and_cosine(machine, angle, rest)
-    return _large_angles(machine, "cos", value, _turned(numpy.where(_is_odd(turns), sine, cosine), turns + 1))
+    turns, angle, _ = _reduced(machine, value)
+    sine, cosine = _sine_and_cosine(machine, angle)
+    result = numpy.where(_is_odd(turns), sine, cosine).astype(SINGLE)
+    return _large_angles(machine, "cos", value, _turned(result, turns + 1))
 
 
 def _tan(machine: Machine, value: Any) -> Any:
-    turns, angle, rest = _reduced(machine, value)
-    sine, cosine = _sine_and_cosine(machine, angle, rest)
+    turns, angle, rest = _reduced(machine, value, with_rest=True)
     odd = _is_odd(turns)
-    quotient = machine.divide(numpy.where(odd, -cosine, sine), numpy.where(odd, sine, cosine))
+    if rest is None:
+        sine, cosine = _sine_and_cosine(machine, angle)
+        quotient = (numpy.where(odd, -cosine, sine) / numpy.where(odd, sine, cosine)).astype(SINGLE)
+    else:
+        # A quotient has twice the errors of its operands: their sums are kept with what rounding them loses.
+        square = angle * angle
+        curve = machine.fma(square, machine.horner(square, _COSINE[1:]), -(angle * rest))
+        cosine = curve + 1.0
+        cosine_rest = curve - (cosine - 1.0)
+        curve = machine.fma(angle * square, machine.horner(square, _SINE), rest * cosine)
+        sine = curve + angle
+        sine_rest = curve - (sine - angle)
+        numerator, numerator_rest = numpy.where(odd, -cosine, sine), numpy.where(odd, -cosine_rest, sine_rest)
+        denominator, denominator_rest = numpy.where(odd, sine, cosine), numpy.where(odd, sine_rest, cosine_rest)
+        quotient = machine.divide(numerator, denominator, denominator_rest, numerator_rest)
     return _large_angles(machine, "tan", value, numpy.where(value == 0.0, value, quotient))
 
 
@@ -265,9 +292,10 @@ def _atan2(machine: Machine, numerator: Any, denominator: Any) -> Any:
     angle = _odd(machine, numpy.where(small == large, equal, small / large), _ARCTAN)
     left = denominator.view(INT32) < 0
     angle = numpy.where(steep ^ left, -angle, angle)
-    base = numpy.where(steep, numpy.float32(_HALF_PI_PARTS[0]), numpy.where(left, numpy.float32(2.0 * _HALF_PI), numpy.float32(0.0)))
-    rest = numpy.where(base == 0.0, angle, machine.fma(base, _HALF_PI_PARTS[1] / _HALF_PI, angle))
-    return numpy.copysign(base + rest, numerator)
+    level = numpy.where(left, numpy.float32(2.0 * _HALF_PI), numpy.float32(0.0))
+    base = numpy.where(steep, numpy.float32(_HALF_PI), level)
+    # What the base lacks of pi or pi / 2 is proportional to it.
+    return numpy.copysign(base + machine.fma(base, _HALF_PI_ERROR, angle), numerator)
 
 
 # Powers
@@ -275,15 +303,15 @@ def _atan2(machine: Machine, numerator: Any, denominator: Any) -> Any:
 _THREE_QUARTERS_DOUBLE: Final = 0x3FE8000000000000
 _EXPONENTS: Final = 1024
 _LOG2_DOUBLE: Final = _numbers(
-    "0x1.71547652d0196p+0", "-0x1.7154765610869p-1", "0x1.ec709cccffe65p-2", "-0x1.71546f1fe2cc8p-2",
-    "0x1.2777247b712d8p-2", "-0x1.ec757aa77d5a5p-3", "0x1.a60122a9ad6ccp-3", "-0x1.70a56611f7e3dp-3",
-    "0x1.48b52443eccb1p-3", "-0x1.3195faed95be4p-3", "0x1.1c4801c115630p-3", "-0x1.a20a17995862bp-4",
-    "0x1.37464068d6fd7p-5",
+    "0x1.71547652b7c00p+0", "-0x1.7154765406161p-1", "0x1.ec709dcba4ba6p-2", "-0x1.715473b4bed86p-2",
+    "0x1.2776bcfc74c51p-2", "-0x1.ec720d091af07p-3", "0x1.a61cebeab82d4p-3", "-0x1.712f293e79cf0p-3",
+    "0x1.478638762f685p-3", "-0x1.2870dafeec13ap-3", "0x1.17bdb686fcd3cp-3", "-0x1.03a4b722eaa5ap-3",
+    "0x1.72f72e2f3cf8cp-4", "-0x1.089b253784e0ap-5",
 )  # fmt: skip
 
 
 def _log2_double(machine: Machine, magnitude: Any) -> Any:
-    """log2 of float32 numbers of 0 or more in float64, with the relative error 2**-35."""
+    """log2 of float32 numbers of 0 or more in float64, with the relative error 2**-37."""
     bits = magnitude.astype(DOUBLE).view(UINT64)
     # Unsigned, so that the shift is one instruction everywhere, and so is making the count a float.
     above = bits + ((_EXPONENTS << 52) - _THREE_QUARTERS_DOUBLE)
@@ -296,19 +324,25 @@ def _log2_double(machine: Machine, magnitude: Any) -> Any:
     return numpy.where(magnitude == 0.0, -inf, result)
 
 
+def _is_whole(size: Any) -> Any:
+    """Whether a number of 0 or more is an integer: all are that have no place for a fraction."""
+    unit = 2.0**23
+    return (size >= unit) | ((size + unit) - unit == size)
+
+
 def _pow(machine: Machine, base: Any, exponent: Any) -> Any:
     magnitude = numpy.absolute(base)
     power = _within(exponent.astype(DOUBLE) * _log2_double(machine, magnitude), -160.0, 130.0)
     count = (power + _SHIFTER_DOUBLE) - _SHIFTER_DOUBLE
     number = machine.horner((power - count).astype(SINGLE), _EXP2)
     result = machine.scale(number, count.astype(SINGLE) + SHIFTER)
-    is_whole = numpy.floor(exponent) == exponent
-    half = exponent * 0.5
-    is_odd = is_whole & (numpy.floor(half) != half)
+    size = numpy.absolute(exponent)
+    is_whole = _is_whole(size)
+    is_odd = is_whole & numpy.logical_not(_is_whole(size * 0.5))
     result = numpy.where(is_odd, numpy.copysign(result, base), result)
     no_number = (base < 0.0) & (base > -inf) & numpy.logical_not(is_whole)
     result = numpy.where(no_number, numpy.float32(nan), result)
-    is_one = (base == 1.0) | (exponent == 0.0) | ((magnitude == 1.0) & (numpy.absolute(exponent) == inf))
+    is_one = (base == 1.0) | (exponent == 0.0) | ((magnitude == 1.0) & (size == inf))
     return numpy.where(is_one, numpy.float32(1.0), result)
 
 

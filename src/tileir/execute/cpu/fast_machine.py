@@ -60,10 +60,10 @@ class Machine:
         first, second = [((part << 23) + ONE_BITS).view(SINGLE) for part in (half, count - half)]
         return value * first * second
 
-    def divide(self, numerator: Any, denominator: Any, rest: Any = None) -> Any:
+    def divide(self, numerator: Any, denominator: Any, rest: Any = None, numerator_rest: Any = None) -> Any:
         """A quotient of normal numbers that are neither very large nor very small.
 
-        What the denominator lost when it was rounded is taken into account where there is fused multiply-add.
+        What the two lost when they were rounded is taken into account where there is fused multiply-add.
         """
         if self.has_guesses:
             guess = self._native("rcp14.ps", [denominator])
@@ -76,6 +76,8 @@ class Machine:
         error = self.fma(-denominator, quotient, numerator)
         if rest is not None:
             error = self.fma(-rest, quotient, error)
+        if numerator_rest is not None:
+            error = error + numerator_rest
         return self.fma(error, inverse, quotient)
 
     def reciprocal_root(self, value: Any) -> Any:

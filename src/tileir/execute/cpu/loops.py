@@ -21,6 +21,7 @@ from tileir.ir.core import Operation, Value
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:
+    from tileir.execute.cpu.checks import Check
     from tileir.execute.cpu.mma_plan import MmaPlan
 
 Shape = tuple[int, ...]
@@ -570,11 +571,17 @@ class Leave(Statement):
 
 
 class Reserve(Statement):
-    """`alloca`: a cleared stretch of the arena.  `shadow`, under the sanitizer, tells which bytes nobody wrote."""
+    """`alloca`: a cleared stretch of the arena.
 
-    __slots__ = ("buffer", "operation", "shadow")
+    Under the sanitizer `shadow` tells which bytes nobody wrote, and `refused` what is wrong with a size beyond reason.
+    """
 
-    def __init__(self, operation: Operation, buffer: Buffer, shadow: Buffer | None = None) -> None:
+    __slots__ = ("buffer", "operation", "refused", "shadow")
+
+    def __init__(
+        self, operation: Operation, buffer: Buffer, shadow: Buffer | None = None, refused: Check | None = None
+    ) -> None:
+        self.refused: Check | None = refused
         self.operation: Operation = operation
         self.buffer: Buffer = buffer
         self.shadow: Buffer | None = shadow

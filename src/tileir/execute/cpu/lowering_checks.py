@@ -6,17 +6,13 @@ that what is found, and what is written, comes in the order of the program.
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy
 
 from tileir.dialect.attributes import DivByAttribute, SameElementsAttribute
-from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu import fusion
+from tileir.dialect.types import TileType
+from tileir.execute.cpu import fusion, workers
 from tileir.execute.cpu.loops import Buffer, Expression, Inspect, Nest, Shape, Stored, count_of
 from tileir.execute.cpu.lowering import Lowering, dtype_of, is_tile, tile_of
-from tileir.execute.sanitizer.numbers import number_checks
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 
 _BYTE = numpy.dtype(numpy.uint8)
@@ -76,9 +72,12 @@ def guard_last(lowering: Lowering, guard: Buffer | None) -> None:
 
 def inspect_numbers(lowering: Lowering, operation: Operation) -> None:
     """Look at the operands of an elementwise operation on tiles, if it is not defined for all numbers."""
-    if not lowering.options.sanitize or not number_checks(operation):
+    if not lowering.options.sanitize:
         return
-    _inspect_values(lowering, operation)
+    from tileir.execute.sanitizer.numbers import number_checks
+
+    if number_checks(operation):
+        _inspect_values(lowering, operation)
 
 
 def inspect_promise(lowering: Lowering, operation: Operation) -> None:
@@ -121,11 +120,6 @@ def shadow_buffer(lowering: Lowering, operation: Operation, size: int) -> Buffer
     return shadow
 
 
-def reserved_bytes(operation: Operation) -> tuple[int, int]:
-    """The size and the alignment that an `alloca` asks for."""
-    from tileir.execute.dtypes import memory_bytes
-
-    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
-    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
-    element = cast(PointerType, tile_of(operation.results[0]).element).pointee
-    return max(count * memory_bytes(element), 1), alignment
+def is_too_large(lowering: Lowering, size: int, alignment: int) -> bool:
+    """Whether there is not enough memory for an `alloca`, which the sanitizer reports where it is executed."""
+    return lowering.options.sanitize and size + alignment > workers.available_memory()

@@ -7,10 +7,15 @@ from typing import cast
 import numpy
 
 from tileir.dialect.types import (
+    DYNAMIC,
     GatherScatterViewType,
+    PartitionViewType,
     PointerType,
+    StridedViewType,
+    TileViewType,
 )
 from tileir.execute.cpu import fusion, lowering_checks
+from tileir.execute.cpu.checks import Check
 from tileir.execute.cpu.loops import (
     Buffer,
     Expression,
@@ -104,6 +109,23 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     lowering.body.append(Nest(shape, [*kept, sink], guard))
 
 
+def _elements_are_distinct(view: TileViewType) -> bool:
+    """Whether no two elements of a tile share memory, told from the strides that are known."""
+    axes: tuple[int, ...] = tuple(range(len(view.tile_shape)))
+    if isinstance(view, (PartitionViewType, StridedViewType)):
+        axes = view.dim_map
+    strides = [view.tensor.strides[axis] for axis in axes]
+    pairs = [(stride, extent) for stride, extent in zip(strides, view.tile_shape, strict=True) if extent > 1]
+    if any(stride == DYNAMIC for stride, _ in pairs):
+        return False
+    reach = 1
+    for stride, extent in sorted(pairs):
+        if stride < reach:
+            return False
+        reach += stride * (extent - 1)
+    return True
+
+
 def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     source = operation.operand_group("tile")[0]
     view = operation.operand_group("view")[0]
@@ -119,7 +141,9 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
         other = read.operation
         return other.operand_group("view")[0] is view and other.operand_group("index") == indices
 
-    roots = lowering.settle(roots, origin, same if positions is None else lambda read: False)
+    # Elements that share memory would be read after others were written.
+    distinct = positions is None and _elements_are_distinct(cast(TileViewType, view.type))
+    roots = lowering.settle(roots, origin, same if distinct else lambda read: False)
     shape = tile_of(source).shape
     if positions is not None:
         (root,), kept = lowering.prepare([roots[0]], shape, operation)
@@ -180,6 +204,10 @@ def lower_alloca(lowering: Lowering, operation: Operation) -> None:
     alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
     element = cast(PointerType, tile_of(operation.results[0]).element).pointee
     size = max(count * memory_bytes(element), 1)
+    if lowering_checks.is_too_large(lowering, size, alignment):
+        nothing = lowering.new_buffer(None, numpy.dtype(numpy.uint8), 1)
+        lowering.body.append(Reserve(operation, nothing, None, Check("memory", operation, (size, alignment))))
+        return
     # Buffers are aligned to 64 bytes; more is left over for what asks for more.
     buffer = lowering.new_buffer(None, numpy.dtype(numpy.uint8), size + max(alignment - 64, 0))
     lowering.body.append(Reserve(operation, buffer, lowering_checks.shadow_buffer(lowering, operation, size)))

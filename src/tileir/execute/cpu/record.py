@@ -32,9 +32,12 @@ FAILURE: Final = 8
 CALLBACK: Final = 12
 """The address of `void callback(i64 site, i64 block, ptr values)`, called by `print_tko`."""
 REGIONS: Final = 13
-"""Two slots: the address of a table of known memory (start, end, flags; sorted), and how many entries it has."""
+"""Two slots, for the sanitizer: the address of a table of known memory (`sites`; sorted), and its number of entries."""
 ARGUMENTS: Final = 16
-"""From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended."""
+"""From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended.  The addresses of the
+module's globals follow, and two slots for the sanitizer: the address of `inspector` (`sites`), and that of a table with
+an entry for each site, the memory its pointers must stay in."""
+INSPECTION_SLOTS: Final = 2
 
 SLOT_BYTES: Final = 8
 

@@ -10,7 +10,7 @@ import numpy
 from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
 from tileir.execute.cpu import casting, instructions
 from tileir.execute.cpu import record as slots
-from tileir.execute.cpu.accesses import TensorView, TileView
+from tileir.execute.cpu.accesses import FAR, TensorView, TileView, cut_off
 from tileir.execute.cpu.checks import Check
 from tileir.execute.cpu.emission import UINT64, Emission, dtype_of
 from tileir.execute.cpu.llvm import Register, literal, scalar_type
@@ -34,6 +34,10 @@ def emit_let(emission: Emission, statement: Statement) -> None:
         special(emission, operation)
         return
     operands = [emission.scalars[value] for value in operation.operands]
+    if emission.sanitize:
+        from tileir.execute.cpu import inspecting_values
+
+        inspecting_values.inspect_scalars(emission, operation, operands)
     emission.scalars[operation.results[0]] = instructions.emit_operation(emission.builder, operation, operands)
 
 
@@ -77,12 +81,18 @@ def _numbers(emission: Emission, operation: Operation, name: str, static: tuple[
     return [emission.whole(next(values), signed=False) if number == DYNAMIC else number for number in static]
 
 
+def _wrapped(number: Number) -> Number:
+    """An unsigned number as LLVM writes it."""
+    return number - (1 << 64) if isinstance(number, int) and number >= 1 << 63 else number
+
+
 def _let_tensor_view(emission: Emission, operation: Operation) -> None:
     type = cast(TensorViewType, operation.results[0].type)
     base = emission.scalars[operation.operands[0]]
-    extents = _numbers(emission, operation, "dynamicShape", type.shape)
-    strides = _numbers(emission, operation, "dynamicStrides", type.strides)
-    emission.views[operation.results[0]] = TensorView(base.name, type.element, extents, strides)
+    sizes = _numbers(emission, operation, "dynamicShape", type.shape)
+    extents = [cut_off(emission, size, FAR) for size in sizes]
+    strides = [_wrapped(number) for number in _numbers(emission, operation, "dynamicStrides", type.strides)]
+    emission.views[operation.results[0]] = TensorView(base.name, type.element, sizes, extents, strides)
 
 
 def _let_tile_view(emission: Emission, operation: Operation) -> None:
@@ -95,14 +105,17 @@ def _let_shape(emission: Emission, operation: Operation) -> None:
     view = emission.views[operation.operands[0]]
     numbers: list[Number] = []
     if isinstance(view, TensorView):
-        numbers = list(view.extents)
+        numbers = list(view.sizes)
     else:
-        for extent, step in zip(view.extents, view.steps, strict=True):
-            if isinstance(extent, int):
-                numbers.append(-(-extent // step))
+        for size, step in zip(view.sizes, view.steps, strict=True):
+            if isinstance(size, int):
+                numbers.append(-(-size // step))
             else:
-                more = emission.builder.emit(f"add i64 {extent}, {step - 1}")
-                numbers.append(emission.builder.emit(f"udiv i64 {more}, {step}"))
+                whole = emission.builder.emit(f"udiv i64 {size}, {step}")
+                rest = emission.builder.emit(f"urem i64 {size}, {step}")
+                more = emission.builder.emit(f"icmp ne i64 {rest}, 0")
+                one = emission.builder.emit(f"zext i1 {more} to i64")
+                numbers.append(emission.builder.emit(f"add i64 {whole}, {one}"))
     for number, result in zip(numbers, operation.results, strict=True):
         dtype = dtype_of(result)
         if isinstance(number, int):

@@ -17,6 +17,7 @@ from tileir.execute.cpu.loops import (
     Branch,
     Chain,
     CheckAll,
+    Inspect,
     Keep,
     Leave,
     Let,
@@ -127,6 +128,8 @@ def emit_reserve(emission: Emission, statement: Statement) -> None:
     operation = statement.operation
     builder = emission.builder
     alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    if statement.refused is not None:
+        emission.require("false", statement.refused)
     pointer = emission.buffer(statement.buffer)
     builder.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", "i8 0", f"i64 {statement.buffer.count}", "i1 false"])
     address = emission.address(pointer)
@@ -134,6 +137,8 @@ def emit_reserve(emission: Emission, statement: Statement) -> None:
         more = builder.emit(f"add i64 {address}, {alignment - 1}")
         address = builder.emit(f"and i64 {more}, {-alignment}")
     emission.scalars[operation.results[0]] = Register(str(address), UINT64)
+    if statement.shadow is not None:
+        emission.inspection.note(operation, str(address), statement.shadow.count, emission.buffer(statement.shadow))
 
 
 def emit_print(emission: Emission, statement: Statement) -> None:
@@ -156,6 +161,13 @@ def emit_print(emission: Emission, statement: Statement) -> None:
     builder.do(f"call void {function}(i64 {len(emission.prints) - 1}, i64 {emission.block_number}, ptr {table})")
 
 
+def emit_inspect(emission: Emission, statement: Statement) -> None:
+    # Only who asks for the sanitizer pays for it.
+    from tileir.execute.cpu import inspecting
+
+    inspecting.emit_inspect(emission, statement)
+
+
 def emit_repack(emission: Emission, statement: Statement) -> None:
     assert isinstance(statement, Repack)
     from tileir.execute.cpu import repacking
@@ -176,6 +188,7 @@ def emit_multiply(emission: Emission, statement: Statement) -> None:
 EMITTERS: Final[dict[type[Statement], Callable[[Emission, Statement], None]]] = {
     Branch: emit_branch,
     Chain: emit_chain,
+    Inspect: emit_inspect,
     Leave: emit_leave,
     Let: emit_let,
     Multiply: emit_multiply,

@@ -30,9 +30,9 @@ from tileir.execute.errors import LaunchError
 
 VARIABLE: Final = "TILEIR_NUM_THREADS"
 
-_SLICE: Final = 20_000_000
+SLICE: Final = 20_000_000
 """Nanoseconds that a native call may hold up the main thread."""
-_WORTH_WAKING: Final = 30_000
+WORTH_WAKING: Final = 30_000
 """Nanoseconds of work below which a launch stays on one thread."""
 _WAKING: Final = 6_000
 """Nanoseconds that each further thread costs."""
@@ -130,7 +130,7 @@ def _arena(size: int) -> Arena:
 _memory_size: int = 0
 
 
-def _available_memory() -> int:
+def available_memory() -> int:
     """The memory of this machine or container, in bytes."""
     global _memory_size
     if not _memory_size:
@@ -148,10 +148,15 @@ def _available_memory() -> int:
 
 def _affordable(arena_bytes: int, threads: int) -> int:
     """How many threads there is scratch memory for."""
-    memory = _available_memory()
+    memory = available_memory()
     if arena_bytes > memory:
         raise _too_large(arena_bytes, f"there are {memory:,}")
     return max(1, min(threads, memory // 2 // arena_bytes))
+
+
+def has_memory(arena_bytes: int, threads: int) -> bool:
+    """Whether there is scratch memory for so many threads at the same time."""
+    return arena_bytes <= _LARGE_ARENA or _affordable(arena_bytes, threads) == threads
 
 
 def release_memory() -> None:
@@ -163,20 +168,63 @@ def release_memory() -> None:
 
 # --- helper threads ---
 
-# A number that no data left in scratch memory is likely to hold, and then the ones after it.
-_numbers: Final = itertools.count(int.from_bytes(os.urandom(8), "little") >> 1)
+# A number that no data left in scratch memory is likely to hold, and then the ones after it: of launches.
+numbers: Final = itertools.count(int.from_bytes(os.urandom(8), "little") >> 1)
 
 
-class _Job:
+class Desk:
+    """The scratch memory of a thread."""
+
+    __slots__ = ("arena",)
+
+    def __init__(self) -> None:
+        self.arena: Arena | None = None
+
+    def scratch(self, size: int, number: int) -> int:
+        """The address of scratch memory for a launch of a number."""
+        arena = self.arena
+        if arena is None or arena.size < size:
+            # The old one goes first: there may not be room for both.
+            self.arena = arena = None
+            self.arena = arena = _arena(size)
+        arena.tag.value = number
+        return arena.address
+
+    def clear(self) -> None:
+        """Leave the scratch memory to others."""
+        if self.arena is not None:
+            _spare.append(self.arena)
+            self.arena = None
+
+
+class Job:
+    """What a helper does when it is woken."""
+
+    __slots__ = ("started",)
+
+    def __init__(self) -> None:
+        self.started: list[None] = []
+        """Not empty as soon as a helper is on its way."""
+
+    def work(self, helper: Helper) -> None:
+        """Do it; nothing may be raised."""
+        raise NotImplementedError
+
+    def finish(self, helper: Helper) -> None:
+        """Called after `work`, when the helper can be had for other jobs."""
+
+
+class _Share(Job):
     """A launch as helpers see it; refers to all the memory that native code works in."""
 
     __slots__ = ("arena_bytes", "call", "done", "errors", "expected", "finished", "keep", "number", "record")
 
     def __init__(self, call: Callable[[int, int], int], record: Record, arena_bytes: int, expected: int) -> None:
+        super().__init__()
         self.call: Callable[[int, int], int] = call
         self.record: Record = record
         self.arena_bytes: int = arena_bytes
-        self.number: int = next(_numbers)
+        self.number: int = next(numbers)
         self.expected: int = expected
         self.finished: list[object] = []
         self.errors: list[BaseException] = []
@@ -184,18 +232,33 @@ class _Job:
         self.done: _thread.LockType = _thread.allocate_lock()
         self.done.acquire()
 
+    def work(self, helper: Helper) -> None:
+        try:
+            self.call(self.record.address, helper.scratch(self.arena_bytes, self.number))
+        except BaseException as error:
+            self.errors.append(error)
 
-class _Helper:
+    def finish(self, helper: Helper) -> None:
+        self.finished.append(helper)
+        if len(self.finished) == self.expected:
+            try:
+                self.done.release()
+            except RuntimeError:
+                # Two helpers saw the last one finish.
+                pass
+
+
+class Helper(Desk):
     """A thread that waits for jobs as long as the process lives.
 
     It enters itself among the idle ones, after each job and when it begins: no interrupt reaches it, so none is lost.
     """
 
-    __slots__ = ("arena", "job", "ready", "wake")
+    __slots__ = ("job", "ready", "wake")
 
     def __init__(self) -> None:
-        self.arena: Arena | None = None
-        self.job: _Job | None = None
+        super().__init__()
+        self.job: Job | None = None
         self.wake: _thread.LockType = _thread.allocate_lock()
         self.wake.acquire()
         self.ready: _thread.LockType = _thread.allocate_lock()
@@ -212,51 +275,51 @@ class _Helper:
             self.wake.acquire()
             job, self.job = self.job, None
             if job is not None:
-                self._work(job)
+                job.work(self)
+                _idle.append(self)
+                job.finish(self)
             # Not to keep a launch's arrays until the next one.
             del job
 
-    def _work(self, job: _Job) -> None:
-        try:
-            arena = self.arena
-            if arena is None or arena.size < job.arena_bytes:
-                # The old one goes first: there may not be room for both.
-                self.arena = arena = None
-                self.arena = arena = Arena(job.arena_bytes)
-            arena.tag.value = job.number
-            job.call(job.record.address, arena.address)
-        except BaseException as error:
-            job.errors.append(error)
-        _idle.append(self)
-        job.finished.append(self)
-        if len(job.finished) == job.expected:
-            try:
-                job.done.release()
-            except RuntimeError:
-                # Two helpers saw the last one finish.
-                pass
 
-
-_idle: list[_Helper] = []
+_idle: list[Helper] = []
 _helper_count: int = 0
 _lock = threading.Lock()
 _main_thread: int = threading.main_thread().ident or 0
 
 
-def _take_helpers(wanted: int, taken: list[_Helper]) -> None:
-    """Take idle helpers, new ones where there are fewer than this launch may have; fewer if other launches use them."""
+def _take_helpers(wanted: int, taken: list[Helper], most: int = 0) -> None:
+    """Take idle helpers, new ones where there are fewer than `most`; fewer if other launches use them.
+
+    Without `most` there may be as many as are wanted.
+    """
     while len(taken) < wanted:
         try:
             # One call, between whose steps no signal handler runs: a helper is in one list or the other.
             taken.extend(itertools.islice(iter(_idle.pop, None), wanted - len(taken)))
         except IndexError:
-            if _helper_count >= wanted:
+            if _helper_count >= (most or wanted):
                 return
             try:
-                _Helper().ready.acquire()
+                Helper().ready.acquire()
             except RuntimeError:
                 # The system gives this process no more threads: those there are do the work.
                 return
+
+
+def lend(job: Job, most: int) -> bool:
+    """Have a helper do a job, of which there are `most` at most; False if none is to be had."""
+    helpers: list[Helper] = []
+    try:
+        _take_helpers(1, helpers, most)
+        for helper in helpers:
+            helper.job = job
+        # One call: an interrupt finds the helper woken or not.
+        job.started.extend(map(_RELEASE, [helper.wake for helper in helpers]))
+    finally:
+        if not job.started:
+            _idle.extend(helpers)
+    return bool(job.started)
 
 
 def _forget_threads() -> None:
@@ -289,7 +352,7 @@ def run(function: Loaded, record: Record, arena_bytes: int, threads: int, keep: 
     if threads > 1:
         threads = min(threads, -(-count // slots[CHUNK]))
         pace = function.pace
-        if threads > 1 and (not pace or pace * count >= _WORTH_WAKING) and _run_on(
+        if threads > 1 and (not pace or pace * count >= WORTH_WAKING) and _run_on(
             threads, function, record, arena_bytes, keep
         ):
             return
@@ -300,9 +363,9 @@ def _run_here(function: Loaded, record: Record, arena_bytes: int) -> None:
     """Run on the calling thread."""
     count = record.slots[COUNT]
     arena = _arena(arena_bytes)
-    arena.tag.value = next(_numbers)
+    arena.tag.value = next(numbers)
     begin = time.perf_counter_ns()
-    is_short = count == 1 or (count <= _FEW and 0 < function.pace * count < _SLICE)
+    is_short = count == 1 or (count <= _FEW and 0 < function.pace * count < SLICE)
     if is_short or threading.get_ident() != _main_thread:
         function.call(record.address, arena.address)
     else:
@@ -318,7 +381,7 @@ def _run_sliced(function: Loaded, record: Record, arena: Arena) -> None:
     chunk = slots[CHUNK]
     pace = function.pace
     # A small part first, however fast the last launch was: how long a tile block takes may depend on the arguments.
-    size = max(1, min(total >> _PROBE, _SLICE // pace) // chunk) if pace else 1
+    size = max(1, min(total >> _PROBE, SLICE // pace) // chunk) if pace else 1
     done = 0
     while True:
         limit = min(total, done + size * chunk)
@@ -328,7 +391,7 @@ def _run_sliced(function: Loaded, record: Record, arena: Arena) -> None:
         if limit == total or slots[STOP] or slots[FAILED]:
             break
         elapsed = time.perf_counter_ns() - begin
-        size = max(1, min(size << _PROBE, _SLICE * (limit - done) // max(elapsed, 1) // chunk))
+        size = max(1, min(size << _PROBE, SLICE * (limit - done) // max(elapsed, 1) // chunk))
         slots[NEXT] = done = limit
     slots[COUNT] = total
 
@@ -342,13 +405,13 @@ def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, ke
     here = threading.get_ident() != _main_thread or (
         0 < pace * count < _SHORT * threads and _is_short(function, record, arena_bytes, threads)
     )
-    helpers: list[_Helper] = []
+    helpers: list[Helper] = []
     started: list[None] = []
     try:
         _take_helpers(threads - 1 if here else threads, helpers)
         if not helpers:
             return False
-        job = _Job(function.call, record, arena_bytes, len(helpers))
+        job = _Share(function.call, record, arena_bytes, len(helpers))
         job.keep = (function, keep)
         for helper in helpers:
             helper.job = job
@@ -388,7 +451,7 @@ def _is_short(function: Loaded, record: Record, arena_bytes: int, threads: int) 
     if count < chunk * threads << _PROBE:
         return False
     arena = _arena(arena_bytes)
-    arena.tag.value = next(_numbers)
+    arena.tag.value = next(numbers)
     slots[COUNT] = chunk
     begin = time.perf_counter_ns()
     function.call(record.address, arena.address)
@@ -396,13 +459,13 @@ def _is_short(function: Loaded, record: Record, arena_bytes: int, threads: int) 
     slots[NEXT] = chunk
     slots[COUNT] = count
     _spare.append(arena)
-    return elapsed * count < _SLICE * threads * chunk
+    return elapsed * count < SLICE * threads * chunk
 
 
 _RELEASE: Final[Callable[[Any], None]] = _thread.LockType.release
 
 
-def _wait(job: _Job) -> None:
+def _wait(job: _Share) -> None:
     """Wait until every helper is done with a job; an interrupt stops the workers and is raised afterwards."""
     interrupt: BaseException | None = None
     while len(job.finished) < job.expected:

@@ -402,7 +402,7 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
             return
         try:
             tile = view.whole[tuple(index)]
-        except IndexError:
+        except (IndexError, OverflowError):
             registers[result] = load_edge(view, array, index)
             return
         if not borrowed or not view.orderly:
@@ -462,7 +462,7 @@ def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
             region.changed()
             try:
                 view.whole[tuple(index)] = value
-            except IndexError:
+            except (IndexError, OverflowError):
                 part = array[_slices(view, index)]
                 part[...] = value[tuple([slice(extent) for extent in part.shape])]
             return

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from tileir.execute.dtypes import Array
+from tileir.execute.memory import Region
 from tileir.execute.observer import Access
 from tileir.execute.sanitizer.bounds import element_of, where_in
 from tileir.execute.sanitizer.events import HOST, NOBODY, Event, Events, Token
@@ -171,12 +172,15 @@ class Conflicts:
         if self._sanitizer.counted("uninitialized", access.operation, None):
             return
         element, address = self._locate(access, shadow, numbers, NOBODY)
-        place = Place(access.operation, access.block.id, element)
-        mnemonic = access.operation.declaration.mnemonic
-        title = f"{mnemonic} reads memory nobody wrote"
-        details = [f"nothing was stored to {where_in(shadow.region, address)} before"]
-        hint = "store to it first, on every path that leads here"
-        self._sanitizer.add(Finding("uninitialized", title, place, details, hint))
+        self._sanitizer.add(unwritten(access, element, shadow.region, address))
+
+
+def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:
+    """The finding for an element that is read before anybody wrote it."""
+    place = Place(access.operation, access.block.id, element)
+    title = f"{access.operation.declaration.mnemonic} reads memory nobody wrote"
+    details = [f"nothing was stored to {where_in(region, address)} before"]
+    return Finding("uninitialized", title, place, details, "store to it first, on every path that leads here")
 
 
 def _race(access: Access, event: Event, earlier: Event, place: Place, other: Place, target: str) -> Finding:

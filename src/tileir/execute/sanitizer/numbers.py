@@ -1,7 +1,8 @@
 """Integer operations on numbers they are not defined for: broken overflow flags, division by zero, wide shifts.
 
 Each check is made for one operation when the launch is prepared and gives, from the operands, the elements that are
-wrong; None if there are none.
+wrong; None if there are none.  The CPU engine traces the same functions into compiled code: they keep to what a tracer
+knows.
 """
 
 from __future__ import annotations
@@ -73,18 +74,16 @@ def _width(operation: Operation, operand: int = 0) -> int:
 
 def _unsigned(value: Any, width: int) -> Any:
     """An integer tile read as unsigned; narrow types are stored sign-extended or as they are."""
-    array = numpy.asarray(value)
-    if array.dtype == numpy.bool_:
-        return array.astype(numpy.uint64)
-    wide = array.astype(numpy.int64).view(numpy.uint64)
+    if value.dtype == numpy.bool_:
+        return value.astype(numpy.uint64)
+    wide = value.astype(numpy.int64).view(numpy.uint64)
     return wide if width == 64 else wide & numpy.uint64((1 << width) - 1)
 
 
 def _signed(value: Any, width: int) -> Any:
-    array = numpy.asarray(value)
-    if array.dtype == numpy.bool_:
-        return -array.astype(numpy.int64)
-    return array.astype(numpy.int64)
+    if value.dtype == numpy.bool_:
+        return -value.astype(numpy.int64)
+    return value.astype(numpy.int64)
 
 
 def _found(wrong: Any) -> Any:
@@ -99,9 +98,9 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
     width = _width(operation)
 
     def by_zero(left: Any, right: Any) -> Any:
-        if right.all():
-            return None
-        return numpy.broadcast_to(numpy.asarray(right) == 0, numpy.shape(left))
+        wrong = right == 0
+        # In the shape of both.
+        return wrong & (left == left) if wrong.any() else None
 
     checks = [
         NumberCheck(
@@ -135,10 +134,9 @@ def _shift_checks(operation: Operation) -> list[NumberCheck]:
     width = _width(operation)
 
     def too_far(left: Any, right: Any) -> Any:
-        amount = numpy.asarray(right)
-        if amount.dtype == numpy.bool_:
-            return _found(amount)
-        return _found((amount < 0) | (amount >= width))
+        if right.dtype == numpy.bool_:
+            return _found(right)
+        return _found((right < 0) | (right >= width))
 
     check = NumberCheck(
         "shift",
@@ -227,7 +225,7 @@ def _wraps_shift(operation: Operation, signed: bool) -> Wrong:
 
     def lost(left: Any, right: Any) -> Any:
         a = read(left, width)
-        amount = numpy.clip(numpy.asarray(right).astype(numpy.int64), 0, width - 1).astype(a.dtype)
+        amount = numpy.clip(right.astype(numpy.int64), 0, width - 1).astype(a.dtype)
         shifted = a << amount
         if not signed:
             mask = numpy.uint64((1 << width) - 1)

@@ -34,7 +34,7 @@ def check_assumption(sanitizer: Sanitizer, operation: Operation, block: TileBloc
     if isinstance(predicate, DivByAttribute):
         address = getattr(value, "address", None)
         pointers = numpy.uint64(address) if address is not None else value
-        found = _not_divisible(pointers, predicate, _step_of(operation.operands[0].type))
+        found = _not_divisible(pointers, predicate, step_of(operation.operands[0].type))
     elif isinstance(predicate, BoundedAttribute):
         found = _out_of_bounds(value, predicate)
     elif isinstance(predicate, SameElementsAttribute):
@@ -57,7 +57,7 @@ def check_assumption(sanitizer: Sanitizer, operation: Operation, block: TileBloc
 Found = Any
 
 
-def _step_of(type: Type) -> int:
+def step_of(type: Type) -> int:
     """By how much neighbours in a group differ: pointers by the size of what they point to, numbers by 1."""
     element = type.element if isinstance(type, TileType) else None
     return memory_dtype(element.pointee).itemsize if isinstance(element, PointerType) else 1

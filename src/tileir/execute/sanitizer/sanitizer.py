@@ -67,6 +67,20 @@ class Sanitizer(Observer):
         known.count += 1
         return True
 
+    def take(self, finding: Finding) -> None:
+        """Add a finding that another engine made, with how often it was seen."""
+        other = finding.other.operation if finding.other is not None else None
+        known = self._known.get((finding.kind, finding.operation, other))
+        if known is not None:
+            known.count += finding.count
+        else:
+            self.add(finding)
+
+    @property
+    def unwritten(self) -> list[object]:
+        """The arrays whose contents do not count as written."""
+        return self._unwritten
+
     def add(self, finding: Finding) -> None:
         """Add a finding, or count it if the operation has one of its kind."""
         other = finding.other.operation if finding.other is not None else None

@@ -1,0 +1,448 @@
+"""Launches under way at the same time, each after those whose memory it needs.
+
+A launch begins when no earlier unfinished one conflicts with it (`conflicts`).  Helper threads (`workers`) take
+launches that may begin; where there are more helpers than launches, several work on one, since all it takes to join is
+to call its worker.  A helper that finds nothing leaves.  Who waits for launches works too: the main thread on what will
+soon be over, so that Ctrl-C is not held up, and on everything if no helper can be had.
+
+When a launch fails, later ones that have not begun are left out, as they would not have been reached without overlap;
+earlier ones are run.  So which error is the first does not depend on the threads.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from tileir.execute.cpu import cache, workers
+from tileir.execute.cpu.binding import Span
+from tileir.execute.cpu.compilation import assemble
+from tileir.execute.cpu.conflicts import Accesses
+from tileir.execute.cpu.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
+from tileir.execute.cpu.runtime import Loaded, load
+from tileir.execute.cpu.target import host
+
+AT_ONCE: Final = 15_000
+"""Nanoseconds below which a launch is over sooner than it is left to others."""
+_MOST: Final = 256
+"""Launches under way; one more waits until half of them are done."""
+_CHAIN_MOST: Final = 64
+_UNKNOWN: Final = 10 * workers.WORTH_WAKING
+"""Nanoseconds that a launch may take of which that is not known."""
+_PAUSE: Final = 0.05 if sys.platform == "win32" else None
+"""Seconds of an uninterrupted wait: on Windows a wait for a lock cannot be interrupted at all."""
+
+
+class Launch:
+    """A launch that is ready to run but for others before it."""
+
+    __slots__ = (
+        "arena_bytes", "began", "error", "expected", "followers", "function", "is_here", "is_over", "joined", "keep",
+        "limit", "number", "raise_failure", "record", "recycle", "threads", "waits",
+    )  # fmt: skip
+
+    def __init__(self, function: Loaded, record: Record, arena_bytes: int, threads: int) -> None:
+        count = record.slots[COUNT]
+        self.function: Loaded = function
+        self.record: Record = record
+        self.arena_bytes: int = arena_bytes
+        self.recycle: Callable[[], None] | None = None
+        """Called when it is over and all is well."""
+        self.raise_failure: Callable[[], None] | None = None
+        """Raises what its record says."""
+        self.keep: object = None
+        """What must stay alive as long as native code runs."""
+        self.expected: int = function.pace * count
+        """How many nanoseconds it will take one thread; 0 if that is not known."""
+        self.limit: int = min(threads, -(-count // record.slots[CHUNK]))
+        """How many threads may work on it."""
+        if 0 < self.expected < workers.WORTH_WAKING:
+            self.limit = 1
+        self.number: int = next(workers.numbers)
+        self.threads: int = 0
+        self.joined: int = 0
+        """How many threads had a part in it."""
+        self.is_here: bool = False
+        """Whether it runs on a thread that waits, instead of a helper."""
+        self.is_over: bool = False
+        self.began: int = 0
+        self.waits: int = 0
+        """How many earlier launches it waits for."""
+        self.followers: list[Launch] = []
+        """Who waits for it."""
+        self.error: BaseException | None = None
+
+    @property
+    def is_joinable(self) -> bool:
+        slots = self.record.slots
+        return self.threads < self.limit and slots[NEXT] < slots[COUNT]
+
+    def join(self) -> None:
+        """A thread begins to work on it."""
+        if not self.joined:
+            self.began = time.perf_counter_ns()
+        self.joined += 1
+        self.threads += 1
+
+    def measure(self, part: int) -> None:
+        """Learn from a launch that is over how long a tile block takes; it was one of so many in a row."""
+        function = self.function
+        pace = (time.perf_counter_ns() - self.began) * self.joined // (part * self.record.slots[COUNT]) or 1
+        if not function.pace or pace < function.pace:
+            function.pace = pace
+
+    def forget_arguments(self) -> None:
+        self.keep = self.recycle = self.raise_failure = None
+
+
+# --- several launches in one call ---
+
+# Runs launches one after the other without coming back to Python, whose lock the helpers would wait for each time.
+_CHAIN: Final = """
+define i64 @worker(ptr %table, ptr %arena) {
+entry:
+  %count = load i64, ptr %table
+  br label %launch
+launch:
+  %i = phi i64 [ 1, %entry ], [ %next, %launch ]
+  %function.address = getelementptr i64, ptr %table, i64 %i
+  %record.index = add i64 %i, 1
+  %record.address = getelementptr i64, ptr %table, i64 %record.index
+  %number.index = add i64 %i, 2
+  %number.address = getelementptr i64, ptr %table, i64 %number.index
+  %function = load ptr, ptr %function.address
+  %record = load ptr, ptr %record.address
+  %number = load i64, ptr %number.address
+  store i64 %number, ptr %arena
+  %result = call i64 %function(ptr %record, ptr %arena)
+  %next = add i64 %i, 3
+  %more = icmp sle i64 %next, %count
+  br i1 %more, label %launch, label %exit
+exit:
+  ret i64 0
+}
+"""
+
+
+@functools.cache
+def _chain() -> Loaded:
+    store, target = cache.default_cache(), host()
+    key = cache.key_of(target, [_CHAIN])
+    found = store.get(key)
+    data = found[0] if found is not None else assemble(_CHAIN, target)
+    if found is None:
+        store.put(key, data, {})
+    return load(data)
+
+
+def _run_chain(chain: list[Launch], desk: workers.Desk) -> None:
+    """Run launches one after the other."""
+    try:
+        first = chain[0]
+        scratch = desk.scratch(max([launch.arena_bytes for launch in chain]), first.number)
+        if len(chain) == 1:
+            first.function.call(first.record.address, scratch)
+            return
+        table = array("q", [3 * len(chain)])
+        for launch in chain:
+            table.extend((launch.function.address, launch.record.address, launch.number))
+        _chain().call(table.buffer_info()[0], scratch)
+    except Exception as error:
+        for launch in chain:
+            launch.error = error
+
+
+class _Shift(workers.Job):
+    """A helper's time with the launches of a context."""
+
+    __slots__ = ("has_arrived", "launches")
+
+    def __init__(self, launches: Launches) -> None:
+        super().__init__()
+        self.launches: Launches = launches
+        self.has_arrived: bool = False
+
+    def work(self, helper: workers.Helper) -> None:
+        self.launches.serve(self, helper)
+
+
+class Launches:
+    """The launches of a context."""
+
+    def __init__(self) -> None:
+        self.is_closed: bool = False
+        self._process: int = os.getpid()
+        self._threads: int = workers.default_threads()
+        # All of the following is looked at and changed with the lock only.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._awaited: int = -1
+        """The number of unfinished launches that somebody waits for."""
+        self._unfinished: dict[Launch, None] = {}
+        self._accesses: Accesses[Launch] = Accesses()
+        self._ready: deque[Launch] = deque()
+        self._running: list[Launch] = []
+        self._failed: list[Launch] = []
+        self._shifts: list[_Shift] = []
+
+    @property
+    def is_open(self) -> bool:
+        # A process made by a fork has none of the threads.
+        return not self.is_closed and self._process == os.getpid()
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._unfinished and not self._failed
+
+    # --- for who launches ---
+
+    def submit(self, launch: Launch, spans: list[Span]) -> None:
+        """Run a launch, which works in this memory, as soon as it may."""
+        if len(self._unfinished) >= _MOST:
+            self._wait(_MOST // 2)
+        with self._lock:
+            # What comes after a failure is not run.
+            if self._failed:
+                return
+            try:
+                for earlier in self._accesses.add(launch, spans):
+                    if not earlier.is_over:
+                        launch.waits += 1
+                        earlier.followers.append(launch)
+                self._unfinished[launch] = None
+                if not launch.waits:
+                    self._ready.append(launch)
+                    self._call_helpers()
+            except BaseException:
+                # An interrupt: it was not launched.
+                self._forget(launch)
+                raise
+
+    def settle(self) -> None:
+        """Wait for all launches, and raise the error of the first that failed."""
+        try:
+            self._wait(0)
+        except BaseException as error:
+            self.stop()
+            self.wait_out(error)
+            raise
+        errors = self._errors()
+        if errors:
+            _add_notes(errors[0], errors[1:])
+            raise errors[0]
+
+    def stop(self) -> None:
+        """Let launches finish the tile blocks at hand, and none begin."""
+        if not self.is_open:
+            return
+        with self._lock:
+            for launch in self._unfinished:
+                launch.record.slots[STOP] = 1
+            self._drop_after(-1)
+
+    def wait_out(self, reason: BaseException) -> None:
+        """Wait for all launches, whatever happens; errors are noted on what is the reason for it."""
+        while True:
+            try:
+                self._wait(0)
+                break
+            except BaseException:
+                self.stop()
+        _add_notes(reason, self._errors())
+
+    def _errors(self) -> list[BaseException]:
+        """What the launches that failed raise, in the order of their launches; they are forgotten with this."""
+        with self._lock:
+            failed, self._failed = sorted(self._failed, key=lambda launch: launch.number), []
+        errors: list[BaseException] = []
+        for launch in failed:
+            try:
+                if launch.error is not None:
+                    raise launch.error
+                if launch.raise_failure is not None:
+                    launch.raise_failure()
+            except Exception as error:
+                errors.append(error)
+        return errors
+
+    def _wait(self, allowed: int) -> None:
+        """Wait until no more than a number of launches are unfinished, and work on them meanwhile."""
+        if not self.is_open:
+            return
+        longest = workers.SLICE if threading.current_thread() is threading.main_thread() else 0
+        desk = workers.Desk()
+        try:
+            while True:
+                chain: list[Launch] = []
+                is_alone = False
+                try:
+                    with self._lock:
+                        if len(self._unfinished) <= allowed:
+                            return
+                        is_alone = self._take_or_wait(allowed, longest, chain)
+                    if is_alone:
+                        workers.run(chain[0].function, chain[0].record, chain[0].arena_bytes, 1)
+                    elif chain:
+                        _run_chain(chain, desk)
+                except Exception as error:
+                    if not chain:
+                        raise
+                    chain[0].error = error
+                finally:
+                    with self._lock:
+                        for launch in chain:
+                            self._leave(launch, _part(chain))
+        finally:
+            desk.clear()
+
+    # --- for helpers ---
+
+    def serve(self, shift: _Shift, helper: workers.Helper) -> None:
+        chain: list[Launch] = []
+        while True:
+            with self._lock:
+                shift.has_arrived = True
+                for launch in chain:
+                    self._leave(launch, _part(chain))
+                chain = []
+                self._take(chain)
+                if not chain:
+                    self._shifts.remove(shift)
+                    return
+                self._call_helpers()
+            _run_chain(chain, helper)
+
+    # --- with the lock ---
+
+    def _take_or_wait(self, allowed: int, longest: int, chain: list[Launch]) -> bool:
+        """Find work for a thread that waits, or wait; True if it must do it in slices, as nobody else will."""
+        if not self._is_served():
+            self._call_helpers()
+        self._take(chain, longest)
+        if chain:
+            chain[0].is_here = True
+        elif self._is_served():
+            self._awaited = max(self._awaited, allowed)
+            self._changed.wait(_PAUSE)
+        else:
+            self._take(chain)
+            chain[0].is_here = True
+            # Nobody joins: what is made in slices seems to end sooner than it does.
+            chain[0].limit = 1
+            return True
+        return False
+
+    def _take(self, chain: list[Launch], longest: int = 0) -> None:
+        """Find work: launches that have not begun, or else the one with the fewest threads.
+
+        With `longest` only launches that will not take longer, all together.
+        """
+        ready = self._ready
+        if not ready:
+            joinable = [launch for launch in self._running if launch.is_joinable]
+            if joinable and not longest:
+                chain.append(min(joinable, key=lambda launch: launch.threads))
+                chain[0].join()
+            return
+        # Where there are many, several at once, but not so many that other threads are left without.
+        share = min(_CHAIN_MOST, len(ready) // (2 * self._threads))
+        total = 0
+        while ready:
+            launch = ready[0]
+            total += launch.expected
+            if longest and (not launch.expected or total > longest):
+                return
+            if chain and (len(chain) >= share or launch.limit > 1 or chain[0].limit > 1):
+                return
+            chain.append(launch)
+            self._running.append(launch)
+            launch.join()
+            ready.popleft()
+
+    def _is_served(self) -> bool:
+        return any(shift.started for shift in self._shifts) or any(launch.is_here for launch in self._running)
+
+    def _call_helpers(self) -> None:
+        """Have helpers come for what is there to do."""
+        room = self._threads - len(self._shifts)
+        if room <= 0:
+            return
+        places = work = 0
+        for launch in self._ready:
+            places += launch.limit
+            work += launch.expected or _UNKNOWN
+        for launch in self._running:
+            if launch.is_joinable:
+                places += launch.limit - launch.threads
+                work += _UNKNOWN
+        coming = sum([not shift.has_arrived for shift in self._shifts])
+        for _ in range(min(places - coming, work // workers.WORTH_WAKING, room)):
+            shift = _Shift(self)
+            self._shifts.append(shift)
+            try:
+                workers.lend(shift, self._threads)
+            finally:
+                if not shift.started:
+                    self._shifts.remove(shift)
+            if not shift.started:
+                return
+
+    def _leave(self, launch: Launch, part: int) -> None:
+        """A thread is done with a launch, which has no more tile blocks to hand out and was one of so many in a row."""
+        launch.threads -= 1
+        if launch.threads or launch.is_over:
+            return
+        launch.is_over = True
+        self._running.remove(launch)
+        self._unfinished.pop(launch, None)
+        if launch.error is not None or launch.record.slots[FAILED]:
+            self._failed.append(launch)
+            self._drop_after(launch.number)
+        else:
+            if not launch.record.slots[STOP] and launch.recycle is not None:
+                if part:
+                    launch.measure(part)
+                launch.recycle()
+            launch.forget_arguments()
+        for follower in launch.followers:
+            follower.waits -= 1
+            if not follower.waits and follower in self._unfinished:
+                self._ready.append(follower)
+        launch.followers.clear()
+        if not self._unfinished:
+            self._accesses.clear()
+        if len(self._unfinished) <= self._awaited:
+            self._awaited = -1
+            self._changed.notify_all()
+
+    def _drop_after(self, number: int) -> None:
+        """Forget launches that have not begun."""
+        for launch in [*self._unfinished]:
+            if launch.number > number and not launch.joined:
+                self._forget(launch)
+
+    def _forget(self, launch: Launch) -> None:
+        launch.is_over = True
+        launch.forget_arguments()
+        self._unfinished.pop(launch, None)
+        if launch in self._ready:
+            self._ready.remove(launch)
+
+
+def _part(chain: list[Launch]) -> int:
+    """How many launches shared the time of a chain; 0 if they are of different kernels."""
+    return len(chain) if all(launch.function is chain[0].function for launch in chain) else 0
+
+
+def _add_notes(error: BaseException, others: list[BaseException]) -> None:
+    """From Python 3.11 on a traceback shows notes."""
+    if hasattr(error, "add_note"):
+        for other in others:
+            error.add_note(f"another launch of the context failed too: {other}")

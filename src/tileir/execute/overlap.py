@@ -1,0 +1,58 @@
+"""`overlap`: launches that do not wait for each other unless one needs what another makes.
+
+The CPU engine has launches wait for each other's memory (`cpu.overlapping`); whatever cannot be left to that, a launch
+on the interpreter above all, comes after everything before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tileir.execute.cpu.overlapping import Launches
+
+# A context variable, not one of the thread: tasks that take turns on a thread have launches of their own.
+_current: ContextVar[Launches | None] = ContextVar("tileir.overlap", default=None)
+
+
+def overlapped() -> Launches | None:
+    """The launches under way of the `overlap` around the caller, if there is one."""
+    found = _current.get()
+    return found if found is not None and found.is_open else None
+
+
+@contextmanager
+def overlap() -> Iterator[None]:
+    """Within this context a launch on the CPU engine checks its arguments and returns; it runs as soon as it may.
+
+    A launch waits for earlier ones that write what it reads or writes, or read what it writes, so that results are
+    those of one launch after the other; independent ones run at the same time.  Leaving the context waits for all of
+    them and raises the error of the first that failed: results are in the arrays then, and not to be looked at
+    before.  Launches that print, sanitize, report progress or reach memory by addresses, and those on the interpreter,
+    run at once, after all earlier ones.  See docs/cpu.md.
+    """
+    outer = overlapped()
+    if outer is not None:
+        launches = outer
+    else:
+        from tileir.execute.cpu.overlapping import Launches
+
+        launches = Launches()
+    _current.set(launches)
+    try:
+        yield
+    except BaseException as error:
+        # What was launched before a mistake is done, as without this context; an interrupt ends it.
+        if not isinstance(error, Exception):
+            launches.stop()
+        launches.wait_out(error)
+        raise
+    else:
+        launches.settle()
+    finally:
+        _current.set(outer)
+        if outer is None:
+            launches.is_closed = True

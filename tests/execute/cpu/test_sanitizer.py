@@ -1,0 +1,345 @@
+"""The sanitizer on the CPU engine: what it finds, it tells as the interpreter does; the process survives."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy
+import pytest
+from tests.execute.cpu.stress import ARRAYS, BLOCKS, OUTPUTS, ROOM, SIZE, stress_program
+from tests.execute.sanitizer_pairs import PAIRS, Pair
+
+import tileir
+from tileir.tools.run import argument
+
+COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered")]
+"""What nothing orders is the interpreter's to find."""
+
+
+def texts(report: tileir.Report) -> list[str]:
+    """The findings that both engines make, without addresses, which differ from run to run."""
+    return [
+        re.sub(r"0x[0-9a-f]+|\d+ bytes (before|past)", "..", finding.render())
+        for finding in report.findings
+        if finding.kind not in ("race", "unordered")
+    ]
+
+
+def launch(text: str, grid: Any, values: list[Any], backend: str, **options: Any) -> tileir.Report:
+    """The report of a launch; `empty` names what does not count as written."""
+    sanitizer = tileir.Sanitizer(uninitialized=options.pop("empty", ()))
+    kernel = tileir.compile(tileir.parse(text, "k.mlir"), backend=backend, cpu=options.pop("cpu", None))
+    kernel.launch(grid, *values, observer=sanitizer, **options)
+    return sanitizer.report
+
+
+def both(text: str, grid: Any, specifications: str, **options: Any) -> tileir.Report:
+    """The report of the CPU engine, which is the interpreter's."""
+    found = []
+    arrays = []
+    for backend in ("interpreter", "cpu"):
+        words = specifications.split()
+        values = [argument(word, None) for word in words]
+        empty = [value for value, word in zip(values, words, strict=True) if word.startswith("empty:")]
+        more = options if backend == "cpu" else {}
+        found.append(launch(text, grid, values, backend, empty=empty, **more))
+        arrays.append(values)
+    assert texts(found[1]) == texts(found[0])
+    assert found[1].grid == found[0].grid
+    for one, other in zip(*arrays, strict=True):
+        assert numpy.array_equal(one, other)
+    return found[1]
+
+
+def kernel_text(body: str, parameters: str = "%p: tile<ptr<i32>>") -> str:
+    return f"cuda_tile.module @m {{\n  entry @k({parameters}) {{\n{body}\n  return\n  }}\n}}\n"
+
+
+# --- the interpreter's table ---
+
+
+@pytest.mark.parametrize("pair", COMPILED, ids=[f"{pair.kind}: {pair.name}" for pair in COMPILED])
+def test_mistake_is_told_as_the_interpreter_does_and_its_near_twin_is_clean(pair: Pair) -> None:
+    for chosen in (pair.wrong, pair.right):
+        reports = []
+        for backend in ("interpreter", "cpu"):
+            words = pair.argument_texts(chosen)
+            values = [argument(word, None) for word in words]
+            empty = [value for value, word in zip(values, words, strict=True) if word.startswith("empty:")]
+            reports.append(launch(pair.program(chosen), pair.grid, values, backend, empty=empty))
+        assert texts(reports[1]) == texts(reports[0])
+        assert bool(reports[1]) == (chosen == pair.wrong)
+        for one, other in zip(reports[0].findings, reports[1].findings, strict=True):
+            assert (one.kind, one.block, one.element, one.count) == (other.kind, other.block, other.element, other.count)
+            assert one.operation.name == other.operation.name
+
+
+@pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64"])
+def test_mistakes_are_found_by_code_for_lesser_machines(cpu: str) -> None:
+    if tileir.execute.cpu.target.host().is_x86 is False:
+        pytest.skip("these are names of x86 processors")
+    names = ("past the end", "a tensor view", "gather", "muli no_wrap", "divi signed i32", "assume_cond", "an alloca")
+    chosen = [pair for pair in COMPILED if any(name in pair.name for name in names)]
+    assert len(chosen) > 12
+    for pair in chosen:
+        words = pair.argument_texts(pair.wrong)
+        values = [argument(word, None) for word in words]
+        empty = [value for value, word in zip(values, words, strict=True) if word.startswith("empty:")]
+        report = launch(pair.program(pair.wrong), pair.grid, values, "cpu", empty=empty, cpu=cpu)
+        assert set(report.kinds) == {pair.kind}, pair.name
+
+
+# --- what would end the process ---
+
+POINTERS = """  %l = iota : tile<16xi64>
+  %n = constant <i64: HERE> : tile<16xi64>
+  %o = addi %l, %n : tile<16xi64>
+  %d = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %b = broadcast %d : tile<1xptr<i32>> -> tile<16xptr<i32>>
+  %q = offset %b, %o : tile<16xptr<i32>>, tile<16xi64> -> tile<16xptr<i32>>
+"""
+ACCESSES = {
+    "load": "  %v, %t = load_ptr_tko weak %q : tile<16xptr<i32>> -> tile<16xi32>, token",
+    "store": "  %t = store_ptr_tko weak %q, %c : tile<16xptr<i32>>, tile<16xi32> -> token",
+    "ordered load": "  %v, %t = load_ptr_tko acquire device %q : tile<16xptr<i32>> -> tile<16xi32>, token",
+    "ordered store": "  %t = store_ptr_tko release device %q, %c : tile<16xptr<i32>>, tile<16xi32> -> token",
+    "atomic_rmw": "  %v, %t = atomic_rmw_tko relaxed device %q, add, %c : tile<16xptr<i32>>, tile<16xi32> -> tile<16xi32>, token",
+    "atomic_cas": "  %v, %t = atomic_cas_tko relaxed device %q, %c, %c : tile<16xptr<i32>>, tile<16xi32> -> tile<16xi32>, token",
+}
+
+
+@pytest.mark.parametrize("name", list(ACCESSES))
+@pytest.mark.parametrize("offset", [1 << 40, -(1 << 40), 1 << 60, -1, 1])
+def test_wild_offsets_are_reported(name: str, offset: int) -> None:
+    body = "  %c = constant <i32: 7> : tile<16xi32>\n" + POINTERS.replace("HERE", str(offset)) + ACCESSES[name]
+    # What is stored is seen, what is loaded goes to the end of the array.
+    if "%v" in ACCESSES[name]:
+        body += """
+  %m = constant <i32: 16> : tile<i32>
+  %z = offset %p, %m : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %e = reshape %z : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %f = broadcast %e : tile<1xptr<i32>> -> tile<16xptr<i32>>
+  %g = iota : tile<16xi32>
+  %h = offset %f, %g : tile<16xptr<i32>>, tile<16xi32> -> tile<16xptr<i32>>
+  %u = store_ptr_tko weak %h, %v token=%t : tile<16xptr<i32>>, tile<16xi32> -> token"""
+        report = both(kernel_text(body), 2, "iota:i32:32", num_threads=1)
+        expected = ["out-of-bounds"] if abs(offset) > 1 or offset < 0 else []
+    else:
+        report = both(kernel_text(body), 2, "iota:i32:16", num_threads=1)
+        expected = ["out-of-bounds"]
+    assert report.kinds == expected
+
+
+def test_null_and_random_addresses_are_reported() -> None:
+    body = """  %a = constant <i64: [0, 8, 4096, 1152921504606846976]> : tile<4xi64>
+  %q = int_to_ptr %a : tile<4xi64> -> tile<4xptr<i32>>
+  %v, %t = load_ptr_tko weak %q : tile<4xptr<i32>> -> tile<4xi32>, token
+  %s = store_ptr_tko weak %q, %v : tile<4xptr<i32>>, tile<4xi32> -> token"""
+    report = both(kernel_text(body), 3, "zeros:i32:8")
+    assert report.kinds == ["out-of-bounds", "out-of-bounds"]
+    assert [finding.count for finding in report.findings] == [3, 3]
+
+
+def test_masked_elements_may_point_anywhere() -> None:
+    body = """  %a = constant <i64: [0, 8, 4096, 1152921504606846976]> : tile<4xi64>
+  %q = int_to_ptr %a : tile<4xi64> -> tile<4xptr<i32>>
+  %m = constant <i1: false> : tile<4xi1>
+  %w = constant <i32: 5> : tile<4xi32>
+  %v, %t = load_ptr_tko weak %q, %m, %w : tile<4xptr<i32>>, tile<4xi1>, tile<4xi32> -> tile<4xi32>, token
+  %s = store_ptr_tko weak %q, %v, %m : tile<4xptr<i32>>, tile<4xi32>, tile<4xi1> -> token"""
+    assert not both(kernel_text(body), 3, "zeros:i32:8")
+
+
+VIEW = "partition_view<tile=(4x8), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>>"
+VIEWS = f"""  %x, %y, %z = get_tile_block_id : tile<i32>
+  %s = make_tensor_view %p, shape = [%m, %n], strides = [%n, 1] : tile<i64> -> tensor_view<?x?xf32, strides=[?,1]>
+  %w = make_partition_view %s : {VIEW}
+  %v, %t = load_view_tko weak %w[%x, %y] : {VIEW}, tile<i32> -> tile<4x8xf32>, token
+  %r = addf %v, %v : tile<4x8xf32>
+  %u = store_view_tko weak %r, %w[%x, %y] token=%t : tile<4x8xf32>, {VIEW}, tile<i32> -> token"""
+PARAMETERS = "%p: tile<ptr<f32>>, %m: tile<i64>, %n: tile<i64>"
+
+
+@pytest.mark.parametrize("extents", [(9, 11), (16, 16), (1 << 40, 11), (9, 1 << 40), (1 << 50, 1 << 50)])
+def test_tensors_larger_than_their_array_are_reported(extents: tuple[int, int]) -> None:
+    report = both(kernel_text(VIEWS, PARAMETERS), (3, 2), f"iota:f32:99 {extents[0]} {extents[1]}", num_threads=1)
+    assert report.kinds == ([] if extents == (9, 11) else ["out-of-bounds", "out-of-bounds"])
+
+
+def test_huge_indices_of_views_are_reported() -> None:
+    body = VIEWS.replace("[%x, %y]", "[%i, %j]").replace("tile<i32> ->", "tile<i64> ->")
+    body = "  %i = constant <i64: 4611686018427387904> : tile<i64>\n  %j = constant <i64: -1> : tile<i64>\n" + body
+    report = both(kernel_text(body, PARAMETERS), 1, "zeros:f32:99 9 11")
+    assert report.kinds == ["index-space", "index-space"]
+
+
+def test_gathers_and_scatters_outside_of_memory_are_reported() -> None:
+    view = "gather_scatter_view<tile=(4x8), tensor_view<?x8xf32, strides=[8,1]>, sparse_dim=0>"
+    body = f"""  %s = make_tensor_view %p, shape = [%m, 8], strides = [8, 1] : tile<i64> -> tensor_view<?x8xf32, strides=[8,1]>
+  %w = make_gather_scatter_view %s : {view}
+  %i = constant <i32: [1, 90, 0, 70000]> : tile<4xi32>
+  %j = constant <i32: 0> : tile<i32>
+  %v, %t = load_view_tko weak %w[%i, %j] : {view}, tile<4xi32>, tile<i32> -> tile<4x8xf32>, token
+  %r = addf %v, %v : tile<4x8xf32>
+  %u = store_view_tko weak %r, %w[%i, %j] token=%t : tile<4x8xf32>, {view}, tile<4xi32>, tile<i32> -> token"""
+    report = both(kernel_text(body, "%p: tile<ptr<f32>>, %m: tile<i64>"), 1, "iota:f32:64 100000")
+    assert [(finding.kind, finding.element) for finding in report.findings] == [("out-of-bounds", (1, 0))] * 2
+
+
+# --- what was written ---
+
+
+def test_stores_through_pointers_views_and_atomics_count_as_written() -> None:
+    body = VIEWS.replace(
+        "  %v, %t = load_view_tko",
+        "  %o = constant <f32: 1.0> : tile<4x8xf32>\n"
+        f"  %k = store_view_tko weak %o, %w[%x, %y] : tile<4x8xf32>, {VIEW}, tile<i32> -> token\n"
+        "  %v, %t = load_view_tko",
+    )
+    body = body.replace("[%x, %y] : partition", "[%x, %y] token=%k : partition", 1)
+    assert not both(kernel_text(body, PARAMETERS), (3, 2), "empty:f32:99 9 11", num_threads=1)
+    assert both(kernel_text(VIEWS, PARAMETERS), (3, 2), "empty:f32:99 9 11", num_threads=1).kinds == ["uninitialized"]
+
+
+def test_what_alloca_reserves_is_unwritten_in_every_tile_block_and_turn() -> None:
+    body = """  %zero = constant <i32: 0> : tile<i32>
+  %two = constant <i32: 2> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  for %k in (%zero to %two, step %one) : tile<i32> {
+    %a = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+    %v, %t = load_ptr_tko weak %a : tile<ptr<i32>> -> tile<i32>, token
+    %u = store_ptr_tko weak %a, %k token=%t : tile<ptr<i32>>, tile<i32> -> token
+    %w, %s = load_ptr_tko weak %a token=%u : tile<ptr<i32>> -> tile<i32>, token
+    continue
+  }"""
+    report = both(kernel_text(body), 3, "zeros:i32:8")
+    assert [(finding.kind, finding.count) for finding in report.findings] == [("uninitialized", 6)]
+
+
+def test_pointer_to_memory_given_back_is_outside() -> None:
+    body = """  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %l = for %k in (%zero to %one, step %one) : tile<i32> iter_values(%c = %p) -> (tile<ptr<i32>>) {
+    %a = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+    continue %a : tile<ptr<i32>>
+  }
+  %u = store_ptr_tko weak %l, %zero : tile<ptr<i32>>, tile<i32> -> token"""
+    assert both(kernel_text(body), 1, "zeros:i32:8").kinds == ["out-of-bounds"]
+
+
+# --- pointers from anywhere, named memory ---
+
+
+def test_tables_of_addresses_reach_what_memory_names() -> None:
+    body = """  %v, %t = load_ptr_tko weak %p : tile<ptr<i64>> -> tile<i64>, token
+  %q = int_to_ptr %v : tile<i64> -> tile<ptr<f32>>
+  %f, %s = load_ptr_tko weak %q : tile<ptr<f32>> -> tile<f32>, token
+  %u = store_ptr_tko weak %o, %f : tile<ptr<f32>>, tile<f32> -> token"""
+    text = kernel_text(body, "%p: tile<ptr<i64>>, %o: tile<ptr<f32>>")
+    hidden = numpy.array([2.5, 3.5], numpy.float32)
+    table = numpy.array([hidden.ctypes.data], numpy.int64)
+    for memory, kinds, value in (([hidden], [], 2.5), ([], ["out-of-bounds"], 0.0)):
+        out = numpy.zeros(1, numpy.float32)
+        report = launch(text, 1, [table, out], "cpu", memory=memory)
+        assert report.kinds == kinds
+        assert out[0] == value
+
+
+# --- reports ---
+
+
+def test_sanitize_raises_the_report_after_the_launch() -> None:
+    body = """  %x, %y, %z = get_tile_block_id : tile<i32>
+  %q = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %u = store_ptr_tko weak %q, %x : tile<ptr<i32>>, tile<i32> -> token"""
+    kernel = tileir.compile(tileir.parse(kernel_text(body), "k.mlir"), backend="cpu")
+    array = numpy.full(6, -1, numpy.int32)
+    with pytest.raises(tileir.SanitizerError) as caught:
+        kernel.launch(9, array, sanitize=True)
+    (finding,) = caught.value.report.findings
+    assert (finding.kind, finding.block, finding.count) == ("out-of-bounds", (6, 0, 0), 3)
+    assert array.tolist() == [0, 1, 2, 3, 4, 5]
+    kernel.launch(6, array, sanitize=True)
+
+
+def test_failed_tile_blocks_end_and_the_others_go_on() -> None:
+    body = """  %x, %y, %z = get_tile_block_id : tile<i32>
+  %three = constant <i32: 3> : tile<i32>
+  %ok = cmpi not_equal %x, %three, signed : tile<i32> -> tile<i1>
+  assert %ok, "three is a crowd" : tile<i1>
+  %q = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %u = store_ptr_tko weak %q, %x : tile<ptr<i32>>, tile<i32> -> token"""
+    report = both(kernel_text(body), 6, "zeros:i32:6", num_threads=1)
+    assert [(finding.kind, finding.block) for finding in report.findings] == [("assert", (3, 0, 0))]
+
+
+def test_report_is_the_same_on_any_number_of_threads() -> None:
+    body = """  %x, %y, %z = get_tile_block_id : tile<i32>
+  %n = constant <i32: 500> : tile<i32>
+  %ok = cmpi less_than %x, %n, signed : tile<i32> -> tile<i1>
+  assume_cond %ok : tile<i1>
+  %q = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %u = store_ptr_tko weak %q, %x : tile<ptr<i32>>, tile<i32> -> token"""
+    found = [texts(launch(kernel_text(body), 4096, [numpy.zeros(3000, "i4")], "cpu", num_threads=n)) for n in (1, 2, 4)]
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == 2 and "tile block (500, 0, 0)" in found[0][0] and "seen 3596 times" in found[0][0]
+
+
+def test_numbers_in_the_body_of_a_reduction_are_looked_at() -> None:
+    body = """  %l = iota : tile<64xi32>
+  %r = reduce %l dim=0 identities=[0 : i32] : tile<64xi32> -> tile<i32> (%a: tile<i32>, %b: tile<i32>) {
+    %zero = constant <i32: 0> : tile<i32>
+    %d = divi %a, %zero signed : tile<i32>
+    yield %d : tile<i32>
+  }
+  %t = store_ptr_tko weak %p, %r : tile<ptr<i32>>, tile<i32> -> token"""
+    reports = [launch(kernel_text(body), 1, [numpy.zeros(8, "i4")], backend) for backend in ("interpreter", "cpu")]
+    assert [set(report.kinds) for report in reports] == [{"division-by-zero"}] * 2
+
+
+def test_prints_and_findings_go_together() -> None:
+    body = """  %x, %y, %z = get_tile_block_id : tile<i32>
+  %q = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %t = print_tko "block %d;", %x : tile<i32> -> token
+  %u = store_ptr_tko weak %q, %x : tile<ptr<i32>>, tile<i32> -> token"""
+    lines: list[str] = []
+    report = launch(kernel_text(body), 3, [numpy.zeros(2, "i4")], "cpu", output=lines.append)
+    assert "".join(lines) == "block 0;block 1;block 2;"
+    assert report.kinds == ["out-of-bounds"]
+
+
+def test_other_observers_are_the_interpreters() -> None:
+    kernel = tileir.compile(tileir.parse(kernel_text("")), backend="cpu")
+    with pytest.raises(tileir.LaunchError, match="observers and schedules are the interpreter's"):
+        kernel.launch(1, numpy.zeros(1, "i4"), observer=tileir.NumberWatch())
+
+
+# --- programs without mistakes ---
+
+
+def stress_arguments(seed: int) -> list[Any]:
+    names = {"f32": "f4", "i32": "i4", "f16": "f2", "i8": "i1", "i64": "i8"}
+    random = numpy.random.default_rng(seed)
+    values: list[Any] = []
+    for element in ARRAYS.values():
+        numbers = random.normal(size=SIZE) * 2 if element[0] == "f" else random.integers(-50, 50, SIZE)
+        values.append(numbers.astype(names[element]))
+    return [*values, *[numpy.zeros(ROOM * BLOCKS, names[element]) for element in OUTPUTS], 3, 1.5]
+
+
+@pytest.mark.parametrize("seed", [3, 8, pytest.param(range(40), marks=pytest.mark.long)])
+def test_random_programs_compute_the_same_with_the_sanitizer(seed: int | range) -> None:
+    for number in seed if isinstance(seed, range) else [seed]:
+        module = tileir.parse(stress_program(number), "k.mlir")
+        results = []
+        for backend in ("interpreter", "cpu"):
+            values = stress_arguments(number)
+            sanitizer = tileir.Sanitizer()
+            kernel = tileir.compile(module, backend=backend, exact=True)
+            # Tile blocks of these programs meet in memory: in the order of the interpreter they do the same.
+            kernel.launch((2, 2), *values, observer=sanitizer, num_threads=1)
+            results.append((values, texts(sanitizer.report)))
+        assert results[0][1] == results[1][1], number
+        for one, other in zip(results[0][0], results[1][0], strict=True):
+            assert numpy.asarray(one).tobytes() == numpy.asarray(other).tobytes(), number
