@@ -156,6 +156,8 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	$(BIN)/python benchmarks/sanitizer_speed.py
 	@echo
 	$(BIN)/python benchmarks/cpu_speed.py
+	@echo
+	$(BIN)/python benchmarks/cpu_math.py
 
 bench-fast: $(FAST)/.installed-test ## the same with the compiled build
 	$(FAST_BIN)/python benchmarks/text_speed.py

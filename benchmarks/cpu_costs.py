@@ -3,7 +3,8 @@
     python benchmarks/cpu_costs.py
 
 `cpu_speed.py` prints the same tables after its own.  A kernel is compiled in a process of its own for each figure, with
-a cache directory of its own; importing the engine, which a process pays once, is a row of its own.
+a cache directory of its own; importing the engine, which a process pays once, is a row of its own.  All but the launch
+is CPU time of one thread, which other processes leave alone.
 """
 
 from __future__ import annotations
@@ -49,27 +50,27 @@ def verdict(met: bool) -> str:
 
 
 def compile_once(operations: int) -> dict[str, float]:
-    """Seconds in this process: the import of the engine, the first kernel, and the same again with its caches warm.
+    """CPU seconds in this process: the import of the engine, the first kernel, and the same again with all set up.
 
     The second is read from the disk, as is the first where the directory has it already; the third is made anew.
     """
     text = cpu_programs.long_chain(operations) if operations else cpu_programs.matmul(MATMUL_TILE)
     kernel = compiled(text)
-    times = [time.perf_counter()]
+    times = [time.process_time()]
     from tileir.execute.cpu import engine, target
 
     target.host()
     assert engine is not None
-    times.append(time.perf_counter())
+    times.append(time.process_time())
     kernel.native.version(False, False)
-    times.append(time.perf_counter())
+    times.append(time.process_time())
     if not operations:
         for switch in ("1", "0"):
             os.environ["TILEIR_CACHE"] = switch
             kernel = compiled(text)
-            times.append(time.perf_counter())
+            times.append(time.process_time())
             kernel.native.version(False, False)
-            times[-1] = time.perf_counter() - times[-1]
+            times[-1] = time.process_time() - times[-1]
     found = {"import": times[1] - times[0], "first": times[2] - times[1]}
     return {**found, **dict(zip(("read", "made"), times[3:], strict=False))}
 
@@ -146,7 +147,8 @@ def grid_rows(seconds: float) -> list[Row]:
 
     rows: list[Row] = []
     least = float("inf")
-    for count, found in zip(counts, race(seconds, *[launch(count) for count in counts]), strict=True):
+    times = race(seconds, *[launch(count) for count in counts], clock=time.process_time)
+    for count, found in zip(counts, times, strict=True):
         each = found / count * 1e6
         least = min(least, each)
         growth = each / least
@@ -177,7 +179,8 @@ def edge_rows(seconds: float) -> list[Row]:
             for _ in range(10):
                 kernel.launch(grid, *rest[0], *extents, *rest[1], num_threads=1)
 
-        full, edge = race(seconds, lambda f=launch, e=whole: f(e), lambda f=launch, e=over: f(e))  # type: ignore[misc]
+        actions = [lambda f=launch, e=extents: f(e) for extents in (whole, over)]
+        full, edge = race(seconds, *actions, clock=time.process_time)
         ratio = edge / full
         rows.append((f"edge: {name}", f"{ratio:.2f} of whole tiles", f"<= {EDGE_BAR}", verdict(ratio <= EDGE_BAR)))
     return rows

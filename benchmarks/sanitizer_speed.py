@@ -2,8 +2,8 @@
 
     python benchmarks/sanitizer_speed.py
 
-The examples, on sizes that take a few milliseconds, with and without `sanitize=True`.  Both take turns, the best of
-the rounds counts.
+The examples, on sizes that take a few milliseconds, with and without `sanitize=True`: on the interpreter, and on one
+thread of the CPU engine.  Both take turns, the best of the rounds counts.
 """
 
 from __future__ import annotations
@@ -56,6 +56,40 @@ def launches() -> list[tuple[str, Any, Any, tuple[Any, ...]]]:
     ]
 
 
+def compiled_launches() -> list[tuple[str, Any, Any, tuple[Any, ...]]]:
+    """The same on the CPU engine, with more to do."""
+    rng = numpy.random.default_rng(0)
+
+    def random(*shape: int) -> Any:
+        return rng.random(shape).astype("f4")
+
+    def example(name: str) -> Any:
+        return tileir.compile(tileir.load(EXAMPLES / f"{name}.mlir"), backend="cpu")
+
+    many = 1 << 22
+    zeros = numpy.zeros
+    return [
+        (
+            "cpu: vector_add, 4,194,304",
+            example("vector_add"),
+            many // 128,
+            (random(many), random(many), zeros(many, "f4"), many),
+        ),
+        (
+            "cpu: softmax, 1,024 x 1,000",
+            example("softmax"),
+            1024,
+            (random(1024, 1000), zeros((1024, 1000), "f4"), 1024, 1000),
+        ),
+        (
+            "cpu: matmul 512^3 in 64^3",
+            tileir.compile(tileir.parse(matmul_program(512, 64)), backend="cpu"),
+            (8, 8),
+            (random(512, 512), random(512, 512), zeros((512, 512), "f4")),
+        ),
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="What the sanitizer costs.")
     parser.add_argument("--rounds", type=int, default=15)
@@ -65,8 +99,8 @@ def main() -> None:
     print(f"{machine()}, NumPy {numpy.__version__}; best of {options.rounds} rounds in turns\n")
     rows = []
     missed = False
-    for name, kernel, grid, arguments in launches():
-        plain = partial(kernel.launch, grid, *arguments)
+    for name, kernel, grid, arguments in [*launches(), *compiled_launches()]:
+        plain = partial(kernel.launch, grid, *arguments, num_threads=1)
         without, with_it = best(options.rounds, plain, partial(plain, sanitize=True))
         ratio = with_it / without
         missed = missed or ratio > BAR

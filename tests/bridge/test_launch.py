@@ -74,6 +74,16 @@ def aligned(*shape: int, dtype: Any = F32, offset: int = 0) -> Any:
     return room[start : start + size].view(dtype).reshape(shape)
 
 
+def test_launches_overlap_and_keep_their_order() -> None:
+    arrays = [numpy.full(32, number, F32) for number in range(4)]
+    with tileir.overlap():
+        for first, second in ((0, 1), (1, 2), (2, 3)):
+            tileir.launch(add, 2, (arrays[first], arrays[second], arrays[second]), "cpu")
+        with tileir.emulate("cpu"):
+            ct.launch(None, (2,), add, (arrays[3], arrays[0], arrays[0]))
+    assert [array[31] for array in arrays] == [6, 1, 3, 6]
+
+
 # --- what a kernel is compiled for ---
 
 

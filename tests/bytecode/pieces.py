@@ -17,6 +17,7 @@ from tileir.bytecode.container import (
 from tileir.bytecode.magic import MAGIC
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.bytecode.tables import Tables
+from tileir.ir.declaration import NEWEST
 
 
 class Piece:
@@ -37,9 +38,9 @@ class File:
         self.sections = sections
 
     @staticmethod
-    def parse(data: bytes) -> File:
+    def parse(data: bytes, last_section: int = PRODUCER) -> File:
         try:
-            container = read_container(data)
+            container = read_container(data, NEWEST, last_section)
         except Malformed as failure:
             raise ValueError(failure.messages[0]) from None
         return File(data[:12], [Piece(s.identifier, s.alignment, data[s.start : s.end]) for s in container.order])

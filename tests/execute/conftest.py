@@ -8,9 +8,13 @@ import pytest
 from tests.execute.cpu.both_engines import both_engines
 
 
+# Look into the interpreter, and would see what runs for the comparison.
+_INSIDE = ("test_factors_of_a_product_are_borrowed_and_kept",)
+
+
 @pytest.fixture(autouse=True)
 def _both_engines(request: pytest.FixtureRequest) -> Iterator[None]:
-    if "/cpu/" in str(request.path):
+    if "cpu" in request.path.parts or request.node.name in _INSIDE:
         yield
         return
     with both_engines():

@@ -253,7 +253,7 @@ cuda_tile.module @m {
 cuda_tile.module @m {
   entry @k() {
     // expected-error @below {{expected operation name in quotes}}
-    %0 = "test.value"() : () -> token<4>
+    %0 = make_token : token<4>
     return
   }
 }

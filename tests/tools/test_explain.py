@@ -157,6 +157,54 @@ def test_names_lead_to_the_page_that_tells_about_them(asked: str, answered: str)
     assert [page.name for page in find(asked)] == [answered]
 
 
+@pytest.mark.parametrize(
+    ("asked", "title", "facts"),
+    [
+        ("tile<4x8xf16>", "tile", ["4 x 8", "32", "512, 16 for each element"]),
+        ("!cuda_tile.tile<f32>", "tile", ["none: a single element", "32, 32 for each element"]),
+        ("tile<2xptr<i8>>", "tile", ["ptr<i8>", "128, 64 for each element"]),
+        ("ptr<f32>", "ptr", ["points to"]),
+        ("tensor_view<?x64xf32, strides=[64,1]>", "tensor_view", ["dynamic x 64", "64, 1"]),
+        (
+            "partition_view<tile=(4x2), padding_value = nan, tensor_view<10x?xf32, strides=[64,1]>>",
+            "partition_view",
+            ["tile<4x2xf32>", "3, of 4 along dimension 0", "known when the program runs", "reads `nan`"],
+        ),
+        (
+            "strided_view<tile=(4), traversal_strides=[2], tensor_view<10xf32, strides=[1]>>",
+            "strided_view",
+            ["5, of 4 along dimension 0", "unspecified"],
+        ),
+        (
+            "gather_scatter_view<tile=(4x4), tensor_view<8x8xf32, strides=[8,1]>, sparse_dim=1>",
+            "gather_scatter_view",
+            ["rows are picked along", "dimension 1"],
+        ),
+        ("tile<3xf32>", "tile", ["No type, at column 6:"]),
+        ("tile<4xf32", "tile", ["No type"]),
+    ],
+)
+def test_a_type_that_is_written_out_is_explained(asked: str, title: str, facts: list[str]) -> None:
+    (page,) = find(asked)
+    assert page.name == title
+    section = page_text(page).split("\n\n")[1]
+    for fact in facts:
+        assert " ".join(fact.split()) in " ".join(section.split())
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [("rounding<approx>", "rounding"), ("#cuda_tile.rounding<zero>", "rounding"), ("div_by<16>", "div_by")],
+)
+def test_an_attribute_that_is_written_out_is_explained(asked: str, title: str) -> None:
+    assert [page.name for page in find(asked)] == [title]
+
+
+@pytest.mark.parametrize("asked", ["<", "<4xf32>", "nonsense<4>", "tile nonsense"])
+def test_brackets_alone_explain_nothing(asked: str) -> None:
+    assert find(asked) == []
+
+
 def test_a_name_of_two_things_shows_both() -> None:
     assert [page.group for page in find("constant")] == ["Core", "Attributes of operations"]
 

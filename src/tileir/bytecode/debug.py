@@ -121,7 +121,7 @@ class DebugTable:
         if reference == 0:
             return UNKNOWN
         index = reference - 1
-        if index >= len(self._offsets):
+        if not 0 <= index < len(self._offsets):
             return None
         known = self._known.get(index)
         if known is not None:

@@ -31,13 +31,13 @@ def version_text(version: Version) -> str:
     return f"{version[0]}.{version[1]}"
 
 
-def version_named(name: str | Version) -> Version:
+def version_named(name: object) -> Version:
     """The version of the dialect a name such as "13.2" means; its pair of numbers means the same."""
     for version in VERSIONS:
         if name == version or name == version_text(version):
             return version
     names = ", ".join([version_text(version) for version in VERSIONS])
-    written = f"'{name}'" if isinstance(name, str) else str(name)
+    written = f"'{name}'" if isinstance(name, str) else repr(name)
     raise ValueError(f"{written} is not a version of the dialect: {names}")
 
 

@@ -21,6 +21,7 @@ from tileir.text.cursor import SyntaxFailure
 from tileir.text.directive import enum_kind_of
 from tileir.text.format import Assembly, assembly_of
 from tileir.text.state import ParseState
+from tileir.text.types import DIALECT_TYPES
 from tileir.text.values import ValueCursor
 
 # Whether a text defines aliases at all; most do not, and then the tokens need not be looked through.
@@ -181,6 +182,7 @@ class Parser(ValueCursor):
         if self.waiting_blocks.pop(name, None) is None and block.parent is not None:
             self.fail(f"redefinition of block '{name}'", start)
         if self.accept("("):
+            opening = self.position
             if not self.accept(")"):
                 while True:
                     for argument, token, type, location in self.parse_arguments(1):
@@ -188,6 +190,8 @@ class Parser(ValueCursor):
                     if not self.accept(","):
                         break
                 self.expect(")")
+            if not self.seed_spellings:
+                self._require_prefixes(opening)
         self.expect(":")
         region.append(block)
         self.parse_operations(block)
@@ -418,6 +422,8 @@ class Parser(ValueCursor):
         start = self.position
         type = self.parse_function_type()
         assert isinstance(type, FunctionType)
+        if not self.seed_spellings:
+            self._require_prefixes(start)
         if len(type.inputs) != len(operands):
             self.fail(f"expected {len(operands)} operand types but had {len(type.inputs)}", start)
         values = [self.resolve(token, wanted) for token, wanted in zip(operands, type.inputs, strict=True)]
@@ -434,6 +440,12 @@ class Parser(ValueCursor):
             segments,
             successors,
         )
+
+    def _require_prefixes(self, start: int) -> None:
+        """Refuse dialect types without their `!cuda_tile.`, which MLIR's own syntax wants; for the drop-ins."""
+        for position in range(start, self.position):
+            if self.tokens[position].partition("<")[0].strip() in DIALECT_TYPES:
+                self.fail("expected non-function type", position)
 
     def _fail_unregistered(self, name: str, token: int) -> NoReturn:
         if name.startswith("cuda_tile."):

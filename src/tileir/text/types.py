@@ -40,7 +40,7 @@ _INTEGER: Final = re.compile(r"([su]?)i([1-9]\d{0,7})\Z", re.ASCII)
 _BLANKS: Final = re.compile(r"(?:\s+|//[^\n]*)*", re.ASCII)
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
-_DIALECT_TYPES: Final = frozenset(
+DIALECT_TYPES: Final = frozenset(
     ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"]
 )
 # Seed 000's spellings of two element types (docs/conflicts.md A15).
@@ -138,7 +138,7 @@ class TypeCursor(Cursor):
         raise SyntaxFailure(failure, True)
 
     def _is_dialect_type(self, name: str) -> bool:
-        return name in _DIALECT_TYPES or (name == "string" and self.seed_spellings)
+        return name in DIALECT_TYPES or (name == "string" and self.seed_spellings)
 
     def seed_element(self, name: str, token: int) -> Type | None:
         """The element type that seed 000 calls `name` (docs/conflicts.md A15)."""

@@ -21,7 +21,8 @@ USAGE: Final = Usage(
     (),
     least=0,
     most=-1,
-    details="NAME may carry its prefix (cuda_tile.addf, !cuda_tile.tile) or be one of the seeds' spellings (mulhi).",
+    details="NAME may carry its prefix (cuda_tile.addf, !cuda_tile.tile) or be one of the seeds' spellings (mulhi);\n"
+    "a type may be written out ('tile<4x8xf32>').",
 )
 
 _INDENT: Final = "  "

@@ -9,6 +9,7 @@ from typing import Any
 
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.guard import in_child
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program
 
 USAGE = Usage(
@@ -63,6 +64,13 @@ def _run(arguments: list[str]) -> int:
     grid = _grid(given.value("grid", "1"))
     backend = _backend(given)
     threads = _threads(given)
+    if backend == "interpreter":
+        return _perform(given, grid, backend, threads)
+    # Native code that leaves its arrays takes its process with it.
+    return in_child(lambda: guarded("tileir run", lambda _: _perform(given, grid, backend, threads), arguments))
+
+
+def _perform(given: Arguments, grid: tuple[int, ...], backend: str, threads: int | None) -> int:
     program = read_program(given.operands[0], Settings(given))
     for diagnostic in program.diagnostics:
         print(diagnostic.render(), file=sys.stderr)

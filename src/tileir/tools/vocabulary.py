@@ -38,6 +38,7 @@ from tileir.tools.pages import (
     prose,
     title_of,
 )
+from tileir.tools.written_types import written_type_section
 
 
 class Entry(NamedTuple):
@@ -321,7 +322,19 @@ def find(name: str) -> list[Page]:
     ):
         if match:
             return [entry.page() for entry in match]
-    return []
+    return _find_written(bare)
+
+
+def _find_written(text: str) -> list[Page]:
+    """The page of something that is written out with what belongs to it: `tile<4xf32>`, `rounding<approx>`."""
+    head, bracket, _ = text.partition("<")
+    head = head.strip(" =")
+    if not bracket or not head:
+        return []
+    pages = find(head)
+    if head in [entry.name for entry in TYPES]:
+        return [page._replace(sections=(written_type_section(text), *page.sections)) for page in pages]
+    return pages
 
 
 def _is_alias(kind: str, keyword: str) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,7 +26,7 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import bind, buffer_of
 from tileir.execute.dtypes import is_float_dtype
-from tileir.execute.errors import AssertionFailure, ExecutionError
+from tileir.execute.errors import AssertionFailure, ExecutionError, LaunchError
 from tileir.execute.launch import Kernel
 from tileir.ir.core import Operation
 
@@ -108,9 +109,10 @@ def both_engines(cpu: str | None = None) -> Iterator[Comparison]:
         nonlocal busy
         given = {name for name, value in options.items() if value not in (None, False, ())}
         forward = (options.get("schedule") or self.schedule) == "forward"
-        if busy or self.backend != "interpreter" or not forward or given - {"schedule", "memory", "output"}:
-            return plain(self, grid, *arguments, **options)
-        if shows_addresses(self.entry):
+        ordinary = self.backend == "interpreter" and forward and not given - {"schedule", "memory", "output"}
+        # What other threads launch meanwhile may share the memory that is put back here.
+        alone = not busy and threading.current_thread() is threading.main_thread()
+        if not ordinary or not alone or shows_addresses(self.entry):
             return plain(self, grid, *arguments, **options)
         busy = True
         try:
@@ -146,10 +148,7 @@ def _compare(
 
     try:
         places = stretches(kernel, arguments, memory)
-    except ExecutionError:
-        return plain(kernel, grid, *arguments, **options)
-    except Exception:
-        # A launch that is refused.
+    except LaunchError:
         return plain(kernel, grid, *arguments, **options)
     before = [place.content() for place in places]
     failure: ExecutionError | None = None

@@ -176,17 +176,21 @@ class Stress:
             words = [str(extent) for extent in extents]
             operands = list(words)
             before = ""
-            if dynamic:
-                place = rng.randrange(len(extents))
-                self.lines.append(f"%x{number} = constant <i64: {extents[place]}> : tile<i64>")
-                self.lines.append(f"%y{number} = addi %x{number}, %zero64 : tile<i64>")
-                operands[place], words[place] = f"%y{number}", "?"
-                before = "tile<i64> -> "
             steps = [str(stride) for stride in strides]
+            distances = list(steps)
+            if dynamic:
+                # Not known when the kernel is compiled: the argument is zero.
+                before = "tile<i64> -> "
+                place = rng.randrange(len(extents))
+                extents[place] = rng.choice((extents[place], extents[place], extents[place], 0))
+                operands[place], words[place] = self.unknown(extents[place]), "?"
+                if rng.random() < 0.5:
+                    place = rng.randrange(len(extents))
+                    distances[place], steps[place] = self.unknown(strides[place]), "?"
             tensor = f"tensor_view<{'x'.join([*words, element])}, strides=[{','.join(steps)}]>"
             self.lines.append(
                 f"%t{number} = make_tensor_view %{array}, shape = [{', '.join(operands)}], strides = "
-                f"[{', '.join(steps)}] : {before}{tensor}"
+                f"[{', '.join(distances)}] : {before}{tensor}"
             )
             padding = rng.choice(("", "", "padding_value = zero, "))
             if element.startswith("f"):
@@ -209,6 +213,13 @@ class Stress:
             word = {"strided": "strided", "gather": "gather_scatter"}.get(kind, "partition")
             self.lines.append(f"%w{number} = make_{word}_view %t{number} : {type}")
             self.views.append(_View(f"%w{number}", type, (shape, element), sparse, _meet(extents, strides)))
+
+    def unknown(self, number: int) -> str:
+        """A number that the compiler cannot tell."""
+        constant, found = self.fresh(), self.fresh()
+        self.lines.append(f"{constant} = constant <i64: {number}> : tile<i64>")
+        self.lines.append(f"{found} = addi {constant}, %none : tile<i64>")
+        return found
 
     def _tensor(self, shape: Shape) -> tuple[list[int], list[int]]:
         """Extents and strides of a tensor that lies in an array; tiles may reach over its edges."""
@@ -466,6 +477,64 @@ class Stress:
             result,
         )
 
+    def argument_of_the_most(self) -> None:
+        """A reduction of two tiles at once."""
+        rng = self.rng
+        value, type = self.any_tile(("f32", "f16"))
+        shape, element = type
+        axis = rng.randrange(len(shape))
+        places = self.want((shape, "i32"))
+        rest = tuple([extent for place, extent in enumerate(shape) if place != axis])
+        a, b, i, j, more, x, y, most, where = (self.fresh() for _ in range(9))
+        scalar = f"tile<{element}>"
+        self.lines.append(
+            f"{most}, {where} = reduce {value}, {places} dim={axis} identities=[0.0 : {element}, 0 : i32] : "
+            f"{text_of(type)}, {text_of((shape, 'i32'))} -> {text_of((rest, element))}, {text_of((rest, 'i32'))} "
+            f"({a}: {scalar}, {b}: {scalar}, {i}: tile<i32>, {j}: tile<i32>) {{\n"
+            f"{more} = cmpf greater_than ordered {a}, {b} : {scalar} -> tile<i1>\n"
+            f"{x} = select {more}, {a}, {b} : tile<i1>, {scalar}\n"
+            f"{y} = select {more}, {i}, {j} : tile<i1>, tile<i32>\nyield {x}, {y} : {scalar}, tile<i32> }}"
+        )
+        self.know(most, (rest, element))
+        self.know(where, (rest, "i32"))
+
+    def accumulation(self, size: int) -> None:
+        """A loop around a product that adds to what it carries, which may be wanted for other things too."""
+        rng = self.rng
+        m, n, k = (rng.choice((4, 8, 16)) for _ in range(3))
+        sum: Type = ((m, n), "f32")
+        carried, other, variable, result, rest = (self.fresh() for _ in range(5))
+        initial, second = self.want(sum), self.want(sum)
+        word = text_of(sum)
+        self.lines.append(
+            f"{result}, {rest} = for unsigned {variable} in (%zero to %three, step %one) : tile<i32> "
+            f"iter_values({carried} = {initial}, {other} = {second}) -> ({word}, {word}) {{"
+        )
+        self.loops.append(([sum, sum], None, None))
+        self.scopes.append({})
+        self.know(variable, ((), "i32"))
+        for name in (carried, other):
+            self.know(name, sum)
+        self.depth += 1
+        self.statements(size // 2)
+        left, right = self.want(((m, k), "f32")), self.want(((k, n), "f32"))
+        total = rng.choice((carried, carried, carried, self.want(sum)))
+        made = self.fresh()
+        self.lines.append(
+            f"{made} = mmaf {left}, {right}, {total} : {text_of(((m, k), 'f32'))}, {text_of(((k, n), 'f32'))}, {word}"
+        )
+        if rng.random() < 0.5:
+            self.know(made, sum)
+        self.statements(size // 2)
+        pair = rng.choice(([made, self.want(sum)], [made, other], [self.want(sum), made], [other, carried]))
+        self.lines.append(f"continue {pair[0]}, {pair[1]} : {word}, {word}")
+        self.depth -= 1
+        self.scopes.pop()
+        self.loops.pop()
+        self.lines.append("}")
+        for name in (result, rest):
+            self.know(name, sum)
+
     def product(self) -> None:
         rng = self.rng
         m, n, k = (rng.choice((4, 8, 16)) for _ in range(3))
@@ -619,8 +688,10 @@ class Stress:
                 self.elementwise()
             elif kind < 0.55:
                 self.moved()
-            elif kind < 0.65:
+            elif kind < 0.63:
                 self.reduction()
+            elif kind < 0.65:
+                self.argument_of_the_most()
             elif kind < 0.7:
                 self.product()
             elif kind < 0.77:
@@ -631,7 +702,7 @@ class Stress:
                 self.atomic()
             elif self.depth < 3:
                 inner = max(2, count // 3)
-                rng.choice((self.branch, self.counted, self.counted, self.endless))(inner)
+                rng.choice((self.branch, self.counted, self.counted, self.endless, self.accumulation))(inner)
 
     def expose(self) -> None:
         """Store what is known at the end, each tile in its own place."""
@@ -656,13 +727,12 @@ class Stress:
     def run(self) -> str:
         arguments = [f"%{name}: tile<ptr<{element}>>" for name, element in ARRAYS.items()]
         arguments += [f"%o{element}: tile<ptr<{element}>>" for element in OUTPUTS]
-        arguments += ["%n: tile<i32>", "%s: tile<f32>"]
+        arguments += ["%n: tile<i32>", "%s: tile<f32>", "%none: tile<i64>"]
         lines = self.lines
         lines.append("%bx, %by, %bz = get_tile_block_id : tile<i32>")
         lines.append("%gx, %gy, %gz = get_num_tile_blocks : tile<i32>")
         for name, value in (("zero", 0), ("one", 1), ("two", 2), ("three", 3), ("room", ROOM)):
             lines.append(f"%{name} = constant <i32: {value}> : tile<i32>")
-        lines.append("%zero64 = constant <i64: 0> : tile<i64>")
         lines += ["%row = muli %by, %gx : tile<i32>", "%block = addi %row, %bx : tile<i32>"]
         lines.append("%first = muli %block, %room : tile<i32>")
         for element in OUTPUTS:

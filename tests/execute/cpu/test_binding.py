@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
-from typing import Any
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
 
 import ml_dtypes
 import numpy
 import pytest
 
 import tileir
-from tileir.execute.arguments import bind, pointer_to, select_entry
-from tileir.execute.cpu.binding import Binder
+from tileir.execute.arguments import TORCH_DTYPES, bind, pointer_to, select_entry
+from tileir.execute.cpu.binding import Binder, tensors_for
 from tileir.execute.cpu.record import ARGUMENTS, CHUNK, COUNT, FAILED, GRID, NEXT, STOP
 from tileir.execute.errors import LaunchError
 
@@ -167,3 +170,88 @@ def test_kernel_without_parameters_has_a_record() -> None:
     assert binder((), (3, 1, 1), 1).record.slots[COUNT] == 3
     with pytest.raises(LaunchError, match="takes 0 arguments"):
         binder((1,), (3, 1, 1), 1)
+
+
+# --- tensors ---
+
+
+class _Tensor:
+    """What the short way looks at in a tensor of torch."""
+
+    def __init__(self, array: Any, *, is_cpu: bool = True) -> None:
+        self.array = array
+        self.dtype = f"torch.{array.dtype.name}"
+        self.is_cpu = is_cpu
+        self.nbytes = array.nbytes
+        self.shape = array.shape
+        self.device = SimpleNamespace(type="cpu" if is_cpu else "cuda")
+
+    def is_contiguous(self) -> bool:
+        return bool(self.array.flags.c_contiguous)
+
+    def stride(self) -> tuple[int, ...]:
+        return tuple([stride // self.array.itemsize for stride in self.array.strides])
+
+    def data_ptr(self) -> int:
+        return int(self.array.ctypes.data) if self.array.size else 0
+
+    def __dlpack__(self) -> object:
+        raise AssertionError("a tensor is shared by its address")
+
+
+_Tensor.__module__ = "torch"
+
+
+class _Subclass(_Tensor):
+    pass
+
+
+_Subclass.__module__ = "torch.other"
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    dtypes = {name: f"torch.{name}" for name in TORCH_DTYPES}
+    module = SimpleNamespace(Tensor=_Tensor, nn=SimpleNamespace(Parameter=type(None)), **dtypes)
+    monkeypatch.setitem(sys.modules, "torch", cast(Any, module))
+    tensors_for.cache_clear()
+    yield
+    tensors_for.cache_clear()
+
+
+@pytest.mark.usefixtures("torch")
+def test_tensors_take_the_short_way_beside_arrays() -> None:
+    binder = copying("f32")
+    arrays = [numpy.zeros(4, numpy.float32) for _ in range(3)]
+    for arguments in ([*map(_Tensor, arrays)], [arrays[0], _Tensor(arrays[1]), arrays[2]]):
+        assert binder(tuple(arguments), (1, 1, 1), 1).bound is None
+        assert arguments_of(binder, *arguments) == [array.ctypes.data for array in arrays]
+    assert binder((_Tensor(arrays[2]), arrays[1], arrays[2]), (1, 1, 1), 1).overlap
+
+
+@pytest.mark.usefixtures("torch")
+def test_other_tensors_take_the_thorough_way() -> None:
+    binder = copying("f32")
+    a, b, c = (numpy.zeros((4, 4), numpy.float32) for _ in range(3))
+    binder((_Tensor(a), _Tensor(b), _Tensor(c)), (1, 1, 1), 1)
+    assert binder((_Subclass(a), b, c), (1, 1, 1), 1).bound is not None
+    assert binder((_Tensor(a[:0]), b, c), (1, 1, 1), 1).bound is not None
+    for wrong, message in (
+        (_Tensor(a.T[1:]), "not contiguous"),
+        (_Tensor(a.astype(numpy.int32)), "but a tensor int32"),
+        (_Tensor(a, is_cpu=False), "is a tensor on"),
+    ):
+        with pytest.raises(LaunchError, match=message):
+            binder((wrong, b, c), (1, 1, 1), 1)
+
+
+def test_spans_are_the_bytes_of_each_pointer_and_whether_they_are_written() -> None:
+    binder = copying("f32")
+    a, b, c = (numpy.zeros((4, 4), numpy.float32) for _ in range(3))
+    wanted = [(array.ctypes.data, array.ctypes.data + 64, array is c) for array in (a, b, c)]
+    assert binder.spans(binder((a, b, c), (1, 1, 1), 1), (a, b, c)) == wanted
+    strided = (a, b, pointer_to(c[::-1, ::2]))
+    wanted[2] = (c.ctypes.data, c.ctypes.data + 60, True)
+    assert binder.spans(binder(strided, (1, 1, 1), 1), strided) == wanted
+    bare = (a, b.ctypes.data, c)
+    assert binder.spans(binder(bare, (1, 1, 1), 1), bare) is None

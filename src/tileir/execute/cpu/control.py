@@ -126,6 +126,8 @@ def _check_step(emission: Emission, operation: Operation, step: Register, unsign
         condition = emission.builder.emit(f"icmp {'ne' if unsigned else 'sgt'} {step.typed}, {_zero(step)}")
     number_of_step = Register(step.name, step.dtype)
     wide = casting.cast(emission.builder, number_of_step, INT64)
+    if step.dtype == BOOL and not unsigned:
+        wide = Register(str(emission.subtract(0, wide.name)), INT64)
     emission.require(condition, Check("step", operation), 0, wide.name)
 
 

@@ -198,13 +198,13 @@ class CpuKernel:
             if not launches.is_idle:
                 launches.settle()
         workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep)
-        if inspector is not None:
-            _tell(inspector, sanitizer, extents, sanitize)
         if slots[record.FAILED]:
             self._failed(version.options, slots, extents)
         self._binder.recycle(binding)
         if progress is not None:
             progress(count, count)
+        if inspector is not None:
+            _tell(inspector, sanitizer, extents, sanitize)
 
     def _inspector(
         self,

@@ -144,9 +144,7 @@ def _ends(value: Any, pole: float, result: Any) -> Any:
     return numpy.where(value > pole, result, numpy.where(value == pole, numpy.float32(-inf), numpy.float32(nan)))
 
 
-def _log_pair(
-    machine: Machine, count: Any, part: Any, coefficients: tuple[float, ...] = _LOG
-) -> tuple[Any, Any]:
+def _log_pair(machine: Machine, count: Any, part: Any, coefficients: tuple[float, ...] = _LOG) -> tuple[Any, Any]:
     """count * ln(2) + log(1 + part) as a float32 and a small rest: the sum of the large terms is exact."""
     large = count * LN2_HIGH
     total = large + part
@@ -317,8 +315,7 @@ def _log2_double(machine: Machine, magnitude: Any) -> Any:
     above = bits + ((_EXPONENTS << 52) - _THREE_QUARTERS_DOUBLE)
     shifter = int(numpy.float64(_SHIFTER_DOUBLE).view(numpy.uint64))
     count = ((above >> 52) + shifter).view(DOUBLE) - (_SHIFTER_DOUBLE + _EXPONENTS)
-    exponent = (above >> 52 << 52) - (_EXPONENTS << 52)
-    part = (bits - exponent).view(DOUBLE) - 1.0
+    part = ((above & ((1 << 52) - 1)) + _THREE_QUARTERS_DOUBLE).view(DOUBLE) - 1.0
     result = machine.fma(part, machine.horner(part, _LOG2_DOUBLE), count)
     result = numpy.where(magnitude < inf, result, magnitude.astype(DOUBLE))
     return numpy.where(magnitude == 0.0, -inf, result)

@@ -24,6 +24,7 @@ from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F16, F32
 
+
 def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     """An elementwise operation by its fast function, where it has one that may be used."""
     mnemonic = _SEED_NAMES.get(operation.declaration.mnemonic, operation.declaration.mnemonic)

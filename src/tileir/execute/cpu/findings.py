@@ -18,7 +18,7 @@ import numpy
 
 from tileir.dialect.types import GatherScatterViewType, PointerType, TileType, TileViewType
 from tileir.execute.arguments import ArgumentLabel, buffer_of
-from tileir.execute.cpu.sites import NO_HOME, READS, WORDS, WRITES, Site, manner_of
+from tileir.execute.cpu.sites import NO_HOME, READS, SHADOW_ROOM, WORDS, WRITES, Site, manner_of
 from tileir.execute.dtypes import Array, memory_bytes, value_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.interpreter.views import TensorView, TileView
@@ -126,7 +126,7 @@ class Inspector:
         buffer = buffer_of(array, "an element of `uninitialized`")
         region = self._memory.find(buffer.low)
         if region is not None and buffer.high > buffer.low:
-            shadow = self._shadows.setdefault(region.start, numpy.zeros(region.size, numpy.uint8))
+            shadow = self._shadows.setdefault(region.start, numpy.zeros(region.size + SHADOW_ROOM, numpy.uint8))
             shadow[buffer.low - region.start : buffer.high - region.start] = 1
 
     def _words(self, region: Region) -> list[int]:

@@ -22,6 +22,7 @@ from tileir.execute.cpu.sites import END, NO_HOME, SHADOW, START, WORDS, WRITABL
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.sanitizer.bounds import origin_of
 from tileir.execute.sanitizer.promises import promised_dimensions
+from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
@@ -92,9 +93,10 @@ class Inspection:
 
     # --- what `alloca` reserves ---
 
-    def note(self, operation: Operation, address: str, size: int, shadow: str) -> None:
+    def note(self, operation: Operation, address: str, shadow: str) -> None:
         """Memory is reserved from here on, and nobody wrote it yet."""
         builder = self.emission.builder
+        size = reserved_bytes(operation)
         builder.call("void", "llvm.memset.p0.i64", [f"ptr {shadow}", "i8 1", f"i64 {size}", "i1 false"])
         end = builder.emit(f"add i64 {address}, {size}")
         below = str(self.emission.address(shadow))
@@ -111,6 +113,12 @@ class Inspection:
                 for word in (START, END):
                     place = self.emission.shifted(self.reserved, 8 * (WORDS * number + word))
                     self.emission.builder.do(f"store i64 0, ptr {place}, align 8")
+
+
+def reserved_bytes(operation: Operation) -> int:
+    """How much an `alloca` reserves."""
+    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
+    return max(count * memory_bytes(cast(PointerType, cast(TileType, operation.results[0].type).element).pointee), 1)
 
 
 def emit_inspect(emission: Emission, statement: Statement) -> None:

@@ -4,7 +4,7 @@
 launch, then among what `alloca` reserved on this thread.  `@inspect.elements` looks at the addresses of an access one
 by one: 0 says that all is well, and then what is written counts as written; 1 that somebody must look closer.  `%home`
 is the only memory allowed, where that is known; `%last` takes the memory of the last element, where the next access is
-likely to go.
+likely to go.  Elements have 1, 2, 4 or 8 bytes; the shadow is read 8 bytes at a time, and has so much room behind it.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ entry:
   %strict.bit = and i64 %manner, 4
   %strict = icmp ne i64 %strict.bit, 0
   %less = sub i64 %size, 1
+  %width = shl i64 %size, 3
+  %beyond = sub i64 64, %width
   br label %head
 head:
   %number = phi i64 [ 0, %entry ], [ %number.next, %next ]
@@ -139,20 +141,13 @@ look.first:
   %distance = sub i64 %address, %base
   %shadow.address = add i64 %shadow, %distance
   %shadow.pointer = inttoptr i64 %shadow.address to ptr
-  br label %look.head
-look.head:
-  %byte = phi i64 [ 0, %look.first ], [ %byte.next, %look.turn ]
-  %bytes.left = icmp ult i64 %byte, %size
-  br i1 %bytes.left, label %look.turn, label %next
-look.turn:
-  %byte.place = getelementptr i8, ptr %shadow.pointer, i64 %byte
-  %value = load i8, ptr %byte.place, align 1
-  %written = icmp eq i8 %value, 0
-  %byte.next = add i64 %byte, 1
-  br i1 %written, label %look.head, label %doubt
+  %bits = load i64, ptr %shadow.pointer, align 1
+  %own.bits = shl i64 %bits, %beyond
+  %written = icmp eq i64 %own.bits, 0
+  br i1 %written, label %next, label %doubt
 next:
-  %words.next = phi ptr [ %words, %masked ], [ %home.words, %allowed ], [ %home.words, %look.head ]
-  %touched.next = phi i1 [ %touched, %masked ], [ true, %allowed ], [ true, %look.head ]
+  %words.next = phi ptr [ %words, %masked ], [ %home.words, %allowed ], [ %home.words, %look.first ]
+  %touched.next = phi i1 [ %touched, %masked ], [ true, %allowed ], [ true, %look.first ]
   %number.next = add i64 %number, 1
   br label %head
 doubt:
@@ -204,18 +199,23 @@ clear:
   %write.distance = sub i64 %write.address, %write.base
   %write.shadow.address = add i64 %write.shadow, %write.distance
   %write.pointer = inttoptr i64 %write.shadow.address to ptr
-  br label %clear.head
-clear.head:
-  %clear.byte = phi i64 [ 0, %clear ], [ %clear.next, %clear.turn ]
-  %clear.more = icmp ult i64 %clear.byte, %size
-  br i1 %clear.more, label %clear.turn, label %write.next
-clear.turn:
-  %clear.place = getelementptr i8, ptr %write.pointer, i64 %clear.byte
-  store i8 0, ptr %clear.place, align 1
-  %clear.next = add i64 %clear.byte, 1
-  br label %clear.head
+  switch i64 %size, label %clear.one [ i64 2, label %clear.two i64 4, label %clear.four i64 8, label %clear.eight ]
+clear.one:
+  store i8 0, ptr %write.pointer, align 1
+  br label %write.next
+clear.two:
+  store i16 0, ptr %write.pointer, align 1
+  br label %write.next
+clear.four:
+  store i32 0, ptr %write.pointer, align 1
+  br label %write.next
+clear.eight:
+  store i64 0, ptr %write.pointer, align 1
+  br label %write.next
 write.next:
-  %write.words.next = phi ptr [ %write.words, %write.test ], [ %write.home, %write.known ], [ %write.home, %clear.head ]
+  %write.words.next = phi ptr [ %write.words, %write.test ], [ %write.home, %write.known ],
+    [ %write.home, %clear.one ], [ %write.home, %clear.two ], [ %write.home, %clear.four ],
+    [ %write.home, %clear.eight ]
   %turn.next = add i64 %turn.number, 1
   br label %write.head
 done:

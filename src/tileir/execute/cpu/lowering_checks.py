@@ -6,13 +6,16 @@ that what is found, and what is written, comes in the order of the program.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy
 
 from tileir.dialect.attributes import DivByAttribute, SameElementsAttribute
-from tileir.dialect.types import TileType
+from tileir.dialect.types import TileType, TileViewType
 from tileir.execute.cpu import fusion, workers
 from tileir.execute.cpu.loops import Buffer, Expression, Inspect, Nest, Shape, Stored, count_of
 from tileir.execute.cpu.lowering import Lowering, dtype_of, is_tile, tile_of
+from tileir.execute.cpu.sites import SHADOW_ROOM
 from tileir.ir.core import Operation
 
 _BYTE = numpy.dtype(numpy.uint8)
@@ -53,7 +56,7 @@ def inspect_view(lowering: Lowering, operation: Operation, positions: Expression
     """Look at an access through a view; `positions` are those of a gather."""
     if not lowering.options.sanitize:
         return None
-    shape: Shape = operation.operand_group("view")[0].type.tile_shape  # type: ignore[attr-defined]
+    shape = cast(TileViewType, operation.operand_group("view")[0].type).tile_shape
     count = count_of(shape)
     copies = [lowering.new_buffer(None, _ADDRESS, count), lowering.new_buffer(None, _BOOL, count)]
     guard = lowering.new_buffer(None, _BOOL, count)
@@ -115,7 +118,7 @@ def shadow_buffer(lowering: Lowering, operation: Operation, size: int) -> Buffer
     """Room for the shadow of an `alloca`."""
     if not lowering.options.sanitize:
         return None
-    shadow = lowering.new_buffer(None, _BYTE, size)
+    shadow = lowering.new_buffer(None, _BYTE, size + SHADOW_ROOM)
     shadow.lasting = True
     return shadow
 

@@ -206,7 +206,8 @@ def lower_alloca(lowering: Lowering, operation: Operation) -> None:
     size = max(count * memory_bytes(element), 1)
     if lowering_checks.is_too_large(lowering, size, alignment):
         nothing = lowering.new_buffer(None, numpy.dtype(numpy.uint8), 1)
-        lowering.body.append(Reserve(operation, nothing, None, Check("memory", operation, (size, alignment))))
+        asked = (count * memory_bytes(element), alignment)
+        lowering.body.append(Reserve(operation, nothing, None, Check("memory", operation, asked)))
         return
     # Buffers are aligned to 64 bytes; more is left over for what asks for more.
     buffer = lowering.new_buffer(None, numpy.dtype(numpy.uint8), size + max(alignment - 64, 0))

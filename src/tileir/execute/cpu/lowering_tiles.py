@@ -199,6 +199,7 @@ def lower_permute(lowering: Lowering, operation: Operation) -> None:
 def lower_extract(lowering: Lowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(source):
+        lowering.body.append(Let(operation))
         lowering.body.append(Same(result, source))
         return
     type = tile_of(result)
@@ -222,10 +223,10 @@ def lower_extract(lowering: Lowering, operation: Operation) -> None:
 
 def lower_insert(lowering: Lowering, operation: Operation) -> None:
     source, target, result = operation.operands[0], operation.operands[1], operation.results[0]
+    lowering.body.append(Let(operation))
     if is_scalar(result):
         lowering.body.append(Same(result, source))
         return
-    lowering.body.append(Let(operation))
     type = tile_of(result)
     part = tile_of(source).shape
     buffer = lowering.new_buffer(result, dtype_of(result), type.count)

@@ -11,7 +11,6 @@ earlier ones are run.  So which error is the first does not depend on the thread
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import threading
@@ -131,15 +130,23 @@ exit:
 """
 
 
-@functools.cache
-def _chain() -> Loaded:
-    store, target = cache.default_cache(), host()
-    key = cache.key_of(target, [_CHAIN])
-    found = store.get(key)
-    data = found[0] if found is not None else assemble(_CHAIN, target)
-    if found is None:
-        store.put(key, data, {})
-    return load(data)
+_chain: Loaded | None = None
+_chain_lock = threading.Lock()
+
+
+def _chain_function() -> Loaded:
+    global _chain
+    # Made once: a second one would take the place of the first, and its code away while a helper runs it.
+    with _chain_lock:
+        if _chain is None:
+            store, target = cache.default_cache(), host()
+            key = cache.key_of(target, [_CHAIN])
+            found = store.get(key)
+            data = found[0] if found is not None else assemble(_CHAIN, target)
+            if found is None:
+                store.put(key, data, {})
+            _chain = load(data)
+        return _chain
 
 
 def _run_chain(chain: list[Launch], desk: workers.Desk) -> None:
@@ -153,7 +160,7 @@ def _run_chain(chain: list[Launch], desk: workers.Desk) -> None:
         table = array("q", [3 * len(chain)])
         for launch in chain:
             table.extend((launch.function.address, launch.record.address, launch.number))
-        _chain().call(table.buffer_info()[0], scratch)
+        _chain_function().call(table.buffer_info()[0], scratch)
     except Exception as error:
         for launch in chain:
             launch.error = error
@@ -332,7 +339,7 @@ class Launches:
             self._awaited = max(self._awaited, allowed)
             self._changed.wait(_PAUSE)
         else:
-            self._take(chain)
+            self._begin(chain)
             chain[0].is_here = True
             # Nobody joins: what is made in slices seems to end sooner than it does.
             chain[0].limit = 1
@@ -361,10 +368,15 @@ class Launches:
                 return
             if chain and (len(chain) >= share or launch.limit > 1 or chain[0].limit > 1):
                 return
-            chain.append(launch)
-            self._running.append(launch)
-            launch.join()
-            ready.popleft()
+            self._begin(chain)
+
+    def _begin(self, chain: list[Launch]) -> None:
+        """Begin the next launch; who is interrupted in this leaves what is in the chain."""
+        launch = self._ready[0]
+        chain.append(launch)
+        launch.join()
+        self._running.append(launch)
+        self._ready.popleft()
 
     def _is_served(self) -> bool:
         return any(shift.started for shift in self._shifts) or any(launch.is_here for launch in self._running)
@@ -397,10 +409,14 @@ class Launches:
     def _leave(self, launch: Launch, part: int) -> None:
         """A thread is done with a launch, which has no more tile blocks to hand out and was one of so many in a row."""
         launch.threads -= 1
-        if launch.threads or launch.is_over:
+        if launch.threads > 0 or launch.is_over:
             return
         launch.is_over = True
-        self._running.remove(launch)
+        # An interrupt may have come when it was about to begin.
+        if launch in self._running:
+            self._running.remove(launch)
+        if self._ready and self._ready[0] is launch:
+            self._ready.popleft()
         self._unfinished.pop(launch, None)
         if launch.error is not None or launch.record.slots[FAILED]:
             self._failed.append(launch)

@@ -138,7 +138,7 @@ def emit_reserve(emission: Emission, statement: Statement) -> None:
         address = builder.emit(f"and i64 {more}, {-alignment}")
     emission.scalars[operation.results[0]] = Register(str(address), UINT64)
     if statement.shadow is not None:
-        emission.inspection.note(operation, str(address), statement.shadow.count, emission.buffer(statement.shadow))
+        emission.inspection.note(operation, str(address), emission.buffer(statement.shadow))
 
 
 def emit_print(emission: Emission, statement: Statement) -> None:

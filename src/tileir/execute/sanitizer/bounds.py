@@ -128,7 +128,8 @@ class Bounds:
         if misaligned.any():
             self._misaligned(access, flat, misaligned)
         if access.kind != "read":
-            closed = numpy.array([not region.writable for region in regions])
+            # One more, for a launch that has no memory at all.
+            closed = numpy.array([*[not region.writable for region in regions], False])
             forbidden = ~wrong & closed[owners]
             if forbidden.any():
                 self._read_only(access, flat, forbidden, regions[int(owners[int(forbidden.argmax())])])

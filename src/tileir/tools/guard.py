@@ -1,0 +1,136 @@
+"""Native code under guard: a kernel that leaves its arrays ends a child process, not the tool.
+
+The tool's work is done in a process made by a fork; this one waits for it, and says in words what the system says with
+a signal.  Where the system has no fork, or the process is not the tool's own, the work is done here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+from tileir.tools.arguments import EXIT_WRONG_INPUT
+
+_WILD = "error: the kernel accessed memory outside its arrays and was stopped: run again with --sanitize to see where"
+_KILLED = "error: the system stopped the kernel, as it does when memory runs out: use smaller arrays or tiles"
+
+# What wild accesses end in: SIGABRT where they have destroyed what the C library keeps about memory.
+_WILD_SIGNALS = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGABRT", "SIGFPE")
+
+
+_HANDED_ON = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
+
+
+def in_child(work: Callable[[], int]) -> int:
+    """The exit status of some work that may crash."""
+    if not _can_fork():
+        return work()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Signals wait until both processes are ready for them.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_HANDED_ON))
+    child = os.fork()
+    if child == 0:
+        _be_child(work, mask)
+    return _status(_wait(child, mask))
+
+
+def _can_fork() -> bool:
+    """Whether this process is the tool's own, so that a copy of it writes where it would, and nothing else runs."""
+    threading = sys.modules.get("threading")
+    if not hasattr(os, "fork") or (threading is not None and threading.active_count() > 1):
+        return False
+    try:
+        return sys.stdout.fileno() == 1 and sys.stderr.fileno() == 2
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _be_child(work: Callable[[], int], mask: set[signal.Signals | int]) -> None:
+    """Do the work and end."""
+    _leave_no_trace()
+    status = EXIT_WRONG_INPUT
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        status = work()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has gone.
+        pass
+    except KeyboardInterrupt:
+        status = 130
+    except BaseException:
+        # A defect of the tool: as it would look without a guard.
+        sys.excepthook(*sys.exc_info())
+    finally:
+        # Not sys.exit: what is on the stack belongs to the parent.
+        try:
+            sys.stderr.flush()
+        finally:
+            os._exit(status)
+
+
+def _leave_no_trace() -> None:
+    """No file with the memory of a crashed child, and no child that outlives the tool."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    except (ImportError, OSError, ValueError):
+        pass
+    if sys.platform == "linux":
+        try:
+            import ctypes
+
+            # PR_SET_PDEATHSIG
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        except (ImportError, OSError, AttributeError):
+            pass
+
+
+def _wait(child: int, mask: set[signal.Signals | int]) -> int:
+    """The exit code of a child, negative for a signal; signals for this process are handed on to it."""
+    before = {}
+    for number in _HANDED_ON:
+        before[number] = signal.signal(number, lambda number, frame: os.kill(child, number))
+    try:
+        while True:
+            try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+                return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            except KeyboardInterrupt:
+                code = _wait_briefly(child)
+                if code is not None:
+                    return code
+                os.kill(child, signal.SIGINT)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait_briefly(child: int) -> int | None:
+    """The exit code of a child that ends soon: Ctrl-C in a terminal reaches the child as well."""
+    for _ in range(20):
+        try:
+            ended, code = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(code)
+            time.sleep(0.02)
+        except KeyboardInterrupt:
+            return None
+    return None
+
+
+def _status(code: int) -> int:
+    if code >= 0:
+        return code
+    if -code in [getattr(signal, name, 0) for name in _WILD_SIGNALS]:
+        print(_WILD, file=sys.stderr)
+        return EXIT_WRONG_INPUT
+    if -code == signal.SIGKILL:
+        print(_KILLED, file=sys.stderr)
+        return EXIT_WRONG_INPUT
+    return 128 - code
