@@ -41,18 +41,19 @@ def overlap() -> Iterator[None]:
         from tileir.execute.cpu.overlapping import Launches
 
         launches = Launches()
-    _current.set(launches)
     try:
-        yield
-    except BaseException as error:
-        # What was launched before a mistake is done, as without this context; an interrupt ends it.
-        if not isinstance(error, Exception):
-            launches.stop()
-        launches.wait_out(error)
-        raise
-    else:
+        _current.set(launches)
+        try:
+            yield
+        except Exception as mistake:
+            # What was launched before a mistake is done, as without this context.
+            launches.settle_after(mistake)
+            raise
         launches.settle()
+    except BaseException:
+        # All is over already, unless this is an interrupt.
+        launches.abort()
+        raise
     finally:
+        launches.is_closed = outer is None
         _current.set(outer)
-        if outer is None:
-            launches.is_closed = True

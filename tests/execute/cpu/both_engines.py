@@ -9,6 +9,7 @@ Left out, because the engine promises nothing about them:
 - launches with an observer, a schedule or the sanitizer;
 - failures other than `assert`, the indices of `extract` and `insert`, and the step of `for`: they are accesses outside
   of all memory, which end a process;
+- kernels with `rounding<approx>`, which is what the engine has its own quick functions for;
 - kernels in which the address of an `alloca` becomes data: the engines reserve memory in different places.
 """
 
@@ -28,6 +29,7 @@ from tileir.execute.arguments import bind, buffer_of
 from tileir.execute.dtypes import is_float_dtype
 from tileir.execute.errors import AssertionFailure, ExecutionError, LaunchError
 from tileir.execute.launch import Kernel
+from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 
 _PROMISED = ("sub-tiles", "has a step of")
@@ -74,6 +76,12 @@ def stretches(kernel: Kernel, arguments: tuple[Any, ...], memory: tuple[Any, ...
     return found
 
 
+def is_approximate(operation: Operation) -> bool:
+    """Whether an operation leaves the last bits to the engine."""
+    mode = operation.attributes.get("rounding_mode")
+    return isinstance(mode, EnumAttribute) and mode.keyword == "approx"
+
+
 def shows_addresses(entry: Operation) -> bool:
     """Whether the address of an `alloca` may become data."""
     names = {operation.declaration.mnemonic for operation in entry.walk()}
@@ -112,7 +120,7 @@ def both_engines(cpu: str | None = None) -> Iterator[Comparison]:
         ordinary = self.backend == "interpreter" and forward and not given - {"schedule", "memory", "output"}
         # What other threads launch meanwhile may share the memory that is put back here.
         alone = not busy and threading.current_thread() is threading.main_thread()
-        if not ordinary or not alone or shows_addresses(self.entry):
+        if not ordinary or not alone or shows_addresses(self.entry) or any(map(is_approximate, self.entry.walk())):
             return plain(self, grid, *arguments, **options)
         busy = True
         try:

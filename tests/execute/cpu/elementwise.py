@@ -42,7 +42,7 @@ def function_text(module: Module, symbol: str, case: Case, width: int) -> str:
     step = max(width, 1)
     builder.do("br label %loop")
     builder.label("loop")
-    builder.do("%i = phi i64 [ 0, %entry ], [ %next, %loop ]")
+    builder.do("%i = phi i64 [ 0, %entry ], [ %next, %latch ]")
     offset = builder.emit(f"mul i64 %i, {step}")
     operands = []
     for position, element in enumerate(case.operands):
@@ -58,6 +58,8 @@ def function_text(module: Module, symbol: str, case: Case, width: int) -> str:
     stored = instructions.to_memory(builder, case.result, result)
     address = builder.emit(f"getelementptr {storage_type(stored.dtype)}, ptr %p3, i64 {offset}")
     builder.do(f"store {stored.typed}, ptr {address}, align 1")
+    builder.do("br label %latch")
+    builder.label("latch")
     builder.do("%next = add i64 %i, 1")
     builder.do("%more = icmp ult i64 %next, %steps")
     builder.do("br i1 %more, label %loop, label %done")

@@ -448,6 +448,42 @@ def test_interrupt_stops_all_launches() -> None:
     assert output == "interrupted\ndone\n"
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no alarm signal")
+def test_interrupts_at_any_time_leave_everything_in_order(step: tileir.Kernel) -> None:
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    choice = random.Random(0)
+    arrays = vectors(8)
+    interrupted = 0
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(150):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, choice.uniform(1e-5, 2e-3))
+                try:
+                    with tileir.overlap():
+                        for _ in range(30):
+                            source, target = choice.sample(arrays, 2)
+                            step.launch(2, source, target, choice.choice([1, 50, 2000]))
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                interrupted += 1
+                # No thread writes any more.
+                seen = [array.copy() for array in arrays]
+                assert all((one == other).all() for one, other in zip(arrays, seen, strict=True))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted
+    agrees(lambda launch, arrays: [launch(arrays[n], arrays[n + 1], 10) for n in range(9)] and None, step, 10)
+    for _ in range(100):
+        if len(workers._idle) == workers._helper_count:
+            break
+        time.sleep(0.01)
+    assert len(workers._idle) == workers._helper_count
+
+
 # --- who waits for whom ---
 
 

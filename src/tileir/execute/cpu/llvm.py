@@ -169,6 +169,8 @@ class Builder:
     def __init__(self, module: Module) -> None:
         self.module: Module = module
         self.lines: list[str] = []
+        self.answer: tuple[bool, list[Register]] = (True, [])
+        """What `tracing` tells a kernel that asks whether a mask is set anywhere, and the masks it asked about."""
         self._count: int = 0
 
     def fresh(self, hint: str = "v") -> str:

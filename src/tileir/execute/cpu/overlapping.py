@@ -7,12 +7,15 @@ soon be over, so that Ctrl-C is not held up, and on everything if no helper can 
 
 When a launch fails, later ones that have not begun are left out, as they would not have been reached without overlap;
 earlier ones are run.  So which error is the first does not depend on the threads.
+
+An interrupt may come between any two steps of the main thread.  Nothing is then taken to be in order but the list of
+helpers that are at work: they are waited for, and all launches are forgotten (`abort`).
 """
 
 from __future__ import annotations
 
+import _thread
 import os
-import sys
 import threading
 import time
 from array import array
@@ -27,6 +30,7 @@ from tileir.execute.cpu.conflicts import Accesses
 from tileir.execute.cpu.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
 from tileir.execute.cpu.runtime import Loaded, load
 from tileir.execute.cpu.target import host
+from tileir.execute.errors import LaunchError
 
 AT_ONCE: Final = 15_000
 """Nanoseconds below which a launch is over sooner than it is left to others."""
@@ -35,8 +39,8 @@ _MOST: Final = 256
 _CHAIN_MOST: Final = 64
 _UNKNOWN: Final = 10 * workers.WORTH_WAKING
 """Nanoseconds that a launch may take of which that is not known."""
-_PAUSE: Final = 0.05 if sys.platform == "win32" else None
-"""Seconds of an uninterrupted wait: on Windows a wait for a lock cannot be interrupted at all."""
+_PAUSE: Final = 0.05
+"""Seconds of a wait: on Windows it cannot be interrupted, and where several threads wait only one is woken."""
 
 
 class Launch:
@@ -187,17 +191,22 @@ class Launches:
         self.is_closed: bool = False
         self._process: int = os.getpid()
         self._threads: int = workers.default_threads()
-        # All of the following is looked at and changed with the lock only.
         self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
-        self._awaited: int = -1
-        """The number of unfinished launches that somebody waits for."""
+        self._news = _thread.allocate_lock()
+        """Released when there is something new for who waits."""
+        # All of the following is looked at and changed with the lock only.
+        self._shifts: list[_Shift] = []
+        self._reset()
+
+    def _reset(self) -> None:
         self._unfinished: dict[Launch, None] = {}
         self._accesses: Accesses[Launch] = Accesses()
         self._ready: deque[Launch] = deque()
         self._running: list[Launch] = []
         self._failed: list[Launch] = []
-        self._shifts: list[_Shift] = []
+        self._awaited: int = -1
+        """The number of unfinished launches that somebody waits for."""
+        self._is_stopped: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -212,57 +221,54 @@ class Launches:
 
     def submit(self, launch: Launch, spans: list[Span]) -> None:
         """Run a launch, which works in this memory, as soon as it may."""
-        if len(self._unfinished) >= _MOST:
-            self._wait(_MOST // 2)
-        with self._lock:
-            # What comes after a failure is not run.
-            if self._failed:
-                return
-            try:
-                for earlier in self._accesses.add(launch, spans):
-                    if not earlier.is_over:
-                        launch.waits += 1
-                        earlier.followers.append(launch)
-                self._unfinished[launch] = None
-                if not launch.waits:
-                    self._ready.append(launch)
-                    self._call_helpers()
-            except BaseException:
-                # An interrupt: it was not launched.
-                self._forget(launch)
-                raise
+        try:
+            if len(self._unfinished) >= _MOST:
+                self._wait(_MOST // 2)
+            with self._lock:
+                # What comes after a failure is not run.
+                if not self._failed:
+                    self._add(launch, spans)
+        except BaseException:
+            self.abort()
+            raise
 
     def settle(self) -> None:
         """Wait for all launches, and raise the error of the first that failed."""
         try:
             self._wait(0)
-        except BaseException as error:
-            self.stop()
-            self.wait_out(error)
+        except BaseException:
+            self.abort()
             raise
         errors = self._errors()
         if errors:
             _add_notes(errors[0], errors[1:])
             raise errors[0]
 
-    def stop(self) -> None:
-        """Let launches finish the tile blocks at hand, and none begin."""
-        if not self.is_open:
-            return
-        with self._lock:
-            for launch in self._unfinished:
-                launch.record.slots[STOP] = 1
-            self._drop_after(-1)
+    def settle_after(self, mistake: Exception) -> None:
+        """Wait for all launches; errors are noted on a mistake that is raised already."""
+        try:
+            self._wait(0)
+        except BaseException:
+            self.abort()
+            raise
+        _add_notes(mistake, self._errors())
 
-    def wait_out(self, reason: BaseException) -> None:
-        """Wait for all launches, whatever happens; errors are noted on what is the reason for it."""
-        while True:
+    def abort(self) -> None:
+        """Let launches finish the tile blocks at hand and none begin, and forget them all."""
+        while self.is_open:
             try:
-                self._wait(0)
-                break
+                self._is_stopped = True
+                with self._lock:
+                    for launch in [*self._unfinished, *self._running]:
+                        launch.record.slots[STOP] = 1
+                    if not any(shift.started for shift in self._shifts):
+                        self._shifts.clear()
+                        self._reset()
+                        return
+                self._news.acquire(True, _PAUSE)
             except BaseException:
-                self.stop()
-        _add_notes(reason, self._errors())
+                # Impatience, which changes nothing.
+                continue
 
     def _errors(self) -> list[BaseException]:
         """What the launches that failed raise, in the order of their launches; they are forgotten with this."""
@@ -288,63 +294,90 @@ class Launches:
         try:
             while True:
                 chain: list[Launch] = []
-                is_alone = False
-                try:
-                    with self._lock:
-                        if len(self._unfinished) <= allowed:
-                            return
-                        is_alone = self._take_or_wait(allowed, longest, chain)
-                    if is_alone:
-                        workers.run(chain[0].function, chain[0].record, chain[0].arena_bytes, 1)
-                    elif chain:
-                        _run_chain(chain, desk)
-                except Exception as error:
+                with self._lock:
+                    if len(self._unfinished) <= allowed:
+                        return
+                    is_alone = self._take_here(chain, longest)
                     if not chain:
-                        raise
-                    chain[0].error = error
-                finally:
-                    with self._lock:
-                        for launch in chain:
-                            self._leave(launch, _part(chain))
+                        self._awaited = max(self._awaited, allowed)
+                if not chain:
+                    self._news.acquire(True, _PAUSE)
+                    continue
+                if is_alone:
+                    self._run_alone(chain[0])
+                else:
+                    _run_chain(chain, desk)
+                with self._lock:
+                    for launch in chain:
+                        self._leave(launch, _part(chain))
         finally:
             desk.clear()
+
+    def _run_alone(self, launch: Launch) -> None:
+        try:
+            workers.run(launch.function, launch.record, launch.arena_bytes, 1)
+        except LaunchError as error:
+            launch.error = error
 
     # --- for helpers ---
 
     def serve(self, shift: _Shift, helper: workers.Helper) -> None:
         chain: list[Launch] = []
-        while True:
+        try:
+            while True:
+                with self._lock:
+                    shift.has_arrived = True
+                    for launch in chain:
+                        self._leave(launch, _part(chain))
+                    chain = []
+                    if not self._is_stopped:
+                        self._take(chain)
+                    if not chain:
+                        self._shifts.remove(shift)
+                        self._tell()
+                        return
+                    self._call_helpers()
+                _run_chain(chain, helper)
+        except BaseException:
+            # The main thread was interrupted in the middle of something, and is about to stop all this.
             with self._lock:
-                shift.has_arrived = True
-                for launch in chain:
-                    self._leave(launch, _part(chain))
-                chain = []
-                self._take(chain)
-                if not chain:
+                if shift in self._shifts:
                     self._shifts.remove(shift)
-                    return
-                self._call_helpers()
-            _run_chain(chain, helper)
+                self._tell()
 
     # --- with the lock ---
 
-    def _take_or_wait(self, allowed: int, longest: int, chain: list[Launch]) -> bool:
-        """Find work for a thread that waits, or wait; True if it must do it in slices, as nobody else will."""
+    def _add(self, launch: Launch, spans: list[Span]) -> None:
+        for earlier in self._accesses.add(launch, spans):
+            if not earlier.is_over:
+                launch.waits += 1
+                earlier.followers.append(launch)
+        self._unfinished[launch] = None
+        if not launch.waits:
+            self._ready.append(launch)
+            self._call_helpers()
+
+    def _tell(self) -> None:
+        """Wake who waits."""
+        try:
+            self._news.release()
+        except RuntimeError:
+            # Nobody has heard of the last news yet.
+            pass
+
+    def _take_here(self, chain: list[Launch], longest: int) -> bool:
+        """Find work for a thread that waits; True if it must do it in slices, as nobody else will."""
         if not self._is_served():
             self._call_helpers()
         self._take(chain, longest)
-        if chain:
-            chain[0].is_here = True
-        elif self._is_served():
-            self._awaited = max(self._awaited, allowed)
-            self._changed.wait(_PAUSE)
-        else:
+        is_alone = not chain and not self._is_served()
+        if is_alone:
             self._begin(chain)
-            chain[0].is_here = True
             # Nobody joins: what is made in slices seems to end sooner than it does.
             chain[0].limit = 1
-            return True
-        return False
+        if chain:
+            chain[0].is_here = True
+        return is_alone
 
     def _take(self, chain: list[Launch], longest: int = 0) -> None:
         """Find work: launches that have not begun, or else the one with the fewest threads.
@@ -371,12 +404,11 @@ class Launches:
             self._begin(chain)
 
     def _begin(self, chain: list[Launch]) -> None:
-        """Begin the next launch; who is interrupted in this leaves what is in the chain."""
-        launch = self._ready[0]
-        chain.append(launch)
+        """Begin the next launch."""
+        launch = self._ready.popleft()
         launch.join()
         self._running.append(launch)
-        self._ready.popleft()
+        chain.append(launch)
 
     def _is_served(self) -> bool:
         return any(shift.started for shift in self._shifts) or any(launch.is_here for launch in self._running)
@@ -409,14 +441,10 @@ class Launches:
     def _leave(self, launch: Launch, part: int) -> None:
         """A thread is done with a launch, which has no more tile blocks to hand out and was one of so many in a row."""
         launch.threads -= 1
-        if launch.threads > 0 or launch.is_over:
+        if launch.threads:
             return
         launch.is_over = True
-        # An interrupt may have come when it was about to begin.
-        if launch in self._running:
-            self._running.remove(launch)
-        if self._ready and self._ready[0] is launch:
-            self._ready.popleft()
+        self._running.remove(launch)
         self._unfinished.pop(launch, None)
         if launch.error is not None or launch.record.slots[FAILED]:
             self._failed.append(launch)
@@ -436,20 +464,16 @@ class Launches:
             self._accesses.clear()
         if len(self._unfinished) <= self._awaited:
             self._awaited = -1
-            self._changed.notify_all()
+            self._tell()
 
     def _drop_after(self, number: int) -> None:
         """Forget launches that have not begun."""
         for launch in [*self._unfinished]:
             if launch.number > number and not launch.joined:
-                self._forget(launch)
-
-    def _forget(self, launch: Launch) -> None:
-        launch.is_over = True
-        launch.forget_arguments()
-        self._unfinished.pop(launch, None)
-        if launch in self._ready:
-            self._ready.remove(launch)
+                launch.is_over = True
+                launch.forget_arguments()
+                del self._unfinished[launch]
+        self._ready = deque([launch for launch in self._ready if not launch.is_over])
 
 
 def _part(chain: list[Launch]) -> int:

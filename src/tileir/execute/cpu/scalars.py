@@ -19,7 +19,7 @@ from tileir.execute.cpu.loops import (
     Same,
     Statement,
 )
-from tileir.execute.cpu.nests import INT32, Number
+from tileir.execute.cpu.nests import BOOL, INT32, Number
 from tileir.execute.dtypes import constant_array
 from tileir.ir.attributes import DenseAttribute, SymbolAttribute
 from tileir.ir.core import Operation
@@ -119,7 +119,7 @@ def _let_shape(emission: Emission, operation: Operation) -> None:
     for number, result in zip(numbers, operation.results, strict=True):
         dtype = dtype_of(result)
         if isinstance(number, int):
-            width = 8 * dtype.itemsize
+            width = 1 if dtype == BOOL else 8 * dtype.itemsize
             number &= (1 << width) - 1
             signed = number - (1 << width) if number >> (width - 1) else number
             emission.scalars[result] = literal(signed, dtype)

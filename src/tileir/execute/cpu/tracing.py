@@ -5,8 +5,8 @@ answers NumPy's protocols (`__array_ufunc__`, `__array_function__`), operators, 
 Promotion is NumPy's own: loops are found with `ufunc.resolve_dtypes`, with Python scalars weak.
 
 What a kernel may do: straight-line NumPy, elementwise.  A branch on `numpy.count_nonzero(mask)` or `mask.any()` is
-always taken, so what it guards must change nothing where the mask is not set; `x[mask]` is all of `x`, and
-`x[mask] = y` chooses.  Anything else is an `Untraceable` error.
+taken if an element of any such mask is set, so what it guards must change nothing where the mask is not set;
+`x[mask]` is all of `x`, and `x[mask] = y` chooses.  Anything else is an `Untraceable` error.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tileir.execute.cpu.casting import (
     DOUBLE,
     INT64,
     Untraceable,
+    binary,
     cast,
     choose,
     decode,
@@ -38,14 +39,81 @@ from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3
 
 
 def trace(builder: Builder, kernel: Callable[..., Any], operands: list[Register]) -> Register:
-    """Emit what a kernel computes of operands of one width (scalars among vectors are spread)."""
+    """Emit what a kernel computes of operands of one width (scalars among vectors are spread).
+
+    A kernel that does more where a mask is set somewhere (`numpy.count_nonzero(mask)`) is emitted twice if that is
+    much more: without it, and, behind a test of all such masks, whole.
+    """
     width = max([operand.width for operand in operands])
-    tracers = [Tracer(builder, builder.splat(operand, width)) for operand in operands]
-    with numpy.errstate(all="ignore"):
-        result = kernel(*tracers)
+    spread = [builder.splat(operand, width) for operand in operands]
+    outer = builder.lines
+    whole, whole_lines, masks = _traced(builder, kernel, spread, [], True)
+    if masks:
+        short, short_lines, masks = _traced(builder, kernel, spread, [], False)
+        if len(whole_lines) - len(short_lines) >= _WORTH_A_BRANCH:
+            builder.lines = outer
+            return _either(builder, (short, short_lines), (whole, whole_lines), masks)
+    outer.extend(whole_lines)
+    builder.lines = outer
+    return whole
+
+
+_WORTH_A_BRANCH: Final = 24
+"""Instructions that a test and a branch may save."""
+
+
+def _traced(
+    builder: Builder, kernel: Callable[..., Any], operands: list[Register], masks: list[Register], taken: bool
+) -> tuple[Register, list[str], list[Register]]:
+    """A kernel's result, the instructions for it, and the masks it asked about; `taken` answers for all of them."""
+    builder.lines = []
+    outer, builder.answer = builder.answer, (taken, masks)
+    try:
+        with numpy.errstate(all="ignore"):
+            result = kernel(*[Tracer(builder, operand) for operand in operands])
+    finally:
+        builder.answer = outer
     if isinstance(result, Tracer):
-        return result.register
-    return _constant(result, numpy.asarray(result).dtype, width)
+        return result.register, builder.lines, masks
+    width = operands[0].width
+    return _constant(result, numpy.asarray(result).dtype, width), builder.lines, masks
+
+
+def _asked(mask: Tracer) -> int:
+    """The answer to a question for set elements."""
+    taken, masks = mask.builder.answer
+    masks.append(truth(mask.builder, mask.register))
+    return 1 if taken else 0
+
+
+def _either(
+    builder: Builder,
+    short: tuple[Register, list[str]],
+    whole: tuple[Register, list[str]],
+    masks: list[Register],
+) -> Register:
+    """The short way, or the whole one if a mask has an element set."""
+    builder.lines.extend(short[1])
+    together = masks[0]
+    for mask in masks[1:]:
+        together = binary(builder, "or", together, mask)
+    found = together.name
+    if together.width:
+        bits = builder.emit(f"bitcast {together.typed} to i{together.width}")
+        found = builder.emit(f"icmp ne i{together.width} {bits}, 0")
+    name = builder.fresh("rare")
+    builder.do(f"br label %{name}.test")
+    builder.label(f"{name}.test")
+    builder.do(f"br i1 {found}, label %{name}.whole, label %{name}.end")
+    builder.label(f"{name}.whole")
+    builder.lines.extend(whole[1])
+    builder.do(f"br label %{name}.last")
+    builder.label(f"{name}.last")
+    builder.do(f"br label %{name}.end")
+    builder.label(f"{name}.end")
+    first, second = short[0], whole[0]
+    text = f"phi {first.type} [ {first.name}, %{name}.test ], [ {second.name}, %{name}.last ]"
+    return builder.value(text, first.dtype, first.width)
 
 
 def _constant(value: Any, dtype: DType, width: int) -> Register:
@@ -105,7 +173,7 @@ class Tracer(NDArrayOperatorsMixin):
         return self
 
     def any(self) -> bool:
-        return True
+        return bool(_asked(self))
 
     def look_up(self, table: Any) -> Tracer:
         """The elements of a constant table; `rounding.take` asks for them."""
@@ -304,8 +372,8 @@ _FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
     numpy.clip: _clip,
     numpy.shape: lambda value: (),
     numpy.ndim: lambda value: 0,
-    numpy.count_nonzero: lambda value: 1,
-    numpy.any: lambda value: True,
+    numpy.count_nonzero: _asked,
+    numpy.any: _asked,
     numpy.broadcast_to: lambda value, shape: value,
     numpy.zeros_like: lambda value, dtype=None: _full_like(value, 0, dtype),
     numpy.ones_like: lambda value, dtype=None: _full_like(value, 1, dtype),
