@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from tests.execute.cpu.both_engines import both_engines
 
-
 # Look into the interpreter, and would see what runs for the comparison.
 _INSIDE = ("test_factors_of_a_product_are_borrowed_and_kept",)
 

@@ -213,7 +213,7 @@ def test_the_entry_must_be_clear() -> None:
 
 def test_unknown_backends_and_schedules_are_named() -> None:
     module = tileir.parse(TWO)
-    with pytest.raises(tileir.LaunchError, match="no backend 'abacus': choose one of interpreter"):
+    with pytest.raises(tileir.LaunchError, match="no backend 'abacus': choose one of auto, cpu, interpreter"):
         tileir.compile(module, "a", backend="abacus")
     for schedule in ("sideways", "random:x", "forward:1"):
         with pytest.raises(tileir.LaunchError, match=f"no schedule '{schedule}': choose forward"):

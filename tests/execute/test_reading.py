@@ -25,7 +25,7 @@ def held(body: str, monkeypatch: pytest.MonkeyPatch, exact: bool = False, **opti
         return answers[-1]
 
     monkeypatch.setattr(views, "how_held", listen)
-    tileir.compile(module(body), exact=exact).launch(1, *arrays(), **options)
+    tileir.compile(module(body), backend="interpreter", exact=exact).launch(1, *arrays(), **options)
     return answers
 
 
@@ -138,7 +138,7 @@ def test_whoever_is_called_during_a_launch_may_change_an_array(told: str) -> Non
 
     quiet: Callable[[str], object] = lambda text: None  # noqa: E731
     options: dict[str, Any] = {"output": quiet, told: change}
-    tileir.compile(module(body)).launch(2, a, b, c, **options)
+    tileir.compile(module(body), backend="interpreter").launch(2, a, b, c, **options)
     first = before + 1 if told == "progress" else before
     assert c[:4].tolist() == (b[:4] @ first).tolist()
     assert c[4:8].tolist() == (b[:4] @ (first + 1)).tolist()

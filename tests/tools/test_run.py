@@ -184,9 +184,9 @@ def test_assembly_for_a_machine_that_cannot_run_it(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--threads", "2"], 2, "--threads is for the CPU engine: add --backend cpu"),
-        (["--fast"], 2, "--fast is for the CPU engine: add --backend cpu"),
-        (["--cpu", "haswell"], 2, "--cpu is for the CPU engine: add --backend cpu"),
+        (["--threads", "2", "--backend", "interpreter"], 2, "--threads is for the CPU engine: add --backend cpu"),
+        (["--fast", "--backend", "interpreter"], 2, "--fast is for the CPU engine: add --backend cpu"),
+        (["--cpu", "haswell", "--backend", "interpreter"], 2, "--cpu is for the CPU engine: add --backend cpu"),
         (["--dump", "asm", "--backend", "interpreter"], 2, "--dump is for the CPU engine: add --backend cpu"),
         (["--backend", "cpu", "--trace", "0"], 2, "--trace watches the interpreter: leave out --backend cpu"),
         (["--backend", "cpu", "--watch-nan"], 2, "--watch-nan watches the interpreter: leave out --backend cpu"),
@@ -276,7 +276,7 @@ def test_a_bar_shows_how_far_a_long_launch_is_and_goes_away(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend_a_terminal(monkeypatch)
-    status, _, err = tool(capsys, *RACY)
+    status, _, err = tool(capsys, *RACY, "--backend", "interpreter")
     assert status == 0
     # Nothing in the first second; then after each tile block, with the time the others will take.
     assert err == (
@@ -291,7 +291,7 @@ def test_the_bar_goes_away_before_an_error_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend_a_terminal(monkeypatch)
-    status, _, err = tool(capsys, *RACY[:4], "iota:i32:384", *RACY[5:])
+    status, _, err = tool(capsys, *RACY[:4], "iota:i32:384", *RACY[5:], "--backend", "interpreter")
     assert status == 1
     assert "3 of 4 tile blocks" in err and f"\r\x1b[K{RACY[0]}:" in err
 

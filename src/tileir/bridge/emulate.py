@@ -11,7 +11,7 @@ from tileir.bridge.launch import cutile, launch
 
 
 @contextmanager
-def emulate(backend: str = "interpreter", *, exact: bool = False, **options: Any) -> Iterator[None]:
+def emulate(backend: str = "auto", *, exact: bool = False, **options: Any) -> Iterator[None]:
     """Within this context `cuda.tile.launch(stream, grid, kernel, args)` runs kernels here instead of on a GPU.
 
     Streams are ignored: a launch is over when it returns.  Where torch has no GPU, `torch.cuda.current_stream()` and

@@ -30,7 +30,7 @@ def launch(
     kernel: Any,
     grid: int | tuple[int, ...],
     args: tuple[object, ...] | list[object] = (),
-    backend: str = "interpreter",
+    backend: str = "auto",
     *,
     exact: bool = False,
     fast: bool = False,

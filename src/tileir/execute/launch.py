@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from tileir.execute.errors import BlockId, ExecutionError, LaunchError, MissingDependency
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer import Sanitizer
     from tileir.execute.schedule import Order, RunBlock
 
-BACKENDS = ("interpreter", "cpu")
+BACKENDS = ("auto", "cpu", "interpreter")
 
 _TOO_DEEP = "the program nests deeper than Python allows: raise sys.setrecursionlimit, or flatten its regions"
 
@@ -51,7 +52,7 @@ Progress = Callable[[int, int], None]
 def compile(
     module: Operation,
     entry: str | None = None,
-    backend: str = "interpreter",
+    backend: str = "auto",
     *,
     exact: bool = False,
     fast: bool = False,
@@ -60,7 +61,9 @@ def compile(
 ) -> Kernel:
     """Make a kernel of a module ready to run.
 
-    `entry` may be left out if the module has one only.  `backend` is "interpreter" or "cpu" (docs/cpu.md).  `exact`
+    `entry` may be left out if the module has one only.  `backend` is "cpu" (docs/cpu.md), "interpreter", or "auto": the
+    CPU engine where llvmlite is installed, and the interpreter for launches that only it can do, with an observer, a
+    schedule or the whole sanitizer.  `exact`
     makes the interpreter's `mmaf` a chain of single-rounded fused multiply-adds in order of k, which the CPU engine
     always does, instead of `numpy.matmul`; `fast` lets the CPU engine use quicker functions and matrix units that
     round differently, and `cpu` names the machine it makes code for, this one if not given.  `schedule` is the order of
@@ -73,6 +76,14 @@ def compile(
         raise LaunchError(f"there is no backend '{backend}': choose one of {', '.join(BACKENDS)}")
     verify(module)
     return Kernel(select_entry(module, entry), exact, schedule, backend=backend, fast=fast, cpu=cpu)
+
+
+@cache
+def has_cpu_engine() -> bool:
+    """Whether what the CPU engine needs is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("llvmlite") is not None
 
 
 class Globals:
@@ -148,7 +159,7 @@ class Kernel:
         exact: bool = False,
         schedule: str = "forward",
         globals: Globals | None = None,
-        backend: str = "interpreter",
+        backend: str = "auto",
         fast: bool = False,
         cpu: str | None = None,
     ) -> None:
@@ -204,7 +215,13 @@ class Kernel:
         prints, standard output by default.  `progress` is called with the number of finished and of all tile blocks.
         `num_threads` is for the CPU engine, which uses all processors otherwise.
         """
-        if self.backend == "cpu":
+        if self.backend == "cpu" or (
+            self.backend == "auto"
+            and observer is None
+            and not sanitize
+            and (schedule or self.schedule) == "forward"
+            and has_cpu_engine()
+        ):
             sanitizer = _sanitizer_among(observer) if observer is not None else None
             if (observer is not None and sanitizer is None) or (schedule or self.schedule) != "forward":
                 raise LaunchError("observers and schedules are the interpreter's: compile with backend='interpreter'")

@@ -21,7 +21,7 @@ USAGE = Usage(
         Option("entry", "the kernel to run (default: the only one)", value="NAME"),
         Option("arg", "an argument, once for each in order; see below", value="WHAT"),
         Option("out", "write argument N, counted from 0, to a file when the kernel is done", value="N=FILE.npy"),
-        Option("backend", "what runs it: interpreter (default) or cpu", value="NAME"),
+        Option("backend", "what runs it: cpu, interpreter, or auto (default): cpu where it can", value="NAME"),
         Option("threads", "how many threads the cpu backend uses (default: all processors)", value="N"),
         Option("fast", "quicker functions and matrix units in the cpu backend; results round differently"),
         Option("cpu", "the machine the cpu backend makes code for (default: this one)", value="NAME"),
@@ -168,7 +168,9 @@ _INTERPRETER_ONLY = ("trace", "watch-nan")
 
 def _backend(given: Arguments) -> str:
     """What runs the kernel; options that it has no use for are mistakes."""
-    backend = given.value("backend", "cpu" if given.has("dump") else "interpreter")
+    backend = given.value("backend", "auto")
+    if backend == "auto":
+        backend = _suitable(given)
     if backend == "interpreter":
         for name in _CPU_ONLY:
             if given.has(name):
@@ -184,6 +186,18 @@ def _backend(given: Arguments) -> str:
         if given.has("dump") and given.has("out"):
             raise _mistake("--dump prints code and runs nothing: there is nothing for --out to write")
     return backend
+
+
+def _suitable(given: Arguments) -> str:
+    """The CPU engine, unless something is asked for that only the interpreter can do."""
+    if any(given.has(name) for name in _CPU_ONLY):
+        return "cpu"
+    watched = given.has("sanitize") or any(given.has(name) for name in _INTERPRETER_ONLY)
+    if watched or given.value("schedule", "forward") != "forward":
+        return "interpreter"
+    from tileir.execute.launch import has_cpu_engine
+
+    return "cpu" if has_cpu_engine() else "interpreter"
 
 
 def _threads(given: Arguments) -> int | None:

@@ -117,7 +117,7 @@ def both_engines(cpu: str | None = None) -> Iterator[Comparison]:
         nonlocal busy
         given = {name for name, value in options.items() if value not in (None, False, ())}
         forward = (options.get("schedule") or self.schedule) == "forward"
-        ordinary = self.backend == "interpreter" and forward and not given - {"schedule", "memory", "output"}
+        ordinary = self.backend != "cpu" and forward and not given - {"schedule", "memory", "output"}
         # What other threads launch meanwhile may share the memory that is put back here.
         alone = not busy and threading.current_thread() is threading.main_thread()
         if not ordinary or not alone or shows_addresses(self.entry) or any(map(is_approximate, self.entry.walk())):
@@ -133,6 +133,16 @@ def both_engines(cpu: str | None = None) -> Iterator[Comparison]:
         yield compared
     finally:
         Kernel.launch = plain  # type: ignore[method-assign]
+
+
+@contextmanager
+def _interpreted(kernel: Kernel) -> Iterator[None]:
+    """A kernel that runs in the interpreter, whatever it was compiled for."""
+    backend, kernel.backend = kernel.backend, "interpreter"
+    try:
+        yield
+    finally:
+        kernel.backend = backend
 
 
 def _compare(
@@ -157,11 +167,13 @@ def _compare(
     try:
         places = stretches(kernel, arguments, memory)
     except LaunchError:
-        return plain(kernel, grid, *arguments, **options)
+        with _interpreted(kernel):
+            return plain(kernel, grid, *arguments, **options)
     before = [place.content() for place in places]
     failure: ExecutionError | None = None
     try:
-        plain(kernel, grid, *arguments, **{**options, "output": tee})
+        with _interpreted(kernel):
+            plain(kernel, grid, *arguments, **{**options, "output": tee})
     except ExecutionError as error:
         promised = isinstance(error, AssertionFailure) or any(part in str(error) for part in _PROMISED)
         if not promised:
@@ -171,7 +183,7 @@ def _compare(
     wanted = after
     if failure is None and not kernel.exact and _has_float_products(kernel.entry):
         _put(places, before)
-        exact = Kernel(kernel.entry, True, kernel.schedule, kernel.globals)
+        exact = Kernel(kernel.entry, True, kernel.schedule, kernel.globals, "interpreter")
         plain(exact, grid, *arguments, **{**options, "output": lambda text: None})
         wanted = [place.content() for place in places]
     _put(places, before)

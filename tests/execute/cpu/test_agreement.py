@@ -5,14 +5,16 @@ Which NaN a NaN is may differ (docs/cpu.md), so results are compared in the type
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy
 import pytest
-from tests.execute.cpu.both_engines import is_approximate
+from tests.execute.cpu.both_engines import both_engines, is_approximate
 from tests.execute.cpu.stress import ARRAYS, BLOCKS, OUTPUTS, ROOM, SIZE, stress_program
 from tests.execute.test_random_programs import arguments_for
 from tests.passes.test_semantics import FAMILIES, random_program
@@ -26,6 +28,7 @@ from tileir.execute.launch import Kernel
 from tileir.execute.observer import TileBlock
 from tileir.ir.core import Operation, Value
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 _STEPS = 30000
 GRID = (2, 2)
 Arguments = Callable[[], "list[Any]"]
@@ -299,3 +302,16 @@ def test_loops_branches_and_aliases_agree_with_less_of_a_processor(cpu: str) -> 
 def test_many_loops_branches_and_aliases_agree(start: int) -> None:
     for seed in range(start, start + 50):
         check_stress(seed, 20 + seed % 3 * 10)
+
+
+# --- examples ---
+
+
+def test_examples_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    examples: Any = importlib.import_module("run_all").examples()
+    with both_engines() as compared:
+        for example in examples:
+            example.written("interpreter")()
+            example.built("interpreter")()
+    assert compared.launches == 2 * len(examples)

