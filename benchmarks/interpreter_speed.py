@@ -90,7 +90,7 @@ def measure_matmul(rounds: int) -> tuple[float, float]:
     rng = numpy.random.default_rng(0)
     a, b = (rng.standard_normal((1024, 1024)).astype(numpy.float32) for _ in range(2))
     c = numpy.zeros_like(a)
-    kernel = tileir.compile(tileir.parse(matmul_program(1024, 64)))
+    kernel = tileir.compile(tileir.parse(matmul_program(1024, 64)), backend="interpreter")
     kernel.launch((16, 16), a, b, c)
     if not numpy.allclose(c, a @ b, atol=1e-2):
         sys.exit("the matmul is wrong: nothing to measure")
@@ -111,7 +111,7 @@ def measure_addition(rounds: int) -> float:
     """Microseconds of one addition."""
     times = []
     for count in (100, 1100):
-        kernel = tileir.compile(tileir.parse(addition_program(count)))
+        kernel = tileir.compile(tileir.parse(addition_program(count)), backend="interpreter")
         data = numpy.zeros(1024, numpy.float32)
         (seconds,) = best(rounds, lambda kernel=kernel, data=data: kernel.launch(1, data))  # type: ignore[misc]
         times.append(seconds)
@@ -131,7 +131,7 @@ def peak_bytes(action: Callable[[], object]) -> int:
 
 def measure_grids(rounds: int) -> list[tuple[str, int, float, int]]:
     """Grids that double in size: a name, the number of tile blocks, microseconds for each, and peak bytes of all."""
-    softmax = tileir.compile(tileir.load(SOFTMAX))
+    softmax = tileir.compile(tileir.load(SOFTMAX), backend="interpreter")
     rows = []
     for count in (256, 512, 1024, 2048, 4096):
         x = numpy.ones((count, 1000), numpy.float32)
@@ -143,7 +143,7 @@ def measure_grids(rounds: int) -> list[tuple[str, int, float, int]]:
         (seconds,) = best(rounds, launch)
         rows.append(("softmax, rows of 1,000", count, seconds / count * 1e6, peak_bytes(launch)))
     for size in (512, 1024, 2048):
-        matmul = tileir.compile(tileir.parse(matmul_program(size, 64, 256)))
+        matmul = tileir.compile(tileir.parse(matmul_program(size, 64, 256)), backend="interpreter")
         grid = (size // 64, size // 64)
 
         arrays = [numpy.ones((size, size), numpy.float32) for _ in range(3)]
@@ -168,7 +168,7 @@ def compare_with_triton(rounds: int) -> list[tuple[str, float, float]] | str:
     size = 256
     a, b = (rng.standard_normal((size, size)).astype(numpy.float32) for _ in range(2))
     c, d = numpy.zeros_like(a), numpy.zeros_like(a)
-    matmul = tileir.compile(tileir.parse(matmul_program(size, 64)))
+    matmul = tileir.compile(tileir.parse(matmul_program(size, 64)), backend="interpreter")
     ours, theirs = best(
         rounds,
         lambda: matmul.launch((size // 64, size // 64), a, b, c),
@@ -179,7 +179,7 @@ def compare_with_triton(rounds: int) -> list[tuple[str, float, float]] | str:
     rows = [(f"matmul {size}^3 in 64^3", ours, theirs)]
     x = rng.standard_normal((128, 1000)).astype(numpy.float32)
     y, z = numpy.zeros_like(x), numpy.zeros_like(x)
-    softmax = tileir.compile(tileir.load(SOFTMAX))
+    softmax = tileir.compile(tileir.load(SOFTMAX), backend="interpreter")
     ours, theirs = best(
         rounds, lambda: softmax.launch(128, x, y, 128, 1000), lambda: triton_kernels.softmax(x, z, 1024)
     )

@@ -35,7 +35,7 @@ def launches() -> list[tuple[str, Any, Any, tuple[Any, ...]]]:
         return numpy.zeros(shape, dtype)
 
     def example(name: str) -> Any:
-        return tileir.compile(tileir.load(EXAMPLES / f"{name}.mlir"))
+        return tileir.compile(tileir.load(EXAMPLES / f"{name}.mlir"), backend="interpreter")
 
     many = 1 << 16
     return [
@@ -43,7 +43,7 @@ def launches() -> list[tuple[str, Any, Any, tuple[Any, ...]]]:
         ("softmax, 256 x 1,000", example("softmax"), 256, (random(256, 1000), zeros(256, 1000), 256, 1000)),
         (
             "matmul 512^3 in 64^3",
-            tileir.compile(tileir.parse(matmul_program(512, 64))),
+            tileir.compile(tileir.parse(matmul_program(512, 64)), backend="interpreter"),
             (8, 8),
             (random(512, 512), random(512, 512), zeros(512, 512)),
         ),
