@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,6 +21,7 @@ from tileir.execute.cpu.target import host
 from tileir.execute.observer import Observers
 from tileir.tools.run import argument
 
+EXAMPLES = Path(__file__).parents[3] / "examples"
 COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered")]
 """What nothing orders is the interpreter's to find."""
 
@@ -97,6 +99,12 @@ def test_mistakes_are_found_by_code_for_lesser_machines(cpu: str) -> None:
         assert set(report.kinds) == {pair.kind}, pair.name
 
 
+def test_sanitized_code_for_aarch64_assembles() -> None:
+    for name in ("vector_add", "softmax", "histogram"):
+        kernel = tileir.compile(tileir.load(EXAMPLES / f"{name}.mlir"), backend="cpu", cpu="neoverse-n1")
+        assert "worker" in kernel.native.dump("asm", sanitize=True)
+
+
 # --- what would end the process ---
 
 POINTERS = """  %l = iota : tile<16xi64>
@@ -146,6 +154,17 @@ def test_null_and_random_addresses_are_reported() -> None:
     report = both(kernel_text(body), 3, "zeros:i32:8")
     assert report.kinds == ["out-of-bounds", "out-of-bounds"]
     assert [finding.count for finding in report.findings] == [3, 3]
+
+
+def test_bare_addresses_reach_what_memory_names_and_nothing_else() -> None:
+    body = """  %v, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+  %u = store_ptr_tko weak %p, %v token=%t : tile<ptr<i32>>, tile<i32> -> token"""
+    array = numpy.zeros(4, numpy.int32)
+    for memory, kinds in (([array], []), ([], ["out-of-bounds", "out-of-bounds"])):
+        address = array.ctypes.data
+        reports = [launch(kernel_text(body), 1, [address], name, memory=memory) for name in ("interpreter", "cpu")]
+        assert texts(reports[0]) == texts(reports[1])
+        assert reports[1].kinds == kinds
 
 
 def test_masked_elements_may_point_anywhere() -> None:
@@ -251,6 +270,26 @@ def test_tables_of_addresses_reach_what_memory_names() -> None:
         report = launch(text, 1, [table, out], "cpu", memory=memory)
         assert report.kinds == kinds
         assert out[0] == value
+
+
+# --- promises ---
+
+
+def test_groups_of_none_are_elements_alone() -> None:
+    body = """  %c = constant <i32: [4, 6, 8, 8]> : tile<4xi32>
+  %a = assume div_by<4, every 0 along 0>, %c : tile<4xi32>"""
+    assert [finding.element for finding in both(kernel_text(body), 1, "zeros:i32:1").findings] == [(1,)]
+
+
+@pytest.mark.parametrize("shape", ["64x2x32", "1x128"])
+def test_promises_about_large_tiles_are_looked_at_in_vectors(shape: str) -> None:
+    body = f"""  %c = constant <i32: 12> : tile<{shape}xi32>
+  %a = assume div_by<HERE>, %c : tile<{shape}xi32>
+  %b = assume bounded<0, HERE>, %a : tile<{shape}xi32>
+  %d = muli %b, %b overflow<no_wrap> : tile<{shape}xi32>"""
+    assert not both(kernel_text(body.replace("<HERE>", "<4>").replace("HERE", "12")), 1, "zeros:i32:1")
+    report = both(kernel_text(body.replace("<HERE>", "<8>").replace("HERE", "11")), 1, "zeros:i32:1")
+    assert report.kinds == ["assume", "assume"]
 
 
 # --- reports ---

@@ -96,6 +96,8 @@ class Emission:
         )
         self._slots: dict[Value, str] = {}
         self._buffers: dict[Buffer, str] = {}
+        # Where pointers to buffers are computed, if not at the beginning.
+        self._start: tuple[list[str], int] | None = None
         self._boxes: dict[Operation, Box] = {}
         self.loops: list[LoopLabels] = []
         self.ends: list[tuple[str, list[Value]]] = []
@@ -343,11 +345,12 @@ class Emission:
         return self.builder.value(f"zext i1 {register.name} to i8", _UINT8)
 
     def buffer(self, buffer: Buffer) -> str:
-        """The pointer of a buffer, computed at the beginning."""
+        """The pointer of a buffer, computed at the beginning of the worker, or of the statement under the sanitizer."""
         found = self._buffers.get(buffer)
         if found is None:
             found = self._buffers[buffer] = f"%{self.builder.fresh(buffer.name + '.')}"
-            self._entry.append(f"  {found} = getelementptr i8, ptr %arena, i64 {buffer.offset}")
+            lines, place = self._start if self._start is not None else (self._entry, len(self._entry))
+            lines.insert(place, f"  {found} = getelementptr i8, ptr %arena, i64 {buffer.offset}")
         return found
 
     def box(self, nest: NestEmission, operation: Operation) -> Box:
@@ -451,7 +454,14 @@ class Emission:
         from tileir.execute.cpu.statements import EMITTERS
 
         for statement in body:
+            if not self.sanitize:
+                EMITTERS[type(statement)](self, statement)
+                continue
+            # There are many buffers for what is hardly ever used: pointers to them must not stay in registers.
+            outer = (self._buffers, self._start)
+            self._buffers, self._start = {}, (self.builder.lines, len(self.builder.lines))
             EMITTERS[type(statement)](self, statement)
+            self._buffers, self._start = outer
 
     def is_ordered(self, operation: Operation) -> bool:
         from tileir.execute.cpu.lowering import ordering_of

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy
 
@@ -37,6 +37,9 @@ from tileir.ir.core import Operation
 if TYPE_CHECKING:
     from tileir.execute.cpu.findings import Inspector
     from tileir.execute.sanitizer import Sanitizer
+
+_MANY_CHECKS: Final = 2000
+"""Branches of a sanitized kernel beyond which it is compiled quickly rather than well."""
 
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
@@ -148,15 +151,20 @@ class CpuKernel:
         flags = f"{self.entry.symbol_name} {options.overlapping} {options.fast} {options.sanitize}"
         key = cache.key_of(self.target, [self._text, flags, ",".join(self.globals)])
         found = store.get(key)
+        lowered: Lowered | None = None
         if found is None:
             lowered = self.lower(options)
-            data = compilation.assemble(lowered.text, self.target)
+            # The time LLVM takes for good code grows with the square of the number of checks.
+            many = options.sanitize and lowered.text.count("br i1 ") > _MANY_CHECKS
+            data = compilation.assemble(lowered.text, self.target, 0 if many else 3)
             meta: dict[str, Any] = {"arena_bytes": lowered.program.arena_bytes, "prints": len(lowered.prints)}
             store.put(key, data, meta)
         else:
             data, meta = found
         self.target.require_runnable()
-        return Version(runtime.load(data), meta, options)
+        version = Version(runtime.load(data), meta, options)
+        version.lowered = lowered if options.sanitize else None
+        return version
 
     # --- launches ---
 

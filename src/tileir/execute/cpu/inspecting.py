@@ -45,6 +45,7 @@ class Inspection:
         self.reserves: dict[Operation, int] = {operation: number for number, operation in enumerate(reserves)}
         self.reserved: str = emission.reserve("i64", max(WORDS * len(reserves), 1), 8)
         self.table: str = emission.reserve("i64", 96, 8)
+        self._rooms: list[str] = []
         emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         emission.module.functions.append(FUNCTIONS)
 
@@ -63,6 +64,12 @@ class Inspection:
             builder.do(f"store {text}, ptr {place}, align 8")
         function = emission.pointer(emission.record_slot(self._callback))
         builder.do(f"call void {function}(i64 {site}, i64 {emission.block_number}, ptr {self.table})")
+
+    def room(self, number: int) -> str:
+        """Room for an operand, whatever its type; used by whoever calls next."""
+        while len(self._rooms) <= number:
+            self._rooms.append(self.emission.reserve("i8", 512, 64))
+        return self._rooms[number]
 
     def home(self, site: int) -> str:
         """A pointer to the words of the memory that the pointers of a site must stay in."""

@@ -4,8 +4,8 @@
 launch, then among what `alloca` reserved on this thread.  `@inspect.run` counts elements that lie side by side.
 `@inspect.unwritten` looks at a shadow, 8 bytes at a time; there is so much room behind each.  `@inspect.elements` looks
 at the addresses of an access, run by run: 0 says that all is well, and then what is written counts as written; 1 that
-somebody must look closer.  `%home` is the only memory allowed, where that is known; `%last` takes the memory of the last
-element, where the next access is likely to go.
+somebody must look closer.  `%home` is the only memory allowed, where that is known; `%last` takes the memory of the
+last element, where the next access is likely to go.
 """
 
 from __future__ import annotations

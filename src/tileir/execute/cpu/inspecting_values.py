@@ -90,11 +90,11 @@ def inspect_scalars(emission: Emission, operation: Operation, operands: list[Reg
     builder.do(f"br label %{name}.end")
     builder.label(f"{name}.doubt")
     places = []
-    for operand in operands:
+    for number, operand in enumerate(operands):
         if operand.dtype == BOOL:
             byte = numpy.dtype(numpy.uint8)
             operand = builder.value(f"zext {operand.typed} to {value_type(byte, width)}", byte, width)
-        room = emission.reserve(operand.type, 1, 64)
+        room = emission.inspection.room(number)
         builder.do(f"store {operand.typed}, ptr {room}, align 64")
         places.append(f"ptr {room}")
     emission.inspection.call(site, [str(max(width, 1)), *places])

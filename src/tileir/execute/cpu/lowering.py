@@ -169,8 +169,8 @@ class Lowering:
         if places:
             self.epoch += 1
         self.done -= finished
-        for operation in block:
-            self.done.update(operation.walk())
+        # What stands in regions of its own is done already.
+        self.done.update(block)
         self.waiting = waiting
         for value in reversed(list(waiting)):
             if all(user in self.done for user in value.users):
