@@ -91,7 +91,7 @@ class _Condition:
 
 
 def run(root: Operation, split_threshold: int = 1, mark: bool = True) -> int:
-    """Split loops in the functions of `root`; gives the number of loops split.  `mark` makes a second run do nothing."""
+    """Split loops in the functions of `root`; gives how many.  `mark` makes a second run do nothing."""
     count = 0
     for function in functions(root):
         hint = _hint(function)
