@@ -74,7 +74,7 @@ def float_minmax(name: str, element: FloatType, propagate_nan: bool = False, flu
         choose = numpy.maximum if propagate else numpy.fmax
     else:
         choose = numpy.minimum if propagate else numpy.fmin
-    kernel = _minmax(choose, largest, element)
+    kernel = _minmax(choose, largest, propagate, element)
     if not flush_to_zero:
         return kernel
     flusher = flush(element)
@@ -85,7 +85,7 @@ def float_minmax(name: str, element: FloatType, propagate_nan: bool = False, flu
     return flushed
 
 
-def _minmax(choose: Binary, largest: bool, element: FloatType) -> Binary:
+def _minmax(choose: Binary, largest: bool, propagate: bool, element: FloatType) -> Binary:
     if element not in (F16, F32, F64, TF32, BF16):
         raise ValueError(f"{element.name} has no maximum and minimum operations")
     bits = bits_dtype(element)
@@ -102,6 +102,10 @@ def _minmax(choose: Binary, largest: bool, element: FloatType) -> Binary:
             result = numpy.where(zeros, merge(a.view(bits), b.view(bits)).view(dtype), result)
         nans = numpy.not_equal(result, result)
         if numpy.count_nonzero(nans):
+            if not propagate:
+                # NumPy lets a signalling NaN win, on some machines and in some places of an array.
+                result = numpy.where(nans, numpy.where(numpy.not_equal(a, a), b, a), result)
+                nans = numpy.not_equal(result, result)
             result = numpy.where(nans, canonical, result)
         return result
 

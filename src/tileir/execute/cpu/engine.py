@@ -17,7 +17,7 @@ import numpy
 
 from tileir.dialect.types import TileType
 from tileir.execute.arguments import bind, check_grid, known_memory
-from tileir.execute.cpu import arena, cache, compilation, record, runtime, workers
+from tileir.execute.cpu import arena, cache, compilation, order, record, runtime, workers
 from tileir.execute.cpu.binding import Binder, Binding
 from tileir.execute.cpu.checks import Check
 from tileir.execute.cpu.conflicts import Reach
@@ -62,12 +62,13 @@ class Lowered:
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "is_serial", "loaded", "lowered", "options", "print_count")
+    __slots__ = ("arena_bytes", "is_serial", "loaded", "lowered", "options", "print_count", "shared_axis")
 
     def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: runtime.Loaded = loaded
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
+        self.shared_axis: int = meta["shared_axis"]
         self.options: Options = options
         self.lowered: Lowered | None = None
         """How the kernel was lowered, where the sanitizer has to know."""
@@ -157,7 +158,11 @@ class CpuKernel:
             # The time LLVM takes for good code grows with the square of the number of checks.
             many = options.sanitize and lowered.text.count("br i1 ") > _MANY_CHECKS
             data = compilation.assemble(lowered.text, self.target, 0 if many else 3)
-            meta: dict[str, Any] = {"arena_bytes": lowered.program.arena_bytes, "prints": len(lowered.prints)}
+            meta: dict[str, Any] = {
+                "arena_bytes": lowered.program.arena_bytes,
+                "prints": len(lowered.prints),
+                "shared_axis": order.shared_axis(lowered.program),
+            }
             store.put(key, data, meta)
         else:
             data, meta = found
@@ -188,6 +193,9 @@ class CpuKernel:
         binding = self._binder(arguments, extents, max(1, min(64, count // (8 * threads))))
         version = self.version(binding.overlap, sanitize or sanitizer is not None)
         slots = binding.record.slots
+        if version.shared_axis >= 0 and threads > 1:
+            # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
+            slots[record.CHUNK] = max(1, min(extents[version.shared_axis], count // (2 * threads)))
         base = record.ARGUMENTS + len(arguments)
         for number, address in enumerate(self.globals.values()):
             slots[base + number] = address

@@ -17,11 +17,7 @@ _KEEPING = ("print_tko", "assert", "barrier")
 
 def order_of(program: Program) -> tuple[int, int, int]:
     """The dimensions of the grid, the fastest first."""
-    memos: list[Memo] = []
-    for statement in statements(program.body):
-        memo = statement.memo if isinstance(statement, (Chain, Multiply)) else None
-        if memo is not None:
-            memos.append(memo)
+    memos = _memos(program)
     if not memos or not _may_change(program.entry):
         return PLAIN
     axes = block_axes([key for memo in memos for key in memo.keys])
@@ -30,6 +26,23 @@ def order_of(program: Program) -> tuple[int, int, int]:
     fastest = next((axis for axis in (1, 2) if axis not in axes), 0)
     first, second = (axis for axis in PLAIN if axis != fastest)
     return fastest, first, second
+
+
+def shared_axis(program: Program) -> int:
+    """The dimension along which tile blocks share remembered operands; -1 where none are remembered."""
+    memos = _memos(program)
+    fastest = order_of(program)[0]
+    axes = block_axes([key for memo in memos for key in memo.keys])
+    return fastest if memos and fastest not in axes else -1
+
+
+def _memos(program: Program) -> list[Memo]:
+    memos: list[Memo] = []
+    for statement in statements(program.body):
+        memo = statement.memo if isinstance(statement, (Chain, Multiply)) else None
+        if memo is not None:
+            memos.append(memo)
+    return memos
 
 
 def _may_change(entry: Operation) -> bool:

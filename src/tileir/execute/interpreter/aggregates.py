@@ -162,8 +162,8 @@ def _quick_reduction(compiler: Compiler, operation: Operation, axis: int) -> Qui
 
         def by_extreme(value: Array) -> Array | None:
             found: Array = extreme.reduce(value, axis=axis)
-            # NumPy takes either of two zeros, and any NaN.
-            if numpy.equal(found, 0).any():
+            # NumPy takes either of two zeros, any NaN, and sometimes a NaN where there is a number.
+            if numpy.equal(found, 0).any() or numpy.isnan(found).any():
                 return None
             return kernel(found, found)  # type: ignore[no-any-return]
 
