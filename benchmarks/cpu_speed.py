@@ -31,7 +31,7 @@ import cpu_costs
 import cpu_programs
 import tileir
 from measure import machine, race, table, tileir_build
-from tileir.execute.cpu.target import host
+from tileir.execute.cpu.native.target import host
 
 try:
     import torch

@@ -283,7 +283,7 @@ class Kernel:
         """The kernel for the CPU engine."""
         if self._native is None:
             from tileir.execute.cpu.engine import CpuKernel
-            from tileir.execute.cpu.target import host
+            from tileir.execute.cpu.native.target import host
 
             addresses = {name: region.start for name, region in self.globals.regions.items()}
             self._native = CpuKernel(self.entry, addresses, self.fast, host(self.cpu), self.globals.regions)

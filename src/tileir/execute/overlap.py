@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.overlapping import Launches
+    from tileir.execute.cpu.native.overlapping import Launches
 
 # A context variable, not one of the thread: tasks that take turns on a thread have launches of their own.
 _current: ContextVar[Launches | None] = ContextVar("tileir.overlap", default=None)
@@ -38,7 +38,7 @@ def overlap() -> Iterator[None]:
     if outer is not None:
         launches = outer
     else:
-        from tileir.execute.cpu.overlapping import Launches
+        from tileir.execute.cpu.native.overlapping import Launches
 
         launches = Launches()
     try:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding as binding
 import numpy
 
-from tileir.execute.cpu import instructions
-from tileir.execute.cpu.llvm import Builder, Module, Register, storage_type
+from tileir.execute.cpu.vector import instructions
+from tileir.execute.cpu.vector.llvm import Builder, Module, Register, storage_type
 from tileir.execute.dtypes import (
     Array,
     bits_dtype,

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy
 
-from tileir.execute.cpu import workers
-from tileir.execute.cpu.compilation import assemble
-from tileir.execute.cpu.record import ARGUMENTS, CHUNK, COUNT, Record
-from tileir.execute.cpu.runtime import Loaded, load
-from tileir.execute.cpu.target import host
+from tileir.execute.cpu.native import workers
+from tileir.execute.cpu.native.compilation import assemble
+from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, Record
+from tileir.execute.cpu.native.runtime import Loaded, load
+from tileir.execute.cpu.native.target import host
 
 COUNTING = """
 ; For each tile block b: counts to argument 0, adds 1 to element b of the array in argument 1 and stores the number of

@@ -12,7 +12,7 @@ from tests.execute.cpu.elementwise import Case
 
 import tileir
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu import instructions
+from tileir.execute.cpu.vector import instructions
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation

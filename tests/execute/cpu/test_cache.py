@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tileir.execute.cpu import cache
-from tileir.execute.cpu.cache import Cache, default_cache, key_of
-from tileir.execute.cpu.target import host
+from tileir.execute.cpu.native import cache
+from tileir.execute.cpu.native.cache import Cache, default_cache, key_of
+from tileir.execute.cpu.native.target import host
 
 OBJECT = bytes(range(256)) * 20
 META = {"arena": 4096, "names": ["a", "b"]}
@@ -141,7 +141,7 @@ def test_default_place_is_the_cache_directory_of_the_user(tmp_path: Path, monkey
 RACE = """
 import sys
 from pathlib import Path
-from tileir.execute.cpu.cache import Cache
+from tileir.execute.cpu.native.cache import Cache
 directory, seed, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 store = Cache(directory, limit=60_000)
 seen = 0
@@ -219,4 +219,4 @@ def test_key_changes_with_the_version_of_llvm(monkeypatch: pytest.MonkeyPatch) -
 
 def test_fingerprint_covers_the_engine_and_its_arithmetic() -> None:
     names = {"/".join(Path(path).parts[-2:]) for path, _, _ in cache._sources()}
-    assert {"cpu/llvm.py", "cpu/workers.py", "execute/dtypes.py", "arithmetic/rounding.py", "passes/cse.py"} <= names
+    assert {"cpu/vector/llvm.py", "cpu/native/workers.py", "execute/dtypes.py", "arithmetic/rounding.py", "passes/cse.py"} <= names

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from tileir.execute.cpu.compilation import CompilationError, assemble, assembly, optimized
-from tileir.execute.cpu.objects import UnknownObject, symbols_of
-from tileir.execute.cpu.runtime import load
-from tileir.execute.cpu.target import KNOWN, Target, host
+from tileir.execute.cpu.native.compilation import CompilationError, assemble, assembly, optimized
+from tileir.execute.cpu.native.objects import UnknownObject, symbols_of
+from tileir.execute.cpu.native.runtime import load
+from tileir.execute.cpu.native.target import KNOWN, Target, host
 
 CALLS_FMOD = """
 define double @outer(double %x) {

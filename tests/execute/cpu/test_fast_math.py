@@ -17,12 +17,12 @@ from tests.execute.cpu.elementwise import Case, Compiled, function_text, operand
 
 import tileir
 from tileir.execute.arithmetic.functions import float_atan2, float_power, float_unary
-from tileir.execute.cpu import fast_math, instructions
-from tileir.execute.cpu.compilation import assemble, assembly
-from tileir.execute.cpu.fast_functions import FORMULAS
-from tileir.execute.cpu.llvm import Builder, Module, Register
-from tileir.execute.cpu.objects import symbols_of
-from tileir.execute.cpu.target import host
+from tileir.execute.cpu.native.compilation import assemble, assembly
+from tileir.execute.cpu.native.objects import symbols_of
+from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.vector import fast_math, instructions
+from tileir.execute.cpu.vector.fast_functions import FORMULAS
+from tileir.execute.cpu.vector.llvm import Builder, Module, Register
 from tileir.execute.dtypes import Array, value_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F16, F32, FloatType

@@ -15,11 +15,11 @@ from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F3
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
-from tileir.execute.cpu.compilation import assemble, assembly
-from tileir.execute.cpu.llvm import Builder, Module
-from tileir.execute.cpu.mma import configure, emit_mma, plan, plan_scaled, release
-from tileir.execute.cpu.runtime import load
-from tileir.execute.cpu.target import host
+from tileir.execute.cpu.matrix.microkernel import configure, emit_mma, plan, plan_scaled, release
+from tileir.execute.cpu.native.compilation import assemble, assembly
+from tileir.execute.cpu.native.runtime import load
+from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.vector.llvm import Builder, Module
 
 HERE = host("native")
 MACHINES = [name for name in ("native", "x86-64-v3", "x86-64", "neoverse-n1") if host(name).runnable]

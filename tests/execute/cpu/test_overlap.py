@@ -18,8 +18,8 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.cpu import workers
-from tileir.execute.cpu.conflicts import Accesses
+from tileir.execute.cpu.native import workers
+from tileir.execute.cpu.native.conflicts import Accesses
 
 ROOT = Path(__file__).parents[3]
 TILE = 64

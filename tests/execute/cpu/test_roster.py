@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.dialect.roster import PUBLIC, SEED_NAMES, SEED_SECTIONS
 
-from tileir.execute.cpu.roster import HANDLERS
+from tileir.execute.cpu.lowering.roster import HANDLERS
 
 # What stands around kernels, not in them.
 AROUND = {"entry", "global", "module"}

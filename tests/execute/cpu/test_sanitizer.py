@@ -17,7 +17,7 @@ from tests.generators.programs import random_module
 
 import tileir
 from tileir.execute.arguments import entries_of
-from tileir.execute.cpu.target import host
+from tileir.execute.cpu.native.target import host
 from tileir.execute.observer import Observers
 from tileir.tools.run import argument
 

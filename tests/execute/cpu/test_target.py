@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from tileir.execute.cpu import target
-from tileir.execute.cpu.compilation import assembly
+from tileir.execute.cpu.native import target
+from tileir.execute.cpu.native.compilation import assembly
 from tileir.execute.errors import LaunchError
 
 SCALE = """
@@ -86,7 +86,7 @@ def test_absence_of_llvmlite_is_said_with_what_to_install() -> None:
     program = (
         "import sys\n"
         "sys.modules['llvmlite'] = None\n"
-        "from tileir.execute.cpu.target import host\n"
+        "from tileir.execute.cpu.native.target import host\n"
         "from tileir.execute.errors import MissingDependency\n"
         "try:\n"
         "    host()\n"

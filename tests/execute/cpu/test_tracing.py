@@ -15,13 +15,13 @@ from tests.execute.cpu.elementwise import Case, Compiled, function_text, operand
 from tests.execute.cpu.operations import case_of, operations, sample
 
 from tileir.execute.arithmetic import rounding
-from tileir.execute.cpu.casting import Untraceable
-from tileir.execute.cpu.compilation import assemble
-from tileir.execute.cpu.instructions import DIRECT
-from tileir.execute.cpu.llvm import Builder, Module, Register, literal
-from tileir.execute.cpu.objects import symbols_of
-from tileir.execute.cpu.target import host
-from tileir.execute.cpu.tracing import Tracer, trace
+from tileir.execute.cpu.native.compilation import assemble
+from tileir.execute.cpu.native.objects import symbols_of
+from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.vector.casting import Untraceable
+from tileir.execute.cpu.vector.instructions import DIRECT
+from tileir.execute.cpu.vector.llvm import Builder, Module, Register, literal
+from tileir.execute.cpu.vector.tracing import Tracer, trace
 from tileir.execute.dtypes import Array, element_of_dtype, memory_dtype, value_dtype
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.types import (

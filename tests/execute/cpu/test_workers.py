@@ -15,9 +15,9 @@ import numpy
 import pytest
 from tests.execute.cpu.native import count, counting
 
-from tileir.execute.cpu import workers
-from tileir.execute.cpu.record import CHUNK, COUNT, STOP, Record
-from tileir.execute.cpu.runtime import Loaded
+from tileir.execute.cpu.native import workers
+from tileir.execute.cpu.native.record import CHUNK, COUNT, STOP, Record
+from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.errors import LaunchError
 
 ROOT = Path(__file__).parents[3]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tileir.execute.cpu.loops import (
+from tileir.execute.cpu.lowering.loops import (
     Applied,
     Branch,
     Chain,

@@ -17,16 +17,17 @@ import numpy
 
 from tileir.dialect.types import TileType
 from tileir.execute.arguments import bind, check_grid, known_memory
-from tileir.execute.cpu import arena, cache, compilation, order, record, runtime, workers
-from tileir.execute.cpu.binding import Binder, Binding
-from tileir.execute.cpu.checks import Check
-from tileir.execute.cpu.conflicts import Reach
-from tileir.execute.cpu.emission import Emission
-from tileir.execute.cpu.loops import Program, Reserve, statements
-from tileir.execute.cpu.lowering import Lowering, Options
-from tileir.execute.cpu.overlapping import AT_ONCE, Launch, Launches
-from tileir.execute.cpu.sites import Site
-from tileir.execute.cpu.target import Target, host
+from tileir.execute.cpu.checking.checks import Check
+from tileir.execute.cpu.checking.sites import Site
+from tileir.execute.cpu.emission.worker import Emission
+from tileir.execute.cpu.lowering import arena, order
+from tileir.execute.cpu.lowering.loops import Program, Reserve, statements
+from tileir.execute.cpu.lowering.walk import Lowering, Options
+from tileir.execute.cpu.native import cache, compilation, record, runtime, workers
+from tileir.execute.cpu.native.binding import Binder, Binding
+from tileir.execute.cpu.native.conflicts import Reach
+from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch, Launches
+from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.memory import Region
@@ -35,7 +36,7 @@ from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.findings import Inspector
+    from tileir.execute.cpu.checking.findings import Inspector
     from tileir.execute.sanitizer import Sanitizer
 
 _MANY_CHECKS: Final = 2000
@@ -238,7 +239,7 @@ class CpuKernel:
         slots: Any,
     ) -> Inspector:
         """Prepare what sanitized code looks into and calls."""
-        from tileir.execute.cpu.findings import Inspector
+        from tileir.execute.cpu.checking.findings import Inspector
 
         if version.lowered is None:
             version.lowered = self.lower(version.options)

@@ -1,0 +1,1 @@
+"""What compiled code checks, and how its findings become reports."""

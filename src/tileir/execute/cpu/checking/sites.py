@@ -1,0 +1,62 @@
+"""The places in sanitized code that can find something, and the table of memory they look into.
+
+Each has a number.  Where compiled code is in doubt it calls
+
+    void inspector(i64 site, i64 block, ptr values)
+
+with what the operation is about to be given; `findings` decides, with the interpreter's own rules, what is wrong.  The
+values are 64-bit numbers; the address of the words about `alloca` comes first, then by kind:
+
+    pointers   where to answer, how many elements, their addresses, their mask or 0
+    view       where to answer, address, extents and strides of the tensor, indices, addresses and mask of a gather or 0
+    numbers    how many elements, then where each operand lies
+    failure    the element, a detail
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from tileir.execute.cpu.checking.checks import Check
+from tileir.ir.core import Operation
+
+Kind = Literal["pointers", "view", "numbers", "failure"]
+
+START: Final = 0
+"""A stretch of memory is four words: where it begins, where it ends, whether it is writable, and the address of its
+shadow, a byte for each byte that is not zero if nobody wrote it; 0 where everything counts as written."""
+END: Final = 1
+WRITABLE: Final = 2
+SHADOW: Final = 3
+WORDS: Final = 4
+
+SHADOW_ROOM: Final = 8
+"""Bytes behind a shadow that may be read."""
+
+NO_HOME: Final = -1
+"""In place of `WRITABLE`: the pointers of a site may go to any array after all."""
+
+READS: Final = 1
+WRITES: Final = 2
+
+
+class Site:
+    """One such place; `origin` names the array its pointers come from, if that is known (`sanitizer.bounds`)."""
+
+    __slots__ = ("check", "kind", "operation", "origin")
+
+    def __init__(self, kind: Kind, operation: Operation, origin: str = "", check: Check | None = None) -> None:
+        self.kind: Kind = kind
+        self.operation: Operation = operation
+        self.origin: str = origin
+        self.check: Check | None = check
+
+
+def manner_of(operation: Operation) -> int:
+    """Whether an access reads, writes, or both."""
+    mnemonic = operation.declaration.mnemonic
+    if mnemonic in ("load_ptr_tko", "load_view_tko", "atomic_load_tko"):
+        return READS
+    if mnemonic in ("store_ptr_tko", "store_view_tko", "atomic_store_tko"):
+        return WRITES
+    return READS | WRITES

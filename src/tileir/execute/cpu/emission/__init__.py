@@ -1,0 +1,1 @@
+"""From the loop form to LLVM IR."""

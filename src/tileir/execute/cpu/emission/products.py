@@ -1,0 +1,298 @@
+"""Matrix products: operands brought into the form that a plan wants (`mma_plan`), around the microkernels of `mma`.
+
+The left operand is read where it lies if that is a row-major tile of the right type: a buffer, or the caller's memory
+for a tile within its tensor.  Otherwise it is copied, converted on the way.  The right operand is always packed.
+
+A packed operand that depends on nothing but indices, and on memory that the kernel never writes, is remembered: a table
+of panels in the arena, found by the indices.  Tile blocks that follow each other on a thread share most of their right
+operands, so most are packed once for many products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy
+
+from tileir.execute.cpu.emission import accesses
+from tileir.execute.cpu.emission.nests import Axis, NestEmission, Number
+from tileir.execute.cpu.lowering.loops import Expression, Keep, Memo, Multiply, Sink, Stored, Viewed
+from tileir.execute.cpu.matrix.microkernel import emit_mma
+from tileir.execute.cpu.vector import casting
+from tileir.execute.cpu.vector.llvm import Register, scalar_type
+from tileir.execute.dtypes import DType, memory_bytes
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.types import FNV8E5M3FNU
+
+if TYPE_CHECKING:
+    from tileir.execute.cpu.emission.worker import Emission
+
+
+def emit_multiply(emission: Emission, statement: Multiply) -> None:
+    plan = statement.plan
+    rank = len(statement.lhs.shape)
+    batch = statement.lhs.shape[0] if rank == 3 else 1
+    builder = emission.builder
+
+    def one(number: Number) -> None:
+        left, left_stride = _left(emission, statement, number)
+        right = _right(emission, statement, number)
+        size = plan.accumulator_dtype.itemsize
+        place = emission.multiply(number, plan.m * plan.n * size)
+        target = emission.shifted(emission.buffer(statement.accumulator), place)
+        suffix = emission.arena_suffix
+        emit_mma(builder, plan, left, str(left_stride), right, target, plan.n * size, b_suffix=suffix, c_suffix=suffix)
+
+    emission.loop(0, batch, 1, one)
+
+
+def _signed(statement: Multiply, side: str) -> bool:
+    found = statement.operation.attributes.get(f"signedness_{side}")
+    return not isinstance(found, EnumAttribute) or found.keyword == "signed"
+
+
+def _factor(emission: Emission, register: Register, dtype: DType, signed: bool) -> Register:
+    """An element in the type the product wants; the conversion is exact."""
+    if register.dtype == numpy.int8 and not signed:
+        register = casting.retag(register, numpy.dtype(numpy.uint8))
+    if register.dtype == dtype or (register.dtype.itemsize == dtype.itemsize and dtype.kind in "iu"):
+        return casting.retag(register, dtype)
+    return casting.cast(emission.builder, register, dtype)
+
+
+# --- the left operand ---
+
+
+def _left(emission: Emission, statement: Multiply, batch: Number) -> tuple[str, Number]:
+    """A pointer to the left operand, and the distance of its rows in bytes."""
+    plan, lhs = statement.plan, statement.lhs
+    size = plan.lhs_dtype.itemsize
+    row = plan.k * size
+    if isinstance(lhs, Stored) and lhs.dtype == plan.lhs_dtype and not statement.scales:
+        return emission.shifted(emission.buffer(lhs.buffer), emission.multiply(batch, plan.m * row)), row
+    assert statement.left is not None
+    copy = emission.buffer(statement.left)
+    if not (isinstance(lhs, Viewed) and statement.in_place):
+        _copy_left(emission, statement, batch)
+        return copy, row
+    builder = emission.builder
+    box = accesses.open_box(emission, lhs.operation)
+    view = box.view
+    rows, columns = len(lhs.shape) - 2, len(lhs.shape) - 1
+    inside = accesses.is_inside(emission, box)
+    one_apart = view.strides[columns]
+    if isinstance(one_apart, int):
+        if one_apart != 1:
+            inside = "false"
+    else:
+        together = builder.emit(f"icmp eq i64 {one_apart}, 1")
+        inside = together if inside == "true" else builder.emit(f"and i1 {inside}, {together}")
+    bytes_per = memory_bytes(view.tensor.element)
+    if rows:
+        pointer = emission.shifted(box.pointer, emission.multiply(batch, emission.multiply(view.strides[0], bytes_per)))
+    else:
+        pointer = box.pointer
+    stride = emission.multiply(view.strides[rows], bytes_per)
+    if inside == "true":
+        return pointer, stride
+    if inside == "false":
+        _copy_left(emission, statement, batch)
+        return copy, row
+    name = builder.fresh("left")
+    builder.do(f"br label %{name}.test")
+    builder.label(f"{name}.test")
+    builder.do(f"br i1 {inside}, label %{name}.end, label %{name}.copy")
+    builder.label(f"{name}.copy")
+    _copy_left(emission, statement, batch)
+    builder.do(f"br label %{name}.copied")
+    builder.label(f"{name}.copied")
+    builder.do(f"br label %{name}.end")
+    builder.label(f"{name}.end")
+    found = builder.emit(f"phi ptr [ {pointer}, %{name}.test ], [ {copy}, %{name}.copied ]")
+    distance = builder.emit(f"phi i64 [ {stride}, %{name}.test ], [ {row}, %{name}.copied ]")
+    return found, distance
+
+
+def _copy_left(emission: Emission, statement: Multiply, batch: Number) -> None:
+    plan, lhs = statement.plan, statement.lhs
+    assert statement.left is not None
+    buffer = statement.left
+    scale = statement.scales[0] if statement.scales else None
+    roots = [lhs, *([scale] if scale is not None else [])]
+    lanes = min(emission.lanes(roots, []), plan.k)
+    block = plan.k // scale.shape[-1] if scale is not None else 1
+    if scale is not None:
+        lanes = min(lanes, block)
+    signed = _signed(statement, "lhs")
+
+    def emit(masked: bool) -> None:
+        nest = NestEmission(emission, (plan.m, plan.k), lanes, masked)
+        first = [Axis(batch, False, 0)] if len(lhs.shape) == 3 else []
+        row, column = nest.index
+        register, _ = nest.at(lhs, (*first, row, column))
+        with nest.at_level(nest.depth):
+            register = _factor(emission, register, plan.lhs_dtype, signed)
+        if scale is not None:
+            register = _scaled(emission, nest, register, scale, (*first, row, _divided(emission, nest, column, block)))
+        size = plan.lhs_dtype.itemsize
+        nest.store(emission.buffer(buffer), [(row, plan.k * size), (column, size)], register, emission.arena_suffix)
+        nest.close()
+
+    emission.versions(roots, [], emit)
+
+
+def _divided(emission: Emission, nest: NestEmission, axis: Axis, block: int) -> Axis:
+    """The axis of scales: one for each block of elements."""
+    if isinstance(axis.base, int):
+        return Axis(axis.base // block, axis.lanes and block == 1, axis.level)
+    with nest.at_level(axis.level):
+        return Axis(emission.builder.emit(f"udiv i64 {axis.base}, {block}"), axis.lanes and block == 1, axis.level)
+
+
+def _scaled(
+    emission: Emission, nest: NestEmission, register: Register, scale: Expression, index: tuple[Axis, ...]
+) -> Register:
+    factor, _ = nest.at(scale, index)
+    with nest.at_level(nest.depth):
+        builder = emission.builder
+        if scale.element is FNV8E5M3FNU:
+            # Held as its pattern.
+            factor = casting.decode(builder, factor, scale.element.name)
+        factor = casting.cast(builder, factor, register.dtype)
+        width = max(register.width, factor.width)
+        return casting.binary(builder, "fmul", builder.splat(register, width), builder.splat(factor, width))
+
+
+# --- the right operand ---
+
+
+def _right(emission: Emission, statement: Multiply, batch: Number) -> str:
+    """A pointer to the packed right operand."""
+    memo = statement.memo
+    if memo is None:
+        assert statement.packed is not None
+        pointer = emission.buffer(statement.packed)
+        _pack(emission, statement, batch, pointer)
+        return pointer
+    keys = [str(emission.whole(key)) for key in memo.keys]
+    if len(statement.rhs.shape) == 3:
+        keys.append(str(batch))
+    total: Number = 0
+    for key in keys:
+        total = emission.add(total, int(key) if key.lstrip("-").isdigit() else key)
+
+    def pack(panel: str) -> None:
+        _pack(emission, statement, batch, panel)
+
+    return panel_of(emission, memo, keys, total, statement.plan.packed_bytes, pack)
+
+
+def panel_of(
+    emission: Emission, memo: Memo, keys: list[str], place: Number, size: int, pack: Callable[[str], None]
+) -> str:
+    """A pointer to a remembered panel, which is packed if it is not there."""
+    builder = emission.builder
+    slot = builder.emit(f"and i64 {place}, {memo.slots - 1}")
+    panel = emission.shifted(emission.buffer(memo.panels), emission.multiply(slot, size))
+    # The tag of a panel: the launch it was packed in, and its indices.
+    tag_size = 8 * (len(keys) + 1)
+    tag = emission.shifted(emission.buffer(memo.tags), emission.multiply(slot, tag_size))
+    expected = [emission.launch_number(), *keys]
+    found = "true"
+    places = []
+    for number, wanted in enumerate(expected):
+        where = emission.shifted(tag, 8 * number)
+        places.append(where)
+        known = builder.emit(f"load i64, ptr {where}, align 8{emission.arena_suffix}")
+        same = builder.emit(f"icmp eq i64 {known}, {wanted}")
+        found = same if found == "true" else builder.emit(f"and i1 {found}, {same}")
+    name = builder.fresh("panel")
+    builder.do(f"br i1 {found}, label %{name}.end, label %{name}.pack")
+    builder.label(f"{name}.pack")
+    pack(panel)
+    for where, wanted in zip(places, expected, strict=True):
+        builder.do(f"store i64 {wanted}, ptr {where}, align 8{emission.arena_suffix}")
+    builder.do(f"br label %{name}.end")
+    builder.label(f"{name}.end")
+    return panel
+
+
+def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) -> None:
+    plan, rhs = statement.plan, statement.rhs
+    scale = statement.scales[1] if statement.scales else None
+    roots = [rhs, *([scale] if scale is not None else [])]
+    sinks: list[Sink] = statement.keeps
+    lanes = min(emission.lanes([*roots, *[node for sink in sinks for node in sink.expressions]], []), plan.columns)
+    block = plan.k // scale.shape[-2] if scale is not None else 1
+    signed = _signed(statement, "rhs")
+    group, size = plan.group, plan.rhs_dtype.itemsize
+
+    def emit(masked: bool) -> None:
+        nest = NestEmission(emission, (plan.k // group, plan.n), lanes, masked)
+        step, column = nest.index
+        first = [Axis(batch, False, 0)] if len(rhs.shape) == 3 else []
+        parts = []
+        for part in range(group):
+            row = _member(emission, nest, step, group, part)
+            index = (*first, row, column)
+            register, _ = nest.at(rhs, index)
+            with nest.at_level(nest.depth):
+                register = _factor(emission, register, plan.rhs_dtype, signed)
+            if scale is not None:
+                scale_index = (*first, _divided(emission, nest, row, block), column)
+                register = _scaled(emission, nest, register, scale, scale_index)
+            for sink in sinks:
+                assert isinstance(sink, Keep)
+                nest.keep(sink.expression, sink.buffer, None, sink.expression.shape, index)
+            parts.append(nest.spread_lanes(register, column))
+        with nest.at_level(nest.depth):
+            packed = woven(emission, parts)
+            panel, within = _split(emission, column.base, plan.columns)
+            offset = emission.multiply(panel, plan.k * plan.columns * size)
+            offset = emission.add(offset, emission.multiply(within, group * size))
+            offset = emission.add(offset, emission.multiply(step.base, plan.columns * group * size))
+            where = emission.shifted(pointer, offset)
+            emission.builder.do(f"store {packed.typed}, ptr {where}, align {size}{emission.arena_suffix}")
+        nest.close()
+
+    emission.versions([*roots, *[node for sink in sinks for node in sink.expressions]], [], emit)
+
+
+def _member(emission: Emission, nest: NestEmission, axis: Axis, group: int, part: int) -> Axis:
+    """A member of a group of rows."""
+    if group == 1:
+        return axis
+    with nest.at_level(axis.level):
+        return Axis(emission.add(emission.multiply(axis.base, group), part), False, axis.level)
+
+
+def _split(emission: Emission, number: Number, size: int) -> tuple[Number, Number]:
+    """Quotient and remainder by a power of two."""
+    if isinstance(number, int):
+        return number // size, number % size
+    builder = emission.builder
+    shift = size.bit_length() - 1
+    quotient = builder.emit(f"lshr i64 {number}, {shift}") if shift else number
+    return quotient, builder.emit(f"and i64 {number}, {size - 1}")
+
+
+def woven(emission: Emission, parts: list[Register]) -> Register:
+    """The lanes of several vectors by turns."""
+    while len(parts) > 1:
+        half = len(parts) // 2
+        parts = [_woven(emission, low, high) for low, high in zip(parts[:half], parts[half:], strict=True)]
+    (found,) = parts
+    return found
+
+
+def _woven(emission: Emission, first: Register, second: Register) -> Register:
+    builder = emission.builder
+    if not first.width:
+        pair = f"<2 x {scalar_type(first.dtype)}>"
+        one = builder.emit(f"insertelement {pair} poison, {first.typed}, i64 0")
+        return builder.value(f"insertelement {pair} {one}, {second.typed}, i64 1", first.dtype, 2)
+    width = first.width
+    chosen = ", ".join([f"i32 {lane // 2 + (width if lane % 2 else 0)}" for lane in range(2 * width)])
+    text = f"shufflevector {first.typed}, {second.typed}, <{2 * width} x i32> <{chosen}>"
+    return builder.value(text, first.dtype, 2 * width)

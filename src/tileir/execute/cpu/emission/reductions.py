@@ -1,0 +1,330 @@
+"""`reduce` and `scan`, in the order that the interpreter documents (`tileir.execute.interpreter.aggregates`).
+
+Along the dimension of the lanes, with a body that works on each element alone, a reduction takes its elements straight
+from expressions: 64 virtual lanes are as many vectors as it takes, then the tree halves vectors, then lanes.  In every
+other case the sources lie in buffers, and loops over rows, columns and elements follow the documented order literally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from tileir.execute.cpu.emission.nests import BOOL, FIRST, Axis, Index, NestEmission, Number
+from tileir.execute.cpu.lowering.fusion import is_along_lanes, works_on_vectors
+from tileir.execute.cpu.lowering.loops import Keep, Reduce, Stored, row_major
+from tileir.execute.cpu.vector.llvm import Register, storage_type
+from tileir.execute.dtypes import DType
+from tileir.execute.interpreter.aggregates import LANES
+from tileir.ir.attributes import IntegerAttribute
+
+if TYPE_CHECKING:
+    from tileir.execute.cpu.emission.worker import Emission
+
+Registers = list[Register]
+Combine = Callable[[Registers, Registers], Registers]
+
+def emit_reduce(emission: Emission, statement: Reduce) -> None:
+    combine = _combination(emission, statement)
+    if statement.operation.declaration.mnemonic == "scan":
+        _emit_scan(emission, statement, combine)
+    elif is_along_lanes(statement.shape, statement.axis) and works_on_vectors(statement.body):
+        _emit_rows(emission, statement, combine)
+    else:
+        _emit_columns(emission, statement, combine)
+    for result, target in zip(statement.operation.results, statement.targets, strict=True):
+        if target is None:
+            emission.take(result)
+
+
+def _combination(emission: Emission, statement: Reduce) -> Combine:
+    """The body as a function of its first and its second arguments."""
+    arguments = statement.operation.regions[0].blocks[0].arguments
+
+    def combine(first: Registers, second: Registers) -> Registers:
+        for argument, register in zip(arguments[0::2], first, strict=True):
+            emission.scalars[argument] = register
+        for argument, register in zip(arguments[1::2], second, strict=True):
+            emission.scalars[argument] = register
+        width = first[0].width
+        with emission.new_region():
+            emission.statements(statement.body)
+            yielded = emission.yielded
+        assert yielded is not None
+        return [emission.builder.splat(register, width) for register in yielded]
+
+    return combine
+
+
+# --- along the lanes ---
+
+
+def _emit_rows(emission: Emission, statement: Reduce, combine: Combine) -> None:
+    shape, axis = statement.shape, statement.axis
+    extent = shape[axis]
+    virtual = min(extent, LANES)
+    roots = statement.roots
+    lanes = min(emission.lanes(roots, []), virtual)
+    builder = emission.builder
+
+    def emit(masked: bool) -> None:
+        nest = NestEmission(emission, (), lanes, masked)
+        outer: list[Axis] = []
+        for place, size in enumerate(shape):
+            outer.append(FIRST if place == axis or size == 1 else nest.open_loop(size))
+
+        def items(base: Number, level: int) -> list[Registers]:
+            """The elements of the virtual lanes from a position on: by vector, then by operand."""
+            found = []
+            for start in range(0, virtual, lanes):
+                with nest.at_level(level):
+                    here = Axis(emission.add(base, start), True, level)
+                index = (*outer[:axis], here, *outer[axis + 1 :])
+                values = [nest.at(source, nest.index_of(source, shape, index))[0] for source in statement.sources]
+                with nest.at_level(level):
+                    values = [builder.splat(register, lanes) for register in values]
+                for sink in statement.keeps:
+                    assert isinstance(sink, Keep)
+                    nest.keep(
+                        sink.expression,
+                        sink.buffer,
+                        None,
+                        sink.expression.shape,
+                        nest.index_of(sink.expression, shape, index),
+                    )
+                found.append(values)
+            return found
+
+        level = nest.depth
+        vectors = items(0, level)
+        if extent > virtual:
+            position = nest.open_loop(extent, virtual, start=virtual)
+            inner = nest.depth
+            with nest.at_level(inner):
+                olds = [[_phi(emission, register) for register in vector] for vector in vectors]
+            news = items(position.base, inner)
+            with nest.at_level(inner):
+                results = [combine(new, old) for new, old in zip(news, olds, strict=True)]
+            nest.carry(inner, [
+                (old, initial, result)
+                for group in zip(olds, vectors, results, strict=True)
+                for old, initial, result in zip(*group, strict=True)
+            ])  # fmt: skip
+            # After the loop the registers of its last turn count.
+            vectors = results
+        with nest.at_level(level, after=extent > virtual):
+            single = _tree(emission, vectors, combine)
+            _put_results(emission, nest, statement, single, tuple(outer), level, extent > virtual)
+        nest.close()
+
+    emission.versions(roots, [], emit)
+
+
+def _phi(emission: Emission, register: Register) -> Register:
+    """A register that a loop carries; `NestEmission.carry` says where it comes from."""
+    return Register(f"%{emission.builder.fresh('carry')}", register.dtype, register.width)
+
+
+def _tree(emission: Emission, vectors: list[Registers], combine: Combine) -> Registers:
+    """Halve until one is left: item j + half is the first argument, item j the second."""
+    while len(vectors) > 1:
+        half = len(vectors) // 2
+        vectors = [combine(high, low) for high, low in zip(vectors[half:], vectors[:half], strict=True)]
+    (registers,) = vectors
+    width = registers[0].width
+    while width > 1:
+        width //= 2
+        high = [_part(emission, register, width, width) for register in registers]
+        low = [_part(emission, register, 0, width) for register in registers]
+        registers = combine(high, low)
+    return registers
+
+
+def _part(emission: Emission, register: Register, start: int, count: int) -> Register:
+    """Some neighbouring lanes of a vector; a single one is a scalar."""
+    builder = emission.builder
+    if not register.width:
+        return register
+    if count == 1:
+        return builder.value(f"extractelement {register.typed}, i64 {start}", register.dtype)
+    chosen = ", ".join([f"i32 {start + lane}" for lane in range(count)])
+    text = f"shufflevector {register.typed}, {register.type} poison, <{count} x i32> <{chosen}>"
+    return builder.value(text, register.dtype, count)
+
+
+def _put_results(
+    emission: Emission,
+    nest: NestEmission,
+    statement: Reduce,
+    registers: Registers,
+    outer: Index,
+    level: int,
+    after: bool,
+) -> None:
+    axes = [index for place, index in enumerate(outer) if place != statement.axis]
+    shape = [extent for place, extent in enumerate(statement.shape) if place != statement.axis]
+    for result, target, register in zip(statement.operation.results, statement.targets, registers, strict=True):
+        if register.width:
+            register = _part(emission, register, 0, 1)
+        if target is None:
+            emission.put(result, register)
+            continue
+        offset: Number = 0
+        for index, stride in zip(axes, row_major(tuple(shape)), strict=True):
+            offset = emission.add(offset, emission.multiply(index.base, stride * register.dtype.itemsize))
+        where = emission.shifted(emission.buffer(target), offset)
+        nest.store_at(where, None, register, emission.arena_suffix)
+
+
+# --- over buffers ---
+
+
+class _Rows:
+    """The elements of buffers along one dimension, for one position of the others; vectors along the last."""
+
+    def __init__(self, emission: Emission, statement: Reduce, vectors: bool) -> None:
+        self.emission: Emission = emission
+        self.statement: Reduce = statement
+        shape, axis = statement.shape, statement.axis
+        strides = row_major(shape)
+        self.step: int = strides[axis]
+        others = [place for place, extent in enumerate(shape) if place != axis and extent > 1]
+        self.lanes: int = 0
+        if vectors and others and not is_along_lanes(shape, axis):
+            self.lanes = min(emission.lanes(statement.roots, []), shape[others[-1]])
+        self.loops: list[tuple[int, int, int]] = []
+        kept = [place for place in range(len(shape)) if place != axis]
+        result = dict(zip(kept, row_major(tuple([shape[place] for place in kept])), strict=True))
+        self.results: list[int] = []
+        for place in others:
+            width = self.lanes if self.lanes and place == others[-1] else 1
+            self.loops.append((shape[place], width, strides[place]))
+            self.results.append(result[place])
+
+    def each(self, body: Callable[[Number, Number], None]) -> None:
+        """Go through all positions; the body gets the place in the sources and that in reduced results."""
+        emission = self.emission
+
+        def descend(depth: int, place: Number, target: Number) -> None:
+            if depth == len(self.loops):
+                body(place, target)
+                return
+            extent, step, stride = self.loops[depth]
+
+            def turn(position: Number) -> None:
+                inner = emission.add(place, emission.multiply(position, stride))
+                result = emission.add(target, emission.multiply(position, self.results[depth]))
+                descend(depth + 1, inner, result)
+
+            emission.loop(0, extent, step, turn)
+
+        descend(0, 0, 0)
+
+    def load(self, number: int, place: Number) -> Register:
+        """An element of a source, a vector where there are lanes."""
+        source = cast(Stored, self.statement.sources[number])
+        return self.load_from(self.emission.buffer(source.buffer), source.dtype, place)
+
+    def load_from(self, pointer: str, dtype: DType, place: Number) -> Register:
+        emission, builder = self.emission, self.emission.builder
+        where = emission.shifted(pointer, emission.multiply(place, dtype.itemsize))
+        element = storage_type(dtype)
+        text = f"<{self.lanes} x {element}>" if self.lanes else element
+        loaded = builder.emit(f"load {text}, ptr {where}, align {dtype.itemsize}{emission.arena_suffix}")
+        if dtype != BOOL:
+            return Register(loaded, dtype, self.lanes)
+        return builder.value(f"icmp ne {text} {loaded}, {'zeroinitializer' if self.lanes else '0'}", BOOL, self.lanes)
+
+    def store_to(self, pointer: str, register: Register, place: Number, suffix: str) -> None:
+        emission, builder = self.emission, self.emission.builder
+        where = emission.shifted(pointer, emission.multiply(place, register.dtype.itemsize))
+        register = builder.splat(register, self.lanes)
+        if register.dtype == BOOL:
+            kind = f"<{self.lanes} x i8>" if self.lanes else "i8"
+            text = f"{kind} " + builder.emit(f"zext {register.typed} to {kind}")
+        else:
+            text = register.typed
+        builder.do(f"store {text}, ptr {where}, align {register.dtype.itemsize}{suffix}")
+
+
+def _emit_columns(emission: Emission, statement: Reduce, combine: Combine) -> None:
+    rows = _Rows(emission, statement, works_on_vectors(statement.body))
+    extent = statement.shape[statement.axis]
+    virtual = min(extent, LANES)
+    width = max(rows.lanes, 1)
+    count = len(statement.sources)
+    dtypes = [source.dtype for source in statement.sources]
+    room = [emission.reserve(storage_type(dtype), virtual * width) for dtype in dtypes]
+
+    def load_room(place: Number) -> Registers:
+        return [
+            rows.load_from(room[number], dtypes[number], emission.multiply(place, width)) for number in range(count)
+        ]
+
+    def store_room(registers: Registers, place: Number) -> None:
+        for number, register in enumerate(registers):
+            rows.store_to(room[number], register, emission.multiply(place, width), "")
+
+    def one(place: Number, target: Number) -> None:
+        def item(position: Number) -> Registers:
+            here = emission.add(place, emission.multiply(position, rows.step))
+            return [rows.load(number, here) for number in range(count)]
+
+        emission.loop(0, virtual, 1, lambda position: store_room(item(position), position))
+
+        def accumulate(position: Number) -> None:
+            lane = emission.builder.emit(f"and i64 {position}, {virtual - 1}")
+            store_room(combine(item(position), load_room(lane)), lane)
+
+        if extent > virtual:
+            emission.loop(virtual, extent, 1, accumulate)
+        half = virtual // 2
+        while half:
+            middle = half
+
+            def halve(position: Number, middle: int = middle) -> None:
+                high = load_room(emission.add(position, middle))
+                store_room(combine(high, load_room(position)), position)
+
+            emission.loop(0, half, 1, halve)
+            half //= 2
+        for number, (result, buffer) in enumerate(zip(statement.operation.results, statement.targets, strict=True)):
+            register = load_room(0)[number]
+            if buffer is None:
+                emission.put(result, register)
+            else:
+                rows.store_to(emission.buffer(buffer), register, target, emission.arena_suffix)
+
+    rows.each(one)
+
+
+def _emit_scan(emission: Emission, statement: Reduce, combine: Combine) -> None:
+    rows = _Rows(emission, statement, works_on_vectors(statement.body))
+    extent = statement.shape[statement.axis]
+    reverse = cast(IntegerAttribute, statement.operation.attributes["reverse"]).value != 0
+    dtypes = [source.dtype for source in statement.sources]
+    width = max(rows.lanes, 1)
+    room = [emission.reserve(storage_type(dtype), width) for dtype in dtypes]
+
+    def one(place: Number, target: Number) -> None:
+        def item(position: Number) -> tuple[Registers, Number]:
+            number = emission.subtract(extent - 1, position) if reverse else position
+            here = emission.add(place, emission.multiply(number, rows.step))
+            return [rows.load(source, here) for source in range(len(dtypes))], here
+
+        def leave(registers: Registers, here: Number) -> None:
+            for number, (register, buffer) in enumerate(zip(registers, statement.targets, strict=True)):
+                assert buffer is not None
+                rows.store_to(emission.buffer(buffer), register, here, emission.arena_suffix)
+                rows.store_to(room[number], register, 0, "")
+
+        leave(*item(0))
+
+        def turn(position: Number) -> None:
+            values, here = item(position)
+            last = [rows.load_from(room[number], dtype, 0) for number, dtype in enumerate(dtypes)]
+            leave(combine(last, values), here)
+
+        emission.loop(1, extent, 1, turn)
+
+    rows.each(one)

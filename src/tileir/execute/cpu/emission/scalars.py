@@ -1,0 +1,178 @@
+"""Emission of operations on scalars and views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, cast
+
+import numpy
+
+from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
+from tileir.execute.cpu.checking.checks import Check
+from tileir.execute.cpu.emission.accesses import FAR, TensorView, TileView, cut_off
+from tileir.execute.cpu.emission.nests import BOOL, INT32, Number
+from tileir.execute.cpu.emission.worker import UINT64, Emission, dtype_of
+from tileir.execute.cpu.lowering.loops import (
+    Let,
+    Same,
+    Statement,
+)
+from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.vector import casting, instructions
+from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type
+from tileir.execute.dtypes import constant_array
+from tileir.ir.attributes import DenseAttribute, SymbolAttribute
+from tileir.ir.core import Operation
+
+
+def emit_let(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Let)
+    operation = statement.operation
+    mnemonic = operation.declaration.mnemonic
+    special = _LETS.get(mnemonic)
+    if special is not None:
+        special(emission, operation)
+        return
+    operands = [emission.scalars[value] for value in operation.operands]
+    if emission.sanitize:
+        from tileir.execute.cpu.checking import inspecting_values
+
+        inspecting_values.inspect_scalars(emission, operation, operands)
+    emission.scalars[operation.results[0]] = instructions.emit_operation(emission.builder, operation, operands)
+
+
+def _let_constant(emission: Emission, operation: Operation) -> None:
+    result = operation.results[0]
+    array = constant_array(cast(DenseAttribute, operation.attributes["value"]))
+    emission.scalars[result] = literal(array.reshape(-1)[0], dtype_of(result))
+
+
+def _let_iota(emission: Emission, operation: Operation) -> None:
+    result = operation.results[0]
+    emission.scalars[result] = literal(0, dtype_of(result))
+
+
+def _let_assume(emission: Emission, operation: Operation) -> None:
+    emission.views[operation.results[0]] = emission.views[operation.operands[0]]
+
+
+def _let_block_id(emission: Emission, operation: Operation) -> None:
+    for result, name in zip(operation.results, emission.block_id, strict=True):
+        emission.scalars[result] = Register(name, INT32)
+
+
+def _let_grid(emission: Emission, operation: Operation) -> None:
+    for axis, result in enumerate(operation.results):
+        extent = emission.record_slot(slots.GRID + axis)
+        emission.scalars[result] = emission.builder.value(f"trunc i64 {extent} to i32", INT32)
+
+
+def _let_global(emission: Emission, operation: Operation) -> None:
+    (name,) = cast(SymbolAttribute, operation.attributes["name"]).path
+    number = list(emission.globals).index(name)
+    count = len(emission.program.entry.regions[0].blocks[0].arguments)
+    # Addresses of globals differ from process to process: they come behind the arguments.
+    address = emission.record_slot(slots.ARGUMENTS + count + number)
+    emission.scalars[operation.results[0]] = Register(address, UINT64)
+
+
+def _numbers(emission: Emission, operation: Operation, name: str, static: tuple[int, ...]) -> list[Number]:
+    values = iter(operation.operand_group(name))
+    return [emission.whole(next(values), signed=False) if number == DYNAMIC else number for number in static]
+
+
+def _wrapped(number: Number) -> Number:
+    """An unsigned number as LLVM writes it."""
+    return number - (1 << 64) if isinstance(number, int) and number >= 1 << 63 else number
+
+
+def _let_tensor_view(emission: Emission, operation: Operation) -> None:
+    type = cast(TensorViewType, operation.results[0].type)
+    base = emission.scalars[operation.operands[0]]
+    sizes = _numbers(emission, operation, "dynamicShape", type.shape)
+    extents = [cut_off(emission, size, FAR) for size in sizes]
+    strides = [_wrapped(number) for number in _numbers(emission, operation, "dynamicStrides", type.strides)]
+    emission.views[operation.results[0]] = TensorView(base.name, type.element, sizes, extents, strides)
+
+
+def _let_tile_view(emission: Emission, operation: Operation) -> None:
+    tensor = emission.views[operation.operands[0]]
+    assert isinstance(tensor, TensorView)
+    emission.views[operation.results[0]] = TileView(tensor, cast(TileViewType, operation.results[0].type))
+
+
+def _let_shape(emission: Emission, operation: Operation) -> None:
+    view = emission.views[operation.operands[0]]
+    numbers: list[Number] = []
+    if isinstance(view, TensorView):
+        numbers = list(view.sizes)
+    else:
+        for size, step in zip(view.sizes, view.steps, strict=True):
+            if isinstance(size, int):
+                numbers.append(-(-size // step))
+            else:
+                whole = emission.builder.emit(f"udiv i64 {size}, {step}")
+                rest = emission.builder.emit(f"urem i64 {size}, {step}")
+                more = emission.builder.emit(f"icmp ne i64 {rest}, 0")
+                one = emission.builder.emit(f"zext i1 {more} to i64")
+                numbers.append(emission.builder.emit(f"add i64 {whole}, {one}"))
+    for number, result in zip(numbers, operation.results, strict=True):
+        dtype = dtype_of(result)
+        if isinstance(number, int):
+            width = 1 if dtype == BOOL else 8 * dtype.itemsize
+            number &= (1 << width) - 1
+            signed = number - (1 << width) if number >> (width - 1) else number
+            emission.scalars[result] = literal(signed, dtype)
+        elif dtype.itemsize == 8:
+            emission.scalars[result] = Register(number, dtype)
+        else:
+            emission.scalars[result] = emission.builder.value(f"trunc i64 {number} to {scalar_type(dtype)}", dtype)
+
+
+def _let_window(emission: Emission, operation: Operation) -> None:
+    """The indices of `extract` and `insert` must name a sub-tile that is there."""
+    extracting = operation.declaration.mnemonic == "extract"
+    whole = cast(TileType, (operation.operands[0] if extracting else operation.results[0]).type).shape
+    part = cast(TileType, (operation.results[0] if extracting else operation.operands[0]).type).shape
+    for axis, index in enumerate(operation.operands[1 if extracting else 2 :]):
+        count = whole[axis] // part[axis]
+        number = emission.whole(index)
+        if isinstance(number, int) and 0 <= number < count:
+            continue
+        inside = emission.builder.emit(f"icmp ult i64 {number}, {count}")
+        emission.require(inside, Check("window", operation, (axis, count)), axis, number)
+
+
+def _let_repack(emission: Emission, operation: Operation) -> None:
+    source = emission.scalars[operation.operands[0]]
+    result = operation.results[0]
+    bits = Register(emission.to_bits(source), numpy.dtype(f"u{source.dtype.itemsize}"))
+    emission.scalars[result] = casting.reinterpret(emission.builder, bits, dtype_of(result))
+
+
+_LETS: Final[dict[str, Callable[[Emission, Operation], None]]] = {
+    "assume": _let_assume,
+    "constant": _let_constant,
+    "extract": _let_window,
+    "get_global": _let_global,
+    "get_index_space_shape": _let_shape,
+    "get_num_tile_blocks": _let_grid,
+    "get_tensor_shape": _let_shape,
+    "get_tile_block_id": _let_block_id,
+    "insert": _let_window,
+    "iota": _let_iota,
+    "make_gather_scatter_view": _let_tile_view,
+    "make_partition_view": _let_tile_view,
+    "make_strided_view": _let_tile_view,
+    "make_tensor_view": _let_tensor_view,
+    "pack": _let_repack,
+    "unpack": _let_repack,
+}
+
+
+def emit_same(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Same)
+    if statement.source in emission.views:
+        emission.views[statement.value] = emission.views[statement.source]
+    else:
+        emission.scalars[statement.value] = emission.scalars[statement.source]

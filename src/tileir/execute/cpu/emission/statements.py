@@ -1,0 +1,202 @@
+"""How each statement of the loop form is emitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, cast
+
+from tileir.dialect.types import TileType
+from tileir.execute.cpu.checking.checks import Check
+from tileir.execute.cpu.emission import accesses, atomics, products, reductions
+from tileir.execute.cpu.emission.chains import emit_chain
+from tileir.execute.cpu.emission.control import emit_branch, emit_leave, emit_repeat
+from tileir.execute.cpu.emission.nests import NestEmission, Number, Term
+from tileir.execute.cpu.emission.scalars import emit_let, emit_same
+from tileir.execute.cpu.emission.worker import UINT64, Emission, dtype_of
+from tileir.execute.cpu.lowering.loops import (
+    Branch,
+    Chain,
+    CheckAll,
+    Inspect,
+    Keep,
+    Leave,
+    Let,
+    Multiply,
+    Nest,
+    Pick,
+    Print,
+    Reduce,
+    Repack,
+    Repeat,
+    Reserve,
+    Same,
+    Shape,
+    Sink,
+    Statement,
+    StorePointers,
+    StoreView,
+    Update,
+)
+from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.vector.llvm import Register
+from tileir.ir.attributes import IntegerAttribute
+
+
+def emit_nest(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Nest)
+    roots = statement.roots
+    lanes = emission.lanes(roots, statement.sinks)
+    picks = [sink for sink in statement.sinks if isinstance(sink, Pick)]
+    updates = [sink for sink in statement.sinks if isinstance(sink, Update)]
+
+    def emit(masked: bool) -> None:
+        nest = NestEmission(emission, statement.shape, lanes, masked)
+        # Everything is computed before anything is written.
+        for root in roots:
+            if not any(isinstance(sink, StoreView) and sink.positions is root for sink in statement.sinks):
+                if not any(isinstance(sink, Update) and root in sink.others for sink in statement.sinks):
+                    nest.value(root)
+        for sink in statement.sinks:
+            emit_sink(emission, nest, sink)
+        nest.close()
+
+    emission.versions(roots, statement.sinks, emit)
+    for pick in picks:
+        emission.take(pick.value)
+    for update in updates:
+        result = update.operation.results[0]
+        if update.pointers is not None and isinstance(result.type, TileType) and result.type.count == 1:
+            emission.take(result)
+
+
+def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
+    if isinstance(sink, Keep):
+        window = sink.window
+        if window is None:
+            nest.keep(sink.expression, sink.buffer, None, sink.expression.shape)
+            return
+        origin: list[Number] = []
+        with nest.at_level(0):
+            for place, part in zip(window.origins, window.part, strict=True):
+                if isinstance(place, int):
+                    origin.append(place)
+                else:
+                    origin.append(emission.multiply(emission.whole(place), part))
+        nest.keep(sink.expression, sink.buffer, origin, window.whole)
+    elif isinstance(sink, StoreView):
+        accesses.store_view(nest, sink)
+    elif isinstance(sink, StorePointers):
+        accesses.store_pointers(nest, sink)
+    elif isinstance(sink, Pick):
+        register = nest.value(sink.expression)
+        with nest.at_level(nest.depth):
+            emission.put(sink.value, emission.converted(register, dtype_of(sink.value)))
+    elif isinstance(sink, CheckAll):
+        _emit_check(emission, nest, sink)
+    else:
+        assert isinstance(sink, Update)
+        atomics.emit_update(emission, nest, sink)
+
+
+def _emit_check(emission: Emission, nest: NestEmission, sink: CheckAll) -> None:
+    register = nest.value(sink.expression)
+    builder = emission.builder
+    terms: list[Term] = [(axis, stride) for axis, stride in zip(nest.index, _strides(nest.shape), strict=True)]
+    place, _ = nest.sum_of(0, terms)
+    with nest.at_level(nest.depth):
+        check = Check("assert", sink.operation)
+        if not register.width:
+            emission.require(register.name, check, place)
+            return
+        bits = builder.emit(f"bitcast {register.typed} to i{register.width}")
+        wrong = builder.emit(f"xor i{register.width} {bits}, -1")
+        good = builder.emit(f"icmp eq i{register.width} {wrong}, 0")
+        kind = f"i{register.width}"
+        first = builder.call(kind, f"llvm.cttz.{kind}", [f"{kind} {wrong}", "i1 false"])
+        wide = builder.emit(f"zext i{register.width} {first} to i64") if register.width < 64 else first
+        emission.require(good, check, emission.add(place, wide))
+
+
+def _strides(shape: Shape) -> tuple[int, ...]:
+    from tileir.execute.cpu.lowering.loops import row_major
+
+    return row_major(shape)
+
+
+def emit_reserve(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Reserve)
+    operation = statement.operation
+    builder = emission.builder
+    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    if statement.refused is not None:
+        emission.require("false", statement.refused)
+    pointer = emission.buffer(statement.buffer)
+    builder.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", "i8 0", f"i64 {statement.buffer.count}", "i1 false"])
+    address = emission.address(pointer)
+    if alignment > 64:
+        more = builder.emit(f"add i64 {address}, {alignment - 1}")
+        address = builder.emit(f"and i64 {more}, {-alignment}")
+    emission.scalars[operation.results[0]] = Register(str(address), UINT64)
+    if statement.shadow is not None:
+        emission.inspection.note(operation, str(address), emission.buffer(statement.shadow))
+
+
+def emit_print(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Print)
+    builder = emission.builder
+    operation = statement.operation
+    values = operation.operand_group("args")
+    emission.prints.append(operation)
+    table = emission.reserve("ptr", max(len(values), 1), 8)
+    for number, (value, source) in enumerate(zip(values, statement.sources, strict=True)):
+        if source is not None:
+            pointer = emission.buffer(source.buffer)
+        else:
+            register = emission.stored_form(emission.scalars[value])
+            pointer = emission.reserve(register.type, 1, 8)
+            builder.do(f"store {register.typed}, ptr {pointer}, align 8")
+        place = builder.emit(f"getelementptr ptr, ptr {table}, i64 {number}")
+        builder.do(f"store ptr {pointer}, ptr {place}, align 8")
+    function = emission.pointer(emission.record_slot(slots.CALLBACK))
+    builder.do(f"call void {function}(i64 {len(emission.prints) - 1}, i64 {emission.block_number}, ptr {table})")
+
+
+def emit_inspect(emission: Emission, statement: Statement) -> None:
+    # Only who asks for the sanitizer pays for it.
+    from tileir.execute.cpu.checking import inspecting
+
+    inspecting.emit_inspect(emission, statement)
+
+
+def emit_repack(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Repack)
+    from tileir.execute.cpu.emission import repacking
+
+    repacking.emit_repack(emission, statement)
+
+
+def emit_reduce(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Reduce)
+    reductions.emit_reduce(emission, statement)
+
+
+def emit_multiply(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Multiply)
+    products.emit_multiply(emission, statement)
+
+
+EMITTERS: Final[dict[type[Statement], Callable[[Emission, Statement], None]]] = {
+    Branch: emit_branch,
+    Chain: emit_chain,
+    Inspect: emit_inspect,
+    Leave: emit_leave,
+    Let: emit_let,
+    Multiply: emit_multiply,
+    Nest: emit_nest,
+    Print: emit_print,
+    Reduce: emit_reduce,
+    Repack: emit_repack,
+    Repeat: emit_repeat,
+    Reserve: emit_reserve,
+    Same: emit_same,
+}

@@ -1,0 +1,206 @@
+"""Lowering of `reduce`, `scan` and matrix products."""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+import numpy
+
+from tileir.execute.cpu.lowering import fusion
+from tileir.execute.cpu.lowering.fusion import is_along_lanes, works_on_vectors
+from tileir.execute.cpu.lowering.loops import (
+    Applied,
+    Buffer,
+    Count,
+    Expression,
+    Keep,
+    Mapped,
+    Mapping,
+    Memo,
+    Multiply,
+    Nest,
+    Pick,
+    Reduce,
+    Same,
+    Splat,
+    Stored,
+    Table,
+    Viewed,
+    count_of,
+    nodes,
+)
+from tileir.execute.cpu.lowering.tiles import simplified
+from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, tile_of
+from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
+from tileir.execute.dtypes import value_dtype
+from tileir.ir.attributes import EnumAttribute, IntegerAttribute
+from tileir.ir.core import Operation, Value
+from tileir.ir.types import F32
+
+
+def lower_reduce(lowering: Lowering, operation: Operation) -> None:
+    axis = cast(IntegerAttribute, operation.attributes["dim"]).value
+    shape = tile_of(operation.operands[0]).shape
+    if count_of(shape) == 1:
+        for source, result in zip(operation.operands, operation.results, strict=True):
+            lowering.body.append(Same(result, source))
+        return
+    if shape[axis] == 1:
+        # Nothing to combine: the elements themselves.
+        for source, result in zip(operation.operands, operation.results, strict=True):
+            _drop_axis(lowering, result, source, axis)
+        return
+    body = lowering.inner_scalars(operation.regions[0].blocks[0])
+    scanning = operation.declaration.mnemonic == "scan"
+    if scanning or not is_along_lanes(shape, axis) or not works_on_vectors(body):
+        for value in operation.operands:
+            lowering.store(value)
+    sources = [lowering.expression(value) for value in operation.operands]
+    sources, kept = lowering.prepare(sources, shape, operation)
+    targets: list[Buffer | None] = []
+    for result in operation.results:
+        targets.append(
+            None if is_scalar(result) else lowering.new_buffer(result, dtype_of(result), tile_of(result).count)
+        )
+    lowering.body.append(Reduce(operation, shape, axis, sources, targets, kept, body))
+    for result, buffer in zip(operation.results, targets, strict=True):
+        if buffer is not None:
+            lowering.stored(result, buffer)
+
+
+def _drop_axis(lowering: Lowering, result: Value, source: Value, axis: int) -> None:
+    if is_scalar(source):
+        lowering.body.append(Same(result, source))
+        return
+    type = tile_of(result)
+    expression = lowering.expression(source)
+    same = len(type.shape) == len(expression.shape)
+    mapping: Mapping = tuple(
+        [
+            (place if same or place < axis else None if place == axis else place - 1, None)
+            for place in range(len(expression.shape))
+        ]
+    )
+    lowering.wait(result, simplified(Mapped(type.shape, type.element, expression.dtype, result, expression, mapping)))
+
+
+def lower_product(lowering: Lowering, operation: Operation) -> None:
+    lhs, rhs = operation.operands[:2]
+    result = operation.results[0]
+    type = tile_of(result)
+    plan = _plan(lowering, operation)
+    scales = [lowering.expression(value) for value in operation.operands[3:5]]
+    left, right = lowering.expression(lhs), lowering.expression(rhs)
+    for value, expression in ((lhs, left), (rhs, right), *zip(operation.operands[3:5], scales, strict=True)):
+        if is_tile(value) and expression.cost > fusion.LARGEST // 2:
+            lowering.store(value)
+    roots = lowering.resolved([left, right, *scales])
+    # A copy of the left operand is a nest of its own: what is wanted elsewhere too is stored before.
+    for root in roots:
+        for node in nodes([root]):
+            reach = fusion.Reach([root], root.shape, [operation])
+            if fusion.must_be_kept(node, reach, lowering.done) and node.value is not None:
+                lowering.store(node.value)
+    roots = lowering.resolved(roots)
+    prepared = [lowering.prepare([root], root.shape, operation) for root in roots]
+    assert not any(kept for _, kept in prepared)
+    roots = lowering.resolved([root for (root,), _ in prepared])
+    # The operands are read while the accumulator is written.
+    busy = frozenset().union(*[root.buffers for root in roots])
+    buffer = _accumulator(lowering, operation, plan, busy)
+    roots = lowering.resolved(roots)
+    left, right, scales = roots[0], roots[1], roots[2:]
+    in_place = isinstance(left, Viewed) and fusion.is_plain_load(left) and left.dtype == plan.lhs_dtype and not scales
+    copy: Buffer | None = None
+    if not isinstance(left, Stored) or left.dtype != plan.lhs_dtype or scales:
+        copy = lowering.new_buffer(None, plan.lhs_dtype, plan.m * plan.k)
+    memo = _memo(lowering, operation, right, scales, plan)
+    packed = None if memo is not None else lowering.new_buffer(None, plan.rhs_dtype, plan.k * plan.n)
+    lowering.body.append(Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, []))
+    lowering.finish({operation})
+    if is_scalar(result):
+        single = Stored(type.shape, type.element, plan.accumulator_dtype, None, buffer)
+        lowering.body.append(Nest(type.shape, [Pick(single, result)]))
+        return
+    if plan.accumulator_dtype == value_dtype(type.element):
+        lowering.stored(result, buffer)
+        return
+    wide = Stored(type.shape, F32, plan.accumulator_dtype, None, buffer)
+    narrow = lowering.new_buffer(result, value_dtype(type.element), type.count)
+    lowering.body.append(Nest(type.shape, [Keep(wide, narrow)]))
+    lowering.stored(result, narrow)
+
+
+def _plan(lowering: Lowering, operation: Operation) -> MmaPlan:
+    lhs, rhs, accumulator = [tile_of(value) for value in operation.operands[:3]]
+    m, k, n = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
+    if operation.declaration.mnemonic == "mmaf_scaled":
+        return plan_scaled(lowering.target, tile_of(operation.operands[3]).element, m, n, k)
+    signs = []
+    for side in ("lhs", "rhs"):
+        found = operation.attributes.get(f"signedness_{side}")
+        signs.append(not isinstance(found, EnumAttribute) or found.keyword == "signed")
+    fast = lowering.options.fast
+    return plan(lowering.target, lhs.element, rhs.element, accumulator.element, m, n, k, fast, signs[0], signs[1])
+
+
+def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: frozenset[Buffer]) -> Buffer:
+    """The buffer that holds the addend and gets the result: the addend's own where nobody else wants it."""
+    value, result = operation.operands[2], operation.results[0]
+    type = tile_of(result)
+    place = lowering.expression(value)
+    if plan.accumulator_dtype != value_dtype(type.element):
+        buffer = lowering.new_buffer(None, plan.accumulator_dtype, type.count)
+        (place,), kept = lowering.prepare([place], type.shape, operation)
+        lowering.body.append(Nest(type.shape, [*kept, Keep(place, buffer)]))
+        return buffer
+    if isinstance(place, Stored) and value.parent_block is operation.parent and place.buffer not in busy:
+        alone = all(user is operation or user in lowering.done for user in value.users)
+        if alone and not lowering.shares(place.buffer, value, operation):
+            return place.buffer
+    reach = fusion.Reach([place], type.shape, [operation])
+    finished = fusion.finished(reach, set(), [operation], lowering.done)
+    buffer = lowering.buffer_for(result, reach, finished)
+    if buffer in busy:
+        buffer = lowering.new_buffer(result, plan.accumulator_dtype, type.count)
+    (place,), kept = lowering.prepare([place], type.shape, operation)
+    lowering.body.append(Nest(type.shape, [*kept, Keep(place, buffer)]))
+    return buffer
+
+
+MEMO_BYTES: Final = 1 << 20
+
+
+def _memo(
+    lowering: Lowering, operation: Operation, right: Expression, scales: list[Expression], plan: MmaPlan
+) -> Memo | None:
+    """How packed right operands can be remembered; None where they cannot."""
+    keys: dict[Value, None] = {}
+    for node in nodes([right, *scales[1:]]):
+        if isinstance(node, Viewed):
+            view = node.operation.operand_group("view")[0]
+            if node.positions is not None or not lowering.is_launch_constant(view):
+                return None
+            if not lowering.is_never_written(lowering.origins.of(view)):
+                return None
+            for index in node.operation.operand_group("index"):
+                keys[index] = None
+        elif isinstance(node, Splat):
+            keys[node.scalar] = None
+        elif isinstance(node, Mapped):
+            for _, scalar in node.mapping:
+                if scalar is not None:
+                    keys[scalar] = None
+        elif not isinstance(node, (Applied, Table, Count)):
+            return None
+    if not all(dtype_of(key).kind in "iub" for key in keys) or not keys:
+        return None
+    slots = 1
+    while slots < 256 and 2 * slots * plan.packed_bytes <= MEMO_BYTES:
+        slots *= 2
+    if slots == 1:
+        return None
+    panels = lowering.new_buffer(None, plan.rhs_dtype, slots * plan.k * plan.n)
+    tags = lowering.new_buffer(None, numpy.dtype(numpy.int64), slots * (len(keys) + 2))
+    panels.lasting = tags.lasting = True
+    return Memo(list(keys), slots, panels, tags)

@@ -1,0 +1,76 @@
+"""Loops over k that only add products of tiles, taken many turns at a time.
+
+The tiles that such a loop multiplies lie side by side in memory, so many products of short tiles are one of long ones.
+The sum is the same: its terms are added in the same order.  Matrix units gain most: their accumulators stay in
+registers from the first term to the last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy
+
+from tileir.dialect.types import PartitionViewType
+from tileir.execute.cpu.lowering.loops import Chain, Leave, Memo, Multiply, Repeat, Viewed
+from tileir.execute.dtypes import constant_array, plain_memory
+from tileir.ir.attributes import DenseAttribute
+from tileir.ir.core import Operation, Value
+
+if TYPE_CHECKING:
+    from tileir.execute.cpu.lowering.walk import Lowering
+
+_LENGTH: Final = 1024
+"""About how many terms are taken together."""
+_PANEL_BYTES: Final = 1 << 20
+
+
+def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
+    """The loop as a chain of products; None where it is none, or nothing is gained."""
+    operation = loop.operation
+    if operation.declaration.mnemonic != "for" or len(loop.body) != 2 or len(operation.results) != 1:
+        return None
+    product, leave = loop.body
+    if not isinstance(product, Multiply) or not isinstance(leave, Leave) or product.plan.kind != "amx":
+        return None
+    lhs, rhs = product.lhs, product.rhs
+    if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or product.keeps or product.scales:
+        return None
+    if len(lhs.shape) != 2 or _constant(operation.operands[2]) != 1 or not product.in_place:
+        return None
+    counter = operation.regions[0].blocks[0].arguments[0]
+    if not _walks(lowering, lhs, counter, 1, operation) or not _walks(lowering, rhs, counter, 0, operation):
+        return None
+    view = rhs.operation.operand_group("view")[0]
+    if not lowering.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
+        return None
+    if leave.operation.operands[0] is not product.operation.results[0]:
+        return None
+    tiles = max(_LENGTH // product.plan.k, 1)
+    size = tiles * product.plan.packed_bytes
+    slots = 1
+    while 2 * slots * size <= _PANEL_BYTES:
+        slots *= 2
+    panels = lowering.new_buffer(None, product.plan.rhs_dtype, slots * size // product.plan.rhs_dtype.itemsize)
+    tags = lowering.new_buffer(None, numpy.dtype(numpy.int64), 4 * slots)
+    panels.lasting = tags.lasting = True
+    return Chain(loop, product, tiles, Memo([rhs.operation.operand_group("index")[1]], slots, panels, tags))
+
+
+def _walks(lowering: Lowering, load: Viewed, counter: Value, axis: int, loop: Operation) -> bool:
+    """Whether a load goes along one dimension with the loop's counter, and stays where it is in the other."""
+    operation = load.operation
+    view = operation.operand_group("view")[0].type
+    if not isinstance(view, PartitionViewType) or view.dim_map != (0, 1) or not plain_memory(load.element):
+        return False
+    indices = operation.operand_group("index")
+    other = indices[1 - axis].defining_operation
+    inside = other is not None and lowering.begins[loop] <= lowering.begins[other] <= lowering.ends[loop]
+    return indices[axis] is counter and indices[1 - axis] is not counter and not inside
+
+
+def _constant(value: Value) -> int | None:
+    operation = value.defining_operation
+    if operation is None or operation.declaration.mnemonic != "constant":
+        return None
+    return int(constant_array(cast(DenseAttribute, operation.attributes["value"])).reshape(-1)[0])

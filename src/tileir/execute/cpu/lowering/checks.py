@@ -1,0 +1,129 @@
+"""Lowering under the sanitizer: what looks at operations before they run.
+
+An access is looked at where it stands in the program, and then happens there too: loads do not wait to be fused, so
+that what is found, and what is written, comes in the order of the program.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy
+
+from tileir.dialect.attributes import DivByAttribute, SameElementsAttribute
+from tileir.dialect.types import TileType, TileViewType
+from tileir.execute.cpu.checking.sites import SHADOW_ROOM
+from tileir.execute.cpu.lowering import fusion
+from tileir.execute.cpu.lowering.loops import Buffer, Expression, Inspect, Nest, Shape, Stored, count_of
+from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_tile, tile_of
+from tileir.execute.cpu.native import workers
+from tileir.ir.core import Operation
+
+_BYTE = numpy.dtype(numpy.uint8)
+_BOOL = numpy.dtype(numpy.bool_)
+_ADDRESS = numpy.dtype(numpy.uint64)
+
+
+def _ready(lowering: Lowering, sources: list[Expression], shape: Shape) -> list[Expression]:
+    """Sources that can be evaluated in a nest of their own."""
+    while True:
+        sources = lowering.resolved(sources)
+        reach = fusion.Reach(sources, shape, [])
+        first = next((node for node in reach.order if fusion.must_be_stored_first(node, reach)), None)
+        if first is None:
+            return sources
+        assert first.value is not None
+        lowering.store(first.value)
+
+
+def inspect_pointers(lowering: Lowering, operation: Operation) -> Buffer | None:
+    """Look at an access through pointers; gives the buffer that says what may be touched."""
+    if not lowering.options.sanitize:
+        return None
+    pointers = operation.operands[0]
+    mask = operation.operand("mask") if "mask" in [each.name for each in operation.declaration.operands] else None
+    shape = tile_of(pointers).shape
+    sources = [lowering.expression(value) for value in (pointers, mask) if value is not None]
+    count = count_of(shape)
+    copies = [lowering.new_buffer(None, _ADDRESS, count)]
+    if mask is not None:
+        copies.append(lowering.new_buffer(None, _BOOL, count))
+    guard = lowering.new_buffer(None, _BOOL, count)
+    lowering.body.append(Inspect(operation, shape, _ready(lowering, sources, shape), copies, guard))
+    return guard
+
+
+def inspect_view(lowering: Lowering, operation: Operation, positions: Expression | None) -> Buffer | None:
+    """Look at an access through a view; `positions` are those of a gather."""
+    if not lowering.options.sanitize:
+        return None
+    shape = cast(TileViewType, operation.operand_group("view")[0].type).tile_shape
+    count = count_of(shape)
+    copies = [lowering.new_buffer(None, _ADDRESS, count), lowering.new_buffer(None, _BOOL, count)]
+    guard = lowering.new_buffer(None, _BOOL, count)
+    sources = lowering.resolved([positions]) if positions is not None else []
+    lowering.body.append(Inspect(operation, shape, sources, copies, guard))
+    return guard
+
+
+def guard_last(lowering: Lowering, guard: Buffer | None) -> None:
+    """The nest lowered last makes the access that a buffer is about."""
+    if guard is not None:
+        nest = lowering.body[-1]
+        assert isinstance(nest, Nest)
+        nest.guard = guard
+
+
+def inspect_numbers(lowering: Lowering, operation: Operation) -> None:
+    """Look at the operands of an elementwise operation on tiles, if it is not defined for all numbers."""
+    if not lowering.options.sanitize:
+        return
+    from tileir.execute.sanitizer.numbers import number_checks
+
+    if number_checks(operation):
+        _inspect_values(lowering, operation)
+
+
+def inspect_promise(lowering: Lowering, operation: Operation) -> None:
+    """Look at what an `assume` or `assume_cond` is about."""
+    if not lowering.options.sanitize:
+        return
+    operand = operation.operands[0]
+    if not isinstance(operand.type, TileType):
+        lowering.body.append(Inspect(operation, (), [], [], None))
+        return
+    predicate = operation.attributes.get("predicate")
+    grouped = isinstance(predicate, SameElementsAttribute) or (
+        isinstance(predicate, DivByAttribute) and predicate.every is not None
+    )
+    if grouped and is_tile(operand):
+        # Elements are compared with others of the same tile.
+        lowering.store(operand)
+    _inspect_values(lowering, operation)
+
+
+def _inspect_values(lowering: Lowering, operation: Operation) -> None:
+    shape = tile_of(operation.operands[0]).shape
+    for value in operation.operands:
+        if is_tile(value) and lowering.expression(value).cost > fusion.CHEAP:
+            lowering.store(value)
+    sources = _ready(lowering, [lowering.expression(value) for value in operation.operands], shape)
+    copies = [
+        source.buffer if isinstance(source, Stored) else lowering.new_buffer(None, dtype_of(value), count_of(shape))
+        for source, value in zip(sources, operation.operands, strict=True)
+    ]
+    lowering.body.append(Inspect(operation, shape, sources, copies, None))
+
+
+def shadow_buffer(lowering: Lowering, operation: Operation, size: int) -> Buffer | None:
+    """Room for the shadow of an `alloca`."""
+    if not lowering.options.sanitize:
+        return None
+    shadow = lowering.new_buffer(None, _BYTE, size + SHADOW_ROOM)
+    shadow.lasting = True
+    return shadow
+
+
+def is_too_large(lowering: Lowering, size: int, alignment: int) -> bool:
+    """Whether there is not enough memory for an `alloca`, which the sanitizer reports where it is executed."""
+    return lowering.options.sanitize and size + alignment > workers.available_memory()

@@ -1,0 +1,158 @@
+"""What is computed together, and what breaks fusion: the one place that decides.
+
+A tile stays an expression, computed inside the nests that use it, until one of these asks for a buffer:
+
+1. it is wanted by several nests and computing it again costs more than `CHEAP` (the first nest keeps it on the way);
+2. it is seen through an index map that repeats or reorders elements (broadcast, permute, extract, a reshape that moves
+   elements), and costs more than `CHEAP`; a plain load under a map is read in place;
+3. it is carried by a loop, left by an `if`, printed, scanned, or the accumulator of a matrix product;
+4. it is wanted inside a loop that does not compute it;
+5. it reads memory that a store or atomic ahead of its use may change (`aliasing`), or the operation ahead orders
+   memory for other tile blocks;
+6. the fused work has grown past `LARGEST`, which keeps nests, registers and compile time within bounds;
+7. `cat`, `insert`, `pack` and `unpack` go through a buffer by their nature.
+
+A load that is plain (the caller's memory holds what the tile holds, through a view) is never kept because it is wanted
+twice: reading it again is as cheap as a buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from tileir.dialect.types import GatherScatterViewType
+from tileir.execute.cpu.lowering.loops import (
+    Applied,
+    Count,
+    Expression,
+    Gathered,
+    Leave,
+    Let,
+    Mapped,
+    Same,
+    Shape,
+    Splat,
+    Statement,
+    Stored,
+    Table,
+    Viewed,
+    nodes,
+    squeezed,
+)
+from tileir.execute.dtypes import plain_memory
+from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import ELEMENTWISE
+
+CHEAP: Final = 3
+LARGEST: Final = 160
+
+_COSTS: Final[dict[str, int]] = {
+    **dict.fromkeys(
+        ("exp", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "tanhf",
+         "sigmoid", "pow", "powf", "fpowi", "atan2", "rsqrt", "remf"), 10),
+    **dict.fromkeys(("divf", "sqrt", "recipf", "divi", "remi", "mulhii", "mulhi"), 4),
+}  # fmt: skip
+
+
+def cost_of(operation: Operation) -> int:
+    """The work of an operation on one element, an addition being one."""
+    cost = _COSTS.get(operation.declaration.mnemonic, 1)
+    mode = operation.attributes.get("rounding_mode")
+    if mode is not None and getattr(mode, "keyword", "nearest_even") not in ("nearest_even", "approx", "full"):
+        cost += 10
+    return cost
+
+
+def is_plain_load(node: Expression) -> bool:
+    """Whether reading a tile again from the caller's memory is as good as a buffer."""
+    if not isinstance(node, Viewed) or not plain_memory(node.element):
+        return False
+    return not isinstance(node.operation.operand_group("view")[0].type, GatherScatterViewType)
+
+
+def is_index_map(node: Expression) -> bool:
+    return isinstance(node, (Splat, Table, Count))
+
+
+class Reach:
+    """The nodes a nest evaluates, and how it gets to each."""
+
+    __slots__ = ("operations", "order", "straight")
+
+    def __init__(self, roots: list[Expression], shape: tuple[int, ...], users: Iterable[Operation]) -> None:
+        self.order: list[Expression] = list(nodes(roots))
+        # Nodes whose every element the nest visits once, in its own order.
+        self.straight: dict[int, bool] = {}
+        space = squeezed(shape)
+        for root in roots:
+            self.straight[id(root)] = squeezed(root.shape) == space and self.straight.get(id(root), True)
+        for node in reversed(self.order):
+            straight = self.straight.setdefault(id(node), True)
+            if isinstance(node, Mapped):
+                straight = straight and node.keeps_order
+            for operand in node.operands:
+                self.straight[id(operand)] = self.straight.get(id(operand), True) and straight
+        self.operations: set[Operation] = set(users)
+        for node in self.order:
+            operation = node.value.defining_operation if node.value is not None else None
+            if operation is not None:
+                self.operations.add(operation)
+
+    def is_straight(self, node: Expression) -> bool:
+        return self.straight[id(node)]
+
+
+def wanted_elsewhere(value: Value, here: set[Operation], done: set[Operation]) -> bool:
+    """Whether something that is neither computed here nor done already uses a value."""
+    return any(user not in here and user not in done for user in value.users)
+
+
+def must_be_stored_first(node: Expression, reach: Reach) -> bool:
+    """Rule 2: seen through a map that moves elements, and no bargain to compute there."""
+    if reach.is_straight(node) or node.cost <= CHEAP or not isinstance(node, (Applied, Gathered, Viewed)):
+        return False
+    return not is_plain_load(node)
+
+
+def must_be_kept(node: Expression, reach: Reach, done: set[Operation]) -> bool:
+    """Rule 1: wanted by a later nest too."""
+    if node.cost <= CHEAP or not isinstance(node, (Applied, Gathered, Viewed)) or is_plain_load(node):
+        return False
+    return node.value is not None and wanted_elsewhere(node.value, reach.operations, done)
+
+
+def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: set[Operation]) -> set[Operation]:
+    """The operations nobody will look at again once the nest has run: kept, or used by finished ones alone."""
+    found: set[Operation] = set(users)
+    for node in reversed(reach.order):
+        value = node.value
+        operation = value.defining_operation if value is not None else None
+        if value is None or operation is None or (isinstance(node, Stored) and node.value is None):
+            continue
+        if value in kept or all(user in found or user in done for user in value.users):
+            found.add(operation)
+    return found
+
+
+# Reductions
+
+_UNIFORM: Final = ("constant", "get_tile_block_id", "get_num_tile_blocks", "select")
+
+
+def works_on_vectors(body: list[Statement]) -> bool:
+    """Whether the body of a reduction may run on vectors: each operation looks at each element alone."""
+    for statement in body:
+        if isinstance(statement, (Same, Leave)):
+            continue
+        if not isinstance(statement, Let):
+            return False
+        declaration = statement.operation.declaration
+        if declaration.mnemonic not in _UNIFORM and not declaration.has_trait(ELEMENTWISE):
+            return False
+    return True
+
+
+def is_along_lanes(shape: Shape, axis: int) -> bool:
+    """Whether a dimension is the last one with more than one element."""
+    return shape[axis] > 1 and all(extent == 1 for extent in shape[axis + 1 :])

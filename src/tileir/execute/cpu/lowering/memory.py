@@ -1,0 +1,215 @@
+"""Lowering of loads, stores and atomics."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy
+
+from tileir.dialect.types import (
+    DYNAMIC,
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TileViewType,
+)
+from tileir.execute.cpu.checking.checks import Check
+from tileir.execute.cpu.lowering import checks as lowering_checks
+from tileir.execute.cpu.lowering import fusion
+from tileir.execute.cpu.lowering.loops import (
+    Buffer,
+    Expression,
+    Gathered,
+    Nest,
+    Pick,
+    Reserve,
+    StorePointers,
+    StoreView,
+    Update,
+    Viewed,
+)
+from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, ordering_of, tile_of
+from tileir.execute.dtypes import memory_bytes, value_dtype
+from tileir.ir.attributes import IntegerAttribute
+from tileir.ir.core import Operation
+
+
+def _optional(lowering: Lowering, operation: Operation, name: str) -> Expression | None:
+    if name not in [declared.name for declared in operation.declaration.operands]:
+        return None
+    value = operation.operand(name)
+    return lowering.expression(value) if value is not None else None
+
+
+def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
+    result = operation.results[0]
+    type = tile_of(result)
+    guard = lowering_checks.inspect_pointers(lowering, operation)
+    expression = Gathered(
+        type.shape,
+        type.element,
+        value_dtype(type.element),
+        operation,
+        lowering.expression(operation.operands[0]),
+        _optional(lowering, operation, "mask"),
+        _optional(lowering, operation, "paddingValue"),
+    )
+    _load(lowering, operation, expression, guard)
+
+
+def lower_load_view(lowering: Lowering, operation: Operation) -> None:
+    type = tile_of(operation.results[0])
+    positions = _positions(lowering, operation)
+    guard = lowering_checks.inspect_view(lowering, operation, positions)
+    expression = Viewed(type.shape, type.element, value_dtype(type.element), operation, positions)
+    _load(lowering, operation, expression, guard)
+
+
+def _positions(lowering: Lowering, operation: Operation) -> Expression | None:
+    """The tile of positions that an access through a gather view takes."""
+    view = operation.operand_group("view")[0].type
+    if not isinstance(view, GatherScatterViewType):
+        return None
+    index = operation.operand_group("index")[view.sparse_dim]
+    if is_scalar(index):
+        return lowering.expression(index)
+    expression = lowering.expression(index)
+    if expression.cost > fusion.CHEAP:
+        return lowering.store(index)
+    return expression
+
+
+def _load(lowering: Lowering, operation: Operation, expression: Expression, guard: Buffer | None) -> None:
+    result = operation.results[0]
+    ordered = ordering_of(operation) != "weak"
+    if is_scalar(result):
+        if not result.has_uses and not ordered:
+            return
+        (root,), kept = lowering.prepare([expression], expression.shape, operation)
+        lowering.body.append(Nest(expression.shape, [*kept, Pick(root, result)], guard))
+        return
+    lowering.wait(result, expression)
+    if ordered or guard is not None:
+        lowering.store(result)
+        lowering_checks.guard_last(lowering, guard)
+
+
+def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
+    target, source = operation.operands[:2]
+    guard = lowering_checks.inspect_pointers(lowering, operation)
+    origin = lowering.origins.of(target)
+    mask = _optional(lowering, operation, "mask")
+    roots = [lowering.expression(source), lowering.expression(target), *([mask] if mask is not None else [])]
+    ordered = ordering_of(operation) != "weak"
+    lowering.before_write(operation, None if ordered else origin, roots)
+    roots = lowering.settle(roots, origin, lambda read: False)
+    shape = tile_of(target).shape
+    roots, kept = lowering.prepare(roots, shape, operation)
+    sink = StorePointers(roots[0], operation, roots[1], roots[2] if mask is not None else None)
+    lowering.body.append(Nest(shape, [*kept, sink], guard))
+
+
+def _elements_are_distinct(view: TileViewType) -> bool:
+    """Whether no two elements of a tile share memory, told from the strides that are known."""
+    axes: tuple[int, ...] = tuple(range(len(view.tile_shape)))
+    if isinstance(view, (PartitionViewType, StridedViewType)):
+        axes = view.dim_map
+    strides = [view.tensor.strides[axis] for axis in axes]
+    pairs = [(stride, extent) for stride, extent in zip(strides, view.tile_shape, strict=True) if extent > 1]
+    if any(stride == DYNAMIC for stride, _ in pairs):
+        return False
+    reach = 1
+    for stride, extent in sorted(pairs):
+        if stride < reach:
+            return False
+        reach += stride * (extent - 1)
+    return True
+
+
+def lower_store_view(lowering: Lowering, operation: Operation) -> None:
+    source = operation.operand_group("tile")[0]
+    view = operation.operand_group("view")[0]
+    indices = operation.operand_group("index")
+    origin = lowering.origins.of(view)
+    positions = _positions(lowering, operation)
+    guard = lowering_checks.inspect_view(lowering, operation, positions)
+    roots = [lowering.expression(source), *([positions] if positions is not None else [])]
+    ordered = ordering_of(operation) != "weak"
+    lowering.before_write(operation, None if ordered else origin, roots)
+
+    def same(read: Viewed) -> bool:
+        other = read.operation
+        return other.operand_group("view")[0] is view and other.operand_group("index") == indices
+
+    # Elements that share memory would be read after others were written.
+    distinct = positions is None and _elements_are_distinct(cast(TileViewType, view.type))
+    roots = lowering.settle(roots, origin, same if distinct else lambda read: False)
+    shape = tile_of(source).shape
+    if positions is not None:
+        (root,), kept = lowering.prepare([roots[0]], shape, operation)
+        sink = StoreView(root, operation, lowering.resolved([roots[1]])[0])
+    else:
+        (root,), kept = lowering.prepare(roots, shape, operation)
+        sink = StoreView(root, operation, None)
+    lowering.body.append(Nest(shape, [*kept, sink], guard))
+
+
+def lower_atomic(lowering: Lowering, operation: Operation) -> None:
+    """atomic_rmw_tko, atomic_cas_tko, atomic_red_view_tko: element by element, nothing else in the nest."""
+    mnemonic = operation.declaration.mnemonic
+    mask = _optional(lowering, operation, "mask")
+    others: list[Expression] = []
+    pointers: Expression | None = None
+    buffer: Buffer | None = None
+    if mnemonic == "atomic_red_view_tko":
+        value = operation.operand_group("value")[0]
+        positions = _positions(lowering, operation)
+        guard = lowering_checks.inspect_view(lowering, operation, positions)
+        if positions is not None:
+            others.append(positions)
+    else:
+        guard = lowering_checks.inspect_pointers(lowering, operation)
+        pointers = lowering.expression(operation.operands[0])
+        value = operation.operands[-1 if mnemonic == "atomic_cas_tko" else 1]
+        if mnemonic == "atomic_cas_tko":
+            value = operation.operands[2]
+            others.append(lowering.expression(operation.operands[1]))
+        result = operation.results[0]
+        if is_tile(result) and result.has_uses:
+            buffer = lowering.new_buffer(result, dtype_of(result), tile_of(result).count)
+    roots = [lowering.expression(value), *others]
+    roots += [pointers] if pointers is not None else []
+    roots += [mask] if mask is not None else []
+    lowering.before_write(operation, None, roots)
+    shape = tile_of(value).shape
+    # The loop is scalar: what can be a vector is computed before, and no read may follow a write.
+    lowered = []
+    for root in roots:
+        if root.value is not None and (root.cost > fusion.CHEAP or root.reads):
+            lowering.store(root.value)
+        lowered.append(lowering.resolved([root])[0])
+    roots, kept = lowering.prepare(lowered, shape, operation)
+    rest = iter(roots)
+    first = next(rest)
+    others = [next(rest) for _ in others]
+    pointers = next(rest) if pointers is not None else None
+    mask = next(rest) if mask is not None else None
+    lowering.body.append(Nest(shape, [*kept, Update(first, operation, pointers, mask, others, buffer)], guard))
+    if buffer is not None:
+        lowering.stored(operation.results[0], buffer)
+
+
+def lower_alloca(lowering: Lowering, operation: Operation) -> None:
+    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
+    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    element = cast(PointerType, tile_of(operation.results[0]).element).pointee
+    size = max(count * memory_bytes(element), 1)
+    if lowering_checks.is_too_large(lowering, size, alignment):
+        nothing = lowering.new_buffer(None, numpy.dtype(numpy.uint8), 1)
+        asked = (count * memory_bytes(element), alignment)
+        lowering.body.append(Reserve(operation, nothing, None, Check("memory", operation, asked)))
+        return
+    # Buffers are aligned to 64 bytes; more is left over for what asks for more.
+    buffer = lowering.new_buffer(None, numpy.dtype(numpy.uint8), size + max(alignment - 64, 0))
+    lowering.body.append(Reserve(operation, buffer, lowering_checks.shadow_buffer(lowering, operation, size)))

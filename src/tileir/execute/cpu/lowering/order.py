@@ -1,0 +1,87 @@
+"""The order in which tile blocks are handed out.
+
+Tile blocks that follow each other on a thread should share packed operands (`products`): the grid is gone through
+fastest along a dimension that no remembered operand depends on.  A kernel that orders memory between tile blocks, or
+prints, keeps the plain order: one that waits for an earlier tile block must find it started.
+"""
+
+from __future__ import annotations
+
+from tileir.execute.cpu.lowering.loops import Chain, Memo, Multiply, Program, statements
+from tileir.ir.core import BlockArgument, Operation, Value
+
+PLAIN: tuple[int, int, int] = (0, 1, 2)
+
+_KEEPING = ("print_tko", "assert", "barrier")
+
+
+def order_of(program: Program) -> tuple[int, int, int]:
+    """The dimensions of the grid, the fastest first."""
+    memos = _memos(program)
+    if not memos or not _may_change(program.entry):
+        return PLAIN
+    axes = block_axes([key for memo in memos for key in memo.keys])
+    if 0 not in axes:
+        return PLAIN
+    fastest = next((axis for axis in (1, 2) if axis not in axes), 0)
+    first, second = (axis for axis in PLAIN if axis != fastest)
+    return fastest, first, second
+
+
+def shared_axis(program: Program) -> int:
+    """The dimension along which tile blocks share remembered operands; -1 where none are remembered."""
+    memos = _memos(program)
+    fastest = order_of(program)[0]
+    axes = block_axes([key for memo in memos for key in memo.keys])
+    return fastest if memos and fastest not in axes else -1
+
+
+def _memos(program: Program) -> list[Memo]:
+    memos: list[Memo] = []
+    for statement in statements(program.body):
+        memo = statement.memo if isinstance(statement, (Chain, Multiply)) else None
+        if memo is not None:
+            memos.append(memo)
+    return memos
+
+
+def _may_change(entry: Operation) -> bool:
+    from tileir.execute.cpu.lowering.walk import ordering_of
+
+    for operation in entry.walk():
+        mnemonic = operation.declaration.mnemonic
+        if mnemonic in _KEEPING or mnemonic.startswith("atomic"):
+            return False
+        if mnemonic in ("load_ptr_tko", "store_ptr_tko", "load_view_tko", "store_view_tko"):
+            if ordering_of(operation) != "weak":
+                return False
+    return True
+
+
+def block_axes(values: list[Value]) -> set[int]:
+    """The dimensions of the grid that some values depend on."""
+    found: set[int] = set()
+    seen: set[Value] = set()
+    work = list(values)
+    while work:
+        value = work.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        operation = value.defining_operation
+        if operation is None:
+            assert isinstance(value, BlockArgument)
+            parent = value.block.parent_operation
+            if parent is None or parent.declaration.mnemonic == "entry":
+                continue
+            if parent.declaration.mnemonic != "for" or value.index != 0:
+                # Carried by a loop: whatever the loop does.
+                return {0, 1, 2}
+            work.extend(parent.operands[:3])
+        elif operation.declaration.mnemonic == "get_tile_block_id":
+            found.add([result is value for result in operation.results].index(True))
+        elif operation.regions:
+            return {0, 1, 2}
+        else:
+            work.extend(operation.operands)
+    return found

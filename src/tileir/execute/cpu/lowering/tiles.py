@@ -1,0 +1,288 @@
+"""Lowering of operations that make, change and rearrange tiles."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tileir.dialect.types import (
+    TOKEN,
+    TileType,
+)
+from tileir.execute.cpu.lowering import checks as lowering_checks
+from tileir.execute.cpu.lowering import fusion
+from tileir.execute.cpu.lowering.loops import (
+    Applied,
+    Buffer,
+    Count,
+    Expression,
+    Keep,
+    Let,
+    Mapped,
+    Mapping,
+    Nest,
+    Pick,
+    Repack,
+    Same,
+    Splat,
+    Stored,
+    Table,
+    Window,
+    squeezed,
+)
+from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, tile_of
+from tileir.execute.dtypes import constant_array, value_dtype
+from tileir.execute.errors import LaunchError
+from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute
+from tileir.ir.core import Operation, Value
+from tileir.ir.types import F4E2M1FN, I1, I4, TF32
+
+
+def lower_let(lowering: Lowering, operation: Operation) -> None:
+    lowering.body.append(Let(operation))
+
+
+def lower_nothing(lowering: Lowering, operation: Operation) -> None:
+    """Tokens order what is in order anyway."""
+
+
+def lower_elementwise(lowering: Lowering, operation: Operation) -> None:
+    result = operation.results[0]
+    if is_scalar(result):
+        lowering.body.append(Let(operation))
+        return
+    lowering_checks.inspect_numbers(lowering, operation)
+    arguments = [lowering.expression(value) for value in operation.operands]
+    type = tile_of(result)
+    expression = Applied(
+        type.shape, type.element, value_dtype(type.element), operation, arguments, fusion.cost_of(operation)
+    )
+    if expression.cost > fusion.LARGEST:
+        costliest = max(
+            [value for value in operation.operands if is_tile(value)], key=lambda value: lowering.places[value].cost
+        )
+        lowering.store(costliest)
+        arguments = [lowering.expression(value) for value in operation.operands]
+        expression = Applied(
+            type.shape, type.element, value_dtype(type.element), operation, arguments, fusion.cost_of(operation)
+        )
+    lowering.wait(result, expression)
+
+
+def lower_constant(lowering: Lowering, operation: Operation) -> None:
+    result = operation.results[0]
+    if is_scalar(result):
+        lowering.body.append(Let(operation))
+        return
+    type = tile_of(result)
+    attribute = cast(DenseAttribute, operation.attributes["value"])
+    array = constant_array(attribute)
+    if attribute.is_splat:
+        array = array.reshape(-1)[:1]
+    lowering.places[result] = Table(type.shape, type.element, value_dtype(type.element), result, array)
+
+
+def lower_iota(lowering: Lowering, operation: Operation) -> None:
+    result = operation.results[0]
+    if is_scalar(result):
+        lowering.body.append(Let(operation))
+        return
+    type = tile_of(result)
+    lowering.places[result] = Count(type.shape, type.element, value_dtype(type.element), result)
+
+
+def lower_same(lowering: Lowering, operation: Operation) -> None:
+    """`assume`: the result is the operand."""
+    lowering_checks.inspect_promise(lowering, operation)
+    source, result = operation.operands[0], operation.results[0]
+    if isinstance(result.type, TileType):
+        _rename(lowering, result, source)
+    else:
+        lowering.body.append(Let(operation))
+
+
+def _rename(lowering: Lowering, result: Value, source: Value) -> None:
+    if is_scalar(result):
+        lowering.body.append(Same(result, source))
+        return
+    expression = lowering.expression(source)
+    mapping: Mapping = tuple([(axis, None) for axis in range(len(expression.shape))])
+    place = Mapped(expression.shape, expression.element, expression.dtype, result, expression, mapping)
+    lowering.wait(result, simplified(place))
+
+
+def lower_promise(lowering: Lowering, operation: Operation) -> None:
+    """`assume_cond`: nothing is made of it here."""
+    lowering_checks.inspect_promise(lowering, operation)
+
+
+def lower_cast(lowering: Lowering, operation: Operation) -> None:
+    sources, results = operation.operands, operation.results
+    if [value.type for value in sources] != [value.type for value in results]:
+        raise LaunchError(
+            "'cuda_tile.unrealized_conversion_cast' stands in for a conversion: replace it before the program runs"
+        )
+    for source, result in zip(sources, results, strict=True):
+        if isinstance(result.type, TileType):
+            _rename(lowering, result, source)
+        elif result.type is not TOKEN:
+            lowering.body.append(Same(result, source))
+
+
+def simplified(place: Mapped) -> Expression:
+    """A map of an index map is one itself; of a buffer in the same order, the buffer in another shape."""
+    source = place.source
+    if isinstance(source, Splat):
+        return Splat(place.shape, place.element, place.dtype, place.value, source.scalar)
+    if isinstance(source, Table) and source.array.size == 1:
+        return Table(place.shape, place.element, place.dtype, place.value, source.array)
+    if isinstance(source, Stored) and place.keeps_order:
+        return Stored(place.shape, place.element, place.dtype, place.value, source.buffer)
+    return place
+
+
+def lower_broadcast(lowering: Lowering, operation: Operation) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    if is_scalar(result):
+        lowering.body.append(Same(result, source))
+        return
+    type = tile_of(result)
+    if is_scalar(source):
+        lowering.places[result] = Splat(type.shape, type.element, value_dtype(type.element), result, source)
+        return
+    expression = lowering.expression(source)
+    mapping: Mapping = tuple(
+        [(axis if extent == type.shape[axis] else None, None) for axis, extent in enumerate(expression.shape)]
+    )
+    place = Mapped(type.shape, type.element, expression.dtype, result, expression, mapping)
+    lowering.wait(result, simplified(place))
+
+
+def lower_reshape(lowering: Lowering, operation: Operation) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    if is_scalar(result):
+        lowering.body.append(Same(result, source))
+        return
+    type = tile_of(result)
+    expression = lowering.expression(source)
+    if isinstance(expression, Table) and expression.array.size > 1:
+        array = expression.array.reshape(type.shape)
+        lowering.places[result] = Table(type.shape, type.element, expression.dtype, result, array)
+        return
+    if isinstance(expression, Splat):
+        lowering.places[result] = Splat(type.shape, type.element, expression.dtype, result, expression.scalar)
+        return
+    if isinstance(expression, Table):
+        lowering.places[result] = Table(type.shape, type.element, expression.dtype, result, expression.array)
+        return
+    if squeezed(type.shape) != squeezed(expression.shape):
+        # Elements move to other rows: only memory has an order that both shapes share.
+        stored = expression if isinstance(expression, Stored) else lowering.store(source)
+        lowering.places[result] = Stored(type.shape, type.element, stored.dtype, result, stored.buffer)
+        return
+    targets = iter([axis for axis, extent in enumerate(type.shape) if extent != 1])
+    mapping: Mapping = tuple([(next(targets), None) if extent != 1 else (None, None) for extent in expression.shape])
+    lowering.wait(result, simplified(Mapped(type.shape, type.element, expression.dtype, result, expression, mapping)))
+
+
+def lower_permute(lowering: Lowering, operation: Operation) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    if is_scalar(result):
+        lowering.body.append(Same(result, source))
+        return
+    axes = cast(DenseArrayAttribute, operation.attributes["permutation"]).values
+    type = tile_of(result)
+    expression = lowering.expression(source)
+    back = {int(axis): place for place, axis in enumerate(axes)}
+    mapping: Mapping = tuple([(back[axis], None) for axis in range(len(expression.shape))])
+    lowering.wait(result, simplified(Mapped(type.shape, type.element, expression.dtype, result, expression, mapping)))
+
+
+def lower_extract(lowering: Lowering, operation: Operation) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    if is_scalar(source):
+        lowering.body.append(Let(operation))
+        lowering.body.append(Same(result, source))
+        return
+    type = tile_of(result)
+    expression = lowering.expression(source)
+    mapping: Mapping = tuple(
+        [
+            (axis if type.shape[axis] != 1 else None, index if type.shape[axis] != expression.shape[axis] else None)
+            for axis, index in enumerate(operation.operands[1:])
+        ]
+    )
+    lowering.body.append(Let(operation))
+    place = Mapped(type.shape, type.element, expression.dtype, result, expression, mapping)
+    if not is_scalar(result):
+        lowering.wait(result, place)
+        return
+    if expression.cost > fusion.CHEAP and not fusion.is_plain_load(expression):
+        lowering.store(source)
+    (place_now,), kept = lowering.prepare([place], type.shape, operation)
+    lowering.body.append(Nest(type.shape, [*kept, Pick(place_now, result)]))
+
+
+def lower_insert(lowering: Lowering, operation: Operation) -> None:
+    source, target, result = operation.operands[0], operation.operands[1], operation.results[0]
+    lowering.body.append(Let(operation))
+    if is_scalar(result):
+        lowering.body.append(Same(result, source))
+        return
+    type = tile_of(result)
+    part = tile_of(source).shape
+    buffer = lowering.new_buffer(result, dtype_of(result), type.count)
+    _copy_into(lowering, lowering.expression(target), buffer, None, operation)
+    window = Window(type.shape, part, tuple(operation.operands[2:]))
+    _copy_into(lowering, lowering.expression(source), buffer, window, operation)
+    lowering.stored(result, buffer)
+
+
+def lower_cat(lowering: Lowering, operation: Operation) -> None:
+    result = operation.results[0]
+    axis = cast(IntegerAttribute, operation.attributes["dim"]).value
+    type = tile_of(result)
+    buffer = lowering.new_buffer(result, dtype_of(result), type.count)
+    start = 0
+    for value in operation.operands:
+        part = tile_of(value).shape
+        origins = tuple([start if place == axis else 0 for place in range(len(part))])
+        _copy_into(lowering, lowering.expression(value), buffer, Window(type.shape, part, origins), operation)
+        start += part[axis]
+    lowering.stored(result, buffer)
+
+
+def _copy_into(
+    lowering: Lowering, expression: Expression, buffer: Buffer, window: Window | None, operation: Operation
+) -> None:
+    (expression,), kept = lowering.prepare([expression], expression.shape, operation)
+    lowering.body.append(Nest(expression.shape, [*kept, Keep(expression, buffer, window)]))
+
+
+def lower_repack(lowering: Lowering, operation: Operation) -> None:
+    """`pack` and `unpack`: the same bits as elements of another width."""
+    source, result = operation.operands[0], operation.results[0]
+    if is_scalar(source) and is_scalar(result):
+        lowering.body.append(Let(operation))
+        return
+    type = tile_of(result)
+    buffer = lowering.new_buffer(result, dtype_of(result), type.count)
+    if is_scalar(source):
+        held = lowering.new_buffer(None, dtype_of(source), 1)
+        lowering.body.append(Nest(tile_of(source).shape, [Keep(lowering.expression(source), held)]))
+        expression = Stored(tile_of(source).shape, tile_of(source).element, dtype_of(source), None, held)
+    else:
+        expression = lowering.store(source)
+    packing = operation.declaration.mnemonic == "pack"
+    narrow = tile_of(source if packing else result).element
+    if narrow in (I1, I4, F4E2M1FN) or (narrow is TF32 and not packing):
+        lowering.body.append(Repack(operation, expression, buffer))
+    else:
+        buffer = expression.buffer
+    if is_scalar(result):
+        place = Stored(type.shape, type.element, value_dtype(type.element), None, buffer)
+        lowering.body.append(Nest(type.shape, [Pick(place, result)]))
+    else:
+        lowering.stored(result, buffer)
+
+
+"""How much of a thread's cache remembered panels of one product may take."""

@@ -1,0 +1,516 @@
+"""From tile IR to the loop form: the state of the walk, and the rules of fusion at work.
+
+Operations are taken in program order.  Those on scalars become statements at once; those on tiles become expressions
+that wait until a statement wants their elements (`fusion` says when they must not wait).  How each operation is lowered
+stands in `lowering_tiles`, `lowering_memory`, `lowering_aggregates` and `lowering_control`; `roster` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, cast
+
+from tileir.dialect.types import (
+    TileType,
+)
+from tileir.execute.cpu.lowering import fusion
+from tileir.execute.cpu.lowering.aliasing import Origin, Origins
+from tileir.execute.cpu.lowering.loops import (
+    Applied,
+    Buffer,
+    Expression,
+    Gathered,
+    Keep,
+    Mapped,
+    Nest,
+    Program,
+    Shape,
+    Sink,
+    Splat,
+    Statement,
+    Stored,
+    Viewed,
+    nodes,
+)
+from tileir.execute.cpu.native.target import Target
+from tileir.execute.dtypes import DType, value_dtype
+from tileir.execute.errors import LaunchError
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.core import Block, BlockArgument, Operation, Value
+from tileir.ir.declaration import PURE, TOKEN_ORDERED
+
+PRODUCTS: Final = ("mmaf", "mmai", "mmaf_scaled")
+_WRITING: Final = (
+    "store_ptr_tko", "store_view_tko", "atomic_store_tko", "atomic_rmw_tko", "atomic_cas_tko", "atomic_red_view_tko",
+)  # fmt: skip
+
+
+VIEWS: Final = (
+    "make_tensor_view", "make_partition_view", "make_strided_view", "make_gather_scatter_view", "get_index_space_shape",
+    "get_tensor_shape", "get_tile_block_id", "get_num_tile_blocks", "get_global",
+)  # fmt: skip
+
+
+def tile_of(value: Value) -> TileType:
+    return cast(TileType, value.type)
+
+
+def is_scalar(value: Value) -> bool:
+    """Whether a value is a tile of one element, which lives in a register."""
+    return isinstance(value.type, TileType) and value.type.count == 1
+
+
+def is_tile(value: Value) -> bool:
+    return isinstance(value.type, TileType) and value.type.count > 1
+
+
+def dtype_of(value: Value) -> DType:
+    return value_dtype(tile_of(value).element)
+
+
+def ordering_of(operation: Operation) -> str:
+    found = operation.attributes.get("memory_ordering_semantics")
+    return found.keyword if isinstance(found, EnumAttribute) else "relaxed"
+
+
+class Frame:
+    """A loop or `if` being lowered: where its region leaves tiles.  `carried` is None for an `if`."""
+
+    __slots__ = ("arguments", "block", "carried", "results")
+
+    def __init__(
+        self,
+        block: Block | None,
+        arguments: list[Value],
+        carried: list[Buffer | None],
+        results: list[Buffer | None],
+    ) -> None:
+        self.block: Block | None = block
+        self.arguments: list[Value] = arguments
+        self.carried: list[Buffer | None] = carried
+        self.results: list[Buffer | None] = results
+
+
+class Options:
+    """What the code is to be like."""
+
+    __slots__ = ("fast", "overlapping", "sanitize")
+
+    def __init__(self, overlapping: bool = False, fast: bool = False, sanitize: bool = False) -> None:
+        self.overlapping: bool = overlapping
+        self.fast: bool = fast
+        self.sanitize: bool = sanitize
+
+
+class Lowering:
+    """Lowers one kernel."""
+
+    def __init__(self, entry: Operation, target: Target, options: Options) -> None:
+        self.entry: Operation = entry
+        self.target: Target = target
+        self.options: Options = options
+        self.origins: Origins = Origins(entry, options.overlapping)
+        self.places: dict[Value, Expression] = {}
+        self.buffers: list[Buffer] = []
+        self.body: list[Statement] = []
+        self.loops: list[Frame] = []
+        self.yields: list[Frame] = []
+        # Operations whose results nobody will ask for again.
+        self.done: set[Operation] = set()
+        # Values that wait as expressions and are no mere index maps.
+        self.waiting: dict[Value, None] = {}
+        # What to take back at the end of each region being lowered: places of values, and what was done.
+        self._regions: list[tuple[list[tuple[Value, Expression]], set[Operation]]] = []
+        # Counts the buffers given, so that what was looked through since the last one need not be again.
+        self.epoch: int = 0
+        self._constants: dict[Value, bool] = {}
+        self._written: list[Origin] | None = None
+        self.begins: dict[Operation, int] = {}
+        self.ends: dict[Operation, int] = {}
+        self._number(entry)
+
+    def _number(self, entry: Operation) -> None:
+        """Positions in program order: whether something stands inside a region is then a comparison."""
+        count = 0
+        stack: list[tuple[Operation, bool]] = [(entry, False)]
+        while stack:
+            operation, left = stack.pop()
+            if left:
+                self.ends[operation] = count
+                continue
+            count += 1
+            self.begins[operation] = count
+            stack.append((operation, True))
+            inner = [each for region in operation.regions for block in region.blocks for each in block]
+            stack.extend([(each, False) for each in reversed(inner)])
+
+    def run(self) -> Program:
+        self.block(self.entry.regions[0].blocks[0])
+        return Program(self.entry, self.body, self.buffers)
+
+    # --- blocks ---
+
+    def block(self, block: Block) -> None:
+        for operation in block:
+            self.operation(operation)
+
+    def inner(self, block: Block) -> list[Statement]:
+        """The statements of a region's block.
+
+        What it stores of the values from outside is stored for itself only: the region may not run at all.
+        """
+        outer, self.body = self.body, []
+        waiting = dict(self.waiting)
+        self._regions.append(([], set()))
+        self.block(block)
+        places, finished = self._regions.pop()
+        for value, place in reversed(places):
+            self.places[value] = place
+        if places:
+            self.epoch += 1
+        self.done -= finished
+        # What stands in regions of its own is done already.
+        self.done.update(block)
+        self.waiting = waiting
+        for value in reversed(list(waiting)):
+            if all(user in self.done for user in value.users):
+                del waiting[value]
+                source = value.defining_operation
+                if source is not None and all(user in self.done for result in source.results for user in result.users):
+                    self.finish({source})
+        found, self.body = self.body, outer
+        return found
+
+    def finish(self, operations: set[Operation]) -> None:
+        """Nobody will ask for the results of these operations again."""
+        fresh = operations - self.done
+        self.done |= fresh
+        if self._regions:
+            self._regions[-1][1].update(fresh)
+
+    def inner_scalars(self, block: Block) -> list[Statement]:
+        """The statements of the body of a reduction, which works on scalars alone."""
+        self.yields.append(Frame(None, [], [], [None] * len(block.arguments)))
+        found = self.inner(block)
+        self.yields.pop()
+        return found
+
+    def operation(self, operation: Operation) -> None:
+        mnemonic = operation.declaration.mnemonic
+        from tileir.execute.cpu.lowering.roster import HANDLERS
+
+        handler = HANDLERS.get(mnemonic)
+        if operation.declaration.unregistered or handler is None:
+            raise LaunchError(f"the CPU engine cannot run '{operation.name}': it is no operation of a kernel")
+        handler(self, operation)
+
+    # --- values ---
+
+    def expression(self, value: Value) -> Expression:
+        """A tile or scalar as an expression, with what has been stored meanwhile read from its buffer."""
+        if is_scalar(value):
+            type = tile_of(value)
+            return Splat(type.shape, type.element, value_dtype(type.element), None, value)
+        return self.resolved([self.places[value]])[0]
+
+    def resolved(self, roots: list[Expression]) -> list[Expression]:
+        """Expressions with the nodes that have a buffer by now replaced."""
+        epoch = self.epoch
+        if all(root.epoch == epoch for root in roots):
+            return roots
+        renewed: dict[int, Expression] = {}
+        for node in nodes(roots):
+            place = self.places.get(node.value) if node.value is not None else None
+            if isinstance(place, Stored) and place is not node and not isinstance(node, Stored):
+                renewed[id(node)] = place
+                continue
+            operands = node.operands
+            changed = [renewed[id(operand)] for operand in operands]
+            if all(new is old for new, old in zip(changed, operands, strict=True)):
+                renewed[id(node)] = node
+            else:
+                renewed[id(node)] = _rebuilt(node, changed)
+        for node in renewed.values():
+            node.epoch = epoch
+        return [renewed[id(root)] for root in roots]
+
+    def wait(self, value: Value, expression: Expression) -> None:
+        """Realize a value as an expression, for now."""
+        self.places[value] = expression
+        if all(operand.epoch == self.epoch for operand in expression.operands):
+            expression.epoch = self.epoch
+        if expression.cost > fusion.CHEAP or expression.reads:
+            self.waiting[value] = None
+        if expression.cost > fusion.LARGEST:
+            self.store(value)
+
+    def new_buffer(self, value: Value | None, dtype: DType, count: int) -> Buffer:
+        buffer = Buffer(f"b{len(self.buffers)}", dtype, count)
+        self.buffers.append(buffer)
+        return buffer
+
+    def stored(self, value: Value, buffer: Buffer) -> Stored:
+        """Realize a tile as a buffer."""
+        type = tile_of(value)
+        place = Stored(type.shape, type.element, value_dtype(type.element), value, buffer)
+        self._settle(value, place)
+        self.waiting.pop(value, None)
+        return place
+
+    def _settle(self, value: Value, place: Stored) -> None:
+        before = self.places.get(value)
+        if before is not None and self._regions:
+            self._regions[-1][0].append((value, before))
+        self.places[value] = place
+        self.epoch += 1
+
+    # --- nests ---
+
+    def prepare(
+        self, roots: list[Expression], shape: Shape, operation: Operation | None
+    ) -> tuple[list[Expression], list[Sink]]:
+        """Get a nest ready for an operation: store what it must not compute, and say what it keeps on the way."""
+        users = [operation] if operation is not None else []
+        while True:
+            roots = self.resolved(roots)
+            reach = fusion.Reach(roots, shape, users)
+            first = next((node for node in reach.order if fusion.must_be_stored_first(node, reach)), None)
+            if first is None:
+                break
+            assert first.value is not None
+            self.store(first.value)
+        kept: list[Sink] = []
+        values: set[Value] = set()
+        for node in reach.order:
+            if not fusion.must_be_kept(node, reach, self.done):
+                continue
+            assert node.value is not None
+            if not reach.is_straight(node):
+                self.store(node.value)
+                return self.prepare(roots, shape, operation)
+            values.add(node.value)
+        finished = fusion.finished(reach, values, users, self.done)
+        for node in reach.order:
+            if node.value in values and not isinstance(node, Stored):
+                assert node.value is not None
+                buffer = self.buffer_for(node.value, reach, finished)
+                kept.append(Keep(node, buffer))
+                # At once, so that no two get the same buffer.
+                self.stored(node.value, buffer)
+        self.finish(finished)
+        for value in [value for value in self.waiting if value.defining_operation in finished]:
+            del self.waiting[value]
+        return roots, kept
+
+    def store(self, value: Value) -> Stored:
+        """Give a waiting tile a buffer, by a nest of its own."""
+        place = self.places[value]
+        if isinstance(place, Stored):
+            return place
+        if isinstance(place, Mapped) and place.source.value is not None and place.source.cost > fusion.CHEAP:
+            source = self.resolved([place.source])[0]
+            if not isinstance(source, Stored) and isinstance(source, (Applied, Gathered)):
+                assert source.value is not None
+                self.store(source.value)
+        return self.keep(value)
+
+    def keep(self, value: Value, prefer: Buffer | None = None) -> Stored:
+        """A nest that puts a tile into a buffer, with all its elements."""
+        expression = self.resolved([self.places[value]])[0]
+        if isinstance(expression, Stored) and prefer is None:
+            self._settle(value, expression)
+            return expression
+        (expression,), kept = self.prepare([expression], expression.shape, None)
+        already = [sink for sink in kept if isinstance(sink, Keep) and sink.expression is expression]
+        if already:
+            self.body.append(Nest(expression.shape, kept))
+            return cast(Stored, self.places[value])
+        reach = fusion.Reach([expression], expression.shape, [])
+        finished = fusion.finished(reach, {value}, [], self.done)
+        buffer = prefer if prefer is not None else self.buffer_for(value, reach, finished)
+        self.body.append(Nest(expression.shape, [*kept, Keep(expression, buffer)]))
+        self.finish(finished)
+        return self.stored(value, buffer)
+
+    def buffer_for(self, value: Value, reach: fusion.Reach, finished: set[Operation]) -> Buffer:
+        """A buffer for a tile: the one of the loop that will carry it, if its present content is no longer wanted."""
+        carried = self._carrier(value, 0)
+        if carried is not None:
+            frame, number = carried
+            buffer, argument = frame.carried[number], frame.arguments[number]
+            free = buffer is not None and buffer.dtype == dtype_of(value) and buffer.count == tile_of(value).count
+            free = free and all(user in finished or user in self.done for user in argument.users)
+            for node in reach.order:
+                if isinstance(node, Stored) and node.buffer is buffer and not reach.is_straight(node):
+                    free = False
+            if free and buffer is not None and not self._held(buffer, value):
+                return buffer
+        return self.new_buffer(value, dtype_of(value), tile_of(value).count)
+
+    def _held(self, buffer: Buffer, but: Value) -> bool:
+        """Whether another value lies in a buffer and is still wanted."""
+        for value, place in self.places.items():
+            if isinstance(place, Stored) and place.buffer is buffer and value is not but:
+                if isinstance(value, BlockArgument):
+                    continue
+                if not all(user in self.done for user in value.users):
+                    return True
+        return False
+
+    def shares(self, buffer: Buffer, value: Value, operation: Operation) -> bool:
+        """Whether a buffer holds another value that is still wanted, or one from outside the block of an operation,
+        which the next turn of a loop may want."""
+        for other, place in self.places.items():
+            if isinstance(place, Stored) and place.buffer is buffer and other is not value:
+                if not all(user in self.done or user is operation for user in other.users):
+                    return True
+                if other.parent_block is not operation.parent and self._surrounds(other, operation):
+                    return True
+        return False
+
+    def _surrounds(self, value: Value, operation: Operation) -> bool:
+        block = value.parent_block
+        parent = block.parent_operation if block is not None else None
+        return parent is not None and self.begins[parent] <= self.begins[operation] <= self.ends[parent]
+
+    def is_launch_constant(self, value: Value) -> bool:
+        """Whether a value is the same for all tile blocks of a launch."""
+        known = self._constants.get(value)
+        if known is None:
+            operation = value.defining_operation
+            if operation is None:
+                known = isinstance(value, BlockArgument) and value.block.parent_operation is self.entry
+            elif operation.regions or operation.declaration.mnemonic == "get_tile_block_id":
+                known = False
+            elif operation.declaration.has_trait(PURE) or operation.declaration.mnemonic in VIEWS + ("assume",):
+                known = all(self.is_launch_constant(operand) for operand in operation.operands)
+            else:
+                known = False
+            self._constants[value] = known
+        return known
+
+    def is_never_written(self, origin: Origin) -> bool:
+        """Whether nothing in the kernel writes memory of an origin."""
+        if self._written is None:
+            self._written = []
+            for operation in self.entry.walk():
+                mnemonic = operation.declaration.mnemonic
+                if mnemonic in _WRITING:
+                    group = "view" if "view" in mnemonic else operation.declaration.operands[0].name
+                    self._written.append(self.origins.of(operation.operand_group(group)[0]))
+        return all(self.origins.apart(origin, written) for written in self._written)
+
+    def _carrier(self, value: Value, depth: int) -> tuple[Frame, int] | None:
+        """The loop and the number of the argument that a value becomes, itself or as an accumulator."""
+        if not self.loops or depth > 4:
+            return None
+        frame = self.loops[-1]
+        for user in value.users:
+            mnemonic = user.declaration.mnemonic
+            if mnemonic == "continue":
+                # The operands of a `continue` of a `for` and of a `loop` are the values they carry.
+                number = user.operands.index(value)
+                if number < len(frame.arguments) and _loop_block(user) is frame.block:
+                    return frame, number
+            elif mnemonic in PRODUCTS and user.operands[2] is value and value.has_one_user_at_most:
+                return self._carrier(user.results[0], depth + 1)
+        return None
+
+    # --- what must not wait ---
+
+    def before_write(self, operation: Operation, origin: Origin | None, own: list[Expression]) -> None:
+        """Store what a write may change before it is read; None is memory of any origin."""
+        reach = fusion.Reach(own, (), [operation])
+        finished = fusion.finished(reach, set(), [operation], self.done)
+        for value in list(self.waiting):
+            if value not in self.waiting:
+                continue
+            if all(user in finished or user in self.done for user in value.users):
+                continue
+            expression = self.resolved([self.places[value]])[0]
+            if any(self._conflicts(read, origin) for read in expression.reads):
+                self.store(value)
+
+    def _conflicts(self, read: Expression, origin: Origin | None) -> bool:
+        if origin is None:
+            return True
+        assert isinstance(read, (Viewed, Gathered))
+        return not self.origins.apart(self.origins.of(read.operation.operands[_memory_operand(read)]), origin)
+
+    def settle(self, own: list[Expression], origin: Origin, same: Callable[[Viewed], bool]) -> list[Expression]:
+        """The expressions of a store without reads of what it writes, but for those of the very same elements."""
+        own = self.resolved(own)
+        reach = fusion.Reach(own, own[0].shape, [])
+        for node in reach.order:
+            if isinstance(node, (Viewed, Gathered)) and self._conflicts(node, origin):
+                if isinstance(node, Viewed) and reach.is_straight(node) and same(node):
+                    continue
+                assert node.value is not None
+                self.store(node.value)
+        return self.resolved(own)
+
+    def before_region(self, operation: Operation) -> None:
+        """Store what a region would compute again and again, or find changed."""
+        begin, end = self.begins[operation], self.ends[operation]
+        repeats = operation.declaration.mnemonic != "if"
+        writes = _writes_memory(operation)
+        for value in list(self.waiting):
+            place = self.places[value]
+            if isinstance(place, Stored) or all(user in self.done for user in value.users):
+                self.waiting.pop(value, None)
+                continue
+            if not any(self.ends[user] > begin for user in value.users if user in self.ends):
+                continue
+            if writes and place.reads:
+                self.store(value)
+                continue
+            inside = any(begin <= self.begins[user] <= end for user in value.users if user in self.begins)
+            # What a branch computes for itself is computed again behind it.
+            again = repeats or any(self.begins[user] > end for user in value.users if user in self.begins)
+            if again and inside and place.cost > fusion.CHEAP and not fusion.is_plain_load(place):
+                self.store(value)
+
+
+def _loop_block(operation: Operation) -> Block | None:
+    """The block of the loop that a `continue` belongs to."""
+    block = operation.parent
+    while block is not None:
+        parent = block.parent_operation
+        if parent is None or parent.declaration.mnemonic in ("for", "loop"):
+            return block
+        block = parent.parent
+    return None
+
+
+def _rebuilt(node: Expression, operands: list[Expression]) -> Expression:
+    """A node with other operands."""
+    if isinstance(node, Mapped):
+        source = operands[0]
+        if node.keeps_order and isinstance(source, Stored) and node.value is not None:
+            return Stored(node.shape, node.element, node.dtype, node.value, source.buffer)
+        return Mapped(node.shape, node.element, node.dtype, node.value, source, node.mapping)
+    if isinstance(node, Applied):
+        return Applied(node.shape, node.element, node.dtype, node.operation, operands, fusion.cost_of(node.operation))
+    if isinstance(node, Viewed):
+        return Viewed(node.shape, node.element, node.dtype, node.operation, operands[0] if operands else None)
+    assert isinstance(node, Gathered)
+    rest = iter(operands)
+    pointers = next(rest)
+    mask = next(rest) if node.mask is not None else None
+    padding = next(rest) if node.padding is not None else None
+    return Gathered(node.shape, node.element, node.dtype, node.operation, pointers, mask, padding)
+
+
+def _memory_operand(read: Viewed | Gathered) -> int:
+    operation = read.operation
+    group = "view" if isinstance(read, Viewed) else "source"
+    value = operation.operand_group(group)[0]
+    return operation.operands.index(value)
+
+
+def _writes_memory(operation: Operation) -> bool:
+    reading = ("load_ptr_tko", "load_view_tko", "join_tokens", "make_token")
+    return any(
+        inner.declaration.has_trait(TOKEN_ORDERED) and inner.declaration.mnemonic not in reading
+        for inner in operation.walk()
+    )

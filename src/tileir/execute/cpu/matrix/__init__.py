@@ -1,0 +1,1 @@
+"""Matrix products in registers: plans and microkernels."""

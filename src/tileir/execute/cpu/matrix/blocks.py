@@ -1,0 +1,270 @@
+"""C += A * B with a block of C in vector registers.
+
+The loops go over the rows of C, its columns, and k, all in blocks of the plan.  Rows are outside: the rows of A that a
+block reads stay in the nearest cache while the panels of B pass.  Every element of A is read on its own and multiplied
+with a row of a panel, so that A needs no packing and any row stride will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import numpy
+
+from tileir.execute.cpu.matrix.loops import carry, loop, moved, multiply
+from tileir.execute.cpu.matrix.plan import MmaPlan
+from tileir.execute.cpu.vector.llvm import Builder, Register, literal, scalar_type, value_type
+
+Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
+"""Emits one step of the chain: left, right, accumulator to the new accumulator."""
+
+_UNROLL: Final = 4
+"""Steps along k in one turn of the innermost loop."""
+
+
+class Blocks:
+    """Writes the loops; the suffixes end the loads and stores of A, B and C."""
+
+    def __init__(self, builder: Builder, plan: MmaPlan, suffixes: tuple[str, str, str]) -> None:
+        self.builder: Final = builder
+        self.plan: Final = plan
+        self.step: Final = _STEPS[plan.kind]
+        self.a_suffix, self.b_suffix, self.c_suffix = suffixes
+        self.width: Final = plan.lanes if plan.lanes > 1 else 0
+        self.vectors: Final = plan.columns // plan.lanes
+
+    def emit(self, a: str, a_stride: str, b: str, c: str, c_stride: int, extent: str) -> None:
+        builder = self.builder
+        plan = self.plan
+
+        def rows(row: str) -> None:
+            first = moved(builder, a, multiply(builder, row, a_stride))
+            pointers = [moved(builder, first, multiply(builder, str(one), a_stride)) for one in range(plan.rows)]
+            c_rows = moved(builder, c, multiply(builder, row, c_stride))
+
+            def columns(column: str) -> None:
+                # A panel has `extent` times its columns elements, so the product is what lies in front of this one.
+                before = multiply(builder, column, multiply(builder, extent, plan.rhs_dtype.itemsize))
+                block = moved(builder, c_rows, multiply(builder, column, plan.accumulator_dtype.itemsize))
+                self._block(pointers, moved(builder, b, before), block, c_stride, extent)
+
+            loop(builder, "columns", plan.n, plan.columns, columns)
+
+        loop(builder, "rows", plan.m, plan.rows, rows)
+
+    def _block(self, rows: list[str], panel: str, block: str, c_stride: int, extent: str) -> None:
+        """One block of C through the whole of k."""
+        builder = self.builder
+        plan = self.plan
+        dtype = plan.accumulator_dtype
+        kind = value_type(dtype, self.width)
+        size = dtype.itemsize
+        places = [
+            moved(builder, block, row * c_stride + vector * plan.lanes * size)
+            for row in range(plan.rows)
+            for vector in range(self.vectors)
+        ]
+        start = [
+            builder.value(f"load {kind}, ptr {place}, align {size}{self.c_suffix}", dtype, self.width)
+            for place in places
+        ]
+        turn = min(plan.k, _UNROLL * plan.group)
+
+        def steps(index: str, accumulators: list[Register]) -> list[Register]:
+            return self._steps(rows, panel, index, accumulators, turn // plan.group)
+
+        results = carry(builder, "k", extent, turn, start, steps)
+        for place, result in zip(places, results, strict=True):
+            builder.do(f"store {result.typed}, ptr {place}, align {size}{self.c_suffix}")
+
+    def _steps(self, rows: list[str], panel: str, k: str, accumulators: list[Register], count: int) -> list[Register]:
+        builder = self.builder
+        plan = self.plan
+        a_bytes = plan.group * plan.lhs_dtype.itemsize
+        b_bytes = plan.columns * plan.group * plan.rhs_dtype.itemsize
+        a_offset = multiply(builder, k, plan.lhs_dtype.itemsize)
+        right_rows = moved(builder, panel, multiply(builder, k, plan.columns * plan.rhs_dtype.itemsize))
+        left_rows = [moved(builder, row, a_offset) for row in rows]
+        current = accumulators
+        for step in range(count):
+            right = [
+                self._load_right(moved(builder, right_rows, step * b_bytes + vector * b_bytes // self.vectors))
+                for vector in range(self.vectors)
+            ]
+            new = []
+            for row, pointer in enumerate(left_rows):
+                left = self._load_left(moved(builder, pointer, step * a_bytes))
+                for vector in range(self.vectors):
+                    new.append(self.step(builder, left, right[vector], current[row * self.vectors + vector]))
+            current = new
+        return current
+
+    def _load_left(self, pointer: str) -> Register:
+        """An element of A, or a pair of them, in all lanes."""
+        builder = self.builder
+        dtype = self.plan.lhs_dtype
+        align = dtype.itemsize
+        if self.plan.group == 1:
+            text = f"load {scalar_type(dtype)}, ptr {pointer}, align {align}{self.a_suffix}"
+            return builder.splat(builder.value(text, dtype), self.width)
+        pair = numpy.dtype(numpy.int32)
+        one = builder.value(f"load i32, ptr {pointer}, align {align}{self.a_suffix}", pair)
+        both = builder.splat(one, self.width)
+        lanes = self.plan.group * self.plan.lanes
+        return builder.value(f"bitcast {both.typed} to {value_type(dtype, lanes)}", dtype, lanes)
+
+    def _load_right(self, pointer: str) -> Register:
+        plan = self.plan
+        lanes = plan.lanes * plan.group
+        width = lanes if lanes > 1 else 0
+        align = min(64, lanes * plan.rhs_dtype.itemsize)
+        kind = value_type(plan.rhs_dtype, width)
+        return self.builder.value(f"load {kind}, ptr {pointer}, align {align}{self.b_suffix}", plan.rhs_dtype, width)
+
+
+def _fma(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
+    suffix = f"f{accumulator.dtype.itemsize * 8}"
+    name = f"llvm.fma.v{accumulator.width}{suffix}" if accumulator.width else f"llvm.fma.{suffix}"
+    text = builder.call(accumulator.type, name, [left.typed, right.typed, accumulator.typed])
+    return Register(text, accumulator.dtype, accumulator.width)
+
+
+def _widened(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
+    product = builder.emit(f"mul {left.typed}, {right.name}")
+    return builder.value(f"add {accumulator.typed}, {product}", accumulator.dtype, accumulator.width)
+
+
+_PAIR_INSTRUCTIONS: Final = {
+    32: "llvm.x86.avx512.pmaddw.d.512",
+    16: "llvm.x86.avx2.pmadd.wd",
+    8: "llvm.x86.sse2.pmadd.wd",
+}
+
+
+def _pairs(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
+    """Products of neighbours added: factors of nine bits cannot overflow in it."""
+    instruction = _PAIR_INSTRUCTIONS.get(left.width)
+    if instruction is not None:
+        sums = builder.call(accumulator.type, instruction, [left.typed, right.typed])
+        return builder.value(f"add {accumulator.typed}, {sums}", accumulator.dtype, accumulator.width)
+    wide = value_type(accumulator.dtype, left.width)
+    factors = [builder.emit(f"sext {one.typed} to {wide}") for one in (left, right)]
+    product = builder.emit(f"mul {wide} {factors[0]}, {factors[1]}")
+    result = accumulator
+    for part in (0, 1):
+        if accumulator.width:
+            lanes = ", ".join([f"i32 {2 * lane + part}" for lane in range(accumulator.width)])
+            text = f"shufflevector {wide} {product}, {wide} poison, <{accumulator.width} x i32> <{lanes}>"
+        else:
+            text = f"extractelement {wide} {product}, i64 {part}"
+        one = builder.emit(text)
+        result = builder.value(f"add {result.typed}, {one}", accumulator.dtype, accumulator.width)
+    return result
+
+
+def _sum_to_odd(builder: Builder, left: Register, right: Register) -> Register:
+    """The sum, and where it is inexact the neighbour with an odd last bit, which a second rounding cannot mistake."""
+    dtype, width, kind = left.dtype, left.width, left.type
+    integer = numpy.dtype(f"i{dtype.itemsize}")
+    bits = value_type(integer, width)
+
+    def subtract(first: str, second: str) -> str:
+        return builder.emit(f"fsub {kind} {first}, {second}")
+
+    total = builder.emit(f"fadd {left.typed}, {right.name}")
+    # Knuth's two-sum: what the addition lost, exactly.
+    second = subtract(total, left.name)
+    first = subtract(total, second)
+    lost = builder.emit(f"fadd {kind} {subtract(left.name, first)}, {subtract(right.name, second)}")
+    # Ordered, so that an infinite or undefined sum stays what it is.
+    compared = builder.emit(f"fcmp one {kind} {lost}, {literal(0.0, dtype, width).name}")
+    inexact = builder.emit(f"zext {f'<{width} x i1>' if width else 'i1'} {compared} to {bits}")
+    pattern = builder.emit(f"bitcast {kind} {total} to {bits}")
+    lost_pattern = builder.emit(f"bitcast {kind} {lost} to {bits}")
+    # A lost part of the other sign says that the sum was rounded away from zero: back by one.
+    signs = builder.emit(f"xor {bits} {pattern}, {lost_pattern}")
+    other = builder.emit(f"lshr {bits} {signs}, {literal(dtype.itemsize * 8 - 1, integer, width).name}")
+    back = builder.emit(f"and {bits} {other}, {inexact}")
+    cut = builder.emit(f"sub {bits} {pattern}, {back}")
+    return builder.value(f"bitcast {bits} {builder.emit(f'or {bits} {cut}, {inexact}')} to {kind}", dtype, width)
+
+
+def _double(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
+    """Exact products in double, added to f32 and rounded to it.
+
+    Double has more than twice the bits of f32 and both addends have no more bits than f32, so that rounding the sum
+    to double first changes nothing.
+    """
+    product = builder.value(f"fmul {left.typed}, {right.name}", left.dtype, left.width)
+    addend = builder.value(f"fpext {accumulator.typed} to {left.type}", left.dtype, left.width)
+    total = builder.value(f"fadd {product.typed}, {addend.name}", left.dtype, left.width)
+    return builder.value(f"fptrunc {total.typed} to {accumulator.type}", accumulator.dtype, accumulator.width)
+
+
+def _single(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
+    """fma of f32 in double: the product is exact, the sum is rounded once."""
+    product = builder.value(f"fmul {left.typed}, {right.name}", left.dtype, left.width)
+    addend = builder.value(f"fpext {accumulator.typed} to {left.type}", left.dtype, left.width)
+    total = _sum_to_odd(builder, product, addend)
+    return builder.value(f"fptrunc {total.typed} to {accumulator.type}", accumulator.dtype, accumulator.width)
+
+
+def _half(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
+    """Products of f16, which f32 holds, added and rounded once to f16."""
+    product = builder.value(f"fmul {left.typed}, {right.name}", left.dtype, left.width)
+    total = _sum_to_odd(builder, product, accumulator)
+    half = value_type(numpy.dtype(numpy.float16), accumulator.width)
+    rounded = builder.emit(f"fptrunc {total.typed} to {half}")
+    return builder.value(f"fpext {half} {rounded} to {total.type}", accumulator.dtype, accumulator.width)
+
+
+def _half_by_bits(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
+    """The same without instructions that convert to f16 and back, for which LLVM would call functions."""
+    dtype, width = accumulator.dtype, accumulator.width
+    kind = accumulator.type
+    integer = numpy.dtype(numpy.int32)
+    bits = value_type(integer, width)
+    truth = f"<{width} x i1>" if width else "i1"
+
+    def number(value: int) -> str:
+        return literal(value, integer, width).name
+
+    def real(value: float) -> str:
+        return literal(value, dtype, width).name
+
+    def function(name: str, *operands: str) -> str:
+        suffix = f"v{width}f32" if width else "f32"
+        return builder.call(kind, f"llvm.{name}.{suffix}", [f"{kind} {operand}" for operand in operands])
+
+    product = builder.value(f"fmul {left.typed}, {right.name}", dtype, width)
+    total = _sum_to_odd(builder, product, accumulator)
+    # Normal numbers: to nearest even at bit 13.
+    pattern = builder.emit(f"bitcast {total.typed} to {bits}")
+    last = builder.emit(f"and {bits} {builder.emit(f'lshr {bits} {pattern}, {number(13)}')}, {number(1)}")
+    up = builder.emit(f"add {bits} {builder.emit(f'add {bits} {pattern}, {number(0xFFF)}')}, {last}")
+    cut = builder.emit(f"and {bits} {up}, {number(-0x2000)}")
+    rounded = builder.emit(f"bitcast {bits} {cut} to {kind}")
+    magnitude = function("fabs", rounded)
+    overflow = builder.emit(f"fcmp ogt {kind} {magnitude}, {real(65504.0)}")
+    large = builder.emit(f"select {truth} {overflow}, {kind} {real(float('inf'))}, {kind} {magnitude}")
+    # Subnormal numbers: f32 around 0.75 has steps of 2^-24, f16's smallest number.
+    absolute = function("fabs", total.name)
+    tiny = builder.emit(f"fcmp olt {kind} {absolute}, {real(2.0**-14)}")
+    shifted = builder.emit(f"fadd {kind} {absolute}, {real(0.75)}")
+    small = builder.emit(f"fsub {kind} {shifted}, {real(0.75)}")
+    value = builder.emit(f"select {truth} {tiny}, {kind} {small}, {kind} {large}")
+    signed = function("copysign", value, total.name)
+    undefined = builder.emit(f"fcmp uno {total.typed}, {total.name}")
+    return builder.value(f"select {truth} {undefined}, {total.typed}, {kind} {signed}", dtype, width)
+
+
+_STEPS: Final[dict[str, Step]] = {
+    "fma": _fma,
+    "half": _half,
+    "half_by_bits": _half_by_bits,
+    "double": _double,
+    "single": _single,
+    "pairs": _pairs,
+    "widened": _widened,
+}

@@ -1,0 +1,152 @@
+"""How a matrix product of tiles is computed on a machine, and in what form it wants its operands.
+
+    left     row-major in place, any row stride, elements of `lhs_dtype` side by side along k
+    right    packed: `plan.packed_index(k, n)` is where an element of `rhs_dtype` goes; aligned to 64 bytes
+    C        row-major, elements of `accumulator_dtype`
+
+The packed form holds panels of `columns` columns, one after another.  Within a panel come groups of `group` successive
+k, then the columns, then the k of the group.  With a group of one a row of a panel is `columns` neighbours along n.
+
+| kind      | products                    | left, right | C          | group | one step                               |
+|-----------|-----------------------------|-------------|------------|-------|----------------------------------------|
+| `fma`     | mmaf to f32 and f64         | as C        | f32, f64   | 1     | fma, rounded once                      |
+|           | mmaf to f16 on some         | f16         | f16        | 1     | the same                               |
+| `single`  | mmaf to f32 without fma     | f64         | f32        | 1     | the same, in double                    |
+| `half`    | mmaf to f16 elsewhere, and  | f32         | f32        | 1     | fma, rounded once to f16               |
+|           | `half_by_bits`, without f16c |            |            |       |                                        |
+| `double`  | mmaf_scaled                 | f64         | f32        | 1     | the sum in double, rounded once to f32 |
+| `pairs`   | mmai on x86                 | int16       | int32      | 2     | two products added, added to C         |
+| `widened` | mmai elsewhere              | int32       | int32      | 1     | multiply, add                          |
+| `amx`     | mmai; bf16 to f32 if `fast` | bytes, bf16 | int32, f32 | 4, 2  | a product of tiles                     |
+
+Conversions to these dtypes are exact: int8 to int16 by the signedness of the operand, and the C of `half` holds values
+of f16 in float32 before and after.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import ml_dtypes
+import numpy
+
+from tileir.execute.cpu.native.target import Target
+from tileir.execute.dtypes import DType
+from tileir.ir.types import BF16, F8E8M0FNU, F16, F32, F64, FloatType, Type
+
+_FLOAT16: Final = numpy.dtype(numpy.float16)
+_FLOAT32: Final = numpy.dtype(numpy.float32)
+_FLOAT64: Final = numpy.dtype(numpy.float64)
+_BFLOAT16: Final = numpy.dtype(ml_dtypes.bfloat16)
+_INT8: Final = numpy.dtype(numpy.int8)
+_UINT8: Final = numpy.dtype(numpy.uint8)
+_INT16: Final = numpy.dtype(numpy.int16)
+_INT32: Final = numpy.dtype(numpy.int32)
+
+AMX_ROWS: Final = 16
+"""Rows of a matrix tile of AMX, and columns of one that holds elements of four bytes."""
+AMX_BYTES: Final = 64
+"""Bytes of a row of it."""
+
+Shape = tuple[int, int, int]
+
+
+class MmaPlan:
+    """How a product of an m x k by a k x n tile is computed; the table above says what the kinds are."""
+
+    __slots__ = (
+        "accumulator_dtype", "columns", "group", "k", "kind", "lanes", "lhs_dtype", "m", "n", "rhs_dtype", "rows",
+    )  # fmt: skip
+
+    def __init__(self, kind: str, shape: Shape, dtypes: tuple[DType, DType, DType], block: Shape, group: int) -> None:
+        self.kind: str = kind
+        self.m, self.n, self.k = shape
+        self.lhs_dtype, self.rhs_dtype, self.accumulator_dtype = dtypes
+        self.rows, self.columns, self.lanes = block
+        self.group: int = group
+
+    def __repr__(self) -> str:
+        block = f"{self.rows}x{self.columns}"
+        return f"MmaPlan({self.kind}, {self.m}x{self.n}x{self.k} of {self.lhs_dtype}, {self.rhs_dtype}, blocks {block})"
+
+    def packed_index(self, k: int, n: int, extent: int = 0) -> int:
+        """The position of an element of the right operand, in elements; `extent` of k if it is not the plan's."""
+        panel, column = divmod(n, self.columns)
+        step, part = divmod(k, self.group)
+        return (panel * (extent or self.k) + step * self.group) * self.columns + column * self.group + part
+
+    @property
+    def packed_bytes(self) -> int:
+        """The size of the packed right operand."""
+        return self.k * self.n * self.rhs_dtype.itemsize
+
+
+def plan(
+    target: Target,
+    lhs: Type,
+    rhs: Type,
+    accumulator: Type,
+    m: int,
+    n: int,
+    k: int,
+    fast: bool,
+    lhs_signed: bool = True,
+    rhs_signed: bool = True,
+) -> MmaPlan:
+    """Choose for mmaf and mmai; the extents are powers of two."""
+    shape = (m, n, k)
+    if isinstance(accumulator, FloatType):
+        if fast and lhs is BF16 and rhs is BF16 and accumulator is F32 and target.has_amx and _fills_amx(shape, 2):
+            return _amx(shape, (_BFLOAT16, _BFLOAT16, _FLOAT32))
+        if accumulator is F64:
+            return _blocks(target, "fma", shape, _FLOAT64, _FLOAT64)
+        if accumulator is F32:
+            return _single(target, shape)
+        if accumulator is F16:
+            if target.has_avx512_fp16 or "fullfp16" in target.enabled:
+                return _blocks(target, "fma", shape, _FLOAT16, _FLOAT16)
+            return _blocks(target, "half" if target.has_f16c else "half_by_bits", shape, _FLOAT32, _FLOAT32)
+        raise ValueError(f"no matrix product accumulates in {accumulator.name}")
+    if target.has_amx_int8 and _fills_amx(shape, 4):
+        return _amx(shape, (_INT8 if lhs_signed else _UINT8, _INT8 if rhs_signed else _UINT8, _INT32))
+    if target.is_x86 and k > 1:
+        return _blocks(target, "pairs", shape, _INT16, _INT32, 2)
+    return _blocks(target, "widened", shape, _INT32, _INT32)
+
+
+def plan_scaled(target: Target, scale: Type, m: int, n: int, k: int) -> MmaPlan:
+    """Choose for mmaf_scaled; the factors are the elements times their scales."""
+    # Only a power of two can lead out of what f32 holds: all other scales are eight-bit numbers around one.
+    if scale is F8E8M0FNU:
+        return _blocks(target, "double", (m, n, k), _FLOAT64, _FLOAT32)
+    return _single(target, (m, n, k))
+
+
+def _single(target: Target, shape: Shape) -> MmaPlan:
+    if target.has_fma:
+        return _blocks(target, "fma", shape, _FLOAT32, _FLOAT32)
+    # A call for every element would be slow, and C libraries exist that round it twice.
+    return _blocks(target, "single", shape, _FLOAT64, _FLOAT32)
+
+
+def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator: DType, group: int = 1) -> MmaPlan:
+    """A block of C in registers: half of them for it, the other half for the factors."""
+    m, n, _ = shape
+    lanes = min(n, target.vector_bytes // max(factors.itemsize * group, accumulator.itemsize))
+    registers = 16 if target.vector_bytes == 64 or target.is_aarch64 else 8
+    if kind in ("half", "half_by_bits"):
+        # A step of them takes most of the registers.
+        registers = 4
+    rows = min(m, max(1, registers // min(2, n // lanes)))
+    columns = min(n, registers // rows * lanes)
+    return MmaPlan(kind, shape, (factors, factors, accumulator), (rows, columns, lanes), group)
+
+
+def _fills_amx(shape: Shape, group: int) -> bool:
+    m, n, k = shape
+    return m >= AMX_ROWS and n >= AMX_ROWS and k >= AMX_ROWS * group
+
+
+def _amx(shape: Shape, dtypes: tuple[DType, DType, DType]) -> MmaPlan:
+    group = 4 // dtypes[0].itemsize
+    return MmaPlan("amx", shape, dtypes, (min(shape[0], 2 * AMX_ROWS), AMX_ROWS, AMX_ROWS), group)

@@ -1,0 +1,1 @@
+"""Native code in this process: targets, compilation, the cache on disk, launch records, threads."""

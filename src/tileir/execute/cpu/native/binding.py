@@ -1,0 +1,242 @@
+"""A launch's arguments in its record, checked at the cost of a small kernel's launch.
+
+`arguments.bind` says what a launch takes, and is what runs for anything out of the ordinary: every refusal, and most
+kinds of arrays.  A contiguous, writable NumPy array of the declared type, a contiguous tensor of torch on the CPU, an
+`int` and a `float` take the short way here, which accepts a part of what `bind` accepts and writes the same bits.
+
+The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, Final, cast
+
+import numpy
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments import TORCH_DTYPES, BoundArguments, accepted_dtypes, bind, may_write, tensor_dtype
+from tileir.execute.cpu.native.record import ARGUMENTS, Record
+from tileir.execute.dtypes import value_dtype
+from tileir.execute.errors import BlockId
+from tileir.ir.core import Operation
+from tileir.ir.types import F32, F64, IntegerType, Type
+
+Span = tuple[int, int, bool]
+"""From where to where, and whether the kernel may write there."""
+
+
+class Binding:
+    """A launch ready to run: its record, and whether arrays that the kernel writes to share memory with others."""
+
+    __slots__ = ("bound", "overlap", "record")
+
+    def __init__(self, record: Record) -> None:
+        self.record: Record = record
+        self.overlap: bool = False
+        self.bound: BoundArguments | None = None
+        """What `arguments.bind` made, where the short way was not taken; keeps converted arrays alive."""
+
+
+class Binder:
+    """What fills the records of one kernel."""
+
+    def __init__(self, entry: Operation, extra_slots: int = 0) -> None:
+        self.entry: Operation = entry
+        types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
+        pointers = [number for number, type in enumerate(types) if _pointee(type) is not None]
+        self._pointers: list[int] = pointers
+        self._writes: list[bool] = [may_write(entry, number) for number in pointers]
+        """Of the pointers, in order: whether the kernel may write through it."""
+        self._quick: Callable[..., bool | None] = _quick_function(types, self._overlapping_pairs(pointers))
+        self._pack_bits = struct.Struct(f"<{ARGUMENTS}q{len(types)}Q").pack_into
+        self._slots: int = ARGUMENTS + len(types) + extra_slots
+        self._spare: list[Binding] = []
+
+    def __call__(self, arguments: tuple[object, ...], grid: BlockId, chunk: int) -> Binding:
+        """Check arguments and fill a record with them; to be given back to `recycle` after the launch."""
+        try:
+            binding = self._spare.pop()
+        except IndexError:
+            binding = Binding(Record(self._slots))
+        x, y, z = grid
+        overlap = self._quick(arguments, binding.record.slots, x * y * z, x, y, z, chunk)
+        if overlap is None:
+            self._thorough(arguments, binding, grid, chunk)
+        else:
+            binding.overlap = overlap
+        return binding
+
+    def recycle(self, binding: Binding) -> None:
+        """Keep a record for the next launch; not after an exception, which may leave a worker with it."""
+        binding.bound = None
+        self._spare.append(binding)
+
+    def spans(self, binding: Binding, arguments: tuple[Any, ...]) -> list[Span] | None:
+        """The memory of a launch's arguments; None if one is a bare address, which may be any."""
+        found: list[Span] = []
+        if binding.bound is None:
+            slots = binding.record.slots
+            for number, writes in zip(self._pointers, self._writes, strict=True):
+                low = slots[ARGUMENTS + number] & _ALL_BITS
+                found.append((low, low + arguments[number].nbytes, writes))
+            return found
+        buffers = binding.bound.buffers
+        if len(buffers) < len(self._writes):
+            return None
+        for (buffer, _), writes in zip(buffers, self._writes, strict=True):
+            found.append((buffer.low, buffer.high, writes))
+        return found
+
+    def _thorough(self, arguments: tuple[object, ...], binding: Binding, grid: BlockId, chunk: int) -> None:
+        bound = bind(self.entry, arguments)
+        x, y, z = grid
+        header = (0, x * y * z, x, y, z, 0, chunk, *_ZEROS)
+        self._pack_bits(binding.record.slots, 0, *header, *[_bits(value) for value in bound.values])
+        spans = [(buffer.low, buffer.high) for buffer, _ in bound.buffers]
+        # An argument that is a bare address may point anywhere.
+        binding.overlap = len(spans) < len(self._writes) or any(
+            spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1]
+            for one, other in self._overlapping_pairs(list(range(len(spans))))
+        )
+        binding.bound = bound
+
+    def _overlapping_pairs(self, names: list[int]) -> list[tuple[int, int]]:
+        """The pairs of pointers of which one at least may be written through, as it is they that must not overlap."""
+        pairs = []
+        for one, name in enumerate(names):
+            for other in range(one):
+                if self._writes[one] or self._writes[other]:
+                    pairs.append((name, names[other]))
+        return pairs
+
+
+_ALL_BITS: Final = (1 << 64) - 1
+_ZEROS: Final = (0,) * (ARGUMENTS - 7)
+"""The rest of a record's beginning, after the size of the chunks."""
+
+
+def _pointee(type: Type) -> Type | None:
+    if isinstance(type, TileType) and isinstance(type.element, PointerType):
+        return type.element.pointee
+    return None
+
+
+def _bits(value: Any) -> int:
+    """A scalar by its bits, zero extended."""
+    return int.from_bytes(numpy.asarray(value).tobytes(), "little")
+
+
+# --- the function written for a kernel ---
+
+
+def _quick_function(types: list[Type], pairs: list[tuple[int, int]]) -> Callable[..., bool | None]:
+    """A function that fills a record and says whether arguments overlap; None if one is out of the ordinary."""
+    names: dict[str, Any] = {
+        "ndarray": numpy.ndarray,
+        "address_of": ctypes.addressof,
+        "first_byte": ctypes.c_char.from_buffer,
+    }
+    checks: list[str] = []
+    values: list[str] = []
+    layout = [f"<{ARGUMENTS}q"]
+    for number, type in enumerate(types):
+        name = f"a{number}"
+        pointee = _pointee(type)
+        element = type.element if isinstance(type, TileType) else None
+        if pointee is not None:
+            names[f"accepted{number}"] = accepted_dtypes(pointee)
+            names[f"tensors{number}"] = tensors_for(pointee)
+            checks.append(f"if type({name}) is ndarray:")
+            checks.append(f"    if {name}.dtype not in accepted{number} or not {name}.flags.c_contiguous: return None")
+            checks.append(f"    p{number} = address_of(first_byte({_exported(name, number, pointee, names)}))")
+            # The data of an empty tensor is nowhere.
+            checks.append(f"elif not (p{number} := tensors{number}.address({name})): return None")
+            values.append(f"p{number}")
+            layout.append("Q")
+        elif isinstance(element, IntegerType):
+            low, high = -(1 << (element.width - 1)), (1 << element.width) - 1
+            checks.append(f"if type({name}) is not int or not {low} <= {name} <= {high}: return None")
+            values.append(f"{name} & {high}")
+            layout.append("Q")
+        elif element is F32 or element is F64:
+            checks.append(f"if type({name}) is not float: return None")
+            values.append(name)
+            layout.append("f4x" if element is F32 else "d")
+        else:
+            return lambda *_: None
+    ends = {number for pair in pairs for number in pair}
+    checks.extend([f"q{number} = p{number} + a{number}.nbytes" for number in sorted(ends)])
+    overlap = " or ".join([f"p{one} < q{other} and p{other} < q{one}" for one, other in pairs]) or "False"
+    names["pack"] = struct.Struct("".join(layout)).pack_into
+    unpacked = "".join([f"a{number}, " for number in range(len(types))])
+    header = ", ".join(["0", "count", "x", "y", "z", "0", "chunk", *[str(zero) for zero in _ZEROS]])
+    lines = [
+        "def quick(arguments, slots, count, x, y, z, chunk):",
+        "    try:",
+        f"        [{unpacked}] = arguments",
+        *[f"        {check}" for check in checks],
+        f"        pack(slots, 0, {header}, {', '.join(values)})",
+        # Another number of arguments; an array that is empty or read-only; a float that its type cannot hold; a tensor
+        # of an old torch, or one whose data cannot be had.
+        "    except (TypeError, ValueError, BufferError, OverflowError, AttributeError, RuntimeError):",
+        "        return None",
+        f"    return {overlap}",
+    ]
+    exec(_code("\n".join(lines)), names)
+    found: Callable[..., bool | None] = names["quick"]
+    return found
+
+
+@functools.lru_cache(256)
+def _code(text: str) -> CodeType:
+    """Most kernels have parameters like another's; their types are not in the text."""
+    return compile(text, "<binding>", "exec")
+
+
+def _exported(name: str, number: int, pointee: Type, names: dict[str, Any]) -> str:
+    """The array in a form that gives its memory away: NumPy does not export the types that ml_dtypes adds."""
+    try:
+        for dtype in accepted_dtypes(pointee):
+            memoryview(cast(Any, numpy.empty(1, dtype)))
+    except (ValueError, BufferError):
+        names[f"bits{number}"] = numpy.dtype(f"u{value_dtype(pointee).itemsize}")
+        return f"{name}.view(bits{number})"
+    return name
+
+
+class Tensors:
+    """The tensors of torch that a pointer takes, known once torch is imported: by others, never from here."""
+
+    __slots__ = ("_dtypes", "_pointee", "_types")
+
+    def __init__(self, pointee: Type) -> None:
+        self._pointee: Type = pointee
+        self._types: tuple[object, ...] = ()
+        self._dtypes: set[object] = set()
+
+    def address(self, value: Any) -> int:
+        """The address of a contiguous tensor on the CPU; 0 for anything else."""
+        if type(value) not in self._types and not self._learns(value):
+            return 0
+        if value.dtype not in self._dtypes or not value.is_cpu or not value.is_contiguous():
+            return 0
+        return cast(int, value.data_ptr())
+
+    def _learns(self, value: object) -> bool:
+        torch: Any = sys.modules.get("torch")
+        if torch is None or type(value).__module__.partition(".")[0] != "torch" or self._types:
+            return False
+        accepted = accepted_dtypes(self._pointee)
+        self._dtypes = {getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted}
+        # These two and no other class: another one's data may be elsewhere.
+        self._types = (torch.Tensor, torch.nn.Parameter)
+        return type(value) in self._types
+
+
+tensors_for = functools.cache(Tensors)

@@ -1,0 +1,116 @@
+"""What memory launches work in, and which of them must therefore wait for which.
+
+Memory is divided where an array of a launch begins or ends.  Of each part it is known who writes it last and who has
+read it since: who reads it waits for the former, who writes it for all of them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final, Generic, TypeVar
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.cpu.native.binding import Span
+from tileir.ir.core import Operation, Value
+
+Who = TypeVar("Who")
+
+
+class _Part(Generic[Who]):
+    """Bytes that have the same history."""
+
+    __slots__ = ("high", "low", "readers", "writer")
+
+    def __init__(self, low: int, high: int, writer: Who | None, readers: list[Who]) -> None:
+        self.low: int = low
+        self.high: int = high
+        self.writer: Who | None = writer
+        self.readers: list[Who] = readers
+
+
+class Accesses(Generic[Who]):
+    """The accesses of launches, in the order in which they are added."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._parts: list[_Part[Who]] = []
+
+    def clear(self) -> None:
+        """Forget all accesses."""
+        self._starts.clear()
+        self._parts.clear()
+
+    def add(self, who: Who, spans: list[Span]) -> dict[Who, None]:
+        """Add the accesses of a launch; gives who must be over before it begins."""
+        found: dict[Who, None] = {}
+        for low, high, writes in spans:
+            for part in self._between(low, high):
+                if part.writer is not None:
+                    found[part.writer] = None
+                if writes:
+                    found.update(dict.fromkeys(part.readers))
+                    part.writer, part.readers = who, []
+                else:
+                    part.readers.append(who)
+        # Its own arrays may share memory.
+        found.pop(who, None)
+        return found
+
+    def _between(self, low: int, high: int) -> list[_Part[Who]]:
+        """The parts of a span, divided where it begins and ends."""
+        starts, parts = self._starts, self._parts
+        place = bisect_right(starts, low) - 1
+        if place < 0 or parts[place].high <= low:
+            place += 1
+        elif parts[place].low < low:
+            self._divide(place, low)
+            place += 1
+        found: list[_Part[Who]] = []
+        while low < high:
+            if place == len(parts) or parts[place].low > low:
+                end = high if place == len(parts) else min(high, parts[place].low)
+                starts.insert(place, low)
+                parts.insert(place, _Part(low, end, None, []))
+            elif parts[place].high > high:
+                self._divide(place, high)
+            part = parts[place]
+            found.append(part)
+            low = part.high
+            place += 1
+        return found
+
+    def _divide(self, place: int, at: int) -> None:
+        part = self._parts[place]
+        self._starts.insert(place + 1, at)
+        self._parts.insert(place + 1, _Part(at, part.high, part.writer, [*part.readers]))
+        part.high = at
+
+
+# --- what a kernel reaches on its own ---
+
+
+class Reach:
+    """What a kernel may access beside its arguments, told from the program."""
+
+    def __init__(self, entry: Operation, globals: dict[str, int]) -> None:
+        self.is_known: bool = True
+        """False if it makes pointers of numbers or of what is in memory: they may lead anywhere."""
+        self.spans: list[Span] = []
+        """Global variables; their first bytes stand for all of each, as nothing else is there."""
+        for operation in entry.walk():
+            mnemonic = operation.declaration.mnemonic
+            if mnemonic == "get_global":
+                address = globals[str(operation.attributes["name"]).removeprefix("@")]
+                self.spans.append((address, address + 1, True))
+            elif mnemonic == "int_to_ptr" or (mnemonic in _READERS and any(map(_has_pointers, operation.results))):
+                self.is_known = False
+
+
+_READERS: Final = (
+    "load_ptr_tko", "load_view_tko", "atomic_load_tko", "atomic_rmw_tko", "atomic_cas_tko",
+)  # fmt: skip
+
+
+def _has_pointers(value: Value) -> bool:
+    type = value.type
+    return isinstance(type, TileType) and isinstance(type.element, PointerType)

@@ -1,0 +1,489 @@
+"""Launches under way at the same time, each after those whose memory it needs.
+
+A launch begins when no earlier unfinished one conflicts with it (`conflicts`).  Helper threads (`workers`) take
+launches that may begin; where there are more helpers than launches, several work on one, since all it takes to join is
+to call its worker.  A helper that finds nothing leaves.  Who waits for launches works too: the main thread on what will
+soon be over, so that Ctrl-C is not held up, and on everything if no helper can be had.
+
+When a launch fails, later ones that have not begun are left out, as they would not have been reached without overlap;
+earlier ones are run.  So which error is the first does not depend on the threads.
+
+An interrupt may come between any two steps of the main thread.  Nothing is then taken to be in order but the list of
+helpers that are at work: they are waited for, and all launches are forgotten (`abort`).
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import threading
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from tileir.execute.cpu.native import cache, workers
+from tileir.execute.cpu.native.binding import Span
+from tileir.execute.cpu.native.compilation import assemble
+from tileir.execute.cpu.native.conflicts import Accesses
+from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
+from tileir.execute.cpu.native.runtime import Loaded, load
+from tileir.execute.cpu.native.target import host
+from tileir.execute.errors import LaunchError
+
+AT_ONCE: Final = 15_000
+"""Nanoseconds below which a launch is over sooner than it is left to others."""
+_MOST: Final = 256
+"""Launches under way; one more waits until half of them are done."""
+_CHAIN_MOST: Final = 64
+"""Launches that a thread begins at once."""
+_UNKNOWN: Final = 10 * workers.WORTH_WAKING
+"""Nanoseconds that a launch may take of which that is not known."""
+_PAUSE: Final = 0.05
+"""Seconds of a wait: on Windows it cannot be interrupted, and where several threads wait only one is woken."""
+
+
+class Launch:
+    """A launch that is ready to run but for others before it."""
+
+    __slots__ = (
+        "arena_bytes", "began", "error", "expected", "followers", "function", "is_here", "is_over", "joined", "keep",
+        "limit", "number", "raise_failure", "record", "recycle", "threads", "waits",
+    )  # fmt: skip
+
+    def __init__(self, function: Loaded, record: Record, arena_bytes: int, threads: int) -> None:
+        count = record.slots[COUNT]
+        self.function: Loaded = function
+        self.record: Record = record
+        self.arena_bytes: int = arena_bytes
+        self.recycle: Callable[[], None] | None = None
+        """Called when it is over and all is well."""
+        self.raise_failure: Callable[[], None] | None = None
+        """Raises what its record says."""
+        self.keep: object = None
+        """What must stay alive as long as native code runs."""
+        self.expected: int = function.pace * count
+        """How many nanoseconds it will take one thread; 0 if that is not known."""
+        self.limit: int = min(threads, -(-count // record.slots[CHUNK]))
+        """How many threads may work on it."""
+        if 0 < self.expected < workers.WORTH_WAKING:
+            self.limit = 1
+        self.number: int = next(workers.numbers)
+        self.threads: int = 0
+        self.joined: int = 0
+        """How many threads had a part in it."""
+        self.is_here: bool = False
+        """Whether it runs on a thread that waits, instead of a helper."""
+        self.is_over: bool = False
+        self.began: int = 0
+        self.waits: int = 0
+        """How many earlier launches it waits for."""
+        self.followers: list[Launch] = []
+        """Who waits for it."""
+        self.error: BaseException | None = None
+
+    @property
+    def is_joinable(self) -> bool:
+        slots = self.record.slots
+        return self.threads < self.limit and slots[NEXT] < slots[COUNT]
+
+    def join(self) -> None:
+        """A thread begins to work on it."""
+        if not self.joined:
+            self.began = time.perf_counter_ns()
+        self.joined += 1
+        self.threads += 1
+
+    def measure(self, part: int) -> None:
+        """Learn from a launch that is over how long a tile block takes; it was one of so many in a row."""
+        function = self.function
+        pace = (time.perf_counter_ns() - self.began) * self.joined // (part * self.record.slots[COUNT]) or 1
+        if not function.pace or pace < function.pace:
+            function.pace = pace
+
+    def forget_arguments(self) -> None:
+        self.keep = self.recycle = self.raise_failure = None
+
+
+# --- several launches in one call ---
+
+# Runs launches one after the other without coming back to Python, whose lock the helpers would wait for each time.
+_CHAIN: Final = """
+define i64 @worker(ptr %table, ptr %arena) {
+entry:
+  %count = load i64, ptr %table
+  br label %launch
+launch:
+  %i = phi i64 [ 1, %entry ], [ %next, %launch ]
+  %function.address = getelementptr i64, ptr %table, i64 %i
+  %record.index = add i64 %i, 1
+  %record.address = getelementptr i64, ptr %table, i64 %record.index
+  %number.index = add i64 %i, 2
+  %number.address = getelementptr i64, ptr %table, i64 %number.index
+  %function = load ptr, ptr %function.address
+  %record = load ptr, ptr %record.address
+  %number = load i64, ptr %number.address
+  store i64 %number, ptr %arena
+  %result = call i64 %function(ptr %record, ptr %arena)
+  %next = add i64 %i, 3
+  %more = icmp sle i64 %next, %count
+  br i1 %more, label %launch, label %exit
+exit:
+  ret i64 0
+}
+"""
+
+
+_chain: Loaded | None = None
+_chain_lock = threading.Lock()
+
+
+def _chain_function() -> Loaded:
+    global _chain
+    # Made once: a second one would take the place of the first, and its code away while a helper runs it.
+    with _chain_lock:
+        if _chain is None:
+            store, target = cache.default_cache(), host()
+            key = cache.key_of(target, [_CHAIN])
+            found = store.get(key)
+            data = found[0] if found is not None else assemble(_CHAIN, target)
+            if found is None:
+                store.put(key, data, {})
+            _chain = load(data)
+        return _chain
+
+
+def _run_chain(chain: list[Launch], desk: workers.Desk) -> None:
+    """Run launches one after the other."""
+    try:
+        first = chain[0]
+        scratch = desk.scratch(max([launch.arena_bytes for launch in chain]), first.number)
+        if len(chain) == 1:
+            first.function.call(first.record.address, scratch)
+            return
+        table = array("q", [3 * len(chain)])
+        for launch in chain:
+            table.extend((launch.function.address, launch.record.address, launch.number))
+        _chain_function().call(table.buffer_info()[0], scratch)
+    except Exception as error:
+        for launch in chain:
+            launch.error = error
+
+
+class _Shift(workers.Job):
+    """A helper's time with the launches of a context."""
+
+    __slots__ = ("has_arrived", "launches")
+
+    def __init__(self, launches: Launches) -> None:
+        super().__init__()
+        self.launches: Launches = launches
+        self.has_arrived: bool = False
+
+    def work(self, helper: workers.Helper) -> None:
+        self.launches.serve(self, helper)
+
+
+class Launches:
+    """The launches of a context."""
+
+    def __init__(self) -> None:
+        self.is_closed: bool = False
+        self._process: int = os.getpid()
+        self._threads: int = workers.default_threads()
+        self._lock = threading.Lock()
+        self._news = _thread.allocate_lock()
+        """Released when there is something new for who waits."""
+        # All of the following is looked at and changed with the lock only.
+        self._shifts: list[_Shift] = []
+        self._reset()
+
+    def _reset(self) -> None:
+        self._unfinished: dict[Launch, None] = {}
+        self._accesses: Accesses[Launch] = Accesses()
+        self._ready: deque[Launch] = deque()
+        self._running: list[Launch] = []
+        self._failed: list[Launch] = []
+        self._awaited: int = -1
+        """The number of unfinished launches that somebody waits for."""
+        self._is_stopped: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        # A process made by a fork has none of the threads.
+        return not self.is_closed and self._process == os.getpid()
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._unfinished and not self._failed
+
+    # --- for who launches ---
+
+    def submit(self, launch: Launch, spans: list[Span]) -> None:
+        """Run a launch, which works in this memory, as soon as it may."""
+        try:
+            if len(self._unfinished) >= _MOST:
+                self._wait(_MOST // 2)
+            with self._lock:
+                # What comes after a failure is not run.
+                if not self._failed:
+                    self._add(launch, spans)
+        except BaseException:
+            self.abort()
+            raise
+
+    def settle(self) -> None:
+        """Wait for all launches, and raise the error of the first that failed."""
+        try:
+            self._wait(0)
+        except BaseException:
+            self.abort()
+            raise
+        errors = self._errors()
+        if errors:
+            _add_notes(errors[0], errors[1:])
+            raise errors[0]
+
+    def settle_after(self, mistake: Exception) -> None:
+        """Wait for all launches; errors are noted on a mistake that is raised already."""
+        try:
+            self._wait(0)
+        except BaseException:
+            self.abort()
+            raise
+        _add_notes(mistake, self._errors())
+
+    def abort(self) -> None:
+        """Let launches finish the tile blocks at hand and none begin, and forget them all."""
+        while self.is_open:
+            try:
+                self._is_stopped = True
+                with self._lock:
+                    for launch in [*self._unfinished, *self._running]:
+                        launch.record.slots[STOP] = 1
+                    if not any(shift.started for shift in self._shifts):
+                        self._shifts.clear()
+                        self._reset()
+                        return
+                self._news.acquire(True, _PAUSE)
+            except BaseException:
+                # Impatience, which changes nothing.
+                continue
+
+    def _errors(self) -> list[BaseException]:
+        """What the launches that failed raise, in the order of their launches; they are forgotten with this."""
+        with self._lock:
+            failed, self._failed = sorted(self._failed, key=lambda launch: launch.number), []
+        errors: list[BaseException] = []
+        for launch in failed:
+            try:
+                if launch.error is not None:
+                    raise launch.error
+                if launch.raise_failure is not None:
+                    launch.raise_failure()
+            except Exception as error:
+                errors.append(error)
+        return errors
+
+    def _wait(self, allowed: int) -> None:
+        """Wait until no more than a number of launches are unfinished, and work on them meanwhile."""
+        if not self.is_open:
+            return
+        longest = workers.SLICE if threading.current_thread() is threading.main_thread() else 0
+        desk = workers.Desk()
+        try:
+            while True:
+                chain: list[Launch] = []
+                with self._lock:
+                    if len(self._unfinished) <= allowed:
+                        return
+                    is_alone = self._take_here(chain, longest)
+                    if not chain:
+                        self._awaited = max(self._awaited, allowed)
+                if not chain:
+                    self._news.acquire(True, _PAUSE)
+                    continue
+                if is_alone:
+                    self._run_alone(chain[0])
+                else:
+                    _run_chain(chain, desk)
+                with self._lock:
+                    for launch in chain:
+                        self._leave(launch, _part(chain))
+        finally:
+            desk.clear()
+
+    def _run_alone(self, launch: Launch) -> None:
+        try:
+            workers.run(launch.function, launch.record, launch.arena_bytes, 1)
+        except LaunchError as error:
+            launch.error = error
+
+    # --- for helpers ---
+
+    def serve(self, shift: _Shift, helper: workers.Helper) -> None:
+        chain: list[Launch] = []
+        try:
+            while True:
+                with self._lock:
+                    shift.has_arrived = True
+                    for launch in chain:
+                        self._leave(launch, _part(chain))
+                    chain = []
+                    if not self._is_stopped:
+                        self._take(chain)
+                    if not chain:
+                        self._shifts.remove(shift)
+                        self._tell()
+                        return
+                    self._call_helpers()
+                _run_chain(chain, helper)
+        except BaseException:
+            # The main thread was interrupted in the middle of something, and is about to stop all this.
+            with self._lock:
+                if shift in self._shifts:
+                    self._shifts.remove(shift)
+                self._tell()
+
+    # --- with the lock ---
+
+    def _add(self, launch: Launch, spans: list[Span]) -> None:
+        for earlier in self._accesses.add(launch, spans):
+            if not earlier.is_over:
+                launch.waits += 1
+                earlier.followers.append(launch)
+        self._unfinished[launch] = None
+        if not launch.waits:
+            self._ready.append(launch)
+            self._call_helpers()
+
+    def _tell(self) -> None:
+        """Wake who waits."""
+        try:
+            self._news.release()
+        except RuntimeError:
+            # Nobody has heard of the last news yet.
+            pass
+
+    def _take_here(self, chain: list[Launch], longest: int) -> bool:
+        """Find work for a thread that waits; True if it must do it in slices, as nobody else will."""
+        if not self._is_served():
+            self._call_helpers()
+        self._take(chain, longest)
+        is_alone = not chain and not self._is_served()
+        if is_alone:
+            self._begin(chain)
+            # Nobody joins: what is made in slices seems to end sooner than it does.
+            chain[0].limit = 1
+        if chain:
+            chain[0].is_here = True
+        return is_alone
+
+    def _take(self, chain: list[Launch], longest: int = 0) -> None:
+        """Find work: launches that have not begun, or else the one with the fewest threads.
+
+        With `longest` only launches that will not take longer, all together.
+        """
+        ready = self._ready
+        if not ready:
+            joinable = [launch for launch in self._running if launch.is_joinable]
+            if joinable and not longest:
+                chain.append(min(joinable, key=lambda launch: launch.threads))
+                chain[0].join()
+            return
+        # Where there are many, several at once, but not so many that other threads are left without.
+        share = min(_CHAIN_MOST, len(ready) // (2 * self._threads))
+        total = 0
+        while ready:
+            launch = ready[0]
+            total += launch.expected
+            if longest and (not launch.expected or total > longest):
+                return
+            if chain and (len(chain) >= share or launch.limit > 1 or chain[0].limit > 1):
+                return
+            self._begin(chain)
+
+    def _begin(self, chain: list[Launch]) -> None:
+        """Begin the next launch."""
+        launch = self._ready.popleft()
+        launch.join()
+        self._running.append(launch)
+        chain.append(launch)
+
+    def _is_served(self) -> bool:
+        return any(shift.started for shift in self._shifts) or any(launch.is_here for launch in self._running)
+
+    def _call_helpers(self) -> None:
+        """Have helpers come for what is there to do."""
+        room = self._threads - len(self._shifts)
+        if room <= 0:
+            return
+        places = work = 0
+        for launch in self._ready:
+            places += launch.limit
+            work += launch.expected or _UNKNOWN
+        for launch in self._running:
+            if launch.is_joinable:
+                places += launch.limit - launch.threads
+                work += _UNKNOWN
+        coming = sum([not shift.has_arrived for shift in self._shifts])
+        for _ in range(min(places - coming, work // workers.WORTH_WAKING, room)):
+            shift = _Shift(self)
+            self._shifts.append(shift)
+            try:
+                workers.lend(shift, self._threads)
+            finally:
+                if not shift.started:
+                    self._shifts.remove(shift)
+            if not shift.started:
+                return
+
+    def _leave(self, launch: Launch, part: int) -> None:
+        """A thread is done with a launch, which has no more tile blocks to hand out and was one of so many in a row."""
+        launch.threads -= 1
+        if launch.threads:
+            return
+        launch.is_over = True
+        self._running.remove(launch)
+        self._unfinished.pop(launch, None)
+        if launch.error is not None or launch.record.slots[FAILED]:
+            self._failed.append(launch)
+            self._drop_after(launch.number)
+        else:
+            if not launch.record.slots[STOP] and launch.recycle is not None:
+                if part:
+                    launch.measure(part)
+                launch.recycle()
+            launch.forget_arguments()
+        for follower in launch.followers:
+            follower.waits -= 1
+            if not follower.waits and follower in self._unfinished:
+                self._ready.append(follower)
+        launch.followers.clear()
+        if not self._unfinished:
+            self._accesses.clear()
+        if len(self._unfinished) <= self._awaited:
+            self._awaited = -1
+            self._tell()
+
+    def _drop_after(self, number: int) -> None:
+        """Forget launches that have not begun."""
+        for launch in [*self._unfinished]:
+            if launch.number > number and not launch.joined:
+                launch.is_over = True
+                launch.forget_arguments()
+                del self._unfinished[launch]
+        self._ready = deque([launch for launch in self._ready if not launch.is_over])
+
+
+def _part(chain: list[Launch]) -> int:
+    """How many launches shared the time of a chain; 0 if they are of different kernels."""
+    return len(chain) if all(launch.function is chain[0].function for launch in chain) else 0
+
+
+def _add_notes(error: BaseException, others: list[BaseException]) -> None:
+    """From Python 3.11 on a traceback shows notes."""
+    if hasattr(error, "add_note"):
+        for other in others:
+            error.add_note(f"another launch of the context failed too: {other}")

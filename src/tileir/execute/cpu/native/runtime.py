@@ -1,0 +1,96 @@
+"""Loading an object into this process, and calling it."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import itertools
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from tileir.execute.cpu.native.compilation import CALLABLE, CompilationError
+from tileir.execute.cpu.native.objects import UnknownObject, symbols_of
+from tileir.execute.cpu.native.target import binding
+
+_WORKER: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Loaded:
+    """A function in native code, alive as long as this is; calling it releases the interpreter lock."""
+
+    __slots__ = ("_library", "address", "call", "pace")
+
+    def __init__(self, library: object, address: int) -> None:
+        self._library: object = library
+        self.address: int = address
+        self.call: Callable[[int, int], int] = cast("Callable[[int, int], int]", _WORKER(address))
+        """The worker: the address of a record and that of an arena."""
+        self.pace: int = 0
+        """How many nanoseconds a tile block took in the last launch, 0 before the first: `workers` keeps it."""
+
+
+_lock: Final = threading.Lock()
+_engine: Any = None
+_numbers: Final = itertools.count()
+
+
+def load(data: bytes, entry: str = "worker") -> Loaded:
+    """Load an object file and find a function in it."""
+    global _engine
+    llvm = binding()
+    builder = llvm.JITLibraryBuilder().add_object_img(data).export_symbol(entry)
+    try:
+        symbols = symbols_of(data)
+    except UnknownObject as error:
+        raise CompilationError(f"the compiled kernel cannot be loaded: {error}") from None
+    if entry not in symbols.defined:
+        raise CompilationError(f"the compiled kernel cannot be loaded: it has no function '{entry}'")
+    for name in symbols.undefined:
+        # A symbol that is not found ends the process inside LLVM.
+        builder.import_symbol(name, address_of(name))
+    with _lock:
+        if _engine is None:
+            # LLVM's newer linker keeps code and constants together, so that no distance is too large for an
+            # instruction; for Windows it is not complete.
+            _engine = llvm.create_lljit_compiler(use_jit_link=sys.platform != "win32")
+        try:
+            library = builder.link(_engine, f"kernel{next(_numbers)}")
+        except RuntimeError as error:
+            raise CompilationError(f"the compiled kernel cannot be loaded: {str(error).strip()}") from None
+    return Loaded((library, _engine), library[entry])
+
+
+_addresses: dict[str, int] = {}
+_libraries: list[Any] = []
+
+
+def address_of(name: str) -> int:
+    """Where a function that generated code may call is in this process."""
+    found = _addresses.get(name)
+    if found is None:
+        if name not in CALLABLE:
+            raise CompilationError(f"the compiled kernel needs '{name}', which it must not call")
+        for library in _c_libraries():
+            function = getattr(library, name, None)
+            if function is not None:
+                found = ctypes.cast(function, ctypes.c_void_p).value
+                break
+        if found is None:
+            raise CompilationError(f"the compiled kernel needs '{name}', which the C library of this system lacks")
+        _addresses[name] = found
+    return found
+
+
+def _c_libraries() -> list[Any]:
+    if not _libraries:
+        if sys.platform == "win32":
+            found = [ctypes.CDLL(name) for name in ("ucrtbase", "vcruntime140")]
+        else:
+            found = [ctypes.CDLL(None)]
+            mathematics = ctypes.util.find_library("m")
+            if mathematics:
+                found.append(ctypes.CDLL(mathematics))
+        _libraries.extend(found)
+    return _libraries

@@ -1,0 +1,478 @@
+"""The threads of a launch.
+
+A launch is one call of the kernel's worker per thread; each takes tile blocks until none is left (`record`).  The
+calling thread works too, beside helper threads that stay for the next launch.  A launch too short for a second thread
+to be worth waking stays on the calling thread.
+
+Python runs signal handlers on the main thread and between its own instructions only, so a native call there would hold
+up Ctrl-C.  On the main thread, therefore, a launch on one thread is made in slices of some milliseconds, and a launch
+on several is left to helpers while the main thread waits, unless the last one was short.  An interrupt lets every
+worker finish the tile block at hand, and is then raised.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import functools
+import itertools
+import mmap
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
+from tileir.execute.cpu.native.runtime import Loaded
+from tileir.execute.errors import LaunchError
+
+VARIABLE: Final = "TILEIR_NUM_THREADS"
+
+SLICE: Final = 20_000_000
+"""Nanoseconds that a native call may hold up the main thread."""
+WORTH_WAKING: Final = 30_000
+"""Nanoseconds of work below which a launch stays on one thread."""
+_WAKING: Final = 6_000
+"""Nanoseconds that each further thread costs."""
+_MEASURABLE: Final = 1_000_000
+"""Nanoseconds below which a launch on several threads says more about waking them than about the kernel."""
+_SHORT: Final = 1_000_000
+"""Nanoseconds that a launch takes for which it matters whether the main thread works or waits."""
+_PROBE: Final = 8
+"""The binary logarithm of the part of a launch that is run to see how long the rest will take."""
+_FEW: Final = 16
+"""Tile blocks that are not worth dividing."""
+_LARGE_ARENA: Final = 1 << 22
+_PAUSE: Final = 0.05 if sys.platform == "win32" else -1.0
+"""Seconds of an uninterrupted wait: on Windows a wait for a lock cannot be interrupted at all."""
+
+
+def default_threads() -> int:
+    """How many threads a launch uses that does not say: TILEIR_NUM_THREADS, or the processors this process may use."""
+    text = os.environ.get(VARIABLE)
+    if not text:
+        return _processors()
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise LaunchError(f"{VARIABLE} is '{text}': set it to a number of threads, 1 or more")
+    return number
+
+
+@functools.cache
+def _processors() -> int:
+    """The processors this process may use; asked once, as it takes longer than a small launch."""
+    try:
+        available = len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        available = os.cpu_count() or 1
+    try:
+        # What a container may use, in microseconds of a period; "max" where there is no limit.
+        with open("/sys/fs/cgroup/cpu.max") as file:
+            quota, period = file.read().split()
+        available = min(available, -(-int(quota) // int(period)))
+    except (OSError, ValueError):
+        pass
+    return max(1, available)
+
+
+# --- scratch memory ---
+
+
+class Arena:
+    """Scratch memory of one thread, at the beginning of a page."""
+
+    __slots__ = ("_memory", "address", "size", "tag")
+
+    def __init__(self, size: int) -> None:
+        self.size: int = max(size, 1 << 16)
+        try:
+            if sys.platform == "win32":
+                self._memory = mmap.mmap(-1, self.size)
+            else:
+                # Private: a process made by a fork must not work in the same scratch memory.
+                self._memory = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except (OSError, OverflowError, ValueError, MemoryError) as error:
+            raise _too_large(size, str(error)) from None
+        if self.size >= _LARGE_ARENA and hasattr(mmap, "MADV_HUGEPAGE"):
+            try:
+                self._memory.madvise(mmap.MADV_HUGEPAGE)
+            except OSError:
+                pass
+        self.tag: Any = ctypes.c_uint64.from_buffer(self._memory)
+        """The first 8 bytes: the number of the launch."""
+        self.address: int = ctypes.addressof(self.tag)
+
+
+def _too_large(size: int, why: str) -> LaunchError:
+    return LaunchError(
+        f"a tile block of this kernel needs {size:,} bytes of scratch memory, which cannot be had ({why}): "
+        "use smaller tiles"
+    )
+
+
+_spare: list[Arena] = []
+
+
+def _arena(size: int) -> Arena:
+    """Scratch memory for the calling thread, to be put back into `_spare`."""
+    try:
+        arena = _spare.pop()
+    except IndexError:
+        return Arena(size)
+    return arena if arena.size >= size else Arena(size)
+
+
+_memory_size: int = 0
+
+
+def available_memory() -> int:
+    """The memory of this machine or container, in bytes."""
+    global _memory_size
+    if not _memory_size:
+        try:
+            _memory_size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, OSError, ValueError):
+            _memory_size = 1 << 62
+        try:
+            with open("/sys/fs/cgroup/memory.max") as file:
+                _memory_size = min(_memory_size, int(file.read()))
+        except (OSError, ValueError):
+            pass
+    return _memory_size
+
+
+def _affordable(arena_bytes: int, threads: int) -> int:
+    """How many threads there is scratch memory for."""
+    memory = available_memory()
+    if arena_bytes > memory:
+        raise _too_large(arena_bytes, f"there are {memory:,}")
+    return max(1, min(threads, memory // 2 // arena_bytes))
+
+
+def has_memory(arena_bytes: int, threads: int) -> bool:
+    """Whether there is scratch memory for so many threads at the same time."""
+    return arena_bytes <= _LARGE_ARENA or _affordable(arena_bytes, threads) == threads
+
+
+def release_memory() -> None:
+    """Give scratch memory that no launch uses back to the system."""
+    _spare.clear()
+    for helper in list(_idle):
+        helper.arena = None
+
+
+# --- helper threads ---
+
+# A number that no data left in scratch memory is likely to hold, and then the ones after it: of launches.
+numbers: Final = itertools.count(int.from_bytes(os.urandom(8), "little") >> 1)
+
+
+class Desk:
+    """The scratch memory of a thread."""
+
+    __slots__ = ("arena",)
+
+    def __init__(self) -> None:
+        self.arena: Arena | None = None
+
+    def scratch(self, size: int, number: int) -> int:
+        """The address of scratch memory for a launch of a number."""
+        arena = self.arena
+        if arena is None or arena.size < size:
+            # The old one goes first: there may not be room for both.
+            self.arena = arena = None
+            self.arena = arena = _arena(size)
+        arena.tag.value = number
+        return arena.address
+
+    def clear(self) -> None:
+        """Leave the scratch memory to others."""
+        if self.arena is not None:
+            _spare.append(self.arena)
+            self.arena = None
+
+
+class Job:
+    """What a helper does when it is woken."""
+
+    __slots__ = ("started",)
+
+    def __init__(self) -> None:
+        self.started: list[None] = []
+        """Not empty as soon as a helper is on its way."""
+
+    def work(self, helper: Helper) -> None:
+        """Do it; nothing may be raised."""
+        raise NotImplementedError
+
+    def finish(self, helper: Helper) -> None:
+        """Called after `work`, when the helper can be had for other jobs."""
+
+
+class _Share(Job):
+    """A launch as helpers see it; refers to all the memory that native code works in."""
+
+    __slots__ = ("arena_bytes", "call", "done", "errors", "expected", "finished", "keep", "number", "record")
+
+    def __init__(self, call: Callable[[int, int], int], record: Record, arena_bytes: int, expected: int) -> None:
+        super().__init__()
+        self.call: Callable[[int, int], int] = call
+        self.record: Record = record
+        self.arena_bytes: int = arena_bytes
+        self.number: int = next(numbers)
+        self.expected: int = expected
+        self.finished: list[object] = []
+        self.errors: list[BaseException] = []
+        self.keep: object = None
+        self.done: _thread.LockType = _thread.allocate_lock()
+        self.done.acquire()
+
+    def work(self, helper: Helper) -> None:
+        try:
+            self.call(self.record.address, helper.scratch(self.arena_bytes, self.number))
+        except BaseException as error:
+            self.errors.append(error)
+
+    def finish(self, helper: Helper) -> None:
+        self.finished.append(helper)
+        if len(self.finished) == self.expected:
+            try:
+                self.done.release()
+            except RuntimeError:
+                # Two helpers saw the last one finish.
+                pass
+
+
+class Helper(Desk):
+    """A thread that waits for jobs as long as the process lives.
+
+    It enters itself among the idle ones, after each job and when it begins: no interrupt reaches it, so none is lost.
+    """
+
+    __slots__ = ("job", "ready", "wake")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.job: Job | None = None
+        self.wake: _thread.LockType = _thread.allocate_lock()
+        self.wake.acquire()
+        self.ready: _thread.LockType = _thread.allocate_lock()
+        self.ready.acquire()
+        threading.Thread(target=self._serve, name="tileir worker", daemon=True).start()
+
+    def _serve(self) -> None:
+        global _helper_count
+        with _lock:
+            _helper_count += 1
+        _idle.append(self)
+        self.ready.release()
+        while True:
+            self.wake.acquire()
+            job, self.job = self.job, None
+            if job is not None:
+                job.work(self)
+                _idle.append(self)
+                job.finish(self)
+            # Not to keep a launch's arrays until the next one.
+            del job
+
+
+_idle: list[Helper] = []
+_helper_count: int = 0
+_lock = threading.Lock()
+_main_thread: int = threading.main_thread().ident or 0
+
+
+def _take_helpers(wanted: int, taken: list[Helper], most: int = 0) -> None:
+    """Take idle helpers, new ones where there are fewer than `most`; fewer if other launches use them.
+
+    Without `most` there may be as many as are wanted.
+    """
+    while len(taken) < wanted:
+        try:
+            # One call, between whose steps no signal handler runs: a helper is in one list or the other.
+            taken.extend(itertools.islice(iter(_idle.pop, None), wanted - len(taken)))
+        except IndexError:
+            if _helper_count >= (most or wanted):
+                return
+            try:
+                Helper().ready.acquire()
+            except RuntimeError:
+                # The system gives this process no more threads: those there are do the work.
+                return
+
+
+def lend(job: Job, most: int) -> bool:
+    """Have a helper do a job, of which there are `most` at most; False if none is to be had."""
+    helpers: list[Helper] = []
+    try:
+        _take_helpers(1, helpers, most)
+        for helper in helpers:
+            helper.job = job
+        # One call: an interrupt finds the helper woken or not.
+        job.started.extend(map(_RELEASE, [helper.wake for helper in helpers]))
+    finally:
+        if not job.started:
+            _idle.extend(helpers)
+    return bool(job.started)
+
+
+def _forget_threads() -> None:
+    """In a process made by a fork: the threads are gone, and their scratch memory was in use."""
+    global _helper_count, _lock, _main_thread
+    _idle.clear()
+    _spare.clear()
+    _helper_count = 0
+    _lock = threading.Lock()
+    _main_thread = threading.get_ident()
+    _processors.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+# --- launches ---
+
+
+def run(function: Loaded, record: Record, arena_bytes: int, threads: int, keep: object = None) -> None:
+    """Run all tile blocks of a record; `keep` is what must stay alive as long as native code runs.
+
+    An exception out of this, an interrupt above all, leaves the record to whoever still uses it: do not use it again.
+    """
+    slots = record.slots
+    count = slots[COUNT]
+    if arena_bytes > _LARGE_ARENA:
+        threads = _affordable(arena_bytes, threads)
+    if threads > 1:
+        threads = min(threads, -(-count // slots[CHUNK]))
+        pace = function.pace
+        if threads > 1 and (not pace or pace * count >= WORTH_WAKING) and _run_on(
+            threads, function, record, arena_bytes, keep
+        ):
+            return
+    _run_here(function, record, arena_bytes)
+
+
+def _run_here(function: Loaded, record: Record, arena_bytes: int) -> None:
+    """Run on the calling thread."""
+    count = record.slots[COUNT]
+    arena = _arena(arena_bytes)
+    arena.tag.value = next(numbers)
+    begin = time.perf_counter_ns()
+    is_short = count == 1 or (count <= _FEW and 0 < function.pace * count < SLICE)
+    if is_short or threading.get_ident() != _main_thread:
+        function.call(record.address, arena.address)
+    else:
+        _run_sliced(function, record, arena)
+    function.pace = (time.perf_counter_ns() - begin) // count or 1
+    _spare.append(arena)
+
+
+def _run_sliced(function: Loaded, record: Record, arena: Arena) -> None:
+    """Run on the main thread, coming back to Python every now and then."""
+    slots = record.slots
+    total = slots[COUNT]
+    chunk = slots[CHUNK]
+    pace = function.pace
+    # A small part first, however fast the last launch was: how long a tile block takes may depend on the arguments.
+    size = max(1, min(total >> _PROBE, SLICE // pace) // chunk) if pace else 1
+    done = 0
+    while True:
+        limit = min(total, done + size * chunk)
+        slots[COUNT] = limit
+        begin = time.perf_counter_ns()
+        function.call(record.address, arena.address)
+        if limit == total or slots[STOP] or slots[FAILED]:
+            break
+        elapsed = time.perf_counter_ns() - begin
+        size = max(1, min(size << _PROBE, SLICE * (limit - done) // max(elapsed, 1) // chunk))
+        slots[NEXT] = done = limit
+    slots[COUNT] = total
+
+
+def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, keep: object) -> bool:
+    """Run on several threads; False if no helper is to be had."""
+    slots = record.slots
+    count = slots[COUNT]
+    pace = function.pace
+    # The calling thread works beside the helpers, the main thread only where it will soon be back.
+    here = threading.get_ident() != _main_thread or (
+        0 < pace * count < _SHORT * threads and _is_short(function, record, arena_bytes, threads)
+    )
+    helpers: list[Helper] = []
+    started: list[None] = []
+    try:
+        _take_helpers(threads - 1 if here else threads, helpers)
+        if not helpers:
+            return False
+        job = _Share(function.call, record, arena_bytes, len(helpers))
+        job.keep = (function, keep)
+        for helper in helpers:
+            helper.job = job
+        begin = time.perf_counter_ns()
+        # One call again: either all have been woken or none.
+        started.extend(map(_RELEASE, [helper.wake for helper in helpers]))
+        if here:
+            arena = _arena(arena_bytes)
+            arena.tag.value = job.number
+            function.call(record.address, arena.address)
+            _spare.append(arena)
+        _wait(job)
+    except BaseException:
+        slots[STOP] = 1
+        if started:
+            _wait(job)
+        else:
+            _idle.extend(helpers)
+        raise
+    if job.errors:
+        raise job.errors[0]
+    elapsed = time.perf_counter_ns() - begin
+    if pace or elapsed > _MEASURABLE:
+        measured = (elapsed - _WAKING * threads) * threads // count
+        if elapsed > _MEASURABLE or measured < pace:
+            function.pace = max(measured, 1)
+    else:
+        # The first launch starts threads and touches memory for the first time: measured alone the next time.
+        function.pace = 1
+    return True
+
+
+def _is_short(function: Loaded, record: Record, arena_bytes: int, threads: int) -> bool:
+    """Run the first tile blocks, where they are a small part of all, to see how long the others will take."""
+    slots = record.slots
+    count, chunk = slots[COUNT], slots[CHUNK]
+    if count < chunk * threads << _PROBE:
+        return False
+    arena = _arena(arena_bytes)
+    arena.tag.value = next(numbers)
+    slots[COUNT] = chunk
+    begin = time.perf_counter_ns()
+    function.call(record.address, arena.address)
+    elapsed = time.perf_counter_ns() - begin
+    slots[NEXT] = chunk
+    slots[COUNT] = count
+    _spare.append(arena)
+    return elapsed * count < SLICE * threads * chunk
+
+
+_RELEASE: Final[Callable[[Any], None]] = _thread.LockType.release
+
+
+def _wait(job: _Share) -> None:
+    """Wait until every helper is done with a job; an interrupt stops the workers and is raised afterwards."""
+    interrupt: BaseException | None = None
+    while len(job.finished) < job.expected:
+        try:
+            job.done.acquire(True, _PAUSE)
+        except BaseException as error:
+            job.record.slots[STOP] = 1
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt

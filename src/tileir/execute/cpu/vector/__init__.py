@@ -1,0 +1,1 @@
+"""LLVM IR text, and arithmetic on vectors: conversions, traced kernels, fast functions."""

@@ -1,0 +1,360 @@
+"""NumPy's `astype` and `view` as LLVM instructions.
+
+Casts between float formats are those of NumPy and ml_dtypes bit for bit (a NaN stays a NaN, its payload may differ).
+The formats of eight and four bits and bf16 are patterns in integers; `half` is LLVM's, and converted with integers too
+where the machine has no instruction for it (`Module.native_half`), since LLVM would call a function nobody provides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy
+
+from tileir.execute.cpu.vector.llvm import Builder, Register, literal, scalar_type, value_type
+from tileir.execute.dtypes import DType
+
+BOOL: Final = numpy.dtype(numpy.bool_)
+INT32: Final = numpy.dtype(numpy.int32)
+INT64: Final = numpy.dtype(numpy.int64)
+UINT8: Final = numpy.dtype(numpy.uint8)
+UINT16: Final = numpy.dtype(numpy.uint16)
+UINT32: Final = numpy.dtype(numpy.uint32)
+UINT64: Final = numpy.dtype(numpy.uint64)
+HALF: Final = numpy.dtype(numpy.float16)
+SINGLE: Final = numpy.dtype(numpy.float32)
+DOUBLE: Final = numpy.dtype(numpy.float64)
+
+
+class Untraceable(TypeError):
+    """An operation on a symbolic value that has no instructions here."""
+
+
+class Format(NamedTuple):
+    """A float format of at most 16 bits, as far as conversions with float32 need it."""
+
+    mantissa: int
+    bias: int
+    has_sign: bool
+    bits: int
+    """Of the pattern, sign and all."""
+    largest: int
+    """The pattern of the largest finite value."""
+    overflow: int
+    """The pattern of what is too large, as those below without a sign."""
+    nan: int
+    """The pattern of NaN; 0 where there is none."""
+
+
+FORMATS: Final = {
+    "float16": Format(10, 15, True, 16, 0x7BFF, 0x7C00, 0x7E00),
+    "bfloat16": Format(7, 127, True, 16, 0x7F7F, 0x7F80, 0x7FC0),
+    "float8_e4m3fn": Format(3, 7, True, 8, 0x7E, 0x7F, 0x7F),
+    "float8_e5m2": Format(2, 15, True, 8, 0x7B, 0x7C, 0x7E),
+    "float4_e2m1fn": Format(1, 1, True, 4, 0x7, 0x7, 0),
+    "fnv8E5M3FNU": Format(3, 15, False, 8, 0xFE, 0xFF, 0xFF),
+}
+_SINGLE_SIGN: Final = 0x80000000
+_SINGLE_INFINITY: Final = 0x7F800000
+
+
+# Shorthands
+
+
+def binary(builder: Builder, instruction: str, left: Register, right: Register, dtype: DType | None = None) -> Register:
+    return builder.value(
+        f"{instruction} {left.type} {left.name}, {right.name}", left.dtype if dtype is None else dtype, left.width
+    )
+
+
+def constant(value: Any, like: Register, dtype: DType | None = None) -> Register:
+    """A constant as wide as another value."""
+    return literal(value, like.dtype if dtype is None else dtype, like.width)
+
+
+def compare(builder: Builder, predicate: str, left: Register, right: Register) -> Register:
+    """`fcmp` or `icmp`, with the predicate: `compare(b, "icmp eq", x, y)`."""
+    return binary(builder, predicate, left, right, BOOL)
+
+
+def choose(builder: Builder, condition: Register, first: Register, second: Register) -> Register:
+    """`first` where the condition holds, else `second`."""
+    text = f"select {condition.typed}, {first.typed}, {second.typed}"
+    return builder.value(text, first.dtype, first.width)
+
+
+def convert(builder: Builder, instruction: str, value: Register, dtype: DType) -> Register:
+    """A conversion instruction."""
+    return builder.value(f"{instruction} {value.typed} to {value_type(dtype, value.width)}", dtype, value.width)
+
+
+def retag(value: Register, dtype: DType) -> Register:
+    """The same LLVM value as another dtype."""
+    return Register(value.name, dtype, value.width)
+
+
+_SUFFIXES: Final = {"float": "f32", "double": "f64", "half": "f16"}
+
+
+def intrinsic(builder: Builder, name: str, operands: list[Register], extra: str = "") -> Register:
+    """An overloaded intrinsic whose operands and result have one type."""
+    first = operands[0]
+    scalar = scalar_type(first.dtype)
+    suffix = _SUFFIXES.get(scalar, scalar)
+    suffix = f"v{first.width}{suffix}" if first.width else suffix
+    arguments = [operand.typed for operand in operands]
+    if extra:
+        arguments.append(extra)
+    name = builder.call(first.type, f"llvm.{name}.{suffix}", arguments)
+    return Register(name, first.dtype, first.width)
+
+
+# Views
+
+
+def reinterpret(builder: Builder, value: Register, dtype: DType) -> Register:
+    """`view`: the same bits as another dtype of the same size."""
+    source = value.dtype
+    if source == dtype:
+        return value
+    if source.itemsize != dtype.itemsize:
+        raise Untraceable(f"a view of {source} as {dtype} changes the shape")
+    if source == BOOL:
+        return retag(convert(builder, "zext", value, UINT8), dtype)
+    if dtype == BOOL:
+        return compare(builder, "icmp ne", value, constant(0, value, UINT8))
+    if scalar_type(source) == scalar_type(dtype):
+        return retag(value, dtype)
+    return convert(builder, "bitcast", value, dtype)
+
+
+def bits(builder: Builder, value: Register) -> Register:
+    """The pattern of a float as an unsigned integer."""
+    return reinterpret(builder, value, numpy.dtype(f"u{value.dtype.itemsize}"))
+
+
+# Casts
+
+
+def is_integer(dtype: DType) -> bool:
+    return dtype.kind in "iu"
+
+
+def is_machine_float(dtype: DType) -> bool:
+    """Whether the machine computes in it."""
+    return dtype in (SINGLE, DOUBLE)
+
+
+def cast(builder: Builder, value: Register, dtype: DType) -> Register:
+    """`astype`."""
+    source = value.dtype
+    if source == dtype:
+        return value
+    if source == BOOL:
+        if is_integer(dtype):
+            return convert(builder, "zext", value, dtype)
+        return choose(builder, value, constant(1, value, dtype), constant(0, value, dtype))
+    if dtype == BOOL:
+        return truth(builder, value)
+    if is_integer(source):
+        return _from_integer(builder, value, dtype)
+    if is_integer(dtype):
+        return _to_integer(builder, value, dtype)
+    if source == SINGLE:
+        return _from_single(builder, value, dtype)
+    if source == DOUBLE:
+        return _from_double(builder, value, dtype)
+    return cast(builder, to_single(builder, value), dtype)
+
+
+def truth(builder: Builder, value: Register) -> Register:
+    """Whether elements are not zero; NaN is not."""
+    if value.dtype == BOOL:
+        return value
+    if is_integer(value.dtype):
+        return compare(builder, "icmp ne", value, constant(0, value))
+    if not is_machine_float(value.dtype):
+        value = to_single(builder, value)
+    return compare(builder, "fcmp une", value, constant(0, value))
+
+
+def _from_integer(builder: Builder, value: Register, dtype: DType) -> Register:
+    source = value.dtype
+    is_signed = source.kind == "i"
+    if is_integer(dtype):
+        if source.itemsize == dtype.itemsize:
+            return retag(value, dtype)
+        if source.itemsize > dtype.itemsize:
+            return convert(builder, "trunc", value, dtype)
+        return convert(builder, "sext" if is_signed else "zext", value, dtype)
+    if is_machine_float(dtype):
+        return convert(builder, "sitofp" if is_signed else "uitofp", value, dtype)
+    if dtype == HALF or dtype.name == "bfloat16":
+        # NumPy and ml_dtypes go through float32.
+        return cast(builder, _from_integer(builder, value, SINGLE), dtype)
+    raise Untraceable(f"a cast from {source} to {dtype}")
+
+
+def _to_integer(builder: Builder, value: Register, dtype: DType) -> Register:
+    """Towards zero.  A value past the range is some number, and kernels replace it: `freeze` makes it one."""
+    if not is_machine_float(value.dtype):
+        value = to_single(builder, value)
+    instruction = "fptosi" if dtype.kind == "i" else "fptoui"
+    found = convert(builder, instruction, value, dtype)
+    return builder.value(f"freeze {found.typed}", dtype, value.width)
+
+
+def to_single(builder: Builder, value: Register) -> Register:
+    """Any narrow float as float32, exactly."""
+    name = value.dtype.name
+    if value.dtype == SINGLE:
+        return value
+    if value.dtype == HALF:
+        if builder.module.native_half:
+            return convert(builder, "fpext", value, SINGLE)
+        return decode(builder, bits(builder, value), "float16")
+    if name == "bfloat16":
+        wide = convert(builder, "zext", value, UINT32)
+        return reinterpret(builder, binary(builder, "shl", wide, constant(16, wide)), SINGLE)
+    if name == "float8_e8m0fnu":
+        return decode_power(builder, retag(value, UINT8))
+    if name in FORMATS:
+        return decode(builder, retag(value, numpy.dtype(f"u{value.dtype.itemsize}")), name)
+    raise Untraceable(f"a cast from {value.dtype} to float32")
+
+
+def _from_single(builder: Builder, value: Register, dtype: DType) -> Register:
+    if dtype == DOUBLE:
+        return convert(builder, "fpext", value, DOUBLE)
+    if dtype == HALF:
+        if builder.module.native_half:
+            return convert(builder, "fptrunc", value, HALF)
+        return reinterpret(builder, encode(builder, value, "float16"), HALF)
+    if dtype.name == "bfloat16":
+        return retag(_encode_brain(builder, value), dtype)
+    if dtype.name in FORMATS:
+        return retag(encode(builder, value, dtype.name), dtype)
+    raise Untraceable(f"a cast from float32 to {dtype}")
+
+
+def _from_double(builder: Builder, value: Register, dtype: DType) -> Register:
+    if dtype == SINGLE:
+        return convert(builder, "fptrunc", value, SINGLE)
+    if dtype == HALF:
+        # One instruction for it exists on few machines; rounding to odd makes the second rounding the only one.
+        return _from_single(builder, _single_to_odd(builder, value), HALF)
+    if dtype.name == "bfloat16":
+        return _from_single(builder, convert(builder, "fptrunc", value, SINGLE), dtype)
+    raise Untraceable(f"a cast from float64 to {dtype}")
+
+
+def _single_to_odd(builder: Builder, value: Register) -> Register:
+    """A double as a float32 rounded to odd: of the two neighbours of what is no float32, the odd one."""
+    near = convert(builder, "fptrunc", value, SINGLE)
+    back = intrinsic(builder, "fabs", [convert(builder, "fpext", near, DOUBLE)])
+    exact = intrinsic(builder, "fabs", [value])
+    pattern = reinterpret(builder, near, UINT32)
+    even = compare(builder, "icmp eq", binary(builder, "and", pattern, constant(1, pattern)), constant(0, pattern))
+    below = binary(builder, "and", compare(builder, "fcmp olt", back, exact), even)
+    above = binary(builder, "and", compare(builder, "fcmp ogt", back, exact), even)
+    up = binary(builder, "add", pattern, cast(builder, below, UINT32))
+    return reinterpret(builder, binary(builder, "sub", up, cast(builder, above, UINT32)), SINGLE)
+
+
+# Formats as patterns
+
+
+def decode(builder: Builder, pattern: Register, name: str) -> Register:
+    """float32 of patterns in an unsigned integer.
+
+    A normalised value is its pattern moved to float32's place; a subnormal one is an integer times a power of two,
+    which avoids float32's own subnormals.
+    """
+    form = FORMATS[name]
+    wide = convert(builder, "zext", pattern, UINT32) if pattern.dtype != UINT32 else pattern
+    sign_place = form.bits - 1
+    magnitude = wide
+    if form.has_sign:
+        magnitude = binary(builder, "and", wide, constant((1 << sign_place) - 1, wide))
+    moved = binary(builder, "shl", magnitude, constant(23 - form.mantissa, wide))
+    normal = binary(builder, "add", moved, constant((127 - form.bias) << 23, wide))
+    # Patterns are small: signed conversion is the cheaper one.
+    whole = convert(builder, "sitofp", retag(magnitude, INT32), SINGLE)
+    unit = 2.0 ** (1 - form.bias - form.mantissa)
+    small = reinterpret(builder, binary(builder, "fmul", whole, constant(unit, whole)), UINT32)
+    is_small = compare(builder, "icmp ult", magnitude, constant(1 << form.mantissa, wide))
+    result = choose(builder, is_small, small, normal)
+    if form.nan:
+        special = compare(builder, "icmp ugt", magnitude, constant(form.largest, wide))
+        if form.nan == form.overflow:
+            substitute = constant(0x7FC00000, wide)
+        else:
+            # Infinity and NaN keep their mantissa.
+            substitute = binary(builder, "or", moved, constant(_SINGLE_INFINITY, wide))
+        result = choose(builder, special, substitute, result)
+    if form.has_sign:
+        sign = binary(builder, "and", wide, constant(1 << sign_place, wide))
+        sign = binary(builder, "shl", sign, constant(31 - sign_place, wide))
+        result = binary(builder, "or", result, sign)
+    return reinterpret(builder, result, SINGLE)
+
+
+def decode_power(builder: Builder, pattern: Register) -> Register:
+    """float32 of f8E8M0FNU: the exponent field; 0 is the subnormal 2**-127, 255 is NaN."""
+    wide = convert(builder, "zext", pattern, UINT32)
+    result = binary(builder, "shl", wide, constant(23, wide))
+    least = compare(builder, "icmp eq", wide, constant(0, wide))
+    result = choose(builder, least, constant(0x00400000, wide), result)
+    nan = compare(builder, "icmp eq", wide, constant(255, wide))
+    result = choose(builder, nan, constant(0x7FC00000, wide), result)
+    return reinterpret(builder, result, SINGLE)
+
+
+def encode(builder: Builder, value: Register, name: str) -> Register:
+    """Patterns of float32 values, rounded to nearest even, in the unsigned integer that holds them.
+
+    Above the smallest normalised value rounding adds just under half a unit, and one more where the last kept bit is
+    odd; below it the float32 addition of a number whose unit is the smallest value does the rounding.
+    """
+    form = FORMATS[name]
+    storage = UINT16 if form.bits > 8 else UINT8
+    pattern = reinterpret(builder, value, UINT32)
+    magnitude = binary(builder, "and", pattern, constant(_SINGLE_SIGN - 1, pattern))
+    shift = 23 - form.mantissa
+    last = binary(builder, "lshr", magnitude, constant(shift, pattern))
+    last = binary(builder, "and", last, constant(1, pattern))
+    offset = (1 << (shift - 1)) - 1 - ((127 - form.bias) << 23)
+    normal = binary(builder, "add", magnitude, constant(offset & 0xFFFFFFFF, pattern))
+    normal = binary(builder, "add", normal, last)
+    normal = binary(builder, "lshr", normal, constant(shift, pattern))
+    # 1.5 * 2**e has the unit 2**(e - 23), and stays in its power of two.
+    anchor = numpy.float32(1.5 * 2.0 ** (24 - form.bias - form.mantissa))
+    absolute = reinterpret(builder, magnitude, SINGLE)
+    sum_ = reinterpret(builder, binary(builder, "fadd", absolute, constant(anchor, value)), UINT32)
+    small = binary(builder, "sub", sum_, constant(int(anchor.view(numpy.uint32)), pattern))
+    smallest_normal = (128 - form.bias) << 23
+    is_small = compare(builder, "icmp ult", magnitude, constant(smallest_normal, pattern))
+    result = choose(builder, is_small, small, normal)
+    # The first float32 that rounds past the largest value: half a unit above it, a tie only where that is odd.
+    limit = (form.largest << shift) + ((127 - form.bias) << 23) + (1 << (shift - 1)) + (form.largest + 1) % 2
+    over = compare(builder, "icmp uge", magnitude, constant(limit, pattern))
+    result = choose(builder, over, constant(form.overflow, pattern), result)
+    if form.nan != form.overflow:
+        nan = compare(builder, "icmp ugt", magnitude, constant(_SINGLE_INFINITY, pattern))
+        result = choose(builder, nan, constant(form.nan, pattern), result)
+    sign = binary(builder, "lshr", pattern, constant(32 - form.bits, pattern))
+    sign = binary(builder, "and", sign, constant(1 << (form.bits - 1), pattern))
+    return convert(builder, "trunc", binary(builder, "or", result, sign), storage)
+
+
+def _encode_brain(builder: Builder, value: Register) -> Register:
+    """bf16 has float32's exponents: rounding on the pattern is right for subnormal values too, and overflows to inf."""
+    pattern = reinterpret(builder, value, UINT32)
+    last = binary(builder, "lshr", pattern, constant(16, pattern))
+    last = binary(builder, "and", last, constant(1, pattern))
+    rounded = binary(builder, "add", pattern, constant(0x7FFF, pattern))
+    rounded = binary(builder, "add", rounded, last)
+    nan = compare(builder, "fcmp uno", value, value)
+    quiet = binary(builder, "or", pattern, constant(0x00400000, pattern))
+    rounded = choose(builder, nan, quiet, rounded)
+    return convert(builder, "trunc", binary(builder, "lshr", rounded, constant(16, pattern)), UINT16)

@@ -1,0 +1,184 @@
+"""What the fast functions need beyond NumPy's words, on traced values.
+
+The instructions of AVX-512 that give first guesses and scale by powers of two are used where `Module.native_scale` says
+so and a vector fills a register or several; everything else is code for any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy
+
+from tileir.execute.cpu.vector.casting import INT32, SINGLE, intrinsic
+from tileir.execute.cpu.vector.llvm import Builder, Register, value_type
+from tileir.execute.cpu.vector.tracing import Tracer
+
+SHIFTER: Final = 1.5 * 2.0**23
+"""Added and taken away again, it rounds to an integer; in between the integer is in the low bits."""
+
+_REGISTER_BITS: Final = {4: 128, 8: 256, 16: 512}
+_SHIFTER_BITS: Final = int(numpy.float32(SHIFTER).view(numpy.int32))
+ONE_BITS: Final = 0x3F800000
+
+
+class Machine:
+    """Instructions, written to the function under construction."""
+
+    __slots__ = ("_block", "builder", "width")
+
+    def __init__(self, builder: Builder, width: int) -> None:
+        self.builder: Builder = builder
+        self.width: int = width
+        self._block: str = "entry"
+
+    def fma(self, left: Any, right: Any, addend: Any) -> Any:
+        """`left * right + addend`, rounded once where the machine can."""
+        if not self.builder.module.native_fma:
+            return left * right + addend
+        like = next(value for value in (left, right, addend) if isinstance(value, Tracer))
+        operands = [like._operand(value, like.dtype) for value in (left, right, addend)]
+        return Tracer(self.builder, intrinsic(self.builder, "fma", operands))
+
+    def horner(self, value: Any, coefficients: Sequence[float]) -> Any:
+        """The polynomial whose coefficients are given from the constant one up."""
+        total: Any = coefficients[-1]
+        for coefficient in reversed(coefficients[:-1]):
+            total = self.fma(value, total, coefficient)
+        return total
+
+    def scale(self, value: Any, shifted: Any) -> Any:
+        """A number near 1 times two to the power of a small integer; `shifted` is that plus `SHIFTER`.
+
+        Two factors, each a normal number, give subnormal results with one rounding, and NaN for NaN.
+        """
+        if self.has_guesses:
+            return self._native("mask.scalef.ps", [value, shifted - SHIFTER])
+        count = shifted.view(INT32) - _SHIFTER_BITS
+        half = count >> 1
+        first, second = [((part << 23) + ONE_BITS).view(SINGLE) for part in (half, count - half)]
+        return value * first * second
+
+    def divide(self, numerator: Any, denominator: Any, rest: Any = None, numerator_rest: Any = None) -> Any:
+        """A quotient of normal numbers that are neither very large nor very small.
+
+        What the two lost when they were rounded is taken into account where there is fused multiply-add.
+        """
+        if self.has_guesses:
+            guess = self._native("rcp14.ps", [denominator])
+            inverse = self.fma(guess, self.fma(-denominator, guess, 1.0), guess)
+        elif rest is None or not self.builder.module.native_fma:
+            return numerator / denominator
+        else:
+            inverse = 1.0 / denominator
+        quotient = inverse * numerator
+        error = self.fma(-denominator, quotient, numerator)
+        if rest is not None:
+            error = self.fma(-rest, quotient, error)
+        if numerator_rest is not None:
+            error = error + numerator_rest
+        return self.fma(error, inverse, quotient)
+
+    def reciprocal_root(self, value: Any) -> Any:
+        if not self.has_guesses:
+            return 1.0 / numpy.sqrt(value)
+        guess = self._native("rsqrt14.ps", [value])
+        error = self.fma(-(value * guess), guess, 1.0)
+        # Of zero and infinity the guess is right, and its error is NaN.
+        better = self.fma(guess * error, self.fma(error, 0.375, 0.5), guess)
+        return numpy.where(error == error, better, guess)
+
+    def unless_rare(self, rare: Any, usual: Any, exact: str, slow: Callable[[Any], Any], value: Any) -> Any:
+        """`usual`, but `slow(value)` in the lanes that are `rare`: a branch that is hardly ever taken.
+
+        The slow function goes through the lanes one by one, so that its code is small.
+        """
+        builder = self.builder
+        mask = rare.register
+        found = mask.name
+        if self.width:
+            found = builder.call("i1", f"llvm.vector.reduce.or.v{self.width}i1", [mask.typed])
+        few, rest = builder.fresh("rare"), builder.fresh("rest")
+        builder.module.likely = True
+        usually = builder.emit(f"xor i1 {found}, true")
+        builder.do(f"br i1 {usually}, label %{rest}, label %{few}, !prof !3")
+        builder.label(few)
+        symbol = self._slow_function(exact, slow)
+        kind = value_type(SINGLE, self.width)
+        answer = builder.emit(f"call {kind} @{symbol}({value.register.typed})")
+        mixed = builder.emit(f"select {mask.typed}, {kind} {answer}, {usual.register.typed}")
+        builder.do(f"br label %{rest}")
+        builder.label(rest)
+        chosen = f"phi {kind} [ {usual.register.name}, %{self._block} ], [ {mixed}, %{few} ]"
+        self._block = rest
+        return Tracer(builder, builder.value(chosen, SINGLE, self.width))
+
+    def _slow_function(self, exact: str, slow: Callable[[Any], Any]) -> str:
+        module = self.builder.module
+        symbol = f"slow.{exact}.{self.width}"
+        if symbol in module.symbols:
+            return symbol
+        module.symbols.add(symbol)
+        inner = Builder(module)
+        kind = value_type(SINGLE, self.width)
+        count = max(self.width, 1)
+        inner.do(f"%lanes = alloca {kind}, align 64")
+        inner.do(f"store {kind} %value, ptr %lanes, align 64")
+        inner.do("br label %lane")
+        inner.label("lane")
+        inner.do("%number = phi i64 [ 0, %entry ], [ %next, %lane ]")
+        inner.do("%place = getelementptr float, ptr %lanes, i64 %number")
+        element = Tracer(inner, inner.value("load float, ptr %place, align 4", SINGLE))
+        with numpy.errstate(all="ignore"):
+            result = slow(element)
+        inner.do(f"store {result.register.typed}, ptr %place, align 4")
+        inner.do("%next = add i64 %number, 1")
+        inner.do(f"%more = icmp ult i64 %next, {count}")
+        inner.do("br i1 %more, label %lane, label %end")
+        inner.label("end")
+        inner.do(f"%result = load {kind}, ptr %lanes, align 64")
+        inner.do(f"ret {kind} %result")
+        header = f"define internal {kind} @{symbol}({kind} %value) noinline cold nounwind {{\nentry:\n"
+        module.functions.append(header + "\n".join(inner.lines) + "\n}")
+        return symbol
+
+    # AVX-512
+
+    @property
+    def has_guesses(self) -> bool:
+        """Whether the instructions of AVX-512 take vectors of this width."""
+        return self.builder.module.native_scale and (self.width in _REGISTER_BITS or self.width in (32, 64))
+
+    def _native(self, name: str, values: list[Any]) -> Tracer:
+        """One instruction on f32 vectors, or several on parts of a wide one."""
+        registers = [value.register for value in values]
+        if self.width <= 16:
+            return Tracer(self.builder, self._on_register(name, registers, self.width))
+        parts = []
+        for start in range(0, self.width, 16):
+            places = list(range(start, start + 16))
+            parts.append(self._on_register(name, [self._shuffle(one, None, places) for one in registers], 16))
+        while len(parts) > 1:
+            places = list(range(2 * parts[0].width))
+            parts = [self._shuffle(parts[at], parts[at + 1], places) for at in range(0, len(parts), 2)]
+        return Tracer(self.builder, parts[0])
+
+    def _shuffle(self, first: Register, second: Register | None, places: list[int]) -> Register:
+        other = second.typed if second is not None else f"{first.type} poison"
+        mask = ", ".join([f"i32 {place}" for place in places])
+        text = f"shufflevector {first.typed}, {other}, <{len(places)} x i32> <{mask}>"
+        return self.builder.value(text, SINGLE, len(places))
+
+    def _on_register(self, name: str, values: list[Register], width: int) -> Register:
+        kind = value_type(SINGLE, width)
+        operands = [value.typed for value in values]
+        operands += [f"{kind} zeroinitializer", f"i{max(width, 8)} -1"]
+        if width == 16 and "scalef" in name:
+            # The rounding mode in force.
+            operands.append("i32 4")
+        symbol = f"llvm.x86.avx512.{name}.{_REGISTER_BITS[width]}"
+        return Register(self.builder.call(kind, symbol, operands), SINGLE, width)
+
+
+__all__ = ["ONE_BITS", "SHIFTER", "Machine"]

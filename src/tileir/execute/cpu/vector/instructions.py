@@ -1,0 +1,442 @@
+"""Elementwise operations as LLVM instructions.
+
+`emit_operation` knows the instruction or short sequence of the common cases; every other case is emitted by tracing the
+interpreter's kernel (`tracing`).  Both give the same bits, which the tests hold them to; the direct forms are there
+because one instruction is faster than the portable construction that defines it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, cast
+
+import numpy
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute import dtypes
+from tileir.execute.cpu.vector import casting
+from tileir.execute.cpu.vector.casting import (
+    BOOL,
+    DOUBLE,
+    HALF,
+    INT64,
+    SINGLE,
+    UINT64,
+    binary,
+    choose,
+    compare,
+    constant,
+    convert,
+    intrinsic,
+    retag,
+    to_single,
+)
+from tileir.execute.cpu.vector.fast_math import emit_fast
+from tileir.execute.cpu.vector.llvm import Builder, Register
+from tileir.execute.cpu.vector.tracing import trace
+from tileir.execute.cpu.vector.ufuncs import divide_integers
+from tileir.execute.dtypes import Array, memory_bytes, memory_dtype, value_dtype
+from tileir.execute.interpreter.kernels import KERNELS
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.core import Operation
+from tileir.ir.types import BF16, F16, F32, F64, I1, I4, IntegerType, Type
+
+Emit = Callable[[Builder, Operation, list[Register]], "Register | None"]
+
+
+def emit_operation(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
+    """An elementwise operation on registers of one width; scalars among vectors are spread."""
+    width = max([operand.width for operand in operands])
+    operands = [builder.splat(operand, width) for operand in operands]
+    fast = emit_fast(builder, operation, operands)
+    if fast is not None:
+        return fast
+    mnemonic = operation.declaration.mnemonic
+    direct = DIRECT.get(mnemonic)
+    if direct is not None:
+        found = direct(builder, operation, operands)
+        if found is not None:
+            return found
+    return emit_traced(builder, operation, operands)
+
+
+def emit_traced(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
+    """The same by running the interpreter's kernel on symbolic values."""
+    return trace(builder, KERNELS[operation.declaration.mnemonic](operation, True), operands)
+
+
+def from_memory(builder: Builder, element: Type, register: Register) -> Register:
+    """A tile value of what was loaded with the storage type."""
+    if dtypes.plain_memory(element):
+        return register
+    loaded = retag(register, memory_dtype(element))
+
+    def kernel(array: Array) -> Array:
+        return dtypes.from_memory(element, array)
+
+    return trace(builder, kernel, [loaded])
+
+
+def to_memory(builder: Builder, element: Type, register: Register) -> Register:
+    """What to store, with the storage type, of a tile value."""
+    if dtypes.plain_memory(element):
+        return register
+
+    def kernel(array: Array) -> Array:
+        return dtypes.to_memory(element, array)
+
+    return trace(builder, kernel, [register])
+
+
+# Reading the operation
+
+
+def _element(operation: Operation, operand: int = 0) -> Type:
+    return cast(TileType, operation.operands[operand].type).element
+
+
+def _result(operation: Operation) -> Type:
+    return cast(TileType, operation.results[0].type).element
+
+
+def _keyword(operation: Operation, name: str) -> str:
+    found = operation.attribute(name)
+    return found.keyword if isinstance(found, EnumAttribute) else ""
+
+
+def _flushes(operation: Operation) -> bool:
+    return "flush_to_zero" in operation.attributes
+
+
+def _rounds_to_nearest(operation: Operation) -> bool:
+    return _keyword(operation, "rounding_mode") in ("", "nearest_even", "approx", "full")
+
+
+def _is_plain(operation: Operation) -> bool:
+    """Nearest even, subnormal numbers kept."""
+    return not _flushes(operation) and _rounds_to_nearest(operation)
+
+
+def _plain_integer(element: Type) -> bool:
+    """Whether values fill their register: i1 and i4 have rules of their own."""
+    return isinstance(element, IntegerType) and element is not I1 and element is not I4
+
+
+def _is_signed(operation: Operation) -> bool:
+    return _keyword(operation, "signedness") == "signed"
+
+
+# Floats
+
+
+def _flush(builder: Builder, value: Register) -> Register:
+    """f32 with zeros of the same sign for subnormal numbers."""
+    magnitude = intrinsic(builder, "fabs", [value])
+    small = compare(builder, "fcmp olt", magnitude, constant(numpy.float32(2.0**-126), value))
+    zero = intrinsic(builder, "copysign", [constant(0, value), value])
+    return choose(builder, small, zero, value)
+
+
+def _float_binary(instruction: str) -> Emit:
+    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+        element = _element(operation)
+        if not _rounds_to_nearest(operation):
+            return None
+        if element is F32 and _flushes(operation):
+            left, right = (_flush(builder, operand) for operand in operands)
+            return _flush(builder, binary(builder, instruction, left, right))
+        if _flushes(operation):
+            return None
+        left, right = operands
+        if element is F32 or element is F64:
+            return binary(builder, instruction, left, right)
+        if element is F16 or element is BF16:
+            # The second rounding changes nothing: 24 bits are enough (Figueroa 1995).  Where a bf16 result is
+            # subnormal, so is the float32 one, but products are exact there down to a quarter of bf16's smallest value,
+            # and quotients of 8-bit mantissas stay 2**-9 of it away from a midpoint, float32 rounding by 2**-17 of it.
+            wide = binary(builder, instruction, to_single(builder, left), to_single(builder, right))
+            return casting.cast(builder, wide, left.dtype)
+        return None
+
+    return emit
+
+
+def _fma(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    element = _element(operation)
+    if not _rounds_to_nearest(operation) or element not in (F32, F64) or not builder.module.native_fma:
+        return None
+    if not _flushes(operation):
+        return intrinsic(builder, "fma", operands)
+    if element is not F32:
+        return None
+    return _flush(builder, intrinsic(builder, "fma", [_flush(builder, operand) for operand in operands]))
+
+
+def _float_unary(name: str) -> Emit:
+    """Intrinsics that are exact or correctly rounded."""
+
+    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+        element = _element(operation)
+        (value,) = operands
+        if not _is_plain(operation):
+            return None
+        if element is F32 or element is F64:
+            return intrinsic(builder, name, [value])
+        if element is F16 or element is BF16:
+            return casting.cast(builder, intrinsic(builder, name, [to_single(builder, value)]), value.dtype)
+        return None
+
+    return emit
+
+
+def _reciprocal(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    (value,) = operands
+    return _DIVIDE(builder, operation, [constant(numpy.ones((), value.dtype)[()], value), value])
+
+
+_DIVIDE: Final = _float_binary("fdiv")
+
+
+def _minmax(largest: bool, always_propagates: bool) -> Emit:
+    """-0.0 is below 0.0, which LLVM's intrinsics know; NaN either wins or loses."""
+
+    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+        element = _element(operation)
+        if _flushes(operation):
+            if element is not F32:
+                return None
+            operands = [_flush(builder, operand) for operand in operands]
+        propagates = always_propagates or "propagate_nan" in operation.attributes
+        name = ("maximum" if largest else "minimum") + ("" if propagates else "num")
+        if element is F16 or element is BF16:
+            chosen = intrinsic(builder, name, [to_single(builder, operand) for operand in operands])
+            return casting.cast(builder, chosen, operands[0].dtype)
+        return intrinsic(builder, name, operands)
+
+    return emit
+
+
+_FLOAT_PREDICATES: Final = {
+    "equal": "eq",
+    "not_equal": "ne",
+    "less_than": "lt",
+    "less_than_or_equal": "le",
+    "greater_than": "gt",
+    "greater_than_or_equal": "ge",
+}
+
+
+def _compare_floats(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
+    ordering = "o" if _keyword(operation, "comparison_ordering") == "ordered" else "u"
+    predicate = _FLOAT_PREDICATES[_keyword(operation, "comparison_predicate")]
+    left, right = operands
+    if left.dtype not in (SINGLE, DOUBLE):
+        if not (left.dtype == HALF or left.dtype.name in casting.FORMATS or left.dtype.name == "float8_e8m0fnu"):
+            # fnv8E5M3FNU is held as its pattern.
+            return emit_traced(builder, operation, operands)
+        left, right = to_single(builder, left), to_single(builder, right)
+    return compare(builder, f"fcmp {ordering}{predicate}", left, right)
+
+
+# Integers
+
+
+def _integer_binary(instruction: str) -> Emit:
+    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+        if not _plain_integer(_element(operation)):
+            return None
+        return binary(builder, instruction, operands[0], operands[1])
+
+    return emit
+
+
+def _multiply_high(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    """The high half of the unsigned product; for 64 bits the sum of partial products that tracing gives."""
+    element = _element(operation)
+    if not _plain_integer(element) or cast(IntegerType, element).width == 64:
+        return None
+    left = operands[0]
+    wide = numpy.dtype(f"u{left.dtype.itemsize * 2}")
+    factors = [convert(builder, "zext", operand, wide) for operand in operands]
+    product = binary(builder, "mul", factors[0], factors[1])
+    high = binary(builder, "lshr", product, constant(left.dtype.itemsize * 8, product))
+    return convert(builder, "trunc", high, left.dtype)
+
+
+def _divide(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    """Towards zero; by zero the quotient is 0."""
+    rounding = _keyword(operation, "rounding") or "zero"
+    is_signed = _is_signed(operation)
+    if not _plain_integer(_element(operation)) or (rounding != "zero" and (is_signed or rounding == "positive_inf")):
+        return None
+    left, right = _with_sign(operands, is_signed)
+    quotient, by_zero = divide_integers(builder, left, right)
+    return retag(choose(builder, by_zero, constant(0, quotient), quotient), operands[0].dtype)
+
+
+def _remainder(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    """With the sign of the dividend; by zero, where the divisor counts as 1, the product is 0 all the same."""
+    if not _plain_integer(_element(operation)):
+        return None
+    left, right = _with_sign(operands, _is_signed(operation))
+    quotient, _ = divide_integers(builder, left, right)
+    return retag(binary(builder, "sub", left, binary(builder, "mul", quotient, right)), operands[0].dtype)
+
+
+def _with_sign(operands: list[Register], is_signed: bool) -> list[Register]:
+    size = operands[0].dtype.itemsize
+    return [retag(operand, numpy.dtype(f"{'i' if is_signed else 'u'}{size}")) for operand in operands]
+
+
+def _integer_extreme(name: str) -> Emit:
+    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+        # A four-bit value is held sign extended, which keeps the unsigned order too.
+        if _element(operation) is I1:
+            return None
+        return intrinsic(builder, ("s" if _is_signed(operation) else "u") + name, operands)
+
+    return emit
+
+
+def _compare_integers(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    predicate = _FLOAT_PREDICATES[_keyword(operation, "comparison_predicate")]
+    if _element(operation) is I1:
+        return None
+    if predicate not in ("eq", "ne"):
+        predicate = ("s" if _is_signed(operation) else "u") + predicate
+    return compare(builder, f"icmp {predicate}", operands[0], operands[1])
+
+
+def _extend(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    if _element(operation) is I4 or _result(operation) is I4:
+        return None
+    instruction = "sext" if _is_signed(operation) else "zext"
+    return convert(builder, instruction, operands[0], value_dtype(_result(operation)))
+
+
+def _truncate(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    if _result(operation) is I4 or (_element(operation) is I4 and _result(operation) is not I1):
+        return None
+    return convert(builder, "trunc", operands[0], value_dtype(_result(operation)))
+
+
+def _count_bits(name: str) -> Emit:
+    """ctpop, ctlz, cttz, bitreverse; of a zero all bits lead and trail."""
+
+    def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+        if not _plain_integer(_element(operation)):
+            return None
+        return intrinsic(builder, name, operands, "i1 false" if name in ("ctlz", "cttz") else "")
+
+    return emit
+
+
+# Conversions
+
+
+def _integer_to_float(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    source, target = _element(operation), _result(operation)
+    if source is I4 or not _rounds_to_nearest(operation) or target not in (F32, F64):
+        return None
+    instruction = "sitofp" if _is_signed(operation) else "uitofp"
+    return convert(builder, instruction, operands[0], value_dtype(target))
+
+
+def _float_to_integer(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    """Towards zero, saturating, NaN to 0.  LLVM has an intrinsic for it, but takes vectors apart."""
+    source, target = _element(operation), _result(operation)
+    mode = _keyword(operation, "rounding_mode") or "nearest_int_to_zero"
+    if not _plain_integer(target) or source not in (F16, BF16, F32, F64) or mode != "nearest_int_to_zero":
+        return None
+    (value,) = operands
+    if value.dtype not in (SINGLE, DOUBLE):
+        value = to_single(builder, value)
+    dtype = value_dtype(target)
+    is_signed = _is_signed(operation)
+    width = dtype.itemsize * 8
+    least = -(1 << (width - 1)) if is_signed else 0
+    greatest = (1 << (width - 1)) - 1 if is_signed else -1
+    # What is out of range is no value to LLVM, and never chosen.
+    whole = convert(builder, "fptosi" if is_signed else "fptoui", value, dtype)
+    above = compare(builder, "fcmp oge", value, constant(2.0 ** (width - 1 if is_signed else width), value))
+    whole = choose(builder, above, constant(greatest, whole), whole)
+    if is_signed:
+        below = compare(builder, "fcmp olt", value, constant(float(least), value))
+        whole = choose(builder, below, constant(least, whole), whole)
+        return choose(builder, compare(builder, "fcmp uno", value, value), constant(0, whole), whole)
+    return choose(builder, compare(builder, "fcmp ogt", value, constant(0, value)), whole, constant(0, whole))
+
+
+def _float_to_float(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
+    source, target = _element(operation), _result(operation)
+    plain = (F16, BF16, F32, F64)
+    if source not in plain or target not in plain or not _rounds_to_nearest(operation):
+        return None
+    if source is F64 and target is BF16:
+        # Through float32 would round twice.
+        return None
+    return casting.cast(builder, operands[0], value_dtype(target))
+
+
+# Values
+
+
+def _select(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
+    return choose(builder, operands[0], operands[1], operands[2])
+
+
+def _offset(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
+    """An address so many elements further; offsets are signed."""
+    pointer, amount = operands
+    size = memory_bytes(cast(PointerType, _result(operation)).pointee)
+    if amount.dtype != INT64:
+        amount = convert(builder, "sext", amount, INT64)
+    if size > 1:
+        amount = binary(builder, "mul", amount, constant(size, amount))
+    return binary(builder, "add", retag(pointer, UINT64), amount)
+
+
+def _not(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
+    (value,) = operands
+    return binary(builder, "xor", value, constant(True if value.dtype == BOOL else -1, value))
+
+
+DIRECT: Final[dict[str, Emit]] = {
+    "addf": _float_binary("fadd"),
+    "subf": _float_binary("fsub"),
+    "mulf": _float_binary("fmul"),
+    "divf": _DIVIDE,
+    "fma": _fma,
+    "sqrt": _float_unary("sqrt"),
+    "floor": _float_unary("floor"),
+    "ceil": _float_unary("ceil"),
+    "recipf": _reciprocal,
+    "maxf": _minmax(True, False),
+    "minf": _minmax(False, False),
+    "maximumf": _minmax(True, True),
+    "minimumf": _minmax(False, True),
+    "cmpf": _compare_floats,
+    "addi": _integer_binary("add"),
+    "subi": _integer_binary("sub"),
+    "muli": _integer_binary("mul"),
+    "mulhii": _multiply_high,
+    "mulhi": _multiply_high,
+    "divi": _divide,
+    "remi": _remainder,
+    "maxi": _integer_extreme("max"),
+    "mini": _integer_extreme("min"),
+    "noti": _not,
+    "popcnt": _count_bits("ctpop"),
+    "clz": _count_bits("ctlz"),
+    "ctz": _count_bits("cttz"),
+    "brev": _count_bits("bitreverse"),
+    "cmpi": _compare_integers,
+    "exti": _extend,
+    "trunci": _truncate,
+    "itof": _integer_to_float,
+    "ftoi": _float_to_integer,
+    "ftof": _float_to_float,
+    "select": _select,
+    "offset": _offset,
+}
+"""By mnemonic; what is not here, or answers None, is traced."""

@@ -1,0 +1,387 @@
+"""Running NumPy kernels on symbolic values, to emit what they compute as LLVM instructions.
+
+A `Tracer` stands for an array: it has a dtype and a register (a scalar or a vector, whose lanes are the elements), and
+answers NumPy's protocols (`__array_ufunc__`, `__array_function__`), operators, `astype`, `view` and masked items.
+Promotion is NumPy's own: loops are found with `ufunc.resolve_dtypes`, with Python scalars weak.
+
+What a kernel may do: straight-line NumPy, elementwise.  A branch on `numpy.count_nonzero(mask)` or `mask.any()` is
+taken if an element of any such mask is set, so what it guards must change nothing where the mask is not set;
+`x[mask]` is all of `x`, and `x[mask] = y` chooses.  Anything else is an `Untraceable` error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from tileir.execute.arithmetic import rounding
+from tileir.execute.cpu.vector.casting import (
+    BOOL,
+    DOUBLE,
+    INT64,
+    Untraceable,
+    binary,
+    cast,
+    choose,
+    decode,
+    decode_power,
+    reinterpret,
+    to_single,
+    truth,
+)
+from tileir.execute.cpu.vector.llvm import Builder, Register, literal, scalar_type, value_type
+from tileir.execute.cpu.vector.ufuncs import EMITTERS
+from tileir.execute.dtypes import DType
+from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3FNU
+
+
+def trace(builder: Builder, kernel: Callable[..., Any], operands: list[Register]) -> Register:
+    """Emit what a kernel computes of operands of one width (scalars among vectors are spread).
+
+    A kernel that does more where a mask is set somewhere (`numpy.count_nonzero(mask)`) is emitted twice if that is
+    much more: without it, and, behind a test of all such masks, whole.
+    """
+    width = max([operand.width for operand in operands])
+    spread = [builder.splat(operand, width) for operand in operands]
+    outer = builder.lines
+    whole, whole_lines, masks = _traced(builder, kernel, spread, [], True)
+    if masks:
+        short, short_lines, masks = _traced(builder, kernel, spread, [], False)
+        if len(whole_lines) - len(short_lines) >= _WORTH_A_BRANCH:
+            builder.lines = outer
+            return _either(builder, (short, short_lines), (whole, whole_lines), masks)
+    outer.extend(whole_lines)
+    builder.lines = outer
+    return whole
+
+
+_WORTH_A_BRANCH: Final = 24
+"""Instructions that a test and a branch may save."""
+
+
+def _traced(
+    builder: Builder, kernel: Callable[..., Any], operands: list[Register], masks: list[Register], taken: bool
+) -> tuple[Register, list[str], list[Register]]:
+    """A kernel's result, the instructions for it, and the masks it asked about; `taken` answers for all of them."""
+    builder.lines = []
+    outer, builder.answer = builder.answer, (taken, masks)
+    try:
+        with numpy.errstate(all="ignore"):
+            result = kernel(*[Tracer(builder, operand) for operand in operands])
+    finally:
+        builder.answer = outer
+    if isinstance(result, Tracer):
+        return result.register, builder.lines, masks
+    width = operands[0].width
+    return _constant(result, numpy.asarray(result).dtype, width), builder.lines, masks
+
+
+def _asked(mask: Tracer) -> int:
+    """The answer to a question for set elements."""
+    taken, masks = mask.builder.answer
+    masks.append(truth(mask.builder, mask.register))
+    return 1 if taken else 0
+
+
+def _either(
+    builder: Builder,
+    short: tuple[Register, list[str]],
+    whole: tuple[Register, list[str]],
+    masks: list[Register],
+) -> Register:
+    """The short way, or the whole one if a mask has an element set."""
+    builder.lines.extend(short[1])
+    together = masks[0]
+    for mask in masks[1:]:
+        together = binary(builder, "or", together, mask)
+    found = together.name
+    if together.width:
+        bits = builder.emit(f"bitcast {together.typed} to i{together.width}")
+        found = builder.emit(f"icmp ne i{together.width} {bits}, 0")
+    name = builder.fresh("rare")
+    builder.do(f"br label %{name}.test")
+    builder.label(f"{name}.test")
+    builder.do(f"br i1 {found}, label %{name}.whole, label %{name}.end")
+    builder.label(f"{name}.whole")
+    builder.lines.extend(whole[1])
+    builder.do(f"br label %{name}.last")
+    builder.label(f"{name}.last")
+    builder.do(f"br label %{name}.end")
+    builder.label(f"{name}.end")
+    first, second = short[0], whole[0]
+    text = f"phi {first.type} [ {first.name}, %{name}.test ], [ {second.name}, %{name}.last ]"
+    return builder.value(text, first.dtype, first.width)
+
+
+def _constant(value: Any, dtype: DType, width: int) -> Register:
+    """A number of Python or NumPy, or an array all of whose elements are one number."""
+    array = numpy.asarray(value)
+    if array.size != 1:
+        first = array.reshape(-1)[:1]
+        if array.size == 0 or array.tobytes() != first.tobytes() * array.size:
+            raise Untraceable(f"an array of shape {array.shape} among traced values")
+        array = first
+    # Python integers that the dtype does not hold are an error, as in NumPy.
+    number = dtype.type(value) if isinstance(value, int) else array.reshape(()).astype(dtype)[()]
+    return literal(number, dtype, width)
+
+
+class Tracer(NDArrayOperatorsMixin):
+    """A symbolic array."""
+
+    __slots__ = ("builder", "register")
+
+    def __init__(self, builder: Builder, register: Register) -> None:
+        self.builder: Builder = builder
+        self.register: Register = register
+
+    def __repr__(self) -> str:
+        return f"Tracer({self.register})"
+
+    # What a kernel may ask of an array.
+
+    @property
+    def dtype(self) -> DType:
+        return self.register.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        # Constants of this shape broadcast to any other.
+        return ()
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    def astype(self, dtype: Any, copy: bool = True) -> Tracer:
+        return Tracer(self.builder, cast(self.builder, self.register, numpy.dtype(dtype)))
+
+    def view(self, dtype: Any) -> Tracer:
+        return Tracer(self.builder, reinterpret(self.builder, self.register, numpy.dtype(dtype)))
+
+    def copy(self) -> Tracer:
+        return Tracer(self.builder, self.register)
+
+    def reshape(self, *shape: Any) -> Tracer:
+        return self
+
+    def any(self) -> bool:
+        return bool(_asked(self))
+
+    def look_up(self, table: Any) -> Tracer:
+        """The elements of a constant table; `rounding.take` asks for them."""
+        return Tracer(self.builder, _look_up(self.builder, table, self.register))
+
+    def __getitem__(self, key: Any) -> Tracer:
+        self._check_key(key)
+        return Tracer(self.builder, self.register)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._check_key(key)
+        assigned = self._operand(value, self.dtype)
+        if isinstance(key, Tracer):
+            assigned = choose(self.builder, key.register, assigned, self.register)
+        self.register = assigned
+
+    def _check_key(self, key: Any) -> None:
+        is_mask = isinstance(key, Tracer) and key.dtype == BOOL
+        if not is_mask and key is not Ellipsis and key != ():
+            raise Untraceable(f"the items {key!r} of a traced value")
+
+    def __bool__(self) -> bool:
+        raise Untraceable("a branch on a traced value")
+
+    def __array__(self, *arguments: Any, **keywords: Any) -> Any:
+        raise Untraceable("the elements of a traced value")
+
+    def _operand(self, value: Any, dtype: DType) -> Register:
+        """A tracer or a constant as a register of a dtype."""
+        if isinstance(value, Tracer):
+            return cast(self.builder, value.register, dtype)
+        return _constant(value, dtype, self.register.width)
+
+    # NumPy's protocols.
+
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        emitter = EMITTERS.get(ufunc.__name__)
+        if method != "__call__" or emitter is None:
+            raise Untraceable(f"{ufunc.__name__} ({method})")
+        out = keywords.pop("out", None)
+        where = keywords.pop("where", True)
+        wanted = keywords.pop("dtype", None)
+        keywords.pop("casting", None)
+        if keywords:
+            raise Untraceable(f"{ufunc.__name__} with {', '.join(keywords)}")
+        builder = self.builder
+        dtypes = _loop(ufunc, tuple([_promotable(value) for value in inputs]), wanted)
+        operands = [self._operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
+        emitted = emitter(builder, operands)
+        results = emitted if isinstance(emitted, tuple) else (emitted,)
+        tracers = []
+        for position, result in enumerate(results):
+            target = out[position] if out is not None else None
+            if target is None:
+                tracers.append(Tracer(builder, result))
+                continue
+            assigned = cast(builder, result, target.dtype)
+            if isinstance(where, Tracer):
+                assigned = choose(builder, where.register, assigned, target.register)
+            target.register = assigned
+            tracers.append(target)
+        return tracers[0] if len(tracers) == 1 else tuple(tracers)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> Any:
+        found = _FUNCTIONS.get(function)
+        if found is None:
+            raise Untraceable(getattr(function, "__name__", str(function)))
+        return found(*arguments, **keywords)
+
+
+def _promotable(value: Any) -> Any:
+    """What `resolve_dtypes` takes for an operand: a dtype, or the type of a weak Python scalar."""
+    if isinstance(value, Tracer):
+        return value.dtype
+    if type(value) in (int, float):
+        return type(value)
+    return numpy.asarray(value).dtype
+
+
+_LOOPS: Final[dict[tuple[Any, ...], tuple[DType, ...]]] = {}
+
+
+def _loop(ufunc: numpy.ufunc, operands: tuple[Any, ...], wanted: Any) -> tuple[DType, ...]:
+    """The dtypes of the loop NumPy would run, operands first."""
+    key = (ufunc, operands, wanted)
+    found = _LOOPS.get(key)
+    if found is None:
+        every = (*operands, *[None] * ufunc.nout)
+        if wanted is None:
+            found = ufunc.resolve_dtypes(every)
+        else:
+            signature = (None,) * ufunc.nin + (numpy.dtype(wanted),) * ufunc.nout
+            found = ufunc.resolve_dtypes(every, signature=signature)
+        _LOOPS[key] = found
+    return found
+
+
+# Functions that are not ufuncs
+
+
+def _any_tracer(*values: Any) -> Tracer:
+    for value in values:
+        if isinstance(value, Tracer):
+            return value
+    raise Untraceable("no traced value")
+
+
+def _where(condition: Any, first: Any, second: Any) -> Any:
+    tracer = _any_tracer(condition, first, second)
+    # Python scalars are weak here too.
+    dtype = numpy.result_type(*[value.dtype if isinstance(value, Tracer) else value for value in (first, second)])
+    builder = tracer.builder
+    if not isinstance(condition, Tracer):
+        mask = _constant(bool(condition), BOOL, tracer.register.width)
+    else:
+        mask = truth(builder, condition.register)
+    return Tracer(builder, choose(builder, mask, tracer._operand(first, dtype), tracer._operand(second, dtype)))
+
+
+def _clip(value: Any, least: Any = None, greatest: Any = None) -> Any:
+    if least is not None:
+        value = numpy.maximum(value, least)
+    if greatest is not None:
+        value = numpy.minimum(value, greatest)
+    return value
+
+
+def _look_up(builder: Builder, table: Any, index: Register) -> Register:
+    """Elements of a table; an index is in range, since NumPy would refuse it otherwise."""
+    known = _known_table(builder, table, index)
+    if known is not None:
+        return known
+    wide = cast(builder, index, INT64)
+    element = scalar_type(table.dtype)
+    address = builder.emit(f"getelementptr {element}, ptr {builder.module.table(table)}, {wide.typed}")
+    width = index.width
+    if not width:
+        return builder.value(f"load {element}, ptr {address}, align {table.dtype.itemsize}", table.dtype)
+    vector = value_type(table.dtype, width)
+    suffix = {"float": "f32", "double": "f64", "half": "f16"}.get(element, element)
+    gathered = builder.call(
+        vector,
+        f"llvm.masked.gather.v{width}{suffix}.v{width}p0",
+        [
+            f"<{width} x ptr> align {table.dtype.itemsize} {address}",
+            f"<{width} x i1> splat (i1 true)",
+            f"{vector} poison",
+        ],
+    )
+    return Register(gathered, table.dtype, width)
+
+
+_DECODED: Final = (F4E2M1FN, F8E4M3FN, F8E5M2, FNV8E5M3FNU)
+
+
+def _known_table(builder: Builder, table: Any, index: Register) -> Register | None:
+    """Tables of a float format's values are computed: that is faster than looking them up, and needs no table."""
+    if table is rounding._single_table(F16):
+        return to_single(builder, reinterpret(builder, index, numpy.dtype(numpy.float16)))
+    for element in (*_DECODED, F8E8M0FNU):
+        if table is rounding._table(element) or table is rounding._single_table(element):
+            if element is F8E8M0FNU:
+                single = decode_power(builder, index)
+            else:
+                name = _FORMAT_NAMES[element.name]
+                single = decode(builder, index, name)
+            return cast(builder, single, DOUBLE) if table.dtype == DOUBLE else single
+    return None
+
+
+_FORMAT_NAMES: Final = {
+    "f4E2M1FN": "float4_e2m1fn",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E5M2": "float8_e5m2",
+    "fnv8E5M3FNU": "fnv8E5M3FNU",
+}
+
+
+def _full_like(value: Any, fill: Any, dtype: Any = None) -> Any:
+    wanted = value.dtype if dtype is None else numpy.dtype(dtype)
+    return Tracer(value.builder, value._operand(fill, wanted))
+
+
+def _result_type(*values: Any) -> DType:
+    return numpy.result_type(*[value.dtype if isinstance(value, Tracer) else value for value in values])
+
+
+def _copyto(target: Tracer, source: Any, casting: str = "same_kind", where: Any = True) -> None:
+    target[... if where is True else where] = source
+
+
+_FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
+    numpy.where: _where,
+    numpy.clip: _clip,
+    numpy.shape: lambda value: (),
+    numpy.ndim: lambda value: 0,
+    numpy.count_nonzero: _asked,
+    numpy.any: _asked,
+    numpy.broadcast_to: lambda value, shape: value,
+    numpy.zeros_like: lambda value, dtype=None: _full_like(value, 0, dtype),
+    numpy.ones_like: lambda value, dtype=None: _full_like(value, 1, dtype),
+    numpy.empty_like: lambda value, dtype=None: _full_like(value, 0, dtype),
+    numpy.full_like: _full_like,
+    numpy.copy: lambda value: value.copy(),
+    numpy.copyto: _copyto,
+    numpy.result_type: _result_type,
+}
+
+__all__ = ["Tracer", "Untraceable", "trace"]

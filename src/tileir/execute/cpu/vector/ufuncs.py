@@ -1,0 +1,552 @@
+"""NumPy's ufuncs as LLVM instructions: what each computes on operands that have the dtypes of its loop.
+
+Floats follow NumPy bit for bit, but for the payload of NaNs and, where NumPy's own loops differ from machine to
+machine, the sign of a zero that minimum and maximum choose between two equal ones.  f16, bf16 and narrower formats
+compute in float32 and round, as NumPy and ml_dtypes do.  No lane ever traps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy
+
+from tileir.execute.cpu.vector.casting import (
+    BOOL,
+    DOUBLE,
+    HALF,
+    INT32,
+    SINGLE,
+    UINT8,
+    Untraceable,
+    binary,
+    bits,
+    cast,
+    choose,
+    compare,
+    constant,
+    convert,
+    intrinsic,
+    is_integer,
+    is_machine_float,
+    reinterpret,
+    retag,
+    to_single,
+    truth,
+)
+from tileir.execute.cpu.vector.llvm import Builder, Register
+from tileir.execute.dtypes import DType
+
+Emitter = Callable[[Builder, list[Register]], "Register | tuple[Register, ...]"]
+
+
+def _kind(dtype: DType) -> str:
+    """bool, int, uint, float (the machine's) or narrow (formats that compute in float32)."""
+    if dtype == BOOL:
+        return "bool"
+    if dtype.kind == "i":
+        return "int"
+    if dtype.kind == "u":
+        return "uint"
+    return "float" if is_machine_float(dtype) else "narrow"
+
+
+def _unsupported(name: str, dtype: DType) -> Untraceable:
+    return Untraceable(f"{name} of {dtype}")
+
+
+# Arithmetic
+
+
+def _arithmetic(name: str, float_instruction: str, integer_instruction: str, truth_instruction: str) -> Emitter:
+    def emit(builder: Builder, operands: list[Register]) -> Register:
+        left, right = operands
+        kind = _kind(left.dtype)
+        if kind == "narrow":
+            wide = binary(builder, float_instruction, to_single(builder, left), to_single(builder, right))
+            return cast(builder, wide, left.dtype)
+        instruction = float_instruction
+        if kind == "bool":
+            instruction = truth_instruction
+        elif kind != "float":
+            instruction = integer_instruction
+        if not instruction:
+            raise _unsupported(name, left.dtype)
+        return binary(builder, instruction, left, right)
+
+    return emit
+
+
+def _negative(builder: Builder, operands: list[Register]) -> Register:
+    (value,) = operands
+    kind = _kind(value.dtype)
+    if kind == "float":
+        return builder.value(f"fneg {value.typed}", value.dtype, value.width)
+    if kind == "narrow":
+        pattern = bits(builder, value)
+        place = 3 if value.dtype.name == "float4_e2m1fn" else value.dtype.itemsize * 8 - 1
+        changed = binary(builder, "xor", pattern, constant(1 << place, pattern))
+        return reinterpret(builder, changed, value.dtype)
+    if kind == "bool":
+        raise _unsupported("negative", value.dtype)
+    return binary(builder, "sub", constant(0, value), value)
+
+
+def _absolute(builder: Builder, operands: list[Register]) -> Register:
+    (value,) = operands
+    kind = _kind(value.dtype)
+    if kind == "float":
+        return intrinsic(builder, "fabs", [value])
+    if kind == "int":
+        return intrinsic(builder, "abs", [value], "i1 false")
+    if kind == "narrow":
+        pattern = bits(builder, value)
+        place = 3 if value.dtype.name == "float4_e2m1fn" else value.dtype.itemsize * 8 - 1
+        changed = binary(builder, "and", pattern, constant((1 << place) - 1, pattern))
+        return reinterpret(builder, changed, value.dtype)
+    return value
+
+
+def _float_function(name: str) -> Emitter:
+    """An intrinsic on floats; integers are integral already."""
+
+    def emit(builder: Builder, operands: list[Register]) -> Register:
+        (value,) = operands
+        kind = _kind(value.dtype)
+        if kind == "narrow":
+            return cast(builder, intrinsic(builder, name, [to_single(builder, value)]), value.dtype)
+        if kind != "float":
+            if name == "sqrt":
+                raise _unsupported(name, value.dtype)
+            return value
+        return intrinsic(builder, name, [value])
+
+    return emit
+
+
+def _fmod(builder: Builder, operands: list[Register]) -> Register:
+    """Exact: a call of C's fmod per lane."""
+    left, right = operands
+    kind = _kind(left.dtype)
+    if kind == "narrow":
+        wide = binary(builder, "frem", to_single(builder, left), to_single(builder, right))
+        return cast(builder, wide, left.dtype)
+    if kind != "float":
+        raise _unsupported("fmod", left.dtype)
+    return binary(builder, "frem", left, right)
+
+
+def _square(builder: Builder, operands: list[Register]) -> Any:
+    return EMITTERS["multiply"](builder, [operands[0], operands[0]])
+
+
+def _reciprocal(builder: Builder, operands: list[Register]) -> Any:
+    return EMITTERS["divide"](builder, [constant(1, operands[0]), operands[0]])
+
+
+# Signs and classes
+
+
+def _as_machine_float(builder: Builder, value: Register) -> Register:
+    return value if is_machine_float(value.dtype) else to_single(builder, value)
+
+
+def _copysign(builder: Builder, operands: list[Register]) -> Register:
+    value, sign = operands
+    if is_machine_float(value.dtype):
+        return intrinsic(builder, "copysign", [value, sign])
+    pattern = bits(builder, value)
+    mask = 1 << (value.dtype.itemsize * 8 - 1)
+    kept = binary(builder, "and", pattern, constant(mask - 1, pattern))
+    taken = binary(builder, "and", bits(builder, sign), constant(mask, pattern))
+    return reinterpret(builder, binary(builder, "or", kept, taken), value.dtype)
+
+
+def _signbit(builder: Builder, operands: list[Register]) -> Register:
+    pattern = bits(builder, operands[0])
+    if operands[0].dtype.name == "float4_e2m1fn":
+        return compare(builder, "icmp ugt", pattern, constant(7, pattern))
+    return compare(builder, "icmp slt", pattern, constant(0, pattern))
+
+
+def _class(name: str) -> Emitter:
+    """isnan, isinf, isfinite; of integers nothing is special."""
+
+    def emit(builder: Builder, operands: list[Register]) -> Register:
+        (value,) = operands
+        if _kind(value.dtype) in ("bool", "int", "uint"):
+            return constant(name == "isfinite", value, BOOL)
+        value = _as_machine_float(builder, value)
+        if name == "isnan":
+            return compare(builder, "fcmp uno", value, value)
+        magnitude = intrinsic(builder, "fabs", [value])
+        predicate = "fcmp oeq" if name == "isinf" else "fcmp olt"
+        return compare(builder, predicate, magnitude, constant(numpy.inf, value))
+
+    return emit
+
+
+def _sign(builder: Builder, operands: list[Register]) -> Register:
+    (value,) = operands
+    kind = _kind(value.dtype)
+    if kind == "narrow":
+        return cast(builder, _sign(builder, [to_single(builder, value)]), value.dtype)
+    if kind == "bool":
+        raise _unsupported("sign", value.dtype)
+    zero = constant(0, value)
+    one = constant(1, value)
+    if kind == "uint":
+        return choose(builder, compare(builder, "icmp ne", value, zero), one, zero)
+    prefix = "icmp s" if kind == "int" else "fcmp o"
+    greater, less, equal = f"{prefix}gt", f"{prefix}lt", "icmp eq" if kind == "int" else "fcmp oeq"
+    # Zeros of both signs give 0, NaN stays.
+    result = choose(builder, compare(builder, equal, value, zero), zero, value)
+    result = choose(builder, compare(builder, less, value, zero), constant(-1, value), result)
+    return choose(builder, compare(builder, greater, value, zero), one, result)
+
+
+# Order
+
+
+_PREDICATES: Final = {
+    "equal": ("oeq", "eq", "eq"),
+    "not_equal": ("une", "ne", "ne"),
+    "less": ("olt", "slt", "ult"),
+    "less_equal": ("ole", "sle", "ule"),
+    "greater": ("ogt", "sgt", "ugt"),
+    "greater_equal": ("oge", "sge", "uge"),
+}
+
+
+def _comparison(name: str) -> Emitter:
+    on_floats, on_signed, on_unsigned = _PREDICATES[name]
+
+    def emit(builder: Builder, operands: list[Register]) -> Register:
+        left, right = operands
+        kind = _kind(left.dtype)
+        if kind == "float":
+            return compare(builder, f"fcmp {on_floats}", left, right)
+        if kind == "narrow":
+            return compare(builder, f"fcmp {on_floats}", to_single(builder, left), to_single(builder, right))
+        return compare(builder, f"icmp {on_signed if kind == 'int' else on_unsigned}", left, right)
+
+    return emit
+
+
+def _extreme(largest: bool, propagate: bool) -> Emitter:
+    """maximum and minimum take a NaN operand, fmax and fmin the other one."""
+
+    def emit(builder: Builder, operands: list[Register]) -> Register:
+        left, right = operands
+        kind = _kind(left.dtype)
+        if kind == "bool":
+            return binary(builder, "or" if largest else "and", left, right)
+        if kind in ("int", "uint"):
+            name = ("s" if kind == "int" else "u") + ("max" if largest else "min")
+            return intrinsic(builder, name, [left, right])
+        a, b = _as_machine_float(builder, left), _as_machine_float(builder, right)
+        predicate = "ge" if largest else "le"
+        # Chosen is `a` where it compares so or the doubtful operand is NaN.
+        doubtful, other = (a, b) if propagate else (b, a)
+        if _is_number(other):
+            return choose(builder, compare(builder, f"fcmp u{predicate}", a, b), left, right)
+        chosen = compare(builder, f"fcmp o{predicate}", a, b)
+        if not _is_number(doubtful):
+            chosen = binary(builder, "or", chosen, compare(builder, "fcmp uno", doubtful, doubtful))
+        return choose(builder, chosen, left, right)
+
+    return emit
+
+
+def _is_number(value: Register) -> bool:
+    """Whether a float register is a constant and not NaN."""
+    text = value.name[:-1] if value.name.startswith("splat (") else value.name
+    pattern = text.rpartition(" ")[2]
+    return pattern.startswith("0x") and int(pattern, 16) & ~(1 << 63) <= 0x7FF0000000000000
+
+
+# Bits
+
+
+def _bitwise(instruction: str) -> Emitter:
+    def emit(builder: Builder, operands: list[Register]) -> Register:
+        left, right = operands
+        if _kind(left.dtype) in ("float", "narrow"):
+            raise _unsupported(f"bitwise {instruction}", left.dtype)
+        return binary(builder, instruction, left, right)
+
+    return emit
+
+
+def _invert(builder: Builder, operands: list[Register]) -> Register:
+    (value,) = operands
+    ones = 1 if value.dtype == BOOL else (1 << value.dtype.itemsize * 8) - 1
+    if value.dtype.kind == "i":
+        ones = -1
+    return binary(builder, "xor", value, constant(ones, value))
+
+
+def _logical(instruction: str) -> Emitter:
+    def emit(builder: Builder, operands: list[Register]) -> Register:
+        return binary(builder, instruction, truth(builder, operands[0]), truth(builder, operands[1]))
+
+    return emit
+
+
+def _logical_not(builder: Builder, operands: list[Register]) -> Register:
+    value = truth(builder, operands[0])
+    return binary(builder, "xor", value, constant(True, value))
+
+
+def literal_integer(value: Register) -> int | None:
+    """The number that an integer register holds in all lanes, where that is known."""
+    text = value.name
+    if text.startswith("splat ("):
+        text = text[7:-1].split(" ", 1)[1]
+    return int(text) if text.lstrip("-").isdigit() else None
+
+
+def shift(builder: Builder, instruction: str, value: Register, amount: Register) -> Register:
+    """shl, lshr or ashr; amounts are unsigned, and past the width everything is shifted out."""
+    width = value.dtype.itemsize * 8
+    known = literal_integer(amount)
+    if known is not None and 0 <= known < width:
+        return binary(builder, instruction, value, amount)
+    if instruction == "ashr":
+        return binary(builder, instruction, value, intrinsic(builder, "umin", [amount, constant(width - 1, amount)]))
+    inside = compare(builder, "icmp ult", amount, constant(width, amount))
+    return choose(builder, inside, binary(builder, instruction, value, amount), constant(0, value))
+
+
+def _left_shift(builder: Builder, operands: list[Register]) -> Register:
+    return shift(builder, "shl", operands[0], operands[1])
+
+
+def _right_shift(builder: Builder, operands: list[Register]) -> Register:
+    return shift(builder, "ashr" if operands[0].dtype.kind == "i" else "lshr", operands[0], operands[1])
+
+
+def _bitwise_count(builder: Builder, operands: list[Register]) -> Register:
+    (value,) = operands
+    if value.dtype.kind == "i":
+        value = intrinsic(builder, "abs", [value], "i1 false")
+    count = intrinsic(builder, "ctpop", [value])
+    if value.dtype.itemsize == 1:
+        return retag(count, UINT8)
+    return convert(builder, "trunc", count, UINT8)
+
+
+# Integer division
+
+
+def divide_integers(builder: Builder, left: Register, right: Register) -> tuple[Register, Register]:
+    """The quotient towards zero, and where the divisor is zero.
+
+    There, and where the quotient overflows, the divisor counts as 1.
+    """
+    is_signed = left.dtype.kind == "i"
+    size = left.dtype.itemsize
+    instruction = "sdiv" if is_signed else "udiv"
+    known = literal_integer(right)
+    if known is not None and known not in (0, -1):
+        return binary(builder, instruction, left, right), constant(False, right, BOOL)
+    by_zero = compare(builder, "icmp eq", right, constant(0, right))
+    unsafe = by_zero
+    if is_signed and size >= 4:
+        least = compare(builder, "icmp eq", left, constant(-(1 << (size * 8 - 1)), left))
+        overflow = binary(builder, "and", least, compare(builder, "icmp eq", right, constant(-1, right)))
+        unsafe = binary(builder, "or", by_zero, overflow)
+    safe = choose(builder, unsafe, constant(1, right), right)
+    if size == 8 or (size == 4 and not left.width):
+        return binary(builder, instruction, left, safe), by_zero
+    # Vectors of integers have no division.  Quotients of integers miss the next integer by more than a unit in the last
+    # place of a float with half as many bits again, so the float quotient truncates to the right one.
+    form = DOUBLE if size == 4 else SINGLE
+    wide = "sitofp" if is_signed else "uitofp"
+    quotient = binary(builder, "fdiv", convert(builder, wide, left, form), convert(builder, wide, safe, form))
+    if size == 4:
+        return convert(builder, "fptosi" if is_signed else "fptoui", quotient, left.dtype), by_zero
+    return convert(builder, "trunc", convert(builder, "fptosi", quotient, INT32), left.dtype), by_zero
+
+
+def _floor_divide(builder: Builder, operands: list[Register]) -> Register:
+    left, right = operands
+    if not is_integer(left.dtype):
+        raise _unsupported("floor_divide", left.dtype)
+    quotient, by_zero = divide_integers(builder, left, right)
+    if left.dtype.kind == "i":
+        rest = binary(builder, "sub", left, binary(builder, "mul", quotient, right))
+        zero = constant(0, left)
+        opposite = compare(builder, "icmp slt", binary(builder, "xor", rest, right), zero)
+        lower = binary(builder, "and", opposite, compare(builder, "icmp ne", rest, zero))
+        quotient = binary(builder, "sub", quotient, cast(builder, lower, left.dtype))
+    return choose(builder, by_zero, constant(0, left), quotient)
+
+
+def _remainder(builder: Builder, operands: list[Register]) -> Register:
+    left, right = operands
+    if not is_integer(left.dtype):
+        raise _unsupported("remainder", left.dtype)
+    quotient = _floor_divide(builder, operands)
+    rest = binary(builder, "sub", left, binary(builder, "mul", quotient, right))
+    by_zero = compare(builder, "icmp eq", right, constant(0, right))
+    return choose(builder, by_zero, constant(0, left), rest)
+
+
+# The parts of a float
+
+
+class _Layout:
+    """The fields of float32 and float64."""
+
+    def __init__(self, dtype: DType) -> None:
+        is_double = dtype == DOUBLE
+        self.integer: DType = numpy.dtype(numpy.int64 if is_double else numpy.int32)
+        self.mantissa: int = 52 if is_double else 23
+        self.bias: int = 1023 if is_double else 127
+        self.exponent_field: int = 2047 if is_double else 255
+
+
+def _layout(value: Register, name: str) -> _Layout:
+    if not is_machine_float(value.dtype):
+        raise _unsupported(name, value.dtype)
+    return _Layout(value.dtype)
+
+
+def _nextafter(builder: Builder, operands: list[Register]) -> Register:
+    value, towards = operands
+    layout = _layout(value, "nextafter")
+    integer = layout.integer
+    pattern = reinterpret(builder, value, integer)
+    zero = constant(0, value)
+    one = constant(1, pattern)
+    # Away from zero a pattern grows.
+    up = compare(builder, "fcmp olt", value, towards)
+    negative = compare(builder, "icmp slt", pattern, constant(0, pattern))
+    grows = binary(builder, "xor", up, negative)
+    step = choose(builder, grows, one, constant(-1, pattern))
+    moved = binary(builder, "add", pattern, step)
+    least = -(1 << (integer.itemsize * 8 - 1))
+    sign = binary(builder, "and", reinterpret(builder, towards, integer), constant(least, pattern))
+    moved = choose(builder, compare(builder, "fcmp oeq", value, zero), binary(builder, "or", sign, one), moved)
+    result = reinterpret(builder, moved, value.dtype)
+    result = choose(builder, compare(builder, "fcmp oeq", value, towards), towards, result)
+    nan = compare(builder, "fcmp uno", value, towards)
+    return choose(builder, nan, binary(builder, "fadd", value, towards), result)
+
+
+def _frexp(builder: Builder, operands: list[Register]) -> tuple[Register, ...]:
+    """Magnitudes from 1/2 to 1 and int32 exponents; zeros, infinities and NaN have the exponent 0."""
+    (value,) = operands
+    if value.dtype == HALF:
+        mantissa, exponent = _frexp(builder, [to_single(builder, value)])
+        return cast(builder, mantissa, HALF), exponent
+    layout = _layout(value, "frexp")
+    integer = layout.integer
+    field_mask = layout.exponent_field << layout.mantissa
+    pattern = reinterpret(builder, value, integer)
+    field = binary(builder, "and", pattern, constant(field_mask, pattern))
+    subnormal = compare(builder, "icmp eq", field, constant(0, pattern))
+    lift = layout.mantissa + 2
+    lifted = reinterpret(builder, binary(builder, "fmul", value, constant(2.0**lift, value)), integer)
+    pattern = choose(builder, subnormal, lifted, pattern)
+    field = binary(builder, "and", pattern, constant(field_mask, pattern))
+    exponent = binary(builder, "lshr", field, constant(layout.mantissa, pattern))
+    down = choose(builder, subnormal, constant(layout.bias - 1 + lift, pattern), constant(layout.bias - 1, pattern))
+    exponent = binary(builder, "sub", exponent, down)
+    rest = binary(builder, "and", pattern, constant(~field_mask, pattern))
+    half = binary(builder, "or", rest, constant((layout.bias - 1) << layout.mantissa, pattern))
+    magnitude = intrinsic(builder, "fabs", [value])
+    finite = compare(builder, "fcmp olt", magnitude, constant(numpy.inf, value))
+    regular = binary(builder, "and", finite, compare(builder, "fcmp une", value, constant(0, value)))
+    mantissa = choose(builder, regular, reinterpret(builder, half, value.dtype), value)
+    exponent = choose(builder, regular, exponent, constant(0, exponent))
+    return mantissa, cast(builder, exponent, INT32)
+
+
+def _ldexp(builder: Builder, operands: list[Register]) -> Register:
+    """Times a power of two, rounded once to nearest even where the result is subnormal."""
+    value, power = operands
+    if value.dtype == HALF:
+        raise _unsupported("ldexp", value.dtype)
+    layout = _layout(value, "ldexp")
+    integer = layout.integer
+    mantissa, exponent = _frexp(builder, [value])
+    # Past these bounds nothing changes, and no sum below overflows.
+    bound = 4 * layout.bias
+    power = intrinsic(builder, "smin", [power, constant(bound, power)])
+    power = intrinsic(builder, "smax", [power, constant(-bound, power)])
+    total = binary(builder, "add", cast(builder, power, integer), cast(builder, exponent, integer))
+    least = 2 - layout.bias
+    over = compare(builder, "icmp sgt", total, constant(layout.bias + 1, total))
+    small = compare(builder, "icmp slt", total, constant(least, total))
+    # What will be subnormal is made a normal number first, as many places higher; the last product rounds it.
+    lift = 2 * layout.mantissa
+    raised = intrinsic(builder, "smax", [binary(builder, "add", total, constant(lift, total)), constant(least, total)])
+    place = choose(builder, small, raised, total)
+    pattern = reinterpret(builder, mantissa, integer)
+    field = binary(builder, "shl", place, constant(layout.mantissa, place))
+    scaled = reinterpret(builder, binary(builder, "add", pattern, field), value.dtype)
+    lowered = binary(builder, "fmul", scaled, constant(2.0**-lift, value))
+    result = choose(builder, small, lowered, scaled)
+    infinity = intrinsic(builder, "copysign", [constant(numpy.inf, value), value])
+    result = choose(builder, over, infinity, result)
+    magnitude = intrinsic(builder, "fabs", [value])
+    finite = compare(builder, "fcmp olt", magnitude, constant(numpy.inf, value))
+    regular = binary(builder, "and", finite, compare(builder, "fcmp une", value, constant(0, value)))
+    return choose(builder, regular, result, value)
+
+
+def _itself(builder: Builder, operands: list[Register]) -> Register:
+    return operands[0]
+
+
+EMITTERS: Final[dict[str, Emitter]] = {
+    "add": _arithmetic("add", "fadd", "add", "or"),
+    "subtract": _arithmetic("subtract", "fsub", "sub", ""),
+    "multiply": _arithmetic("multiply", "fmul", "mul", "and"),
+    "divide": _arithmetic("divide", "fdiv", "", ""),
+    "negative": _negative,
+    "positive": _itself,
+    "absolute": _absolute,
+    "fabs": _absolute,
+    "sqrt": _float_function("sqrt"),
+    "floor": _float_function("floor"),
+    "ceil": _float_function("ceil"),
+    "trunc": _float_function("trunc"),
+    "rint": _float_function("rint"),
+    "fmod": _fmod,
+    "square": _square,
+    "reciprocal": _reciprocal,
+    "copysign": _copysign,
+    "signbit": _signbit,
+    "isnan": _class("isnan"),
+    "isinf": _class("isinf"),
+    "isfinite": _class("isfinite"),
+    "sign": _sign,
+    **{name: _comparison(name) for name in _PREDICATES},
+    "maximum": _extreme(True, True),
+    "minimum": _extreme(False, True),
+    "fmax": _extreme(True, False),
+    "fmin": _extreme(False, False),
+    "bitwise_and": _bitwise("and"),
+    "bitwise_or": _bitwise("or"),
+    "bitwise_xor": _bitwise("xor"),
+    "invert": _invert,
+    "logical_and": _logical("and"),
+    "logical_or": _logical("or"),
+    "logical_xor": _logical("xor"),
+    "logical_not": _logical_not,
+    "left_shift": _left_shift,
+    "right_shift": _right_shift,
+    "bitwise_count": _bitwise_count,
+    "floor_divide": _floor_divide,
+    "remainder": _remainder,
+    "nextafter": _nextafter,
+    "frexp": _frexp,
+    "ldexp": _ldexp,
+}
+"""By the ufunc's name."""
+
+__all__ = ["EMITTERS", "divide_integers", "literal_integer", "shift"]
