@@ -1,4 +1,4 @@
-"""Emission of chains: the products of a whole k loop at once (`lowering`)."""
+"""Emission of chains: the products of a whole k loop at once (`lowering.chains`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tileir.execute.cpu.vector.llvm import Register, scalar_type
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.emission.worker import Emission
-
 
 
 def emit_chain(emission: Emission, statement: Statement) -> None:

@@ -1,4 +1,4 @@
-"""Matrix products: operands brought into the form that a plan wants (`mma_plan`), around the microkernels of `mma`.
+"""Matrix products: operands brought into the form that a plan wants (`matrix.plan`), around the microkernels.
 
 The left operand is read where it lies if that is a row-major tile of the right type: a buffer, or the caller's memory
 for a tile within its tensor.  Otherwise it is copied, converted on the way.  The right operand is always packed.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Registers = list[Register]
 Combine = Callable[[Registers, Registers], Registers]
 
+
 def emit_reduce(emission: Emission, statement: Reduce) -> None:
     combine = _combination(emission, statement)
     if statement.operation.declaration.mnemonic == "scan":

@@ -13,7 +13,7 @@ from tileir.execute.cpu.lowering.loops import Buffer, Program, Reduce, Repeat, R
 
 ALIGNMENT: Final = 64
 HEAD: Final = 64
-"""The beginning of the arena belongs to the runtime (`record`)."""
+"""The beginning of the arena belongs to the runtime (`native.record`)."""
 
 
 class _Life:

@@ -2,7 +2,7 @@
 
 Operations are taken in program order.  Those on scalars become statements at once; those on tiles become expressions
 that wait until a statement wants their elements (`fusion` says when they must not wait).  How each operation is lowered
-stands in `lowering_tiles`, `lowering_memory`, `lowering_aggregates` and `lowering_control`; `roster` lists them.
+stands in `tiles`, `memory`, `aggregates` and `control`; `roster` lists them.
 """
 
 from __future__ import annotations

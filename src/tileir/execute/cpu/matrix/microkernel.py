@@ -1,7 +1,7 @@
 """Matrix products C += A * B of tiles, emitted as LLVM IR.
 
 `plan` and `plan_scaled` choose how a product is computed and in what form it wants its operands; `emit_mma` writes it:
-with blocks of C in vector registers (`mma_blocks`), or on the matrix tiles of AMX (`mma_amx`).
+with blocks of C in vector registers (`blocks`), or on the matrix tiles of AMX (`amx`).
 
 Every floating-point element is a chain of fma for k = 0, 1, 2 and on, started from C: the interpreter's `exact` mode,
 whatever the width of the vectors and the shape of the blocks.  Only a `fast` plan may differ.  Integers wrap, so the

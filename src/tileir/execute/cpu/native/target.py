@@ -68,8 +68,7 @@ def binding() -> Any:
             import llvmlite.binding as found
         except ImportError as missing:
             raise MissingDependency(
-                f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', "
-                "or choose backend='interpreter'"
+                f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose backend='interpreter'"
             ) from None
         found.initialize_native_target()
         found.initialize_native_asmprinter()

@@ -352,8 +352,10 @@ def run(function: Loaded, record: Record, arena_bytes: int, threads: int, keep: 
     if threads > 1:
         threads = min(threads, -(-count // slots[CHUNK]))
         pace = function.pace
-        if threads > 1 and (not pace or pace * count >= WORTH_WAKING) and _run_on(
-            threads, function, record, arena_bytes, keep
+        if (
+            threads > 1
+            and (not pace or pace * count >= WORTH_WAKING)
+            and _run_on(threads, function, record, arena_bytes, keep)
         ):
             return
     _run_here(function, record, arena_bytes)
