@@ -6,6 +6,6 @@ A kernel goes through three forms:
     loop form   -> emission/   LLVM IR text: with vector/ for arithmetic, matrix/ for products, checking/ for checks
     LLVM IR     -> native/     machine code through llvmlite, kept in a cache on disk, run by threads
 
-Arithmetic is not written again: `vector.tracing` runs the kernels of `tileir.execute.arithmetic`, which the interpreter uses,
-on symbolic values and emits each NumPy operation as an LLVM instruction, so both engines compute the same bits.
+Arithmetic is not written again: `vector.tracing` runs the kernels of `tileir.execute.arithmetic`, which the interpreter
+uses, on symbolic values and emits each NumPy operation as an LLVM instruction, so both engines compute the same bits.
 """

@@ -1,8 +1,8 @@
 """The order in which tile blocks are handed out.
 
-Tile blocks that follow each other on a thread should share packed operands (`emission.products`): the grid is gone through
-fastest along a dimension that no remembered operand depends on.  A kernel that orders memory between tile blocks, or
-prints, keeps the plain order: one that waits for an earlier tile block must find it started.
+Tile blocks that follow each other on a thread should share packed operands (`emission.products`): the grid is gone
+through fastest along a dimension that no remembered operand depends on.  A kernel that orders memory between tile
+blocks, or prints, keeps the plain order: one that waits for an earlier tile block must find it started.
 """
 
 from __future__ import annotations
