@@ -6,6 +6,7 @@ import pytest
 
 import tileir
 from tileir.ir.diagnostics import VerifyError
+from tileir.passes import registry
 from tileir.passes.pipeline import Report, optimize, passes_of_level, run_passes, run_pipeline, statistics_of
 from tileir.passes.pipeline_text import parse_pass, parse_passes, parse_pipeline
 from tileir.passes.registry import PipelineError, Session, bool_option, integer_option, pass_named, passes, register
@@ -155,9 +156,13 @@ def test_broken_pass_is_caught_by_verifying_after_each() -> None:
         return 1
 
     register("test-breaking", "leaves a block without a terminator", breaking)
-    run_passes(tileir.parse(TEXT), ["test-breaking"])
-    with pytest.raises(VerifyError):
-        run_passes(tileir.parse(TEXT), ["test-breaking"], report=Report(verify=True))
+    try:
+        run_passes(tileir.parse(TEXT), ["test-breaking"])
+        with pytest.raises(VerifyError):
+            run_passes(tileir.parse(TEXT), ["test-breaking"], report=Report(verify=True))
+    finally:
+        # Other tests run all passes there are.
+        del registry._passes["test-breaking"]
 
 
 def test_names_are_registered_once() -> None:
