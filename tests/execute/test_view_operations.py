@@ -187,3 +187,32 @@ def test_a_loaded_tile_keeps_its_values_when_memory_changes() -> None:
     a = numpy.arange(8, dtype="f4").reshape(2, 4)
     tileir.compile(tileir.parse(text)).launch(1, a, 2, 4)
     assert a.tolist() == [[2, 3, 0, 1], [6, 7, 4, 5]]
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("extents", [(4, 8), (3, 5), (1, 8)])
+@pytest.mark.parametrize("strides", [(2, 3), (1, 2), (0, 1), (1, 0), (3, 2), (0, 0), (8, 1), (5, 1), (1, 4)])
+def test_of_elements_that_share_memory_the_last_in_row_major_order_stays(
+    strides: tuple[int, int], extents: tuple[int, int], known: bool
+) -> None:
+    rows, columns = strides
+    # A type has no stride of zero.
+    types = [str(stride) if known and stride else "?" for stride in strides]
+    given = ", ".join([name if type == "?" else type for name, type in zip(("%s", "%r"), types, strict=True)])
+    tensor = f"tensor_view<?x?xi32, strides=[{','.join(types)}]>"
+    text = f"""cuda_tile.module @m {{ entry @k(%a: tile<ptr<i32>>, %m: tile<i32>, %n: tile<i32>, %s: tile<i32>, %r: tile<i32>) {{
+      %zero = constant <i32: 0> : tile<i32>
+      %line = iota : tile<32xi32>
+      %tile = reshape %line : tile<32xi32> -> tile<4x8xi32>
+      %t = make_tensor_view %a, shape = [%m, %n], strides = [{given}] : tile<i32> -> {tensor}
+      %v = make_partition_view %t : partition_view<tile=(4x8), {tensor}>
+      %u = store_view_tko weak %tile, %v[%zero, %zero] : tile<4x8xi32>, partition_view<tile=(4x8), {tensor}>, tile<i32> -> token
+      return }} }}"""
+    wanted = numpy.full(64, -1, "i4")
+    for row in range(extents[0]):
+        for column in range(extents[1]):
+            wanted[row * rows + column * columns] = 8 * row + column
+    for backend in ("interpreter", "cpu"):
+        found = numpy.full(64, -1, "i4")
+        tileir.compile(tileir.parse(text), backend=backend).launch(1, found, *extents, rows, columns)
+        assert found.tolist() == wanted.tolist(), backend

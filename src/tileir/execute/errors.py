@@ -18,6 +18,15 @@ class LaunchError(TileIRError):
         self.message: str = message
 
 
+class NestsTooDeep(LaunchError):
+    """Walking a program went beyond Python's recursion limit."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the program nests deeper than Python allows: raise sys.setrecursionlimit, or flatten its regions"
+        )
+
+
 class MissingDependency(LaunchError):
     """An optional dependency is not installed; the message has the line that installs it."""
 

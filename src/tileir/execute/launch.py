@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from tileir.execute.errors import BlockId, ExecutionError, LaunchError, MissingDependency
+from tileir.execute.errors import ExecutionError, LaunchError, MissingDependency, NestsTooDeep
 from tileir.ir.core import Operation
 
 try:
@@ -34,7 +34,7 @@ from tileir.execute.interpreter.control_flow import release_to, reserves_memory
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Observer, Observers, TileBlock, overrides
 from tileir.execute.overlap import overlapped
-from tileir.execute.schedule import block_order, run_interleaved
+from tileir.execute.schedule import block_at, block_order, run_interleaved
 from tileir.ir.attributes import DenseAttribute, IntegerAttribute
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from tileir.execute.schedule import Order, RunBlock
 
 BACKENDS = ("auto", "cpu", "interpreter")
-
-_TOO_DEEP = "the program nests deeper than Python allows: raise sys.setrecursionlimit, or flatten its regions"
 
 Progress = Callable[[int, int], None]
 
@@ -273,7 +271,7 @@ class Kernel:
                 else:
                     _run_in_order(order, run, progress, known)
         except RecursionError:
-            raise LaunchError(_TOO_DEEP) from None
+            raise NestsTooDeep from None
         finally:
             if observer is not None:
                 observer.launch_finished()
@@ -301,7 +299,7 @@ class Kernel:
             with numpy.errstate(all="ignore"):
                 return Program(self.entry, options, self.globals)
         except RecursionError:
-            raise LaunchError(_TOO_DEEP) from None
+            raise NestsTooDeep from None
 
 
 def _sanitizer_among(observer: Observer) -> Sanitizer | None:
@@ -313,14 +311,13 @@ def _sanitizer_among(observer: Observer) -> Sanitizer | None:
 
 def _runner(program: Program, prepared: Registers, launch: TileBlock) -> RunBlock:
     """What runs the block of a number."""
-    width, height, _ = grid = launch.grid
+    grid = launch.grid
     observer = launch.observer
     started = observer.block_started if observer is not None and overrides(observer, "block_started") else None
     finished = observer.block_finished if observer is not None and overrides(observer, "block_finished") else None
 
     def run(number: int, switch: Callable[[], None] | None) -> None:
-        place: BlockId = (number % width, number // width % height, number // (width * height))
-        block = TileBlock(place, number, grid, launch.memory, launch.write, observer, switch)
+        block = TileBlock(block_at(number, grid), number, grid, launch.memory, launch.write, observer, switch)
         if started is not None:
             started(block)
         try:

@@ -12,6 +12,7 @@ with several names.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy
@@ -306,6 +307,19 @@ class Memory:
         if nearest and min(nearest)[0] < 1 << 24:
             text += f" (it is {min(nearest)[1]})"
         return text
+
+
+def are_distinct(strides: Iterable[int], extents: Iterable[int]) -> bool:
+    """Whether no two elements can share memory that lie so far apart, so many along each dimension.
+
+    False may be wrong: it stands for strides that would have to be looked at more closely.
+    """
+    reach = 1
+    for stride, extent in sorted([pair for pair in zip(strides, extents, strict=True) if pair[1] > 1]):
+        if stride < reach:
+            return False
+        reach += stride * (extent - 1)
+    return True
 
 
 _SHIFTS = {size: numpy.uint64(size.bit_length() - 1) for size in (1, 2, 4, 8)}

@@ -29,6 +29,12 @@ class Order:
         self.interleaved: bool = interleaved
 
 
+def block_at(number: int, grid: BlockId) -> BlockId:
+    """The place of the tile block of a number."""
+    width, height, _ = grid
+    return number % width, number // width % height, number // (width * height)
+
+
 def block_order(schedule: str, grid: BlockId) -> Order:
     """The order a schedule's name asks for."""
     count = grid[0] * grid[1] * grid[2]

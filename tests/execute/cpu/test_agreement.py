@@ -15,7 +15,8 @@ from typing import Any
 import numpy
 import pytest
 from tests.execute.cpu.both_engines import both_engines, is_approximate
-from tests.execute.cpu.stress import ARRAYS, BLOCKS, OUTPUTS, ROOM, SIZE, stress_program
+from tests.execute.cpu.stress import stress_program
+from tests.execute.cpu.stress_values import ARRAYS, BLOCKS, OUTPUTS, ROOM, SIZE
 from tests.execute.test_random_programs import arguments_for
 from tests.passes.test_semantics import FAMILIES, random_program
 

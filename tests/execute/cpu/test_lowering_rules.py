@@ -326,3 +326,20 @@ def test_scales_in_all_their_formats() -> None:
             f"%p = constant <{scale}: 4.0> : {shape[2]}\n%q = constant <{scale}: 2.0> : {shape[3]}\n"
             f"%s = mmaf_scaled %l, %r, %ones, %p, %q : {shape[0]}, {shape[1]}, {T}, {shape[2]}, {shape[3]}\n" + store("s")
         )
+
+
+def test_a_release_store_reads_everything_before_it_stores_anything() -> None:
+    module = tileir.parse("""cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>) {
+      %a1 = reshape %a : tile<ptr<f32>> -> tile<1xptr<f32>>
+      %b1 = reshape %b : tile<ptr<f32>> -> tile<1xptr<f32>>
+      %lane = iota : tile<16xi32>
+      %as = broadcast %a1 : tile<1xptr<f32>> -> tile<16xptr<f32>>
+      %bs = broadcast %b1 : tile<1xptr<f32>> -> tile<16xptr<f32>>
+      %ap = offset %as, %lane : tile<16xptr<f32>>, tile<16xi32> -> tile<16xptr<f32>>
+      %bp = offset %bs, %lane : tile<16xptr<f32>>, tile<16xi32> -> tile<16xptr<f32>>
+      %x, %t = load_ptr_tko weak %bp : tile<16xptr<f32>> -> tile<16xf32>, token
+      %s = store_ptr_tko release device %ap, %x token=%t : tile<16xptr<f32>>, tile<16xf32> -> token
+      return } }""")
+    lines = tileir.compile(module, backend="cpu").native.dump("loops").splitlines()
+    (stores,) = [line for line in lines if "release" in line or "memory[" in line.split("<-")[0]]
+    assert "memory[" not in stores.split("<-")[1]

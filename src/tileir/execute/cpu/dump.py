@@ -200,7 +200,6 @@ class LoopPrinter:
         if statement.packed is not None:
             right = f"packed in {statement.packed.name}"
         self._lines.append(f"{indent}  left: {left}; right: {right}")
-        self._lines.extend([f"{indent}  {self._sink(sink)}" for sink in statement.keeps])
 
     def _memo(self, memo: Memo) -> str:
         keys = ", ".join([self._name(key) for key in memo.keys])

@@ -17,11 +17,11 @@ import numpy
 
 from tileir.dialect.types import TileType
 from tileir.execute.arguments import bind, check_grid, known_memory
-from tileir.execute.cpu.checking.checks import Check
+from tileir.execute.cpu.checking.checks import Check, refused_allocation
 from tileir.execute.cpu.checking.sites import Site
 from tileir.execute.cpu.emission.worker import Emission
 from tileir.execute.cpu.lowering import arena, order
-from tileir.execute.cpu.lowering.loops import Program, Reserve, statements
+from tileir.execute.cpu.lowering.loops import Program, Repeat, Reserve, statements
 from tileir.execute.cpu.lowering.walk import Lowering, Options
 from tileir.execute.cpu.native import cache, compilation, record, runtime, workers
 from tileir.execute.cpu.native.binding import Binder, Binding
@@ -29,9 +29,10 @@ from tileir.execute.cpu.native.conflicts import Reach
 from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch, Launches
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
-from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.errors import BlockId, ExecutionError, LaunchError, NestsTooDeep
 from tileir.execute.memory import Region
 from tileir.execute.overlap import overlapped
+from tileir.execute.schedule import block_at
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 
@@ -63,13 +64,14 @@ class Lowered:
 class Version:
     """A version of a kernel in memory, ready to run."""
 
-    __slots__ = ("arena_bytes", "is_serial", "loaded", "lowered", "options", "print_count", "shared_axis")
+    __slots__ = ("arena_bytes", "loaded", "lowered", "options", "print_count", "shared_axis")
 
     def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
         self.loaded: runtime.Loaded = loaded
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
         self.shared_axis: int = meta["shared_axis"]
+        loaded.repeats = meta["repeats"]
         self.options: Options = options
         self.lowered: Lowered | None = None
         """How the kernel was lowered, where the sanitizer has to know."""
@@ -105,9 +107,7 @@ class CpuKernel:
         try:
             return self._lowered(options)
         except RecursionError:
-            raise LaunchError(
-                "the program nests deeper than Python allows: raise sys.setrecursionlimit, or flatten its regions"
-            ) from None
+            raise NestsTooDeep from None
 
     def _lowered(self, options: Options) -> Lowered:
         # The sanitizer looks at the program as it is, at promises too that nothing is made of.
@@ -163,6 +163,7 @@ class CpuKernel:
                 "arena_bytes": lowered.program.arena_bytes,
                 "prints": len(lowered.prints),
                 "shared_axis": order.shared_axis(lowered.program),
+                "repeats": any(isinstance(statement, Repeat) for statement in statements(lowered.program.body)),
             }
             store.put(key, data, meta)
         else:
@@ -188,9 +189,7 @@ class CpuKernel:
         """Run the kernel; `sanitizer` is who gets the findings, with `sanitize` they are raised."""
         extents = check_grid(grid)
         count = extents[0] * extents[1] * extents[2]
-        threads = self._threads if num_threads is None else num_threads
-        if threads < 1:
-            raise LaunchError(f"num_threads is {threads}: give one thread at least, or none for all processors")
+        threads = self._threads if num_threads is None else _checked_threads(num_threads)
         binding = self._binder(arguments, extents, max(1, min(64, count // (8 * threads))))
         version = self.version(binding.overlap, sanitize or sanitizer is not None)
         slots = binding.record.slots
@@ -217,10 +216,10 @@ class CpuKernel:
             if not launches.is_idle:
                 launches.settle()
         if progress is None:
-            workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep)
+            self._run(version, binding, threads, keep)
         else:
             with _told(slots, count, progress):
-                workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep)
+                self._run(version, binding, threads, keep)
         if slots[record.FAILED]:
             self._failed(version.options, slots, extents)
         self._binder.recycle(binding)
@@ -292,7 +291,22 @@ class CpuKernel:
         """Raise what went wrong.  The checks are lowered again: a kernel from the cache has none in memory."""
         check = self.lower(options).checks[slots[record.FAILED] - 1]
         number, element, detail = (slots[record.FAILURE + place] for place in range(3))
-        raise check.error(_block(number, extents), element, detail)
+        raise check.error(block_at(number, extents), element, detail)
+
+    def _run(self, version: Version, binding: Binding, threads: int, keep: object) -> None:
+        try:
+            workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep)
+        except LaunchError as error:
+            raise self._too_large(version) or error from None
+
+    def _too_large(self, version: Version) -> ExecutionError | None:
+        """The largest `alloca` of a kernel for which there is no scratch memory, if that is what takes most of it."""
+        program = self.lower(version.options).program
+        reserves = [each for each in statements(program.body) if isinstance(each, Reserve)]
+        if not reserves or 2 * sum([each.buffer.bytes for each in reserves]) < version.arena_bytes:
+            return None
+        operation = max(reserves, key=lambda each: each.buffer.bytes).operation
+        return refused_allocation(operation).error(None, 0, 0)
 
     def _printer(self, options: Options, extents: BlockId, write: Callable[[str], object]) -> Any:
         from tileir.execute.interpreter.printing import nested, parts_of, text_of
@@ -331,15 +345,32 @@ def _tell(inspector: Inspector, sanitizer: Sanitizer | None, extents: BlockId, s
         raise SanitizerError(taker.report)
 
 
+def _checked_threads(number: object) -> int:
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise LaunchError(f"num_threads is {number!r}: pass a whole number of threads, or None for all processors")
+    if number < 1:
+        raise LaunchError(f"num_threads is {number}: give one thread at least, or none for all processors")
+    return number
+
+
 @contextmanager
 def _told(slots: Any, count: int, progress: Callable[[int, int], None]) -> Iterator[None]:
-    """Tell how far a launch is, ten times a second, from a thread that looks at its record."""
+    """Tell how far a launch is, ten times a second, from a thread that looks at its record.
+
+    What `progress` raises ends the launch after the tile blocks at hand, as an interrupt does.
+    """
     over = threading.Event()
+    failures: list[BaseException] = []
 
     def tell() -> None:
-        while not over.wait(0.1):
-            progress(min(slots[record.NEXT], count), count)
+        try:
+            while not over.wait(0.1):
+                progress(min(slots[record.NEXT], count), count)
+        except BaseException as error:
+            failures.append(error)
+            slots[record.STOP] = 1
 
+    progress(0, count)
     teller = threading.Thread(target=tell, name="tileir progress", daemon=True)
     teller.start()
     try:
@@ -347,11 +378,8 @@ def _told(slots: Any, count: int, progress: Callable[[int, int], None]) -> Itera
     finally:
         over.set()
         teller.join()
-
-
-def _block(number: int, extents: BlockId) -> BlockId:
-    width, height, _ = extents
-    return number % width, number // width % height, number // (width * height)
+    if failures:
+        raise failures[0]
 
 
 def optimized(entry: Operation) -> Operation:

@@ -40,7 +40,7 @@ from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers,
 from tileir.execute.interpreter.pointers import atomic_kernel, combine_atomically, missed
 from tileir.execute.interpreter.reading import BORROWED, KEPT, how_held
 from tileir.execute.interpreter.shapes import tile_of
-from tileir.execute.memory import Memory, OutsideMemory, Region
+from tileir.execute.memory import Memory, OutsideMemory, Region, are_distinct
 from tileir.execute.observer import Access, Box, TileBlock, overrides
 from tileir.ir import floats
 from tileir.ir.attributes import EnumAttribute
@@ -95,7 +95,8 @@ class TileView:
     that lie within the tensor, by index."""
 
     __slots__ = (
-        "_bytes", "array", "extents", "kept", "orderly", "shape", "sparse", "steps", "strides", "tensor", "whole",
+        "_bytes", "_distinct", "array", "extents", "kept", "orderly", "shape", "sparse", "steps", "strides", "tensor",
+        "whole",
     )  # fmt: skip
 
     def __init__(self, tensor: TensorView, type: TileViewType) -> None:
@@ -123,6 +124,8 @@ class TileView:
         self.orderly: bool = array is not None and self._lies_orderly(array)
         # Strides and steps in bytes, once somebody asks for a box.
         self._bytes: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+        # Once somebody stores.
+        self._distinct: bool | None = True if self.orderly else None
         # Filled by loads, emptied by whatever writes to the region.
         self.kept: dict[object, Array] = tensor.region.kept if tensor.region is not None else {}
 
@@ -135,6 +138,12 @@ class TileView:
                 return False
             needed = stride * extent
         return True
+
+    def is_distinct(self) -> bool:
+        """Whether no two elements of a tile share memory; the order in which NumPy stores a tile is its own."""
+        if self._distinct is None:
+            self._distinct = are_distinct(self.strides, map(min, self.shape, self.extents))
+        return self._distinct
 
     def _all_whole(self) -> Array:
         array, region, shape = self.array, self.tensor.region, self.shape
@@ -458,7 +467,14 @@ def compile_store_view(compiler: Compiler, operation: Operation) -> Step:
         block: TileBlock = registers[BLOCK_SLOT]
         region = view.tensor.region
         allowed = watch(block, view, index) if watch is not None else None
-        if array is not None and sliced and allowed is None and region is not None and region.writable:
+        if (
+            array is not None
+            and sliced
+            and allowed is None
+            and region is not None
+            and region.writable
+            and view.is_distinct()
+        ):
             region.changed()
             try:
                 view.whole[tuple(index)] = value

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from tileir.dialect.types import TileType
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.dtypes import memory_bytes
 from tileir.execute.errors import AssertionFailure, BlockId, ExecutionError
-from tileir.ir.attributes import StringAttribute
+from tileir.ir.attributes import IntegerAttribute, StringAttribute
 from tileir.ir.core import Operation
 
 
@@ -20,8 +21,8 @@ class Check:
         self.operation: Operation = operation
         self.details: tuple[int, ...] = details
 
-    def error(self, block: BlockId, element: int, detail: int) -> ExecutionError:
-        """The error the interpreter would have raised."""
+    def error(self, block: BlockId | None, element: int, detail: int) -> ExecutionError:
+        """The error the interpreter would have raised; without a block if none has begun."""
         operation = self.operation
         if self.kind == "assert":
             attribute = operation.attributes.get("message")
@@ -37,6 +38,14 @@ class Check:
             message = f"asks for {size} bytes aligned to {alignment}, more than there is"
             return ExecutionError(message, operation, block)
         return ExecutionError(f"has a step of {detail}: it must be positive", operation, block)
+
+
+def refused_allocation(operation: Operation) -> Check:
+    """What is wrong with an `alloca` of more memory than there is."""
+    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
+    alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
+    element = cast(PointerType, cast(TileType, operation.results[0].type).element).pointee
+    return Check("memory", operation, (count * memory_bytes(element), alignment))
 
 
 def _place(shape: tuple[int, ...], element: int) -> str:

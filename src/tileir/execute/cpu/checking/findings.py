@@ -30,6 +30,7 @@ from tileir.execute.sanitizer.promises import check_inbounds, promised_dimension
 from tileir.execute.sanitizer.report import Finding, Kind, WatchKind
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.execute.sanitizer.shadow import Cells, Shadow
+from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 
 CALLBACK: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -159,8 +160,7 @@ class Inspector:
             self.stop()
 
     def _look(self, site: Site, number: int, table: int) -> None:
-        width, height, _ = self._grid
-        place: BlockId = (number % width, number // width % height, number // (width * height))
+        place = block_at(number, self._grid)
         words = cast(Any, (ctypes.c_int64 * 96).from_address(table))
         collector = self._collector
         collector.block = number

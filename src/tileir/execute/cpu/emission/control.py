@@ -88,15 +88,12 @@ def emit_repeat(emission: Emission, statement: Statement) -> None:
         emission.inspection.forget(statement.body)
     if counted:
         builder.lines.append(f"  %{name}.next = add {wide} %{name}.i, {number[2]}")
-    elif True:
-        # A loop that never ends can still be interrupted.
-        stop = builder.emit(f"load atomic i64, ptr {emission.slot_pointer(slots.STOP)} monotonic, align 8")
-        going = builder.emit(f"icmp eq i64 {stop}, 0")
-        builder.do(f"br i1 {going}, label %{name}.head, label %{name}.stopped")
-        builder.label(f"{name}.stopped")
-        emission.leave_worker(2)
-    if counted:
-        builder.do(f"br label %{name}.head")
+    # A tile block that would not end can still be stopped.
+    stop = builder.emit(f"load atomic i64, ptr {emission.slot_pointer(slots.STOP)} monotonic, align 8")
+    going = builder.emit(f"icmp eq i64 {stop}, 0")
+    builder.do(f"br i1 {going}, label %{name}.head, label %{name}.stopped")
+    builder.label(f"{name}.stopped")
+    emission.leave_worker(2)
     builder.label(f"{name}.end")
     if emission.sanitize:
         emission.inspection.forget(statement.body)

@@ -17,7 +17,7 @@ import numpy
 
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.nests import Axis, NestEmission, Number
-from tileir.execute.cpu.lowering.loops import Expression, Keep, Memo, Multiply, Sink, Stored, Viewed
+from tileir.execute.cpu.lowering.loops import Expression, Memo, Multiply, Stored, Viewed
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
@@ -222,8 +222,7 @@ def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) 
     plan, rhs = statement.plan, statement.rhs
     scale = statement.scales[1] if statement.scales else None
     roots = [rhs, *([scale] if scale is not None else [])]
-    sinks: list[Sink] = statement.keeps
-    lanes = min(emission.lanes([*roots, *[node for sink in sinks for node in sink.expressions]], []), plan.columns)
+    lanes = min(emission.lanes(roots, []), plan.columns)
     block = plan.k // scale.shape[-2] if scale is not None else 1
     signed = _signed(statement, "rhs")
     group, size = plan.group, plan.rhs_dtype.itemsize
@@ -242,9 +241,6 @@ def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) 
             if scale is not None:
                 scale_index = (*first, _divided(emission, nest, row, block), column)
                 register = _scaled(emission, nest, register, scale, scale_index)
-            for sink in sinks:
-                assert isinstance(sink, Keep)
-                nest.keep(sink.expression, sink.buffer, None, sink.expression.shape, index)
             parts.append(nest.spread_lanes(register, column))
         with nest.at_level(nest.depth):
             packed = woven(emission, parts)
@@ -256,7 +252,7 @@ def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) 
             emission.builder.do(f"store {packed.typed}, ptr {where}, align {size}{emission.arena_suffix}")
         nest.close()
 
-    emission.versions([*roots, *[node for sink in sinks for node in sink.expressions]], [], emit)
+    emission.versions(roots, [], emit)
 
 
 def _member(emission: Emission, nest: NestEmission, axis: Axis, group: int, part: int) -> Axis:

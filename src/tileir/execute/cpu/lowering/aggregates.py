@@ -97,8 +97,8 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     roots = lowering.resolved([left, right, *scales])
     # A copy of the left operand is a nest of its own: what is wanted elsewhere too is stored before.
     for root in roots:
-        for node in nodes([root]):
-            reach = fusion.Reach([root], root.shape, [operation])
+        reach = fusion.Reach([root], root.shape, [operation])
+        for node in reach.order:
             if fusion.must_be_kept(node, reach, lowering.done) and node.value is not None:
                 lowering.store(node.value)
     roots = lowering.resolved(roots)
@@ -169,6 +169,7 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: 
 
 
 MEMO_BYTES: Final = 1 << 20
+"""How much of a thread's cache remembered panels of one product may take."""
 
 
 def _memo(

@@ -34,7 +34,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     if not isinstance(product, Multiply) or not isinstance(leave, Leave) or product.plan.kind != "amx":
         return None
     lhs, rhs = product.lhs, product.rhs
-    if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or product.keeps or product.scales:
+    if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or product.scales:
         return None
     if len(lhs.shape) != 2 or _constant(operation.operands[2]) != 1 or not product.in_place:
         return None
@@ -46,8 +46,10 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
         return None
     if leave.operation.operands[0] is not product.operation.results[0]:
         return None
-    tiles = max(_LENGTH // product.plan.k, 1)
+    tiles = max(min(_LENGTH // product.plan.k, _PANEL_BYTES // product.plan.packed_bytes), 1)
     size = tiles * product.plan.packed_bytes
+    if size > _PANEL_BYTES:
+        return None
     slots = 1
     while 2 * slots * size <= _PANEL_BYTES:
         slots *= 2

@@ -469,7 +469,7 @@ class Multiply(Statement):
     """A matrix product added to a buffer in place; the right operand goes through `packed`."""
 
     __slots__ = (
-        "accumulator", "in_place", "keeps", "left", "lhs", "memo", "operation", "packed", "plan", "rhs", "scales",
+        "accumulator", "in_place", "left", "lhs", "memo", "operation", "packed", "plan", "rhs", "scales",
     )  # fmt: skip
 
     def __init__(
@@ -498,17 +498,15 @@ class Multiply(Statement):
         self.in_place: bool = in_place
         """Whether the left operand may be read from the caller's memory."""
         self.memo: Memo | None = memo
-        self.keeps: list[Sink] = keeps
 
     @property
     def roots(self) -> list[Expression]:
-        return [self.lhs, self.rhs, *self.scales, *[node for sink in self.keeps for node in sink.expressions]]
+        return [self.lhs, self.rhs, *self.scales]
 
     @property
     def written(self) -> list[Buffer]:
-        kept = [sink.buffer for sink in self.keeps if isinstance(sink, Keep)]
         scratch = [buffer for buffer in (self.packed, self.left) if buffer is not None]
-        return [self.accumulator, *scratch, *kept]
+        return [self.accumulator, *scratch]
 
 
 class Branch(Statement):

@@ -28,6 +28,7 @@ from tileir.execute.cpu.lowering.loops import (
     StoreView,
     Update,
     Viewed,
+    nodes,
 )
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, ordering_of, tile_of
 from tileir.execute.dtypes import memory_bytes, value_dtype
@@ -103,6 +104,8 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     roots = [lowering.expression(source), lowering.expression(target), *([mask] if mask is not None else [])]
     ordered = ordering_of(operation) != "weak"
     lowering.before_write(operation, None if ordered else origin, roots)
+    if ordered:
+        roots = _read_before(lowering, roots)
     roots = lowering.settle(roots, origin, lambda read: False)
     shape = tile_of(target).shape
     roots, kept = lowering.prepare(roots, shape, operation)
@@ -127,6 +130,15 @@ def _elements_are_distinct(view: TileViewType) -> bool:
     return True
 
 
+def _read_before(lowering: Lowering, roots: list[Expression]) -> list[Expression]:
+    """Roots whose reads are done: with the first element stored, others may begin to change what is read."""
+    for root in lowering.resolved(roots):
+        for node in nodes([root]):
+            if isinstance(node, (Viewed, Gathered)) and node.value is not None:
+                lowering.store(node.value)
+    return lowering.resolved(roots)
+
+
 def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     source = operation.operand_group("tile")[0]
     view = operation.operand_group("view")[0]
@@ -137,6 +149,8 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     roots = [lowering.expression(source), *([positions] if positions is not None else [])]
     ordered = ordering_of(operation) != "weak"
     lowering.before_write(operation, None if ordered else origin, roots)
+    if ordered:
+        roots = _read_before(lowering, roots)
 
     def same(read: Viewed) -> bool:
         other = read.operation

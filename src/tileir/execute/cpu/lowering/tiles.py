@@ -177,7 +177,7 @@ def lower_reshape(lowering: Lowering, operation: Operation) -> None:
     if squeezed(type.shape) != squeezed(expression.shape):
         # Elements move to other rows: only memory has an order that both shapes share.
         stored = expression if isinstance(expression, Stored) else lowering.store(source)
-        lowering.places[result] = Stored(type.shape, type.element, stored.dtype, result, stored.buffer)
+        lowering.put(result, Stored(type.shape, type.element, stored.dtype, result, stored.buffer))
         return
     targets = iter([axis for axis, extent in enumerate(type.shape) if extent != 1])
     mapping: Mapping = tuple([(next(targets), None) if extent != 1 else (None, None) for extent in expression.shape])
@@ -283,6 +283,3 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
         lowering.body.append(Nest(type.shape, [Pick(place, result)]))
     else:
         lowering.stored(result, buffer)
-
-
-"""How much of a thread's cache remembered panels of one product may take."""

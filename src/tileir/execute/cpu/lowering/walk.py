@@ -14,7 +14,7 @@ from tileir.dialect.types import (
     TileType,
 )
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.aliasing import Origin, Origins
+from tileir.execute.cpu.lowering.aliasing import UNKNOWN, Origin, Origins
 from tileir.execute.cpu.lowering.loops import (
     Applied,
     Buffer,
@@ -121,6 +121,9 @@ class Lowering:
         self.waiting: dict[Value, None] = {}
         # What to take back at the end of each region being lowered: places of values, and what was done.
         self._regions: list[tuple[list[tuple[Value, Expression]], set[Operation]]] = []
+        # By origin the waiting values that read its memory, by buffer the values that lie in it; both may list others.
+        self._readers: dict[object, dict[Value, None]] = {}
+        self._holders: dict[Buffer, dict[Value, None]] = {}
         # Counts the buffers given, so that what was looked through since the last one need not be again.
         self.epoch: int = 0
         self._constants: dict[Value, bool] = {}
@@ -236,13 +239,22 @@ class Lowering:
 
     def wait(self, value: Value, expression: Expression) -> None:
         """Realize a value as an expression, for now."""
-        self.places[value] = expression
+        self.put(value, expression)
         if all(operand.epoch == self.epoch for operand in expression.operands):
             expression.epoch = self.epoch
         if expression.cost > fusion.CHEAP or expression.reads:
             self.waiting[value] = None
+            for read in expression.reads:
+                for source in self._origin(read):
+                    self._readers.setdefault(source, {})[value] = None
         if expression.cost > fusion.LARGEST:
             self.store(value)
+
+    def put(self, value: Value, place: Expression) -> None:
+        """Say where a value is, and remember what lies in which buffer."""
+        self.places[value] = place
+        if isinstance(place, Stored):
+            self._holders.setdefault(place.buffer, {})[value] = None
 
     def new_buffer(self, value: Value | None, dtype: DType, count: int) -> Buffer:
         buffer = Buffer(f"b{len(self.buffers)}", dtype, count)
@@ -261,7 +273,7 @@ class Lowering:
         before = self.places.get(value)
         if before is not None and self._regions:
             self._regions[-1][0].append((value, before))
-        self.places[value] = place
+        self.put(value, place)
         self.epoch += 1
 
     # --- nests ---
@@ -298,8 +310,9 @@ class Lowering:
                 # At once, so that no two get the same buffer.
                 self.stored(node.value, buffer)
         self.finish(finished)
-        for value in [value for value in self.waiting if value.defining_operation in finished]:
-            del self.waiting[value]
+        for done in finished:
+            for result in done.results:
+                self.waiting.pop(result, None)
         return roots, kept
 
     def store(self, value: Value) -> Stored:
@@ -349,19 +362,30 @@ class Lowering:
 
     def _held(self, buffer: Buffer, but: Value) -> bool:
         """Whether another value lies in a buffer and is still wanted."""
-        for value, place in self.places.items():
-            if isinstance(place, Stored) and place.buffer is buffer and value is not but:
-                if isinstance(value, BlockArgument):
-                    continue
+        for value in self._held_in(buffer):
+            if value is not but and not isinstance(value, BlockArgument):
                 if not all(user in self.done for user in value.users):
                     return True
         return False
 
+    def _held_in(self, buffer: Buffer) -> list[Value]:
+        """The values that lie in a buffer."""
+        holders = self._holders.get(buffer, {})
+        found = []
+        for value in list(holders):
+            place = self.places[value]
+            if isinstance(place, Stored) and place.buffer is buffer:
+                found.append(value)
+                if not self._regions and all(user in self.done for user in value.users):
+                    # Outside of regions nobody will ask for it again.
+                    del holders[value]
+        return found
+
     def shares(self, buffer: Buffer, value: Value, operation: Operation) -> bool:
         """Whether a buffer holds another value that is still wanted, or one from outside the block of an operation,
         which the next turn of a loop may want."""
-        for other, place in self.places.items():
-            if isinstance(place, Stored) and place.buffer is buffer and other is not value:
+        for other in self._held_in(buffer):
+            if other is not value:
                 if not all(user in self.done or user is operation for user in other.users):
                     return True
                 if other.parent_block is not operation.parent and self._surrounds(other, operation):
@@ -422,7 +446,7 @@ class Lowering:
         """Store what a write may change before it is read; None is memory of any origin."""
         reach = fusion.Reach(own, (), [operation])
         finished = fusion.finished(reach, set(), [operation], self.done)
-        for value in list(self.waiting):
+        for value in self._waiting_for(origin):
             if value not in self.waiting:
                 continue
             if all(user in finished or user in self.done for user in value.users):
@@ -430,12 +454,37 @@ class Lowering:
             expression = self.resolved([self.places[value]])[0]
             if any(self._conflicts(read, origin) for read in expression.reads):
                 self.store(value)
+            elif not expression.reads and not self._regions:
+                # What it read is in buffers by now.
+                for source in origin or ():
+                    self._readers.get(source, {}).pop(value, None)
+
+    def _waiting_for(self, origin: Origin | None) -> list[Value]:
+        """The waiting values that read memory of an origin, in program order."""
+        if origin is None or UNKNOWN in origin:
+            return list(self.waiting)
+        found: dict[Value, None] = {}
+        for source in (*origin, UNKNOWN):
+            readers = self._readers.get(source, {})
+            if not self._regions:
+                # What is done stays so outside of regions: nobody need look at it again.
+                for value in [value for value in readers if value not in self.waiting]:
+                    del readers[value]
+            found.update(readers)
+
+        def place(value: Value) -> int:
+            operation = value.defining_operation
+            return self.begins[operation] if operation is not None else 0
+
+        return sorted(found, key=place)
+
+    def _origin(self, read: Expression) -> Origin:
+        """Where the memory behind a load comes from."""
+        assert isinstance(read, (Viewed, Gathered))
+        return self.origins.of(read.operation.operands[_memory_operand(read)])
 
     def _conflicts(self, read: Expression, origin: Origin | None) -> bool:
-        if origin is None:
-            return True
-        assert isinstance(read, (Viewed, Gathered))
-        return not self.origins.apart(self.origins.of(read.operation.operands[_memory_operand(read)]), origin)
+        return origin is None or not self.origins.apart(self._origin(read), origin)
 
     def settle(self, own: list[Expression], origin: Origin, same: Callable[[Viewed], bool]) -> list[Expression]:
         """The expressions of a store without reads of what it writes, but for those of the very same elements."""

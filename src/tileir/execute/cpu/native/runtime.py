@@ -20,13 +20,15 @@ _WORKER: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void
 class Loaded:
     """A function in native code, alive as long as this is; calling it releases the interpreter lock."""
 
-    __slots__ = ("_library", "address", "call", "pace")
+    __slots__ = ("_library", "address", "call", "pace", "repeats")
 
     def __init__(self, library: object, address: int) -> None:
         self._library: object = library
         self.address: int = address
         self.call: Callable[[int, int], int] = cast("Callable[[int, int], int]", _WORKER(address))
         """The worker: the address of a record and that of an arena."""
+        self.repeats: bool = False
+        """Whether a tile block has loops, which may take any time."""
         self.pace: int = 0
         """How many nanoseconds a tile block took in the last launch, 0 before the first: `workers` keeps it."""
 

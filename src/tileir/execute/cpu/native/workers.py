@@ -351,12 +351,18 @@ def run(function: Loaded, record: Record, arena_bytes: int, threads: int, keep: 
         threads = _affordable(arena_bytes, threads)
     if threads > 1:
         threads = min(threads, -(-count // slots[CHUNK]))
+    if threads > 1:
         pace = function.pace
         if (
             threads > 1
             and (not pace or pace * count >= WORTH_WAKING)
             and _run_on(threads, function, record, arena_bytes, keep)
         ):
+            return
+    elif function.repeats and threading.get_ident() == _main_thread:
+        # A loop may go on for ever, and an interrupt reaches the main thread only while it waits.
+        pace = function.pace
+        if (not pace or pace * count >= SLICE) and _run_on(1, function, record, arena_bytes, keep):
             return
     _run_here(function, record, arena_bytes)
 

@@ -1,0 +1,105 @@
+"""Launches on the CPU engine: what may be asked for, who is told how far they are, and what is too large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import tileir
+from tileir.execute.launch import Kernel
+
+COUNTING = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %turns: tile<i32>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %q = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  for %i in (%zero to %turns, step %one) : tile<i32> {
+    %old, %t = atomic_rmw_tko relaxed device %q, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+    continue
+  }
+  return } }"""
+
+RESERVING = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
+  %small = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+  %room = alloca num_elem = COUNT, alignment = 128 : tile<ptr<i32>>
+  %x, %t0 = load_ptr_tko weak %small : tile<ptr<i32>> -> tile<i32>, token
+  %y, %t1 = load_ptr_tko weak %room : tile<ptr<i32>> -> tile<i32>, token
+  %sum = addi %x, %y : tile<i32>
+  %t2 = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
+  return } }"""
+
+
+class _Enough(Exception):
+    """What a caller raises that has seen enough."""
+
+
+def kernel(text: str, backend: str = "cpu") -> Kernel:
+    return tileir.compile(tileir.parse(text), backend=backend)
+
+
+@pytest.mark.parametrize("number", [True, False, "2", 2.0, [2], numpy.float32(1)])
+def test_a_number_of_threads_that_is_no_whole_number_is_refused(number: Any) -> None:
+    with pytest.raises(tileir.LaunchError, match="pass a whole number of threads, or None for all processors"):
+        kernel(COUNTING).launch(1, numpy.zeros(1, "i4"), 1, num_threads=number)
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_a_launch_needs_a_thread(number: int) -> None:
+    with pytest.raises(tileir.LaunchError, match=f"num_threads is {number}: give one thread at least"):
+        kernel(COUNTING).launch(1, numpy.zeros(1, "i4"), 1, num_threads=number)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "interpreter"])
+def test_progress_begins_with_nothing_and_ends_with_everything(backend: str) -> None:
+    seen: list[tuple[int, int]] = []
+    counts = numpy.zeros(6, "i4")
+    kernel(COUNTING, backend).launch(6, counts, 2, progress=lambda done, count: seen.append((done, count)))
+    assert seen[0] == (0, 6) and seen[-1] == (6, 6) and sorted(seen) == seen
+    assert counts.tolist() == [2] * 6
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_progress_raises_ends_the_launch_and_is_raised(threads: int) -> None:
+    blocks, turns = 1 << 14, 1 << 22
+    calls: list[int] = []
+
+    def progress(done: int, count: int) -> None:
+        calls.append(done)
+        if len(calls) == 2:
+            raise _Enough
+
+    run = kernel(COUNTING)
+    counts = numpy.zeros(blocks, "i4")
+    with pytest.raises(_Enough):
+        run.launch(blocks, counts, turns, num_threads=threads, progress=progress)
+    assert len(calls) == 2 and counts[-1] == 0
+    # No thread works in the array any more, and the next launch is whole.
+    counts[:] = 0
+    run.launch(blocks, counts, 1, num_threads=threads)
+    assert (counts == 1).all()
+
+
+def test_what_progress_raises_at_once_leaves_out_the_launch() -> None:
+    def progress(done: int, count: int) -> None:
+        raise _Enough
+
+    counts = numpy.zeros(8, "i4")
+    with pytest.raises(_Enough):
+        kernel(COUNTING).launch(8, counts, 1, progress=progress)
+    assert not counts.any()
+
+
+@pytest.mark.parametrize("count", [1 << 44, 1 << 58])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_alloca_of_more_than_there_is_is_named_with_its_place(count: int, threads: int) -> None:
+    found = []
+    for backend in ("interpreter", "cpu"):
+        with pytest.raises(tileir.ExecutionError) as caught:
+            options = {"num_threads": threads} if backend == "cpu" else {}
+            kernel(RESERVING.replace("COUNT", str(count)), backend).launch(8, numpy.zeros(1, "i4"), **options)
+        diagnostic = caught.value.diagnostics[0]
+        found.append((diagnostic.message, str(diagnostic.location)))
+    assert found[0] == found[1]
+    assert f"asks for {4 * count} bytes aligned to 128, more than there is" in found[1][0]
