@@ -17,7 +17,6 @@ from tests.execute.cpu.stress_values import (
     OUTPUTS,
     ROOM,
     SHAPES,
-    Shape,
     Type,
     Values,
     count_of,

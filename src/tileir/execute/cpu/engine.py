@@ -357,7 +357,7 @@ def _checked_threads(number: object) -> int:
 def _told(slots: Any, count: int, progress: Callable[[int, int], None]) -> Iterator[None]:
     """Tell how far a launch is, ten times a second, from a thread that looks at its record.
 
-    What `progress` raises ends the launch after the tile blocks at hand, as an interrupt does.
+    What `progress` raises ends the launch as an interrupt does.
     """
     over = threading.Event()
     failures: list[BaseException] = []

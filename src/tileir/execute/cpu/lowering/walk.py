@@ -551,10 +551,10 @@ def _rebuilt(node: Expression, operands: list[Expression]) -> Expression:
 
 
 def _memory_operand(read: Viewed | Gathered) -> int:
-    operation = read.operation
-    group = "view" if isinstance(read, Viewed) else "source"
-    value = operation.operand_group(group)[0]
-    return operation.operands.index(value)
+    """Which operand of a load leads to memory: the pointers come first, a view has its place."""
+    if isinstance(read, Gathered):
+        return 0
+    return read.operation.operands.index(read.operation.operand_group("view")[0])
 
 
 def _writes_memory(operation: Operation) -> bool:
