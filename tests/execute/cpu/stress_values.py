@@ -35,27 +35,14 @@ def count_of(shape: Shape) -> int:
     return total
 
 
-def _meet(extents: list[int], strides: list[int]) -> bool:
-    """Whether elements of a tensor may share memory."""
-    reach = 1
-    for stride, extent in sorted(zip(strides, extents, strict=True)):
-        if extent > 1:
-            if stride < reach:
-                return True
-            reach = (extent - 1) * stride + reach
-    return False
-
-
 class View:
-    """A view that programs may use: its name, its type and that of its tiles; `sparse` is its listed dimension,
-    `meeting` says that elements of its tensor share memory, where what a store leaves is nobody's business."""
+    """A view that programs may use: its name, its type and that of its tiles; `sparse` is its listed dimension."""
 
-    def __init__(self, name: str, type: str, tile: Type, sparse: int, meeting: bool) -> None:
+    def __init__(self, name: str, type: str, tile: Type, sparse: int) -> None:
         self.name = name
         self.type = type
         self.tile = tile
         self.sparse = sparse
-        self.meeting = meeting
 
 
 class Values:
@@ -206,7 +193,7 @@ class Values:
                 type = f"partition_view<{tile}, {padding}{tensor}{mapped}>"
             word = {"strided": "strided", "gather": "gather_scatter"}.get(kind, "partition")
             self.lines.append(f"%w{number} = make_{word}_view %t{number} : {type}")
-            self.views.append(View(f"%w{number}", type, (shape, element), sparse, _meet(extents, strides)))
+            self.views.append(View(f"%w{number}", type, (shape, element), sparse))
 
     def unknown(self, number: int) -> str:
         """A number that the compiler cannot tell."""
@@ -262,10 +249,7 @@ class Values:
         return name
 
     def store_view(self) -> None:
-        views = [view for view in self.views if not view.meeting]
-        if not views:
-            return
-        view = self.rng.choice(views)
+        view = self.rng.choice(self.views)
         names, types = self.index_of(view)
         value = self.want(view.tile)
         ordering = self.rng.choice(("weak",) * 9 + ("release device",))

@@ -51,8 +51,6 @@ def emit_repeat(emission: Emission, statement: Statement) -> None:
     for argument, value in zip(arguments, initial, strict=True):
         if _is_scalar(argument):
             emission.put(argument, emission.scalars[value])
-        elif not isinstance(argument.type, TileType) and value in emission.views:
-            emission.views[argument] = emission.views[value]
     labels = LoopLabels(f"{name}.again", f"{name}.end", arguments, arguments if counted else results)
     if counted:
         lower, upper, step = (emission.scalars[value] for value in operation.operands[:3])

@@ -484,7 +484,6 @@ class Multiply(Statement):
         left: Buffer | None,
         in_place: bool,
         memo: Memo | None,
-        keeps: list[Sink],
     ) -> None:
         self.operation: Operation = operation
         self.plan: MmaPlan = plan

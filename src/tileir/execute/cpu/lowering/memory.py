@@ -14,7 +14,7 @@ from tileir.dialect.types import (
     StridedViewType,
     TileViewType,
 )
-from tileir.execute.cpu.checking.checks import Check
+from tileir.execute.cpu.checking.checks import refused_allocation
 from tileir.execute.cpu.lowering import checks as lowering_checks
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.loops import (
@@ -32,6 +32,7 @@ from tileir.execute.cpu.lowering.loops import (
 )
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, ordering_of, tile_of
 from tileir.execute.dtypes import memory_bytes, value_dtype
+from tileir.execute.memory import are_distinct
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 
@@ -119,15 +120,9 @@ def _elements_are_distinct(view: TileViewType) -> bool:
     if isinstance(view, (PartitionViewType, StridedViewType)):
         axes = view.dim_map
     strides = [view.tensor.strides[axis] for axis in axes]
-    pairs = [(stride, extent) for stride, extent in zip(strides, view.tile_shape, strict=True) if extent > 1]
-    if any(stride == DYNAMIC for stride, _ in pairs):
+    if any(stride == DYNAMIC and extent > 1 for stride, extent in zip(strides, view.tile_shape, strict=True)):
         return False
-    reach = 1
-    for stride, extent in sorted(pairs):
-        if stride < reach:
-            return False
-        reach += stride * (extent - 1)
-    return True
+    return are_distinct(strides, view.tile_shape)
 
 
 def _read_before(lowering: Lowering, roots: list[Expression]) -> list[Expression]:
@@ -221,8 +216,7 @@ def lower_alloca(lowering: Lowering, operation: Operation) -> None:
     size = max(count * memory_bytes(element), 1)
     if lowering_checks.is_too_large(lowering, size, alignment):
         nothing = lowering.new_buffer(None, numpy.dtype(numpy.uint8), 1)
-        asked = (count * memory_bytes(element), alignment)
-        lowering.body.append(Reserve(operation, nothing, None, Check("memory", operation, asked)))
+        lowering.body.append(Reserve(operation, nothing, None, refused_allocation(operation)))
         return
     # Buffers are aligned to 64 bytes; more is left over for what asks for more.
     buffer = lowering.new_buffer(None, numpy.dtype(numpy.uint8), size + max(alignment - 64, 0))

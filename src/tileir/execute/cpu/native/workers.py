@@ -7,7 +7,7 @@ to be worth waking stays on the calling thread.
 Python runs signal handlers on the main thread and between its own instructions only, so a native call there would hold
 up Ctrl-C.  On the main thread, therefore, a launch on one thread is made in slices of some milliseconds, and a launch
 on several is left to helpers while the main thread waits, unless the last one was short.  An interrupt lets every
-worker finish the tile block at hand, and is then raised.
+worker finish the tile block at hand or the turn of its loop, and is then raised.
 """
 
 from __future__ import annotations
@@ -353,11 +353,7 @@ def run(function: Loaded, record: Record, arena_bytes: int, threads: int, keep: 
         threads = min(threads, -(-count // slots[CHUNK]))
     if threads > 1:
         pace = function.pace
-        if (
-            threads > 1
-            and (not pace or pace * count >= WORTH_WAKING)
-            and _run_on(threads, function, record, arena_bytes, keep)
-        ):
+        if (not pace or pace * count >= WORTH_WAKING) and _run_on(threads, function, record, arena_bytes, keep):
             return
     elif function.repeats and threading.get_ident() == _main_thread:
         # A loop may go on for ever, and an interrupt reaches the main thread only while it waits.
