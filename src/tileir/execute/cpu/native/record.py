@@ -22,7 +22,7 @@ COUNT: Final = 1
 GRID: Final = 2
 """Three slots: the extents of the grid."""
 STOP: Final = 5
-"""Not zero: finish the tile block at hand, or the turn of its loop, and return (an interrupt, or another worker failed)."""
+"""Not zero: finish the tile block, or the turn of its loop, and return (an interrupt, or another worker failed)."""
 CHUNK: Final = 6
 """How many tile blocks a worker takes at a time."""
 FAILED: Final = 7
