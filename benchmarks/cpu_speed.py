@@ -80,7 +80,10 @@ class Session:
             action()
             check(f"{name} {variant}", result, expected, 2e-2 if "bf16" in name else 1e-4)
         actions = [action for action, _ in ours.values()] + [action for _, action, _ in peers]
-        times = race(self.seconds, *actions, clock=time.process_time if self.threads == 1 else time.perf_counter)
+        if self.threads == 1:
+            times = race(self.seconds, *actions, clock=time.process_time)
+        else:
+            times = race(self.seconds, *actions, pause=0.04)
         for number, variant in enumerate(ours):
             for (peer, _, bar), theirs in zip(peers, times[len(ours) :], strict=True):
                 yield f"{name}{variant and ', '}{variant}", times[number], peer, theirs, bar

@@ -35,17 +35,23 @@ def timed(action: Callable[[], Result], *, collector: bool = False) -> tuple[flo
 
 
 def race(
-    seconds: float, *actions: Callable[[], object], clock: Callable[[], float] = time.perf_counter
+    seconds: float,
+    *actions: Callable[[], object],
+    clock: Callable[[], float] = time.perf_counter,
+    pause: float = 0.0,
 ) -> list[float]:
     """The best time of each action, in seconds; they take turns until the time is up, three times at least.
 
-    With `time.process_time` as the clock, what other processes do in between does not count.
+    With `time.process_time` as the clock, what other processes do in between does not count.  `pause` is a rest before
+    each action: the threads of OpenBLAS and OpenMP go on spinning after their work, in the way of whoever comes next.
     """
     found = [float("inf")] * len(actions)
     end = time.perf_counter() + seconds
     rounds = 0
     while rounds < 3 or time.perf_counter() < end:
         for number, action in enumerate(actions):
+            if pause:
+                time.sleep(pause)
             start = clock()
             action()
             found[number] = min(found[number], clock() - start)
