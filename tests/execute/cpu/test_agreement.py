@@ -94,6 +94,16 @@ def _chain(pointers: Value) -> tuple[Value, int] | None:
     return value, int(constant_array(start.attributes["value"]).reshape(-1)[0])  # type: ignore[arg-type]
 
 
+def shows_nan_bits(entry: Operation) -> bool:
+    """Whether the bits of floats become numbers: which NaN a NaN is, is left open (docs/cpu.md)."""
+    for operation in entry.walk():
+        if operation.declaration.mnemonic in ("bitcast", "pack"):
+            type = operation.operands[0].type
+            if isinstance(type, TileType) and is_float_dtype(value_dtype(type.element)):
+                return True
+    return False
+
+
 def differences(wanted: list[Any], found: list[Any], layout: Layout) -> list[tuple[int, int]]:
     """The arguments and bytes that differ."""
     result = []
@@ -137,12 +147,21 @@ def compare(
     found = arguments()
     again: list[str] = []
     native = Kernel(entry, True, backend="cpu", cpu=cpu)
+    caught: tileir.ExecutionError | None = None
+    try:
+        native.launch(GRID, *found, num_threads=threads if failure is None else 1, output=again.append)
+    except tileir.ExecutionError as error:
+        caught = error
+    if caught is not None and "more than there is" in str(caught):
+        # The interpreter gets memory that is never touched, however much of it.
+        return "refused"
     if failure is not None:
-        with pytest.raises(AssertionFailure) as caught:
-            native.launch(GRID, *found, num_threads=1, output=again.append)
-        assert caught.value.diagnostics[0].message == failure.diagnostics[0].message
+        assert isinstance(caught, AssertionFailure)
+        assert caught.diagnostics[0].message == failure.diagnostics[0].message
         return "failed"
-    native.launch(GRID, *found, num_threads=threads, output=again.append)
+    assert caught is None, caught
+    if differences(wanted, found, layout) and shows_nan_bits(entry):
+        return "free"
     assert differences(wanted, found, layout) == []
     assert again == printed
     return "agreed"
