@@ -405,10 +405,16 @@ class Emission:
 
     def loop(self, start: int, extent: int, step: int, body: Callable[[Number], None]) -> None:
         """A loop emitted where the builder stands; one that turns once is none."""
-        if start + step >= extent:
-            if start < extent:
-                body(start)
-            return
+        if start + step < extent:
+            self._turns(start, extent, step, body)
+        elif start < extent:
+            body(start)
+
+    def count_loop(self, count: Number, body: Callable[[Number], None]) -> None:
+        """A loop over 0, 1, 2 and on up to a number known at run time, one at least."""
+        self._turns(0, count, 1, body)
+
+    def _turns(self, start: int, extent: Number, step: int, body: Callable[[Number], None]) -> None:
         builder = self.builder
         name = builder.fresh("l")
         builder.do(f"br label %{name}.before")
@@ -421,23 +427,6 @@ class Emission:
         builder.label(f"{name}.latch")
         builder.lines.append(f"  %{name}.next = add nuw nsw i64 %{name}, {step}")
         more = builder.emit(f"icmp ult i64 %{name}.next, {extent}")
-        builder.do(f"br i1 {more}, label %{name}.head, label %{name}.end")
-        builder.label(f"{name}.end")
-
-    def count_loop(self, count: Number, body: Callable[[Number], None]) -> None:
-        """A loop over 0, 1, 2 and on up to a number known at run time, one at least."""
-        builder = self.builder
-        name = builder.fresh("l")
-        builder.do(f"br label %{name}.before")
-        builder.label(f"{name}.before")
-        builder.do(f"br label %{name}.head")
-        builder.label(f"{name}.head")
-        builder.lines.append(f"  %{name} = phi i64 [ 0, %{name}.before ], [ %{name}.next, %{name}.latch ]")
-        body(f"%{name}")
-        builder.do(f"br label %{name}.latch")
-        builder.label(f"{name}.latch")
-        builder.lines.append(f"  %{name}.next = add nuw nsw i64 %{name}, 1")
-        more = builder.emit(f"icmp ult i64 %{name}.next, {count}")
         builder.do(f"br i1 {more}, label %{name}.head, label %{name}.end")
         builder.label(f"{name}.end")
 
