@@ -180,7 +180,7 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     else:
         guard = lowering_checks.inspect_pointers(lowering, operation)
         pointers = lowering.expression(operation.operands[0])
-        value = operation.operands[-1 if mnemonic == "atomic_cas_tko" else 1]
+        value = operation.operands[1]
         if mnemonic == "atomic_cas_tko":
             value = operation.operands[2]
             others.append(lowering.expression(operation.operands[1]))

@@ -74,7 +74,7 @@ def ordering_of(operation: Operation) -> str:
 
 
 class Frame:
-    """A loop or `if` being lowered: where its region leaves tiles.  `carried` is None for an `if`."""
+    """A loop or `if` being lowered: where its region leaves tiles.  `carried` is empty for an `if`."""
 
     __slots__ = ("arguments", "block", "carried", "results")
 
