@@ -83,7 +83,7 @@ class Session:
         if self.threads == 1:
             times = race(self.seconds, *actions, clock=time.process_time)
         else:
-            times = race(self.seconds, *actions, pause=0.04)
+            times = race(self.seconds, *actions, rest=0.06, turn=0.1)
         for number, variant in enumerate(ours):
             for (peer, _, bar), theirs in zip(peers, times[len(ours) :], strict=True):
                 yield f"{name}{variant and ', '}{variant}", times[number], peer, theirs, bar

@@ -38,23 +38,29 @@ def race(
     seconds: float,
     *actions: Callable[[], object],
     clock: Callable[[], float] = time.perf_counter,
-    pause: float = 0.0,
+    rest: float = 0.0,
+    turn: float = 0.0,
 ) -> list[float]:
     """The best time of each action, in seconds; they take turns until the time is up, three times at least.
 
-    With `time.process_time` as the clock, what other processes do in between does not count.  `pause` is a rest before
-    each action: the threads of OpenBLAS and OpenMP go on spinning after their work, in the way of whoever comes next.
+    With `time.process_time` as the clock, what other processes do in between does not count.  `rest` is a pause before
+    each turn: the threads of OpenBLAS and OpenMP go on spinning after their work, in the way of whoever comes next.
+    After a pause a processor is slow at first, so a turn then goes on for some time, `turn`, for all sides alike.
     """
     found = [float("inf")] * len(actions)
     end = time.perf_counter() + seconds
     rounds = 0
     while rounds < 3 or time.perf_counter() < end:
         for number, action in enumerate(actions):
-            if pause:
-                time.sleep(pause)
-            start = clock()
-            action()
-            found[number] = min(found[number], clock() - start)
+            if rest:
+                time.sleep(rest)
+            until = time.perf_counter() + turn
+            while True:
+                start = clock()
+                action()
+                found[number] = min(found[number], clock() - start)
+                if time.perf_counter() >= until:
+                    break
         rounds += 1
     return found
 

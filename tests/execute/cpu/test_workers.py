@@ -15,8 +15,9 @@ import numpy
 import pytest
 from tests.execute.cpu.native import count, counting
 
+import tileir
 from tileir.execute.cpu.native import workers
-from tileir.execute.cpu.native.record import CHUNK, COUNT, STOP, Record
+from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, STOP, TAIL, TAIL_SHIFT, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.errors import LaunchError
 
@@ -309,3 +310,42 @@ def test_exceptions_at_any_moment_lose_neither_helpers_nor_tile_blocks(function:
         signal.signal(signal.SIGALRM, before)
     assert alarms > 0
     assert len(workers._idle) == workers._helper_count
+
+
+@pytest.mark.parametrize("extents", [(1, 1, 1), (3, 5, 7), (16, 8, 1), (1000, 1, 1)])
+@pytest.mark.parametrize(("chunk", "tail"), [(1, 0), (16, 16), (16, 48), (7, 7), (64, 10_000)])
+def test_the_last_chunks_of_a_compiled_kernel_are_small_and_complete(
+    extents: tuple[int, int, int], chunk: int, tail: int
+) -> None:
+    kernel = tileir.compile(tileir.parse(_COUNTING), backend="cpu").native
+    count = extents[0] * extents[1] * extents[2]
+    for threads in (1, 3):
+        visits = numpy.zeros(extents[::-1], numpy.int32)
+        binding = kernel._binder((visits, *extents), extents, chunk)
+        binding.record.slots[TAIL] = tail
+        version = kernel.version(binding.overlap, False)
+        version.loaded.pace = 0
+        workers.run(version.loaded, binding.record, version.arena_bytes, threads)
+        assert (visits == 1).all()
+        # Where the last chunk ended: past the tail it is at most a small one beyond the last tile block.
+        beyond = binding.record.slots[NEXT] - count
+        assert 0 <= beyond < (max(1, chunk >> TAIL_SHIFT) if tail else chunk)
+
+
+_COUNTING = """
+cuda_tile.module @m {
+  entry @k(%p: tile<ptr<i32>>, %x: tile<i32>, %y: tile<i32>, %z: tile<i32>) {
+    %i, %j, %k = get_tile_block_id : tile<i32>
+    %a = muli %k, %y : tile<i32>
+    %b = addi %a, %j : tile<i32>
+    %c = muli %b, %x : tile<i32>
+    %n = addi %c, %i : tile<i32>
+    %q = offset %p, %n : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+    %v, %t = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token
+    %one = constant <i32: 1> : tile<i32>
+    %w = addi %v, %one : tile<i32>
+    %u = store_ptr_tko weak %q, %w token = %t : tile<ptr<i32>>, tile<i32> -> token
+    return
+  }
+}
+"""

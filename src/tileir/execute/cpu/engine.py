@@ -196,6 +196,8 @@ class CpuKernel:
         if version.shared_axis >= 0 and threads > 1:
             # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
             slots[record.CHUNK] = max(1, min(extents[version.shared_axis], count // (2 * threads)))
+        if threads > 1:
+            slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
         base = record.ARGUMENTS + len(arguments)
         for number, address in enumerate(self.globals.values()):
             slots[base + number] = address

@@ -115,15 +115,7 @@ class Emission:
         entry = self.program.entry
         if self._uses_amx:
             mma.configure(builder)
-        builder.do("br label %take")
-        builder.label("take")
-        chunk = self.record_slot(slots.CHUNK)
-        count = self.record_slot(slots.COUNT)
-        first = builder.emit(f"atomicrmw add ptr %record, i64 {chunk} monotonic")
-        builder.do(f"br i1 {builder.emit(f'icmp ult i64 {first}, {count}')}, label %chunk, label %finish")
-        builder.label("chunk")
-        end = builder.emit(f"add i64 {first}, {chunk}")
-        end = builder.call("i64", "llvm.umin.i64", [f"i64 {end}", f"i64 {count}"])
+        first, end = self._take_chunk()
         builder.do("br label %block")
         builder.label("block")
         builder.lines.append(f"  %number = phi i64 [ {first}, %chunk ], [ %number.next, %block.end ]")
@@ -156,6 +148,32 @@ class Emission:
         ]
         self.module.functions.append("\n".join(lines))
         return self.module.text()
+
+    def _take_chunk(self) -> tuple[str, str]:
+        """Take the next tile blocks, from the first to one before the end; to `finish` if there are none."""
+        builder = self.builder
+        chunk = self.record_slot(slots.CHUNK)
+        tail = self.record_slot(slots.TAIL)
+        count = self.record_slot(slots.COUNT)
+        builder.do("br label %take")
+        builder.label("take")
+        seen = builder.emit("load atomic i64, ptr %record monotonic, align 8")
+        builder.do("br label %try")
+        builder.label("try")
+        builder.lines.append(f"  %first = phi i64 [ {seen}, %take ], [ %first.now, %try.take ]")
+        builder.do(f"br i1 {builder.emit(f'icmp ult i64 %first, {count}')}, label %try.take, label %finish")
+        builder.label("try.take")
+        is_whole = builder.emit(f"icmp ult i64 {builder.emit(f'add i64 %first, {tail}')}, {count}")
+        part = builder.emit(f"lshr i64 {chunk}, {slots.TAIL_SHIFT}")
+        part = builder.call("i64", "llvm.umax.i64", [f"i64 {part}", "i64 1"])
+        size = builder.emit(f"select i1 {is_whole}, i64 {chunk}, i64 {part}")
+        end = builder.emit(f"add i64 %first, {size}")
+        exchange = builder.emit(f"cmpxchg ptr %record, i64 %first, i64 {end} monotonic monotonic, align 8")
+        builder.lines.append(f"  %first.now = extractvalue {{ i64, i1 }} {exchange}, 0")
+        taken = builder.emit(f"extractvalue {{ i64, i1 }} {exchange}, 1")
+        builder.do(f"br i1 {taken}, label %chunk, label %try")
+        builder.label("chunk")
+        return "%first", builder.call("i64", "llvm.umin.i64", [f"i64 {end}", f"i64 {count}"])
 
     def leave_worker(self, code: int) -> None:
         """Return: 0 for nothing left to do, 1 after a failure, 2 when stopped."""

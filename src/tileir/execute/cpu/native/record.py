@@ -16,7 +16,7 @@ from array import array
 from typing import Final
 
 NEXT: Final = 0
-"""The next number to hand out, advanced atomically by CHUNK."""
+"""The next number to hand out, advanced atomically by CHUNK, or less within TAIL."""
 COUNT: Final = 1
 """Where the numbers end: how many tile blocks there are, or fewer where a launch is made in slices."""
 GRID: Final = 2
@@ -33,6 +33,10 @@ CALLBACK: Final = 12
 """The address of `void callback(i64 site, i64 block, ptr values)`, called by `print_tko`."""
 REGIONS: Final = 13
 """Two slots, for the sanitizer: the address of a table of known memory (`sites`; sorted), and its number of entries."""
+TAIL: Final = 15
+"""How many of the last tile blocks are taken in small chunks, so that no thread waits long for the others to end."""
+TAIL_SHIFT: Final = 3
+"""The binary logarithm of how much smaller these are."""
 ARGUMENTS: Final = 16
 """From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended.  The addresses of the
 module's globals follow, and two slots for the sanitizer: the address of `inspector` (`sites`), and that of a table with
