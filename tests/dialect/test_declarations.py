@@ -10,7 +10,21 @@ from tests.dialect.roster import LATER, PUBLIC, SEED_NAMES, SEED_SECTIONS
 
 import tileir
 import tileir.dialect.ops
-from tileir.ir.declaration import REGISTRY, V13_1, OperationDeclaration
+from tileir.ir.core import Operation
+from tileir.ir.declaration import (
+    ATOMIC,
+    BLOCK_ORDER,
+    NO_MEMORY_EFFECT,
+    ONE,
+    PURE,
+    REGION_EFFECTS,
+    REGISTRY,
+    TOKEN_ORDERED,
+    V13_1,
+    OperationDeclaration,
+    unregistered,
+)
+from tileir.ir.effects import may_change_memory
 
 DECLARATIONS = [d for d in REGISTRY.declarations() if d.name.startswith("cuda_tile.") and not d.testing]
 DOCUMENTED = [d for d in REGISTRY.declarations() if not d.testing]
@@ -114,6 +128,83 @@ def test_words_in_backticks_name_things_that_exist() -> None:
     for d in DOCUMENTED:
         for word in re.findall(r"`([a-z]\w*_tko)`", d.description + d.legalization):
             assert word in known, (d.name, word)
+
+
+# --- memory ---
+
+# The operand that leads to what is read, and the one that leads to what is written.
+ACCESSES = {
+    "load_ptr_tko": ("source", None),
+    "load_view_tko": ("view", None),
+    "atomic_load_tko": ("ptr", None),
+    "store_ptr_tko": (None, "destination"),
+    "store_view_tko": (None, "view"),
+    "atomic_store_tko": (None, "ptr"),
+    "atomic_rmw_tko": ("pointers", "pointers"),
+    "atomic_cas_tko": ("pointers", "pointers"),
+    "atomic_red_view_tko": ("view", "view"),
+}
+
+
+def with_trait(trait: int) -> set[str]:
+    return {d.mnemonic for d in REGISTRY.declarations() if d.has_trait(trait)}
+
+
+def test_memory_operations_say_through_what_they_read_and_write_and_no_others_do() -> None:
+    found = {d.mnemonic: (d.reads, d.writes) for d in REGISTRY.declarations() if d.reads or d.writes}
+    assert found == ACCESSES
+    assert {d.mnemonic for d in REGISTRY.declarations() if d.accesses_memory} == set(ACCESSES)
+
+
+@pytest.mark.parametrize("name", ACCESSES)
+def test_what_leads_to_memory_is_one_operand_of_pointers_or_a_view(name: str) -> None:
+    places = {place for place in ACCESSES[name] if place is not None}
+    (place,) = [operand for operand in declared(name).operands if operand.name in places]
+    assert place.count == ONE
+    assert place.constraint.description in ("tile of Pointer type values", "TileView instance")
+
+
+def test_what_takes_an_ordering_accesses_memory_and_is_ordered_by_tokens() -> None:
+    assert {d.mnemonic for d in DECLARATIONS if "memory_ordering_semantics" in d.inherent} == set(ACCESSES)
+    assert set(ACCESSES) <= with_trait(TOKEN_ORDERED)
+    assert not with_trait(TOKEN_ORDERED) & with_trait(PURE | NO_MEMORY_EFFECT | REGION_EFFECTS)
+
+
+def test_the_atomics_are_those_of_their_chapter() -> None:
+    assert with_trait(ATOMIC) == {d.mnemonic for d in DECLARATIONS if d.chapter == "Atomics"}
+
+
+def test_printing_assertions_and_barriers_show_the_order_of_tile_blocks() -> None:
+    assert with_trait(BLOCK_ORDER) == {"print_tko", "assert", "barrier"}
+
+
+@pytest.mark.parametrize("declaration", [d for d in DECLARATIONS if not d.regions], ids=lambda d: d.name)
+def test_memory_changes_at_writes_and_at_what_only_orders(declaration: OperationDeclaration) -> None:
+    module = tileir.parse(program_of(declaration))
+    operation = next(operation for operation in module.walk() if operation.declaration is declaration)
+    fences = {"memory_fence_alias_tko", "gdc_launch_dependents_tko", "gdc_wait_tko", "print_tko", "barrier"}
+    writers = {name for name, (_, written) in ACCESSES.items() if written is not None}
+    assert may_change_memory(operation) == (declaration.mnemonic in writers | fences)
+
+
+@pytest.mark.parametrize(
+    ("inner", "changes"),
+    [
+        ("%t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token", True),
+        ("%y, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token", False),
+    ],
+)
+def test_a_region_changes_memory_if_something_deep_inside_does(inner: str, changes: bool) -> None:
+    module = tileir.parse(
+        "cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %x: tile<f32>, %c: tile<i1>) {"
+        f" if %c {{ if %c {{ {inner} }} }} return }} }}"
+    )
+    outermost = next(operation for operation in module.walk() if operation.name == "cuda_tile.if")
+    assert may_change_memory(outermost) is changes
+
+
+def test_an_operation_nobody_declared_may_change_memory() -> None:
+    assert may_change_memory(Operation(unregistered("other.thing"), [], []))
 
 
 # --- the examples ---

@@ -14,7 +14,7 @@ from tileir.ir.core import Operation
 from tileir.ir.effects import is_memory_effect_free
 from tileir.ir.equality import structurally_equal
 from tileir.ir.symbols import SymbolTable
-from tileir.passes.registry import passes
+from tileir.passes.catalogue import passes
 from tileir.text.printer import print_disassembly
 from tileir.types import i1, i32
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
+from tileir.passes.catalogue import passes
 from tileir.passes.pipeline import Report, optimize, run_passes
-from tileir.passes.registry import passes
 
 Form = Callable[[Operation], Operation]
 

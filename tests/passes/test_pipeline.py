@@ -7,9 +7,10 @@ import pytest
 import tileir
 from tileir.ir.diagnostics import VerifyError
 from tileir.passes import registry
+from tileir.passes.catalogue import pass_named, passes
 from tileir.passes.pipeline import Report, optimize, passes_of_level, run_passes, run_pipeline, statistics_of
 from tileir.passes.pipeline_text import parse_pass, parse_passes, parse_pipeline
-from tileir.passes.registry import PipelineError, Session, bool_option, integer_option, pass_named, passes, register
+from tileir.passes.registry import PipelineError, Session, bool_option, integer_option, register
 
 TEXT = """cuda_tile.module @m {
   entry @k(%x: tile<i32>) {
@@ -162,7 +163,7 @@ def test_broken_pass_is_caught_by_verifying_after_each() -> None:
             run_passes(tileir.parse(TEXT), ["test-breaking"], report=Report(verify=True))
     finally:
         # Other tests run all passes there are.
-        del registry._passes["test-breaking"]
+        del registry.REGISTERED["test-breaking"]
 
 
 def test_names_are_registered_once() -> None:

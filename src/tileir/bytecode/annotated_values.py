@@ -8,12 +8,13 @@ from tileir.bytecode.constants import ConstantTable
 from tileir.bytecode.container import Container
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.documented_dictionary import AttributeTable
-from tileir.bytecode.documented_reader import DocumentedDebugTable, DocumentedTables
+from tileir.bytecode.documented_reader import DocumentedModuleReader
+from tileir.bytecode.documented_tables import DocumentedDebugTable
 from tileir.bytecode.documented_types import DocumentedTypeTable
 from tileir.bytecode.layouts import DOCUMENTED
 from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.reader import ModuleReader
-from tileir.bytecode.tables import StringTable
+from tileir.bytecode.strings import StringTable
 from tileir.bytecode.trace import Span, Trace
 from tileir.bytecode.types import SCALARS, TypeTable
 from tileir.dialect.attributes import (
@@ -67,11 +68,11 @@ class Meanings:
         self._types: TypeTable | None = None
         self._constants: ConstantTable | None = None
         self._debug: DebugTable | None = None
-        self._documented: DocumentedTables | None = None
-        self._attributes: list[str] = []
+        self._attributes: AttributeTable | None = None
+        self._shown_attributes: list[str] = []
         self._descriptions: dict[int, str] = {}
-        if reader is not None and isinstance(reader.tables, DocumentedTables):
-            self._documented = reader.tables
+        if reader is not None and isinstance(reader, DocumentedModuleReader):
+            self._attributes = reader.attributes
         self._read(layout == DOCUMENTED)
 
     def _read(self, documented: bool) -> None:
@@ -100,8 +101,8 @@ class Meanings:
             except Malformed:
                 pass
         self._read_constants()
-        if self._documented is not None:
-            self._read_attributes(self._documented)
+        if self._attributes is not None:
+            self._read_attributes(self._attributes)
 
     def _read_constants(self) -> None:
         """A constant has a type only where it is used, but its bytes can be told apart without one."""
@@ -115,17 +116,17 @@ class Meanings:
             except Malformed:
                 pass
 
-    def _read_attributes(self, tables: DocumentedTables) -> None:
+    def _read_attributes(self, table: AttributeTable) -> None:
         user = ByteReader(b"", 0, 0)
-        for index in range(len(tables.attributes)):
+        for index in range(len(table)):
             try:
                 shown: list[str] = []
-                for entry in tables.attributes.entries(index, user):
+                for entry in table.entries(index, user):
                     value = entry.attribute
                     shown.append(f"{entry.name} = {entry.number if value is None else _short(value)}")
-                self._attributes.append("{" + ", ".join(shown) + "}")
+                self._shown_attributes.append("{" + ", ".join(shown) + "}")
             except Malformed:
-                self._attributes.append("")
+                self._shown_attributes.append("")
 
     # --- where things are ---
 
@@ -145,8 +146,8 @@ class Meanings:
             found.append(("constant", self._pieces(self._constants)))
         if self._debug is not None:
             found.append(("debug attribute", self._pieces(self._debug)))
-        if self._documented is not None:
-            found.append(("attribute", self._pieces(self._documented.attributes)))
+        if self._attributes is not None:
+            found.append(("attribute", self._pieces(self._attributes)))
         return found
 
     def _pieces(self, table: TypeTable | ConstantTable | DebugTable | AttributeTable) -> Entries:
@@ -178,8 +179,8 @@ class Meanings:
                 return self._described(number, self._debug)
             if table == "constant":
                 return self.constant_uses.get(number, "")
-            if table == "attribute" and number < len(self._attributes):
-                return self._attributes[number]
+            if table == "attribute" and number < len(self._shown_attributes):
+                return self._shown_attributes[number]
         except Malformed:
             pass
         return ""

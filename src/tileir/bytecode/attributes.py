@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import Final
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.tables import Tables, TableWriter
 from tileir.dialect.attributes import (
     BoundedAttribute,
     DivByAttribute,
@@ -34,10 +35,6 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.types import I1, FloatType, IntegerType
-
-if TYPE_CHECKING:
-    from tileir.bytecode.tables import Tables
-    from tileir.bytecode.writer import TableWriter
 
 INTEGER: Final = 1
 FLOAT: Final = 2

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import Final
 from tileir.bytecode.container import check_count, read_offsets, starts_of
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, varints
+from tileir.bytecode.strings import StringInterner, StringTable
 from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import (
     DICompileUnit,
@@ -33,9 +34,6 @@ from tileir.ir.location import (
     call_site_location,
     file_location,
 )
-
-if TYPE_CHECKING:
-    from tileir.bytecode.tables import StringTable
 
 COMPILE_UNIT: Final = 1
 FILE: Final = 2
@@ -303,23 +301,6 @@ class DebugEncoder:
         writer.fixed_numbers(starts_of(blobs), 4)
         writer.raw(b"".join(blobs))
         return bytes(writer.data)
-
-
-class StringInterner:
-    """Gives each string its index, in order of first use."""
-
-    __slots__ = ("indices", "strings")
-
-    def __init__(self) -> None:
-        self.indices: dict[str, int] = {}
-        self.strings: list[str] = []
-
-    def string(self, value: str) -> int:
-        found = self.indices.get(value)
-        if found is None:
-            found = self.indices[value] = len(self.strings)
-            self.strings.append(value)
-        return found
 
 
 # Locations made of others; only a call site has a place in the section, if all it is made of has.

@@ -1,18 +1,19 @@
 """The thirteen attribute tags of the documented layout (docs/bytecode.md section 10).
 
-The failure of each tag is the text seed 001 gives for it, word for word ("Per-Tag Builder Cluster").
+The failure of each tag is the text seed 001 gives for it, word for word ("Per-Tag Builder Cluster").  The payload of
+tag 13 is a reference to another attribute, so it is read and written where references are: in the attribute table.
 """
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import Final
 from tileir.bytecode.attributes import read_bits, write_bits
+from tileir.bytecode.documented_tables import DocumentedTables, DocumentedTableWriter, write_values
 from tileir.bytecode.documented_types import read_extents, write_extents
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.attributes import (
     BoundedAttribute,
     DivByAttribute,
-    PredicateAttribute,
     SameElementsAttribute,
     bounded,
     div_by,
@@ -38,10 +39,6 @@ from tileir.ir.attributes import (
 from tileir.ir.declaration import NEWEST
 from tileir.ir.types import I1, I64, FloatType, IntegerType, Type
 
-if TYPE_CHECKING:
-    from tileir.bytecode.documented_reader import DocumentedTables
-    from tileir.bytecode.documented_writer import DocumentedTableWriter
-
 STRING: Final = 1
 FLOAT: Final = 2
 TYPE: Final = 3
@@ -64,14 +61,6 @@ PREDICATE_COVARIANCE: Final = 2
 HAS_LOWER: Final = 1
 HAS_UPPER: Final = 2
 IS_STRICT: Final = 4
-
-# Kinds in the header of tag 13.
-PREDICATE_KINDS: Final[list[type[PredicateAttribute]]] = [DivByAttribute, BoundedAttribute, SameElementsAttribute]
-_NO_PREDICATE: Final[list[str]] = [
-    "failed to read divisor for DivByAttr",
-    "failed to read lower bound for BoundedAttr",
-    "failed to read DenseI64ArrayAttr for SameElementsAttr",
-]
 
 _NO_STRING: Final = "failed to read StringAttr."
 _NO_DENSE_TYPE: Final = "failed to read valid MLIR Type for self-contained DenseElementsAttr"
@@ -130,9 +119,8 @@ def read_string(reader: ByteReader, tables: DocumentedTables, what: str = _NO_ST
     return reader.raw(number >> 1, what).decode("utf-8", "surrogateescape")
 
 
-def read_tagged(reader: ByteReader, tables: DocumentedTables) -> Attribute:
-    """A tag and what belongs to it."""
-    tag = reader.varint("failed to read attribute tag")
+def read_payload(reader: ByteReader, tag: int, tables: DocumentedTables) -> Attribute:
+    """What belongs to a tag, which is read already and is any but `ASSUME_PREDICATE`."""
     if tag == STRING:
         return string_attribute(read_string(reader, tables))
     if tag == FLOAT:
@@ -153,8 +141,6 @@ def read_tagged(reader: ByteReader, tables: DocumentedTables) -> Attribute:
         return same_elements(_read_values(reader, "failed to read DenseI64ArrayAttr for SameElementsAttr"))
     if tag in (BOUNDED_LOWER, BOUNDED_UPPER, BOUNDED_BOTH):
         return _read_bounded(reader, tag)
-    if tag == ASSUME_PREDICATE:
-        return _read_predicate(reader, tables)
     reader.fail(f"unsupported AttributeTag {tag} for self-contained attribute")
 
 
@@ -304,25 +290,6 @@ def _read_bounded(reader: ByteReader, tag: int) -> Attribute:
     return bounded(lower, upper, bool(flags & IS_STRICT))
 
 
-def _read_predicate(reader: ByteReader, tables: DocumentedTables) -> Attribute:
-    """A header of kind and payload size, a reference to the predicate, and a condition word."""
-    header = reader.varint(_NO_PREDICATE[0])
-    kind = header & 7
-    if kind >= len(PREDICATE_KINDS):
-        reader.fail(f"invalid AssumePredicate kind: {kind}")
-    what = _NO_PREDICATE[kind]
-    start = reader.position
-    found = tables.attributes.attribute(reader.varint(what), reader)
-    if not isinstance(found, PREDICATE_KINDS[kind]):
-        reader.fail(what)
-    condition = reader.signed(what)
-    if condition:
-        reader.fail(f"unsupported condition word {condition} in AssumePredicateAttr")
-    if reader.position - start != header >> 3:
-        reader.fail(what)
-    return found
-
-
 # --- writing ---
 
 
@@ -333,13 +300,6 @@ def write_string(writer: ByteWriter, value: str, tables: DocumentedTableWriter) 
 
 def write_tagged(writer: ByteWriter, attribute: Attribute, tables: DocumentedTableWriter) -> None:
     """The tag of an attribute and what belongs to it."""
-    if tables.packs_predicates and isinstance(attribute, PredicateAttribute):
-        _write_predicate(writer, attribute, tables)
-    else:
-        _write_plain(writer, attribute, tables)
-
-
-def _write_plain(writer: ByteWriter, attribute: Attribute, tables: DocumentedTableWriter) -> None:
     if isinstance(attribute, StringAttribute):
         writer.varint(STRING)
         write_string(writer, attribute.value, tables)
@@ -379,11 +339,6 @@ def _write_plain(writer: ByteWriter, attribute: Attribute, tables: DocumentedTab
 
 def no_form(attribute: Attribute) -> Malformed:
     return Malformed(f"attribute '{attribute.text}' has no form in the documented layout", 0, prefixed=False)
-
-
-def write_values(writer: ByteWriter, values: tuple[int, ...]) -> None:
-    for value in values:
-        writer.signed(value)
 
 
 def write_dense(
@@ -428,22 +383,3 @@ def _write_bounded(writer: ByteWriter, attribute: BoundedAttribute) -> None:
         writer.signed(attribute.lower)
     if attribute.upper is not None:
         writer.signed(attribute.upper)
-
-
-def _write_predicate(writer: ByteWriter, attribute: PredicateAttribute, tables: DocumentedTableWriter) -> None:
-    """Tag 13: the predicate itself is an entry of the attribute table, in its own tag."""
-    inner = ByteWriter()
-    inner.varint(1)
-    write_string(inner, "", tables)
-    inner.byte(0)
-    _write_plain(inner, attribute, tables)
-    payload = ByteWriter()
-    payload.varint(tables.attributes.add(bytes(inner.data)))
-    payload.signed(0)
-    for kind, known in enumerate(PREDICATE_KINDS):
-        if isinstance(attribute, known):
-            writer.varint(ASSUME_PREDICATE)
-            writer.varint(kind | len(payload) << 3)
-            writer.raw(bytes(payload.data))
-            return
-    raise no_form(attribute)

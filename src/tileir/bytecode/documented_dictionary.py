@@ -8,19 +8,27 @@ attribute under that name, so that a reference can mean any attribute.
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import Final
+from tileir.bytecode import container as sections
+from tileir.bytecode.container import Container
 from tileir.bytecode.documented_attributes import (
+    ASSUME_PREDICATE,
     no_form,
+    read_payload,
     read_string,
-    read_tagged,
     write_string,
     write_tagged,
 )
+from tileir.bytecode.documented_tables import DocumentedTables, DocumentedTableWriter
 from tileir.bytecode.documented_types import read_extents
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import (
+    BoundedAttribute,
+    DivByAttribute,
     OptimizationHintsAttribute,
+    PredicateAttribute,
+    SameElementsAttribute,
     optimization_hints,
     optimization_hints_mistake,
 )
@@ -41,10 +49,6 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.types import I1, I32, I64, IntegerType
 
-if TYPE_CHECKING:
-    from tileir.bytecode.documented_reader import DocumentedTables
-    from tileir.bytecode.documented_writer import DocumentedTableWriter
-
 TAGGED: Final = 0
 ENUM: Final = 1
 HINTS: Final = 2
@@ -55,6 +59,14 @@ INTEGER: Final = 6
 BOOL: Final = 7
 ARRAY: Final = 8
 REFERENCE: Final = 9
+
+# Kinds in the header of tag 13.
+PREDICATE_KINDS: Final[list[type[PredicateAttribute]]] = [DivByAttribute, BoundedAttribute, SameElementsAttribute]
+_NO_PREDICATE: Final[list[str]] = [
+    "failed to read divisor for DivByAttr",
+    "failed to read lower bound for BoundedAttr",
+    "failed to read DenseI64ArrayAttr for SameElementsAttr",
+]
 
 _EMPTY: Final = b"\x00"
 _MAXIMUM_DEPTH: Final = 64
@@ -192,7 +204,7 @@ class AttributeTable:
         number = 0
         attribute: Attribute | None = None
         if kind == TAGGED:
-            attribute = read_tagged(reader, self._tables)
+            attribute = self._read_tagged(reader)
         elif kind == ENUM:
             number = reader.varint(what)
         elif kind == HINTS:
@@ -218,6 +230,31 @@ class AttributeTable:
         else:
             reader.fail(f"unknown kind {kind} of attribute '{name}'")
         return DictionaryEntry(name, kind, attribute, number)
+
+    def _read_tagged(self, reader: ByteReader) -> Attribute:
+        """A tag and what belongs to it."""
+        tag = reader.varint("failed to read attribute tag")
+        if tag == ASSUME_PREDICATE:
+            return self._read_predicate(reader)
+        return read_payload(reader, tag, self._tables)
+
+    def _read_predicate(self, reader: ByteReader) -> Attribute:
+        """A header of kind and payload size, a reference to the predicate, and a condition word."""
+        header = reader.varint(_NO_PREDICATE[0])
+        kind = header & 7
+        if kind >= len(PREDICATE_KINDS):
+            reader.fail(f"invalid AssumePredicate kind: {kind}")
+        what = _NO_PREDICATE[kind]
+        start = reader.position
+        found = self.attribute(reader.varint(what), reader)
+        if not isinstance(found, PREDICATE_KINDS[kind]):
+            reader.fail(what)
+        condition = reader.signed(what)
+        if condition:
+            reader.fail(f"unsupported condition word {condition} in AssumePredicateAttr")
+        if reader.position - start != header >> 3:
+            reader.fail(what)
+        return found
 
     def _read_hints(self, reader: ByteReader) -> Attribute:
         """Architectures, each with a reference to the dictionary of its hints."""
@@ -271,13 +308,24 @@ def plain_attribute(entry: DictionaryEntry, user: ByteReader) -> Attribute:
     return entry.attribute
 
 
+def read_attribute_table(file: Container, tables: DocumentedTables) -> AttributeTable:
+    """The attribute table of a file whose other tables are read."""
+    section = file.reader(sections.ATTRIBUTE)
+    if section is None:
+        raise Malformed("attribute section is mandatory", len(file.data))
+    try:
+        return AttributeTable(section, tables)
+    except Malformed as failure:
+        raise failure.add("failed to parse attribute section", len(file.data)) from None
+
+
 class AttributeEncoder:
     """The attribute table of a file being written: each entry once, what it refers to before it."""
 
-    __slots__ = ("_indices", "_tables", "blobs")
+    __slots__ = ("_indices", "blobs", "tables")
 
     def __init__(self, tables: DocumentedTableWriter) -> None:
-        self._tables: DocumentedTableWriter = tables
+        self.tables: DocumentedTableWriter = tables
         self._indices: dict[bytes, int] = {_EMPTY: 0}
         self.blobs: list[bytes] = [_EMPTY]
 
@@ -293,7 +341,7 @@ class AttributeEncoder:
         writer = ByteWriter()
         writer.varint(len(entries))
         for name, value in entries:
-            write_string(writer, name, self._tables)
+            write_string(writer, name, self.tables)
             self.write_value(writer, value)
         return self.add(bytes(writer.data))
 
@@ -314,7 +362,7 @@ class AttributeEncoder:
             writer.byte(HINTS)
             writer.varint(len(references))
             for name, index in references:
-                write_string(writer, name, self._tables)
+                write_string(writer, name, self.tables)
                 writer.varint(index)
         elif isinstance(value, DenseArrayAttribute) and value.element_type is I32:
             self.write_i32_list(writer, value.values)
@@ -336,7 +384,10 @@ class AttributeEncoder:
             )
         else:
             writer.byte(TAGGED)
-            write_tagged(writer, value, self._tables)
+            if self.tables.packs_predicates and isinstance(value, PredicateAttribute):
+                self._write_predicate(writer, value)
+            else:
+                write_tagged(writer, value, self.tables)
 
     def write_i32_list(self, writer: ByteWriter, values: tuple[int, ...]) -> None:
         writer.byte(I32_LIST)
@@ -352,5 +403,23 @@ class AttributeEncoder:
         if not isinstance(value.type, IntegerType):
             raise no_form(value)
         writer.byte(INTEGER)
-        writer.varint(self._tables.types.index(value.type))
+        writer.varint(self.tables.types.index(value.type))
         writer.signed(value.value)
+
+    def _write_predicate(self, writer: ByteWriter, attribute: PredicateAttribute) -> None:
+        """Tag 13: the predicate itself is an entry of the attribute table, in its own tag."""
+        inner = ByteWriter()
+        inner.varint(1)
+        write_string(inner, "", self.tables)
+        inner.byte(TAGGED)
+        write_tagged(inner, attribute, self.tables)
+        payload = ByteWriter()
+        payload.varint(self.add(bytes(inner.data)))
+        payload.signed(0)
+        for kind, known in enumerate(PREDICATE_KINDS):
+            if isinstance(attribute, known):
+                writer.varint(ASSUME_PREDICATE)
+                writer.varint(kind | len(payload) << 3)
+                writer.raw(bytes(payload.data))
+                return
+        raise no_form(attribute)

@@ -15,8 +15,12 @@ from tileir.bytecode import documented_dictionary as kinds
 from tileir.bytecode import records
 from tileir.bytecode.body_reader import BodyReader, OpenOperation
 from tileir.bytecode.container import Container, read_container
-from tileir.bytecode.debug import CALL_SITE, DebugTable
-from tileir.bytecode.documented_dictionary import AttributeTable, DictionaryEntry, plain_attribute
+from tileir.bytecode.documented_dictionary import (
+    AttributeTable,
+    DictionaryEntry,
+    plain_attribute,
+    read_attribute_table,
+)
 from tileir.bytecode.documented_enums import READERS
 from tileir.bytecode.documented_records import (
     SEGMENT_SIZES,
@@ -25,19 +29,16 @@ from tileir.bytecode.documented_records import (
     documented_records,
     section_schema,
 )
-from tileir.bytecode.documented_types import DocumentedTypeTable
+from tileir.bytecode.documented_tables import DocumentedTables
 from tileir.bytecode.origin import BytecodeOrigin
 from tileir.bytecode.primitives import (
     BytecodeError,
     ByteReader,
     Malformed,
     bytecode_error,
-    read_signed_leb128,
 )
 from tileir.bytecode.reader import ModuleReader
 from tileir.bytecode.records import AttributeField
-from tileir.bytecode.tables import StringTable, Tables
-from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.types import TileType
@@ -84,87 +85,6 @@ def _without_offset(message: str) -> str:
     return message.partition(": ")[2] if message.startswith("error at offset ") else message
 
 
-class DocumentedDebugTable(DebugTable):
-    """The public payloads behind a dispatcher of exactly seven cases."""
-
-    __slots__ = ()
-
-    def __init__(self, section: ByteReader | None, strings: StringTable) -> None:
-        super().__init__(section, strings)
-
-    def _decode(self, reader: ByteReader) -> Attribute:
-        tag = reader.varint("failed to read debug tag")
-        if tag > CALL_SITE:
-            reader.fail(f"unsupported DebugTag {tag}")
-        reader.position = reader.start
-        return super()._decode(reader)
-
-
-class DocumentedTables(Tables):
-    """What the records of a file refer to."""
-
-    __slots__ = ("_pool_end", "_pool_start", "_pooled", "attributes", "data", "element_types", "trace")
-
-    def __init__(self, file: Container) -> None:
-        super().__init__(file)
-        self.data: bytes = file.data
-        self.trace: Trace | None = file.trace
-        try:
-            self.element_types: DocumentedTypeTable = DocumentedTypeTable(file.reader(sections.TYPE))
-        except Malformed as failure:
-            raise failure.add("failed to parse type section", len(file.data)) from None
-        try:
-            self.debug = DocumentedDebugTable(file.reader(sections.DEBUG), self.strings)
-        except Malformed as failure:
-            raise failure.add("failed to parse debug section", len(file.data)) from None
-        self.types = self.element_types
-        # The i64 pool is the last blob of the constant section.
-        self._pool_start: int = 0
-        self._pool_end: int = 0
-        self._pooled: int = 0
-        if len(self.constants):
-            self._pool_start, self._pool_end = self.constants.piece(len(self.constants) - 1)
-        section = file.reader(sections.ATTRIBUTE)
-        if section is None:
-            raise Malformed("attribute section is mandatory", len(file.data))
-        try:
-            self.attributes: AttributeTable = AttributeTable(section, self)
-        except Malformed as failure:
-            raise failure.add("failed to parse attribute section", len(file.data)) from None
-
-    def pooled(self, rank: int, offset: int) -> tuple[int, ...] | None:
-        """`rank` numbers from a byte offset of the pool; None when it has not got them.
-
-        Any number of arrays may share the pool, so what is taken out of it altogether is bounded by the file.
-        """
-        self._pooled += rank
-        if offset > self._pool_end - self._pool_start or self._pooled > 1024 + 16 * len(self.data):
-            return None
-        reader = ByteReader(self.data, self._pool_start + offset, self._pool_end, self.trace)
-        values: list[int] = []
-        for _ in range(rank):
-            try:
-                values.append(reader.signed(""))
-            except Malformed:
-                return None
-        return tuple(values)
-
-    def location(self, reader: ByteReader, what: str) -> Location:
-        """An index into the debug attributes, -1 for an unknown location."""
-        index = read_signed_leb128(reader, what)
-        if index == -1:
-            return UNKNOWN
-        if index < 0:
-            reader.fail(what)
-        try:
-            found = self.debug.location(index + 1)
-        except Malformed as failure:
-            raise failure.add(what, reader.offset) from None
-        if found is None:
-            reader.fail(what)
-        return found
-
-
 class BoundAttributes:
     """A dictionary read with the schema of its owner."""
 
@@ -176,13 +96,13 @@ class BoundAttributes:
 
 
 def bind(
-    index: int, schema: Schema, tables: DocumentedTables, user: ByteReader, constant_type: Type | None
+    index: int, schema: Schema, table: AttributeTable, user: ByteReader, constant_type: Type | None
 ) -> BoundAttributes:
     """The attributes of an operation from its dictionary; one at its default is left out."""
     found: dict[str, Attribute] = {}
     segments: tuple[int, ...] | None = None
     names: set[str] = set()
-    for entry in tables.attributes.entries(index, user):
+    for entry in table.entries(index, user):
         names.add(entry.name)
         field = schema.names.get(entry.name)
         try:
@@ -275,6 +195,7 @@ class DocumentedModuleReader(ModuleReader):
     def __init__(self, file: Container) -> None:
         super().__init__(file)
         self.documented: DocumentedTables = DocumentedTables(file)
+        self.attributes: AttributeTable = read_attribute_table(file, self.documented)
         self.tables = self.documented
 
     def read(self) -> Operation:
@@ -309,7 +230,7 @@ class DocumentedModuleReader(ModuleReader):
         name = self._name(section, "global symbol")
         type = self.tables.read_type(section, "failed to get global type")
         schema = section_schema("cuda_tile.global")
-        bound = bind(section.varint(_NO_DICTIONARY), schema, self.documented, section, type)
+        bound = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, type)
         self._define("cuda_tile.global", name, bound.attributes, [], UNKNOWN)
 
     def _read_documented_function(self, section: ByteReader) -> None:
@@ -323,13 +244,14 @@ class DocumentedModuleReader(ModuleReader):
             section.fail(f"un-expected non-entry function '{name}'")
         location = self.documented.location(section, f"failed to read function location for '{name}'")
         schema = section_schema("cuda_tile.entry")
-        bound = bind(section.varint(_NO_DICTIONARY), schema, self.documented, section, None)
+        bound = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, None)
         length = section.varint("failed to read function body length")
         if length > section.remaining:
             section.fail(
                 f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)"
             )
-        reader = DocumentedBodyReader(section.data, section.position, section.position + length, self.documented)
+        end = section.position + length
+        reader = DocumentedBodyReader(section.data, section.position, end, self.documented, self.attributes)
         reader.trace = section.trace
         block = Block(list(signature.inputs))
         reader.values.extend(block.arguments)
@@ -363,11 +285,14 @@ class DocumentedModuleReader(ModuleReader):
 class DocumentedBodyReader(BodyReader):
     """The operations of a function."""
 
-    __slots__ = ("_bound", "documented", "layouts")
+    __slots__ = ("_bound", "attributes", "documented", "layouts")
 
-    def __init__(self, data: bytes, start: int, end: int, tables: DocumentedTables) -> None:
+    def __init__(
+        self, data: bytes, start: int, end: int, tables: DocumentedTables, attributes: AttributeTable
+    ) -> None:
         super().__init__(data, start, end, tables, tables.debug)
         self.documented: DocumentedTables = tables
+        self.attributes: AttributeTable = attributes
         self.layouts: dict[int, DocumentedRecord] = documented_records()
         # Most operations of one kind share a few dictionaries.
         self._bound: dict[tuple[int, int, Type | None], BoundAttributes] = {}
@@ -418,5 +343,5 @@ class DocumentedBodyReader(BodyReader):
         key = (record.opcode, index, type)
         found = self._bound.get(key)
         if found is None:
-            found = self._bound[key] = bind(index, record.schema, self.documented, self, type)
+            found = self._bound[key] = bind(index, record.schema, self.attributes, self, type)
         return found

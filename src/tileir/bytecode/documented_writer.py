@@ -10,10 +10,10 @@ from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import documented_dictionary as kinds
 from tileir.bytecode import records
+from tileir.bytecode.body_writer import BodyWriter, OpenOperation, WriteFailure, check_location, fail
 from tileir.bytecode.container import Container, write_blobs, write_container
-from tileir.bytecode.documented_attributes import write_dense, write_string, write_values
-from tileir.bytecode.documented_dictionary import AttributeEncoder
-from tileir.bytecode.documented_reader import DocumentedTables
+from tileir.bytecode.documented_attributes import write_dense, write_string
+from tileir.bytecode.documented_dictionary import AttributeEncoder, read_attribute_table
 from tileir.bytecode.documented_records import (
     SEGMENT_SIZES,
     DocumentedRecord,
@@ -21,18 +21,10 @@ from tileir.bytecode.documented_records import (
     documented_records,
     section_schema,
 )
-from tileir.bytecode.documented_types import DocumentedTypeEncoder
+from tileir.bytecode.documented_tables import DocumentedTables, DocumentedTableWriter
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed, signed_leb128
 from tileir.bytecode.records import AttributeField
-from tileir.bytecode.writer import (
-    BodyWriter,
-    ModuleWriter,
-    OpenOperation,
-    TableWriter,
-    WriteFailure,
-    check_location,
-    fail,
-)
+from tileir.bytecode.writer import ModuleWriter
 from tileir.dialect.availability import attribute_words, operand_words
 from tileir.ir.attributes import (
     FIRST_SEED_ONLY_VALUE,
@@ -83,39 +75,6 @@ def write_documented(
         raise BytecodeError(messages, -1) from None
 
 
-class DocumentedTableWriter(TableWriter):
-    """What the records of a file refer to, being collected."""
-
-    __slots__ = ("_pool", "_pooled", "attributes", "element_types", "packs_predicates", "pools_arrays")
-
-    def __init__(self, pools_arrays: bool, packs_predicates: bool) -> None:
-        super().__init__(V13_1)
-        self.element_types: DocumentedTypeEncoder = DocumentedTypeEncoder()
-        self.types = self.element_types
-        self.attributes: AttributeEncoder = AttributeEncoder(self)
-        self.pools_arrays: bool = pools_arrays
-        self.packs_predicates: bool = packs_predicates
-        self._pool: ByteWriter = ByteWriter()
-        self._pooled: dict[tuple[int, ...], int] = {}
-
-    def pool(self, values: tuple[int, ...]) -> int:
-        """Where an array starts in the pool."""
-        found = self._pooled.get(values)
-        if found is None:
-            found = self._pooled[values] = len(self._pool)
-            write_values(self._pool, values)
-        return found
-
-    def pool_blob(self) -> bytes:
-        return bytes(self._pool.data)
-
-    def location(self, operation: Operation) -> bytes:
-        """The location field of a record; as in the public layout a position without a scope is unknown in the file."""
-        check_location(operation)
-        # References count from 1; the field counts from 0, and nothing is -1.
-        return signed_leb128(self.debug.reference(operation.location) - 1)
-
-
 class DocumentedModuleWriter(ModuleWriter):
     """The sections of a module."""
 
@@ -124,17 +83,20 @@ class DocumentedModuleWriter(ModuleWriter):
     ) -> None:
         super().__init__(module, V13_1, None)
         self.documented: DocumentedTableWriter = DocumentedTableWriter(pools_arrays, packs_predicates)
+        self.attributes: AttributeEncoder = AttributeEncoder(self.documented)
         self.tables = self.documented
         self.original: Container | None = preserved
         if preserved is not None:
             try:
-                self._adopt_tables(DocumentedTables(preserved), preserved)
+                self._adopt_tables(preserved)
             except Malformed:
                 # An entry that nobody uses may be broken; the order is kept up to there.
                 pass
 
-    def _adopt_tables(self, tables: DocumentedTables, file: Container) -> None:
+    def _adopt_tables(self, file: Container) -> None:
         """Fill the tables in the order the file has them."""
+        tables = DocumentedTables(file)
+        attributes = read_attribute_table(file, tables)
         mine = self.documented
         for index in range(len(tables.strings)):
             mine.string(tables.strings.get(index))
@@ -148,9 +110,9 @@ class DocumentedModuleWriter(ModuleWriter):
                 mine.debug.reference(attribute)
         # Dictionaries hold table numbers, which are the same only if no table entry was a repetition.
         if len(mine.interner.strings) == len(tables.strings) and len(mine.types.blobs) == len(tables.types):
-            for index in range(len(tables.attributes)):
-                start, end = tables.attributes.piece(index)
-                mine.attributes.add(file.data[start:end])
+            for index in range(len(attributes)):
+                start, end = attributes.piece(index)
+                self.attributes.add(file.data[start:end])
 
     def write(self) -> bytes:
         globals_, functions = self._contents()
@@ -169,7 +131,7 @@ class DocumentedModuleWriter(ModuleWriter):
         if tables.debug.blobs:
             payloads[sections.DEBUG] = tables.debug.payload()
         payloads[sections.TYPE] = write_blobs(tables.types.blobs, 4)
-        payloads[sections.ATTRIBUTE] = write_blobs(tables.attributes.blobs, 4)
+        payloads[sections.ATTRIBUTE] = write_blobs(self.attributes.blobs, 4)
         producer = self.module.attributes.get("producer")
         if isinstance(producer, StringAttribute):
             writer = ByteWriter()
@@ -194,7 +156,7 @@ class DocumentedModuleWriter(ModuleWriter):
                 raise fail(operation, "requires a name and a value")
             writer.varint(self.documented.string(name))
             writer.varint(self.documented.types.index(value.type))
-            writer.varint(write_dictionary(operation, schema, None, self.documented))
+            writer.varint(write_dictionary(operation, schema, None, self.attributes))
         return bytes(writer.data)
 
     def _documented_functions(self, operations: list[Operation]) -> bytes:
@@ -213,9 +175,9 @@ class DocumentedModuleWriter(ModuleWriter):
             writer.varint(tables.string(name))
             writer.varint(tables.types.index(signature.type))
             writer.byte(2)
-            writer.raw(tables.location(operation))
-            writer.varint(write_dictionary(operation, schema, None, tables))
-            body = DocumentedBodyWriter(tables)
+            writer.raw(encode_location(operation, tables))
+            writer.varint(write_dictionary(operation, schema, None, self.attributes))
+            body = DocumentedBodyWriter(tables, self.attributes)
             block = operation.regions[0].blocks[0]
             for argument in block.arguments:
                 body.define(argument)
@@ -225,13 +187,21 @@ class DocumentedModuleWriter(ModuleWriter):
         return bytes(writer.data)
 
 
+def encode_location(operation: Operation, tables: DocumentedTableWriter) -> bytes:
+    """The location field of a record; as in the public layout a position without a scope is unknown in the file."""
+    check_location(operation)
+    # References count from 1; the field counts from 0, and nothing is -1.
+    return signed_leb128(tables.debug.reference(operation.location) - 1)
+
+
 _OUTSIDE: Final = ("sym_name", "function_type")
 
 
 def write_dictionary(
-    operation: Operation, schema: Schema, segments: tuple[int, ...] | None, tables: DocumentedTableWriter
+    operation: Operation, schema: Schema, segments: tuple[int, ...] | None, table: AttributeEncoder
 ) -> int:
     """The index of the dictionary of an operation: declared attributes, operand segments, then the others."""
+    tables = table.tables
     attributes = operation.attributes
     writer = ByteWriter()
     count = 0
@@ -244,43 +214,43 @@ def write_dictionary(
                 raise fail(operation, f"requires attribute '{field.name}'")
         else:
             write_string(writer, field.name, tables)
-            _write_declared(writer, operation, field, value, tables)
+            _write_declared(writer, operation, field, value, table)
             count += 1
     if segments is not None:
         write_string(writer, SEGMENT_SIZES, tables)
-        tables.attributes.write_i32_list(writer, segments)
+        table.write_i32_list(writer, segments)
         count += 1
     for name, value in attributes.items():
         if name not in schema.names and name not in _OUTSIDE:
             write_string(writer, name, tables)
-            _write_plain(writer, operation, value, tables)
+            _write_plain(writer, operation, value, table)
             count += 1
     if count == 0:
         return 0
     head = ByteWriter()
     head.varint(count)
-    return tables.attributes.add(bytes(head.data + writer.data))
+    return table.add(bytes(head.data + writer.data))
 
 
 def _write_declared(
-    writer: ByteWriter, operation: Operation, field: AttributeField, value: Attribute, tables: DocumentedTableWriter
+    writer: ByteWriter, operation: Operation, field: AttributeField, value: Attribute, table: AttributeEncoder
 ) -> None:
     if field.codec == records.ENUM:
         writer.byte(kinds.ENUM)
         writer.varint(_enumerator(operation, field, value))
     elif field.codec == records.SYMBOL and isinstance(value, SymbolAttribute):
-        _write_plain(writer, operation, string_attribute(value.path[-1]), tables)
+        _write_plain(writer, operation, string_attribute(value.path[-1]), table)
     elif field.codec == records.CONSTANT and isinstance(value, DenseAttribute):
         # The type is that of the operation, so a splat needs no more than its one element.
         writer.byte(kinds.TAGGED)
-        write_dense(writer, value, () if value.is_splat else value.shape, tables)
+        write_dense(writer, value, () if value.is_splat else value.shape, table.tables)
     else:
-        _write_plain(writer, operation, value, tables)
+        _write_plain(writer, operation, value, table)
 
 
-def _write_plain(writer: ByteWriter, operation: Operation, value: Attribute, tables: DocumentedTableWriter) -> None:
+def _write_plain(writer: ByteWriter, operation: Operation, value: Attribute, table: AttributeEncoder) -> None:
     try:
-        tables.attributes.write_value(writer, value)
+        table.write_value(writer, value)
     except Malformed as failure:
         raise fail(operation, failure.messages[0]) from None
 
@@ -310,11 +280,12 @@ def _check_absent(operation: Operation, field: AttributeField, value: Attribute 
 class DocumentedBodyWriter(BodyWriter):
     """The operations of a function."""
 
-    __slots__ = ("documented", "layouts")
+    __slots__ = ("attributes", "documented", "layouts")
 
-    def __init__(self, tables: DocumentedTableWriter) -> None:
+    def __init__(self, tables: DocumentedTableWriter, attributes: AttributeEncoder) -> None:
         super().__init__(tables, False)
         self.documented: DocumentedTableWriter = tables
+        self.attributes: AttributeEncoder = attributes
         self.layouts: dict[OperationDeclaration, DocumentedRecord] = {
             record.declaration: record for record in documented_records().values()
         }
@@ -352,7 +323,7 @@ class DocumentedBodyWriter(BodyWriter):
         """One record up to its regions: opcode, location, result types, operand count, operands, dictionary."""
         tables = self.documented
         self.varint(record.opcode)
-        self.raw(tables.location(operation))
+        self.raw(encode_location(operation, tables))
         results = operation.results
         kept = len(results) - len(record.late_results)
         for result in results[kept:]:
@@ -371,7 +342,7 @@ class DocumentedBodyWriter(BodyWriter):
                 raise fail(operation, "operand is not defined before its use")
             self.varint(number)
         segments = tuple([lengths[index] for index in record.kept_operands]) if record.segmented else None
-        self.varint(write_dictionary(operation, record.schema, segments, tables))
+        self.varint(write_dictionary(operation, record.schema, segments, self.attributes))
 
     def _refuse_newer_operands(self, operation: Operation, record: DocumentedRecord, lengths: list[int]) -> None:
         for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):

@@ -1,67 +1,19 @@
-"""What the records of a file refer to: strings, types, constants (docs/bytecode.md sections 2 to 4)."""
+"""What the records of a file refer to, read and collected (docs/bytecode.md sections 2 to 4)."""
 
 from __future__ import annotations
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
-from tileir.annotations import Final
 from tileir.bytecode import container as sections
-from tileir.bytecode.constants import ConstantTable
-from tileir.bytecode.container import Container, check_count, read_offsets
-from tileir.bytecode.debug import DebugTable
+from tileir.bytecode.constants import ConstantTable, encode_constant
+from tileir.bytecode.container import Container
+from tileir.bytecode.debug import DebugEncoder, DebugTable
 from tileir.bytecode.origin import Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed
-from tileir.bytecode.types import TypeTable
+from tileir.bytecode.strings import StringInterner, StringTable
+from tileir.bytecode.types import TypeEncoder, TypeTable
+from tileir.ir.attributes import Attribute, DenseAttribute
 from tileir.ir.declaration import Version
 from tileir.ir.types import Type
-
-_STRING_ALLOWANCE: Final = 1 << 20
-
-
-class StringTable:
-    """The strings of a file, decoded when asked for."""
-
-    __slots__ = ("_budget", "_data", "_end", "_known", "_offsets", "_start")
-
-    def __init__(self, section: ByteReader) -> None:
-        count = section.varint("")
-        check_count(section, count, 4, "strings")
-        if count:
-            section.align(4, "")
-        self._offsets: list[int] = read_offsets(section, 4, count, "")
-        self._known: list[str | None] = [None] * count
-        self._data: bytes = section.data
-        self._start: int = section.position
-        self._end: int = section.end
-        # Strings may overlap, so without a bound they take more than the file.
-        self._budget: int = section.end - section.start + _STRING_ALLOWANCE
-
-    def __len__(self) -> int:
-        return len(self._offsets)
-
-    def piece(self, index: int) -> tuple[int, int]:
-        """Where a string starts and ends in the file.
-
-        Ends that make no sense are cut to the section, with the 32-bit arithmetic of NVIDIA's reader: a string that
-        ends before it starts goes on to the end of the section.
-        """
-        size = self._end - self._start
-        start = self._offsets[index]
-        end = self._offsets[index + 1] if index + 1 < len(self._offsets) else size
-        length = (end - start) & 0xFFFFFFFF
-        start = min(start, size)
-        return self._start + start, self._start + start + min(length, size - start)
-
-    def get(self, index: int) -> str:
-        if index >= len(self._offsets):
-            raise Malformed(f"string index {index} out of bounds", 0, prefixed=False)
-        found = self._known[index]
-        if found is None:
-            start, end = self.piece(index)
-            self._budget -= end - start
-            if self._budget < 0:
-                raise Malformed("strings overlap too much", 0, prefixed=False)
-            found = self._known[index] = self._data[start:end].decode("utf-8", "surrogateescape")
-        return found
 
 
 class Tables:
@@ -124,4 +76,49 @@ class Tables:
             raise failure.add(what, reader.offset) from None
         if found is None:
             reader.fail(what)
+        return found
+
+
+class TableWriter:
+    """What the records of a file refer to, being collected."""
+
+    __slots__ = (
+        "_constant_indices",
+        "_constants_of",
+        "constants",
+        "debug",
+        "interner",
+        "spellings",
+        "types",
+        "version",
+    )
+
+    def __init__(self, version: Version) -> None:
+        self.version: Version = version
+        self.interner: StringInterner = StringInterner()
+        self.types: TypeEncoder = TypeEncoder(version)
+        self.debug: DebugEncoder = DebugEncoder(self.interner)
+        self.constants: list[bytes] = []
+        self.spellings: Spellings | None = None
+        self._constant_indices: dict[bytes, int] = {}
+        self._constants_of: dict[DenseAttribute, int] = {}
+
+    def string(self, value: str) -> int:
+        return self.interner.string(value)
+
+    def spelling(self, attribute: Attribute) -> bytes | None:
+        """The bytes of an attribute in the file that is being written back, if there is one."""
+        return self.spellings.take(attribute) if self.spellings is not None else None
+
+    def constant(self, value: DenseAttribute) -> int:
+        found = self._constants_of.get(value, -1)
+        if found < 0:
+            found = self._constants_of[value] = self.constant_blob(encode_constant(value))
+        return found
+
+    def constant_blob(self, blob: bytes) -> int:
+        found = self._constant_indices.get(blob)
+        if found is None:
+            found = self._constant_indices[blob] = len(self.constants)
+            self.constants.append(blob)
         return found

@@ -396,11 +396,6 @@ def select_entry(module: Operation, name: str | None) -> Operation:
 
 # --- what a kernel writes to ---
 
-_WRITERS = {
-    "store_ptr_tko": "destination", "atomic_store_tko": "ptr", "atomic_rmw_tko": "pointers",
-    "atomic_cas_tko": "pointers", "store_view_tko": "view", "atomic_red_view_tko": "view",
-}  # fmt: skip
-
 
 def may_write(entry: Operation, number: int) -> bool:
     """Whether a kernel may write through a parameter: follows every value that comes from it, wherever it goes."""
@@ -409,16 +404,13 @@ def may_write(entry: Operation, number: int) -> bool:
     while work:
         value = work.pop()
         for user in value.users:
-            mnemonic = user.declaration.mnemonic
-            role = _WRITERS.get(mnemonic)
-            if role is not None:
-                if value in user.operand_group(role):
+            declaration = user.declaration
+            if declaration.accesses_memory:
+                if declaration.writes is not None and value in user.operand_group(declaration.writes):
                     return True
                 continue
-            if mnemonic in ("load_ptr_tko", "load_view_tko", "atomic_load_tko"):
-                continue
             reached: list[Any] = list(user.results)
-            if mnemonic in ("yield", "break", "continue"):
+            if declaration.mnemonic in ("yield", "break", "continue"):
                 parent = user.parent_operation
                 while parent is not None and parent.declaration.mnemonic != "entry":
                     reached.extend(parent.results)

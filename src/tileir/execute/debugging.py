@@ -179,7 +179,7 @@ class NumberWatch(Observer):
 
     def _add(self, kind: WatchKind, operation: Operation, block: TileBlock, made: Array, wide: Array) -> None:
         name = "NaN" if kind == "nan" else "infinity"
-        loads = operation.declaration.has_trait(TOKEN_ORDERED)
+        loads = operation.declaration.reads is not None
         mnemonic = operation.declaration.mnemonic
         title = f"{mnemonic} {'reads' if loads else 'makes'} the first {name} of the launch"
         number = int(made.reshape(-1).argmax())

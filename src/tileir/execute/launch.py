@@ -31,6 +31,7 @@ from tileir.execute.interpreter.compiler import (
     run_checked,
 )
 from tileir.execute.interpreter.control_flow import release_to, reserves_memory
+from tileir.execute.interpreter.operations import ROSTER
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Observer, Observers, TileBlock, overrides
 from tileir.execute.overlap import overlapped
@@ -118,7 +119,7 @@ class Program:
 
     def __init__(self, entry: Operation, options: Options, globals: Globals) -> None:
         addresses = {name: region.start for name, region in globals.regions.items()}
-        compiler = Compiler(options, addresses)
+        compiler = Compiler(options, addresses, ROSTER)
         body = entry.regions[0].blocks[0]
         self.parameters: list[int] = [compiler.slot(argument) for argument in body.arguments]
         for slot in self.parameters:

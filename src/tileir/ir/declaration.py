@@ -51,7 +51,7 @@ PURE: Final = 1  # no memory effect and may be executed speculatively
 NO_MEMORY_EFFECT: Final = 2  # no memory effect, but not to be executed speculatively
 ELEMENTWISE: Final = 4
 TERMINATOR: Final = 8
-TOKEN_ORDERED: Final = 16  # its memory effect is ordered by tokens only
+TOKEN_ORDERED: Final = 16  # not program order but tokens order it
 REGION_EFFECTS: Final = 32  # its memory effects are those of its regions
 ISOLATED: Final = 64  # its regions use no value from outside
 SYMBOL: Final = 128
@@ -63,6 +63,8 @@ NO_TERMINATOR: Final = 4096
 ALLOCATION_SCOPE: Final = 8192
 SEGMENTS: Final = 16384  # the generic form carries operandSegmentSizes
 SINGLE_BLOCK: Final = 32768  # each region has one block, never an empty one
+ATOMIC: Final = 65536  # accesses each element in one indivisible step
+BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
 
 
 class TypeConstraint:
@@ -194,10 +196,12 @@ class OperationDeclaration:
     `syntax` is its assembly format (the language is described in `text/format.py`).  `same_types` lists groups of
     operand and result names that share one type; with `fixed_types` they give the types the text leaves
     out.  `rules` are the declared type constraints that NVIDIA's verifier checks in order, before `verify`.
+    `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
     """
 
     __slots__ = (
         "_operand_index",
+        "accesses_memory",
         "aliases",
         "assembly",
         "attributes",
@@ -218,6 +222,7 @@ class OperationDeclaration:
         "opcode",
         "operands",
         "plain_operands",
+        "reads",
         "regions",
         "results",
         "rules",
@@ -233,6 +238,7 @@ class OperationDeclaration:
         "verified_types",
         "verify",
         "verify_regions",
+        "writes",
     )
 
     def __init__(
@@ -252,6 +258,8 @@ class OperationDeclaration:
         results: tuple[OperandDeclaration, ...] = (),
         regions: tuple[RegionDeclaration, ...] = (),
         traits: int = 0,
+        reads: str | None = None,
+        writes: str | None = None,
         same_types: tuple[tuple[str, ...], ...] = (),
         fixed_types: dict[str, Type] | None = None,
         rules: tuple[TypeRule, ...] = (),
@@ -281,6 +289,9 @@ class OperationDeclaration:
         self.results: tuple[OperandDeclaration, ...] = results
         self.regions: tuple[RegionDeclaration, ...] = regions
         self.traits: int = traits
+        self.reads: str | None = reads
+        self.writes: str | None = writes
+        self.accesses_memory: bool = reads is not None or writes is not None
         self.same_types: tuple[tuple[str, ...], ...] = same_types
         self.fixed_types: dict[str, Type] = fixed_types if fixed_types is not None else {}
         self.rules: tuple[TypeRule, ...] = rules

@@ -1,9 +1,9 @@
-"""What executing an operation may touch: the two questions motion and clean-up ask."""
+"""What executing an operation may touch: the questions motion, clean-up and the engines ask."""
 
 from __future__ import annotations
 
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE, REGION_EFFECTS
+from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, TOKEN_ORDERED
 
 
 def is_pure(operation: Operation) -> bool:
@@ -32,3 +32,18 @@ def is_memory_effect_free(operation: Operation) -> bool:
                         pending.append(cursor)
                     cursor = cursor.next
     return True
+
+
+def may_change_memory(operation: Operation) -> bool:
+    """Whether what comes after it may find other contents in memory than what comes before it.
+
+    It, or something inside it, writes; or is ordered by tokens without being an access, such as a fence, behind which
+    the writes of others can be seen; or is an operation nobody declared.
+    """
+    for inner in operation.walk():
+        declaration = inner.declaration
+        if declaration.writes is not None or declaration.unregistered:
+            return True
+        if declaration.traits & TOKEN_ORDERED and declaration.reads is None:
+            return True
+    return False

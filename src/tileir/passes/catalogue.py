@@ -7,7 +7,35 @@ To add one, write `passes/NAME.py` with a function, an adapter here that imports
 from __future__ import annotations
 
 from tileir.ir.core import Operation
-from tileir.passes.registry import FUNCTION, MODULE, Options, Session, bool_option, integer_option, register
+from tileir.passes.registry import (
+    FUNCTION,
+    MODULE,
+    REGISTERED,
+    Options,
+    Pass,
+    PipelineError,
+    Session,
+    bool_option,
+    integer_option,
+    register,
+)
+
+
+def passes() -> list[Pass]:
+    """All passes, in the order of registration."""
+    return list(REGISTERED.values())
+
+
+def pass_named(name: str) -> Pass:
+    """A pass by name; `PipelineError` if there is none."""
+    found = REGISTERED.get(name)
+    if found is None:
+        import difflib
+
+        close = difflib.get_close_matches(name, list(REGISTERED), 1, 0.6)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
+        raise PipelineError(f"'{name}' does not refer to a registered pass{hint}")
+    return found
 
 
 def _canonicalize(root: Operation, options: Options, session: Session) -> int:

@@ -18,8 +18,9 @@ from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, VerifyError, has_errors
 from tileir.ir.traversal import functions
 from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.passes.catalogue import pass_named
 from tileir.passes.pipeline_text import Step, parse_pass, parse_pipeline
-from tileir.passes.registry import FUNCTION, MODULE, PARITY, SEED, PipelineError, Session, pass_named
+from tileir.passes.registry import FUNCTION, MODULE, PARITY, SEED, PipelineError, Session
 from tileir.rewrite.driver import Statistics
 
 LEVELS: Final = (0, 1, 2, 3)

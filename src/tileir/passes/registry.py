@@ -1,4 +1,4 @@
-"""The passes by name.
+"""What a pass is, what it is given, and the table of them.
 
 A pass is a plain function in a file of its own; `passes/catalogue.py` names them all, with their scope and options.  It
 is given an operation of its scope, the options as text and the session, and gives the number of changes it made (what
@@ -67,36 +67,17 @@ class PipelineError(TileIRError):
         self.message: str = message
 
 
-_passes: Final[dict[str, Pass]] = {}
+# Filled by `passes/catalogue.py`, in this order.
+REGISTERED: Final[dict[str, Pass]] = {}
 
 
 def register(
     name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None
 ) -> Pass:
     """Add a pass; a name is used once."""
-    if name in _passes:
+    if name in REGISTERED:
         raise ValueError(f"pass '{name}' is registered twice")
-    found = _passes[name] = Pass(name, summary, scope, run, options)
-    return found
-
-
-def passes() -> list[Pass]:
-    """All passes, in the order of registration."""
-    import tileir.passes.catalogue  # noqa: F401  (registers them)
-
-    return list(_passes.values())
-
-
-def pass_named(name: str) -> Pass:
-    """A pass by name; `PipelineError` if there is none."""
-    passes()
-    found = _passes.get(name)
-    if found is None:
-        import difflib
-
-        close = difflib.get_close_matches(name, list(_passes), 1, 0.6)
-        hint = f"; did you mean '{close[0]}'?" if close else ""
-        raise PipelineError(f"'{name}' does not refer to a registered pass{hint}")
+    found = REGISTERED[name] = Pass(name, summary, scope, run, options)
     return found
 
 

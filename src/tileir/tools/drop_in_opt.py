@@ -6,9 +6,10 @@ import sys
 
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.passes.catalogue import passes
 from tileir.passes.pipeline import Report, check_steps, run_steps
 from tileir.passes.pipeline_text import Step, parse_options, parse_pipeline
-from tileir.passes.registry import PipelineError, passes
+from tileir.passes.registry import PipelineError
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.drop_in import OPTIONS, VERSION, print_module, process
 from tileir.tools.programs import ToolFailure, decode, guarded, read_bytes, run_process, write_output

@@ -14,6 +14,8 @@ from tileir.dialect.documentation import Documentation
 from tileir.dialect.types import ELEMENT_SINCE
 from tileir.ir.declaration import (
     ALLOCATION_SCOPE,
+    ATOMIC,
+    BLOCK_ORDER,
     CONSTANT,
     ELEMENTWISE,
     GRAPH_REGION,
@@ -107,9 +109,11 @@ _TRAITS: Final[tuple[tuple[int, str], ...]] = (
     (ELEMENTWISE, "element-wise: each element of the result depends on the elements at its place"),
     (CONSTANT, "a constant"),
     (TERMINATOR, "terminator: ends a block"),
-    (TOKEN_ORDERED, "accesses memory, ordered by tokens only"),
+    (ATOMIC, "atomic: accesses each element in one indivisible step"),
+    (TOKEN_ORDERED, "ordered by tokens only"),
     (REGION_EFFECTS, "has the memory effects of its regions"),
     (SIDE_EFFECT, "has an effect besides its results"),
+    (BLOCK_ORDER, "others can tell in which order tile blocks reach it"),
     (ISOLATED, "isolated: its regions use no value from outside"),
     (SYMBOL, "defines a symbol"),
     (SYMBOL_TABLE, "holds symbols, each name once"),
@@ -254,7 +258,12 @@ def _region_row(region: RegionDeclaration) -> tuple[str, ...]:
 
 
 def trait_words(declaration: OperationDeclaration) -> list[str]:
-    return [words for trait, words in _TRAITS if declaration.traits & trait]
+    words = [words for trait, words in _TRAITS if declaration.traits & trait]
+    place = declaration.reads if declaration.reads is not None else declaration.writes
+    if place is None:
+        return words
+    kinds = ["reads"] * (declaration.reads is not None) + ["writes"] * (declaration.writes is not None)
+    return [f"{' and '.join(kinds)} memory through `{place}`", *words]
 
 
 def rule_words(message: str) -> str:

@@ -31,7 +31,10 @@ COPY = """%x, %t = load_ptr_tko weak %a : tile<ptr<{0}>> -> tile<{0}>, token
 
 
 def binder_of(parameters: str, body: str = "") -> Binder:
-    return Binder(select_entry(tileir.parse(PROGRAM.format(parameters=parameters, body=body)), None))
+    """What binds the arguments of a kernel that was launched before."""
+    binder = Binder(select_entry(tileir.parse(PROGRAM.format(parameters=parameters, body=body)), None))
+    binder.write_function()
+    return binder
 
 
 def copying(element: str) -> Binder:
@@ -82,6 +85,16 @@ def test_arrays_take_the_short_way_and_give_their_addresses(element: str, dtype:
     binding = binder(arrays, (1, 1, 1), 1)
     assert binding.bound is None
     assert arguments_of(binder, *arrays) == [value.ctypes.data for value in arrays]
+
+
+def test_short_way_is_there_from_the_second_launch_on() -> None:
+    binder = Binder(copying("f32").entry)
+    arrays = tuple(numpy.zeros((2, 3), numpy.float32) for _ in range(3))
+    bindings = [binder(arrays, (5, 3, 2), 4) for _ in range(3)]
+    assert [binding.bound is None for binding in bindings] == [False, True, True]
+    records = [list(binding.record.slots) for binding in bindings]
+    assert records[0] == records[1] == records[2]
+    assert not any(binding.overlap for binding in bindings)
 
 
 def test_unusual_arrays_give_their_addresses_too() -> None:

@@ -8,6 +8,7 @@ import math
 import numpy
 import pytest
 
+from tileir.execute.cpu.native import runtime
 from tileir.execute.cpu.native.compilation import CALLABLE, CompilationError, assemble
 from tileir.execute.cpu.native.runtime import address_of, load
 from tileir.execute.cpu.native.target import host
@@ -28,6 +29,13 @@ define i64 @worker(ptr %record, ptr %arena) {
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 declare double @fmod(double, double)
 """
+
+
+@pytest.fixture(params=["pages", "LLVM"], autouse=True)
+def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of loading, where there are two."""
+    if request.param == "LLVM":
+        monkeypatch.setattr(runtime, "mapped", lambda *_given: None)
 
 
 @pytest.mark.parametrize("name", ["x86-64", "x86-64-v2", "x86-64-v3", "skylake-avx512", "native"])

@@ -27,6 +27,7 @@ from tileir.dialect.control_flow_rules import (
 from tileir.dialect.types import scalar_tile
 from tileir.ir.declaration import (
     ALLOCATION_SCOPE,
+    BLOCK_ORDER,
     PURE,
     REGION_EFFECTS,
     REGISTRY,
@@ -60,7 +61,7 @@ REGISTRY.add(
         example='assert %c, "index out of range" : tile<4xi1>',
         operands=(operand("condition", I1_TILE, "what must hold, element by element"),),
         attributes=(attribute("message", STRING, "the text to print"),),
-        traits=SIDE_EFFECT,
+        traits=SIDE_EFFECT | BLOCK_ORDER,
         syntax="$condition ',' $message attr-dict ':' type($condition)",
     )
 )

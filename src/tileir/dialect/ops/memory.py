@@ -131,6 +131,7 @@ REGISTRY.add(
             result("result_token", TOKEN_TYPE, "for what must come after the load"),
         ),
         traits=TOKEN_ORDERED | SEGMENTS,
+        reads="source",
         fixed_types={"token": TOKEN},
         rules=(
             points_to("source", "result"),
@@ -192,6 +193,7 @@ REGISTRY.add(
         ),
         results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
         traits=TOKEN_ORDERED | SEGMENTS,
+        writes="destination",
         fixed_types={"token": TOKEN},
         rules=(
             points_to("destination", "value"),

@@ -23,6 +23,7 @@ from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, i
 from tileir.ir.attributes import StringAttribute, element_bytes
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
+    BLOCK_ORDER,
     OPTIONAL,
     PURE,
     REGISTRY,
@@ -233,7 +234,7 @@ REGISTRY.add(
         ),
         attributes=(attribute("str", STRING, "the text with its conversions"),),
         results=(result("result_token", TOKEN_TYPE, "what comes after waits for this", since=V13_2),),
-        traits=TOKEN_ORDERED | SEGMENTS,
+        traits=TOKEN_ORDERED | BLOCK_ORDER | SEGMENTS,
         fixed_types={"token": TOKEN, "result_token": TOKEN},
         verify=_verify_print,
         syntax="print-arguments",
@@ -257,7 +258,7 @@ REGISTRY.add(
             attribute("scope", enum_attribute(BARRIER_SCOPE, "barrier scope"), "who waits: warp, block or cluster"),
         ),
         results=(result("result_token", TOKEN_TYPE, "what comes after waits for this"),),
-        traits=TOKEN_ORDERED,
+        traits=TOKEN_ORDERED | BLOCK_ORDER,
         fixed_types={"token": TOKEN, "result_token": TOKEN},
         legalization=(
             "A tile block is one logical thread, so the barrier orders nothing that its token does not: the result "

@@ -19,6 +19,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.arguments import bind, check_grid, known_memory
 from tileir.execute.cpu.checking.checks import Check, refused_allocation
 from tileir.execute.cpu.checking.sites import Site
+from tileir.execute.cpu.emission.statements import EMITTERS
 from tileir.execute.cpu.emission.worker import Emission
 from tileir.execute.cpu.lowering import arena, order
 from tileir.execute.cpu.lowering.loops import Program, Repeat, Reserve, statements
@@ -114,7 +115,7 @@ class CpuKernel:
         entry = self.entry if options.sanitize else optimized(self.entry)
         program = Lowering(entry, self.target, options).run()
         arena.assign(program)
-        emission = Emission(program, self.target, self.globals, options.sanitize)
+        emission = Emission(program, self.target, self.globals, EMITTERS, options.sanitize)
         emission.module.fast = options.fast
         text = emission.run()
         return Lowered(program, text, emission.checks, emission.prints, emission.sites)

@@ -20,18 +20,22 @@ watches.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from tileir.dialect.types import TOKEN
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.reading import BlockOrder
 from tileir.ir.core import Block, Operation, Value
+from tileir.ir.declaration import TOKEN_ORDERED
 
 if TYPE_CHECKING:
     from tileir.execute.observer import Observer, TileBlock
 
 Registers = list[Any]
 Step = Callable[[Registers], "int | None"]
+# None instead of a step: the results are known without running anything.
+CompileOperation = Callable[["Compiler", Operation], "Step | None"]
 
 # Signals: what ended a block before its end.  None is the end of the block itself.
 CONTINUE: Final = 1
@@ -69,10 +73,21 @@ class Options:
         self.interleaved: bool = interleaved
 
 
+class Roster:
+    """How each operation is compiled, by mnemonic, and which are `movable`: they may run earlier than they stand."""
+
+    __slots__ = ("movable", "operations")
+
+    def __init__(self, operations: Mapping[str, CompileOperation], movable: frozenset[str]) -> None:
+        self.operations: Mapping[str, CompileOperation] = operations
+        self.movable: frozenset[str] = movable
+
+
 class Compiler:
     """Compiles one function.  `globals` gives the address of each global variable of the module."""
 
-    def __init__(self, options: Options, globals: dict[str, int]) -> None:
+    def __init__(self, options: Options, globals: dict[str, int], roster: Roster) -> None:
+        self.roster: Roster = roster
         self.options: Options = options
         self.globals: dict[str, int] = globals
         self.slots: dict[Value, int] = {}
@@ -135,9 +150,7 @@ class Compiler:
 
     def _operation(self, operation: Operation, steps: list[Step]) -> bool:
         """Append the steps of an operation; tells whether they may give a signal before the end of the block."""
-        from tileir.execute.interpreter.operations import OPERATIONS
-
-        compile_operation = OPERATIONS.get(operation.declaration.mnemonic)
+        compile_operation = self.roster.operations.get(operation.declaration.mnemonic)
         if compile_operation is None or operation.declaration.unregistered:
             raise LaunchError(f"the interpreter cannot run '{operation.name}': it is no operation of a kernel")
         watched = self.watches(operation)
@@ -167,9 +180,7 @@ class Compiler:
 
     def _moved(self, operation: Operation, step: Step) -> bool:
         """Run the step now or at the launch, if all it takes is known there."""
-        from tileir.execute.interpreter.operations import MOVABLE
-
-        if operation.declaration.mnemonic not in MOVABLE:
+        if operation.declaration.mnemonic not in self.roster.movable:
             return False
         level = max([self.known[self.slot(value)] for value in operation.operands], default=AT_COMPILATION)
         if operation.declaration.mnemonic in ("get_num_tile_blocks", "make_tensor_view"):
@@ -186,7 +197,6 @@ class Compiler:
 
     def _tracked(self, operation: Operation, step: Step) -> Step | None:
         """The step with the tokens an observer gives; None where nobody wants to."""
-        from tileir.dialect.types import TOKEN
         from tileir.execute.observer import overrides
 
         observer = self.options.observer
@@ -250,8 +260,6 @@ def _switching(step: Step) -> Step:
 
 
 def _touches_memory(operation: Operation) -> bool:
-    from tileir.ir.declaration import TOKEN_ORDERED
-
     return operation.declaration.has_trait(TOKEN_ORDERED)
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter import aggregates, control_flow, pointers, printing, shapes, views
 from tileir.execute.interpreter.accumulation import compile_product
-from tileir.execute.interpreter.compiler import Compiler, Step, copy_step
+from tileir.execute.interpreter.compiler import CompileOperation, Compiler, Roster, Step, copy_step
 from tileir.execute.interpreter.elementwise import compile_elementwise
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import PURE, REGISTRY
-
-# None instead of a step: the results are known without running anything.
-CompileOperation = Callable[[Compiler, Operation], "Step | None"]
 
 
 def _compile_cast(compiler: Compiler, operation: Operation) -> Step:
@@ -101,3 +97,5 @@ MOVABLE: Final = frozenset(
     ]
     + ["assume", "get_index_space_shape", "get_tensor_shape", "make_tensor_view"]
 )
+
+ROSTER: Final = Roster(OPERATIONS, MOVABLE)

@@ -25,6 +25,7 @@ from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Block, Operation, Value
+from tileir.ir.effects import may_change_memory
 from tileir.ir.types import F32, F64, TF32
 
 if TYPE_CHECKING:
@@ -40,12 +41,6 @@ READERS: Final = frozenset(
     + ("mmaf", "mmai", "mmaf_scaled")
 )
 _PRODUCTS: Final = ("mmaf", "mmai", "mmaf_scaled")
-# Beside pure operations, these leave memory as it is; those with regions if all in them do.
-_QUIET: Final = frozenset(
-    ("load_view_tko", "load_ptr_tko", "make_tensor_view", "get_tensor_shape", "get_index_space_shape")
-    + ("assume", "assume_cond", "assert", "get_tile_block_id", "make_token", "join_tokens")
-    + ("for", "if", "loop", "reduce", "scan", "continue", "break", "yield", "return")
-)
 
 
 class BlockOrder:
@@ -58,7 +53,7 @@ class BlockOrder:
         self.writes: list[int] = []
         for place, operation in enumerate(block):
             self.places[operation] = place
-            if not _quiet(operation):
+            if may_change_memory(operation):
                 self.writes.append(place)
 
     def undisturbed(self, first: Operation, last: list[Operation]) -> bool:
@@ -68,15 +63,6 @@ class BlockOrder:
             return False
         following = bisect_right(self.writes, self.places[first])
         return following == len(self.writes) or self.writes[following] > max(places)
-
-
-def _quiet(operation: Operation) -> bool:
-    from tileir.ir.declaration import PURE
-
-    declaration = operation.declaration
-    if declaration.unregistered or not (declaration.traits & PURE or declaration.mnemonic in _QUIET):
-        return False
-    return all(_quiet(inner) for region in operation.regions for block in region.blocks for inner in block)
 
 
 def how_held(compiler: Compiler, load: Operation) -> int:

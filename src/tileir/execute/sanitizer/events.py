@@ -21,20 +21,6 @@ from tileir.ir.core import Operation
 HOST: Final = 0
 NOBODY: Final = 1
 
-_ACCESSES: Final = frozenset(
-    (
-        "load_ptr_tko",
-        "store_ptr_tko",
-        "atomic_load_tko",
-        "atomic_store_tko",
-        "atomic_rmw_tko",
-        "atomic_cas_tko",
-        "load_view_tko",
-        "store_view_tko",
-        "atomic_red_view_tko",
-    )
-)
-
 
 def keyword_of(operation: Operation, name: str) -> str:
     """The keyword of an enumeration attribute, empty where there is none."""
@@ -48,7 +34,7 @@ class Manner:
     __slots__ = ("acquires", "is_access", "ordering", "releases", "scope", "strong")
 
     def __init__(self, operation: Operation) -> None:
-        self.is_access: bool = operation.declaration.mnemonic in _ACCESSES
+        self.is_access: bool = operation.declaration.accesses_memory
         self.ordering: str = keyword_of(operation, "memory_ordering_semantics") or "weak"
         self.scope: str = keyword_of(operation, "memory_scope")
         # A scope of one tile block is no promise to others: to them such an access is a weak one.

@@ -32,6 +32,7 @@ from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.execute.sanitizer.shadow import Cells, Shadow
 from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
+from tileir.ir.declaration import ATOMIC
 
 CALLBACK: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
@@ -220,7 +221,7 @@ class Inspector:
         touched = answer if access.mask is None else numpy.logical_and(answer, access.mask)
         if access.box is None or 0 not in access.box[1]:
             self._look_at_contents(access, touched, shadows)
-        if access.kind == "atomic" or site.operation.declaration.mnemonic.startswith("atomic"):
+        if site.operation.declaration.has_trait(ATOMIC):
             # Machines differ in what an atomic does at an odd address.
             answer &= (access.addresses & numpy.uint64(access.size - 1)) == 0
         bytes_at(words[1], answer.size, True)[...] = answer.reshape(-1)

@@ -140,13 +140,9 @@ def reserved_bytes(operation: Operation) -> int:
     return max(count * memory_bytes(cast(PointerType, cast(TileType, operation.results[0].type).element).pointee), 1)
 
 
-def emit_inspect(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Inspect)
-    from tileir.execute.cpu.checking import inspecting_values
-
-    if statement.guard is None:
-        inspecting_values.emit_values(emission, statement)
-    elif isinstance(statement.operation.operands[0].type, TileType) and not _has_view(statement.operation):
+def emit_access(emission: Emission, statement: Inspect) -> None:
+    """Look at what an operation is about to touch."""
+    if isinstance(statement.operation.operands[0].type, TileType) and not _has_view(statement.operation):
         _emit_pointers(emission, statement)
     else:
         _emit_view(emission, statement)

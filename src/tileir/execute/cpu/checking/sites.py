@@ -54,9 +54,5 @@ class Site:
 
 def manner_of(operation: Operation) -> int:
     """Whether an access reads, writes, or both."""
-    mnemonic = operation.declaration.mnemonic
-    if mnemonic in ("load_ptr_tko", "load_view_tko", "atomic_load_tko"):
-        return READS
-    if mnemonic in ("store_ptr_tko", "store_view_tko", "atomic_store_tko"):
-        return WRITES
-    return READS | WRITES
+    declaration = operation.declaration
+    return (READS if declaration.reads is not None else 0) | (WRITES if declaration.writes is not None else 0)

@@ -270,12 +270,8 @@ class NestEmission:
         if isinstance(expression, Stored):
             pointer = self.emission.buffer(expression.buffer)
             return self._stored(pointer, expression.dtype, expression.shape, index, self.emission.arena_suffix)
-        from tileir.execute.cpu.emission import accesses
-
-        if isinstance(expression, Viewed):
-            return accesses.load_view(self, expression, index)
-        assert isinstance(expression, Gathered)
-        return accesses.load_pointers(self, expression, index)
+        assert isinstance(expression, (Viewed, Gathered))
+        return self.emission.load(self, expression, index)
 
     def _mapped(self, expression: Mapped, index: Index) -> Index:
         axes = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, cast
 
 from tileir.dialect.types import TileType
@@ -12,7 +11,7 @@ from tileir.execute.cpu.emission.chains import emit_chain
 from tileir.execute.cpu.emission.control import emit_branch, emit_leave, emit_repeat
 from tileir.execute.cpu.emission.nests import NestEmission, Number, Term
 from tileir.execute.cpu.emission.scalars import emit_let, emit_same
-from tileir.execute.cpu.emission.worker import UINT64, Emission, dtype_of
+from tileir.execute.cpu.emission.worker import UINT64, Emission, Emitters, dtype_of
 from tileir.execute.cpu.lowering.loops import (
     Branch,
     Chain,
@@ -30,12 +29,12 @@ from tileir.execute.cpu.lowering.loops import (
     Repeat,
     Reserve,
     Same,
-    Shape,
     Sink,
     Statement,
     StorePointers,
     StoreView,
     Update,
+    row_major,
 )
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.llvm import Register
@@ -101,7 +100,7 @@ def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
 def _emit_check(emission: Emission, nest: NestEmission, sink: CheckAll) -> None:
     register = nest.value(sink.expression)
     builder = emission.builder
-    terms: list[Term] = [(axis, stride) for axis, stride in zip(nest.index, _strides(nest.shape), strict=True)]
+    terms: list[Term] = [(axis, stride) for axis, stride in zip(nest.index, row_major(nest.shape), strict=True)]
     place, _ = nest.sum_of(0, terms)
     with nest.at_level(nest.depth):
         check = Check("assert", sink.operation)
@@ -115,12 +114,6 @@ def _emit_check(emission: Emission, nest: NestEmission, sink: CheckAll) -> None:
         first = builder.call(kind, f"llvm.cttz.{kind}", [f"{kind} {wrong}", "i1 false"])
         wide = builder.emit(f"zext i{register.width} {first} to i64") if register.width < 64 else first
         emission.require(good, check, emission.add(place, wide))
-
-
-def _strides(shape: Shape) -> tuple[int, ...]:
-    from tileir.execute.cpu.lowering.loops import row_major
-
-    return row_major(shape)
 
 
 def emit_reserve(emission: Emission, statement: Statement) -> None:
@@ -162,10 +155,14 @@ def emit_print(emission: Emission, statement: Statement) -> None:
 
 
 def emit_inspect(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Inspect)
     # Only who asks for the sanitizer pays for it.
-    from tileir.execute.cpu.checking import inspecting
+    from tileir.execute.cpu.checking import inspecting, inspecting_values
 
-    inspecting.emit_inspect(emission, statement)
+    if statement.guard is None:
+        inspecting_values.emit_values(emission, statement)
+    else:
+        inspecting.emit_access(emission, statement)
 
 
 def emit_repack(emission: Emission, statement: Statement) -> None:
@@ -185,7 +182,7 @@ def emit_multiply(emission: Emission, statement: Statement) -> None:
     products.emit_multiply(emission, statement)
 
 
-EMITTERS: Final[dict[type[Statement], Callable[[Emission, Statement], None]]] = {
+EMITTERS: Final[Emitters] = {
     Branch: emit_branch,
     Chain: emit_chain,
     Inspect: emit_inspect,

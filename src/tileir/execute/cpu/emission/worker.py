@@ -7,7 +7,7 @@ scopes, so that LLVM may move one past the other.  How each statement is emitted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, cast
 
@@ -18,7 +18,7 @@ from tileir.execute.cpu.checking.checks import Check
 from tileir.execute.cpu.checking.sites import Site
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
-from tileir.execute.cpu.emission.nests import BOOL, INT64, Guard, NestEmission, Number, lanes_for
+from tileir.execute.cpu.emission.nests import BOOL, INT64, Guard, Index, NestEmission, Number, lanes_for
 from tileir.execute.cpu.lowering.loops import (
     Buffer,
     Expression,
@@ -36,6 +36,7 @@ from tileir.execute.cpu.lowering.loops import (
     statements,
 )
 from tileir.execute.cpu.lowering.order import PLAIN, order_of
+from tileir.execute.cpu.lowering.walk import ordering_of
 from tileir.execute.cpu.matrix import microkernel as mma
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.native.target import Target
@@ -69,11 +70,17 @@ class LoopLabels:
         self.results: list[Value] = results
 
 
-class Emission:
-    """Emits one kernel."""
+Emitters = Mapping[type[Statement], Callable[["Emission", Statement], None]]
 
-    def __init__(self, program: Program, target: Target, globals: dict[str, int], sanitize: bool = False) -> None:
+
+class Emission:
+    """Emits one kernel; `emitters` say how each statement is."""
+
+    def __init__(
+        self, program: Program, target: Target, globals: dict[str, int], emitters: Emitters, sanitize: bool = False
+    ) -> None:
         self.program: Program = program
+        self.emitters: Emitters = emitters
         self.target: Target = target
         self.globals: dict[str, int] = globals
         self.sanitize: bool = sanitize
@@ -460,21 +467,24 @@ class Emission:
     # --- statements ---
 
     def statements(self, body: list[Statement]) -> None:
-        from tileir.execute.cpu.emission.statements import EMITTERS
-
+        emitters = self.emitters
         for statement in body:
             if not self.sanitize:
-                EMITTERS[type(statement)](self, statement)
+                emitters[type(statement)](self, statement)
                 continue
             # There are many buffers for what is hardly ever used: pointers to them must not stay in registers.
             outer = (self._buffers, self._start)
             self._buffers, self._start = {}, (self.builder.lines, len(self.builder.lines))
-            EMITTERS[type(statement)](self, statement)
+            emitters[type(statement)](self, statement)
             self._buffers, self._start = outer
 
-    def is_ordered(self, operation: Operation) -> bool:
-        from tileir.execute.cpu.lowering.walk import ordering_of
+    def load(self, nest: NestEmission, expression: Viewed | Gathered, index: Index) -> tuple[Register, int]:
+        """An expression that reads the caller's memory, at an index of a nest."""
+        if isinstance(expression, Viewed):
+            return accesses.load_view(nest, expression, index)
+        return accesses.load_pointers(nest, expression, index)
 
+    def is_ordered(self, operation: Operation) -> bool:
         return ordering_of(operation) != "weak"
 
     def versions(self, roots: list[Expression], sinks: list[Sink], emit: Callable[[bool], None]) -> None:

@@ -2,17 +2,16 @@
 
 Tile blocks that follow each other on a thread should share packed operands (`emission.products`): the grid is gone
 through fastest along a dimension that no remembered operand depends on.  A kernel that orders memory between tile
-blocks, or prints, keeps the plain order: one that waits for an earlier tile block must find it started.
+blocks, prints or asserts keeps the plain order: one that waits for an earlier tile block must find it started.
 """
 
 from __future__ import annotations
 
 from tileir.execute.cpu.lowering.loops import Chain, Memo, Multiply, Program, statements
 from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.declaration import ATOMIC, BLOCK_ORDER
 
 PLAIN: tuple[int, int, int] = (0, 1, 2)
-
-_KEEPING = ("print_tko", "assert", "barrier")
 
 
 def order_of(program: Program) -> tuple[int, int, int]:
@@ -49,12 +48,11 @@ def _may_change(entry: Operation) -> bool:
     from tileir.execute.cpu.lowering.walk import ordering_of
 
     for operation in entry.walk():
-        mnemonic = operation.declaration.mnemonic
-        if mnemonic in _KEEPING or mnemonic.startswith("atomic"):
+        declaration = operation.declaration
+        if declaration.has_trait(BLOCK_ORDER | ATOMIC):
             return False
-        if mnemonic in ("load_ptr_tko", "store_ptr_tko", "load_view_tko", "store_view_tko"):
-            if ordering_of(operation) != "weak":
-                return False
+        if declaration.accesses_memory and ordering_of(operation) != "weak":
+            return False
     return True
 
 

@@ -37,14 +37,10 @@ from tileir.execute.dtypes import DType, value_dtype
 from tileir.execute.errors import LaunchError
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Block, BlockArgument, Operation, Value
-from tileir.ir.declaration import PURE, TOKEN_ORDERED
+from tileir.ir.declaration import PURE
+from tileir.ir.effects import may_change_memory
 
 PRODUCTS: Final = ("mmaf", "mmai", "mmaf_scaled")
-_WRITING: Final = (
-    "store_ptr_tko", "store_view_tko", "atomic_store_tko", "atomic_rmw_tko", "atomic_cas_tko", "atomic_red_view_tko",
-)  # fmt: skip
-
-
 VIEWS: Final = (
     "make_tensor_view", "make_partition_view", "make_strided_view", "make_gather_scatter_view", "get_index_space_shape",
     "get_tensor_shape", "get_tile_block_id", "get_num_tile_blocks", "get_global",
@@ -418,10 +414,9 @@ class Lowering:
         if self._written is None:
             self._written = []
             for operation in self.entry.walk():
-                mnemonic = operation.declaration.mnemonic
-                if mnemonic in _WRITING:
-                    group = "view" if "view" in mnemonic else operation.declaration.operands[0].name
-                    self._written.append(self.origins.of(operation.operand_group(group)[0]))
+                place = operation.declaration.writes
+                if place is not None:
+                    self._written.append(self.origins.of(operation.operand_group(place)[0]))
         return all(self.origins.apart(origin, written) for written in self._written)
 
     def _carrier(self, value: Value, depth: int) -> tuple[Frame, int] | None:
@@ -481,7 +476,9 @@ class Lowering:
     def _origin(self, read: Expression) -> Origin:
         """Where the memory behind a load comes from."""
         assert isinstance(read, (Viewed, Gathered))
-        return self.origins.of(read.operation.operands[_memory_operand(read)])
+        place = read.operation.declaration.reads
+        assert place is not None
+        return self.origins.of(read.operation.operand_group(place)[0])
 
     def _conflicts(self, read: Expression, origin: Origin | None) -> bool:
         return origin is None or not self.origins.apart(self._origin(read), origin)
@@ -502,7 +499,7 @@ class Lowering:
         """Store what a region would compute again and again, or find changed."""
         begin, end = self.begins[operation], self.ends[operation]
         repeats = operation.declaration.mnemonic != "if"
-        writes = _writes_memory(operation)
+        writes = may_change_memory(operation)
         for value in list(self.waiting):
             place = self.places[value]
             if isinstance(place, Stored) or all(user in self.done for user in value.users):
@@ -548,18 +545,3 @@ def _rebuilt(node: Expression, operands: list[Expression]) -> Expression:
     mask = next(rest) if node.mask is not None else None
     padding = next(rest) if node.padding is not None else None
     return Gathered(node.shape, node.element, node.dtype, node.operation, pointers, mask, padding)
-
-
-def _memory_operand(read: Viewed | Gathered) -> int:
-    """Which operand of a load leads to memory: the pointers come first, a view has its place."""
-    if isinstance(read, Gathered):
-        return 0
-    return read.operation.operands.index(read.operation.operand_group("view")[0])
-
-
-def _writes_memory(operation: Operation) -> bool:
-    reading = ("load_ptr_tko", "load_view_tko", "join_tokens", "make_token")
-    return any(
-        inner.declaration.has_trait(TOKEN_ORDERED) and inner.declaration.mnemonic not in reading
-        for inner in operation.walk()
-    )

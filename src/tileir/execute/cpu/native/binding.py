@@ -4,7 +4,8 @@
 kinds of arrays.  A contiguous, writable NumPy array of the declared type, a contiguous tensor of torch on the CPU, an
 `int` and a `float` take the short way here, which accepts a part of what `bind` accepts and writes the same bits.
 
-The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.
+The short way is a Python function written for the kernel: a loop over the parameters takes twice the time.  Writing it
+takes longer than the thorough way, so that a kernel's first launch goes without.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Binder:
         self._pointers: list[int] = pointers
         self._writes: list[bool] = [may_write(entry, number) for number in pointers]
         """Of the pointers, in order: whether the kernel may write through it."""
-        self._quick: Callable[..., bool | None] = _quick_function(types, self._overlapping_pairs(pointers))
+        self._types: list[Type] = types
+        self._quick: Callable[..., bool | None] = self._first
         self._pack_bits = struct.Struct(f"<{ARGUMENTS}q{len(types)}Q").pack_into
         self._slots: int = ARGUMENTS + len(types) + extra_slots
         self._spare: list[Binding] = []
@@ -71,6 +73,17 @@ class Binder:
         else:
             binding.overlap = overlap
         return binding
+
+    def write_function(self) -> None:
+        """Have the short way from the next launch on."""
+        self._quick = _quick_function(self._types, self._overlapping_pairs(self._pointers))
+
+    def _first(self, *_given: object) -> None:
+        self._quick = self._second
+
+    def _second(self, *given: object) -> bool | None:
+        self.write_function()
+        return self._quick(*given)
 
     def recycle(self, binding: Binding) -> None:
         """Keep a record for the next launch; not after an exception, which may leave a worker with it."""

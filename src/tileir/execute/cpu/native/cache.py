@@ -218,20 +218,26 @@ def _hash_of_sources() -> bytes:
     look the same.
     """
     sources = _sources()
-    look = hashlib.blake2b(repr(sources).encode(), digest_size=20).hexdigest()
+    text = "\n".join([f"{path} {size} {modified} {changed}" for path, size, modified, changed in sources])
     store = default_cache()
-    found = store.get(f"sources-{look}")
+    key = f"sources-{hashlib.blake2b(text.encode(), digest_size=20).hexdigest()}"
+    found = store.get(key)
     if found is not None:
         return found[0]
     digest = hashlib.blake2b(digest_size=20)
-    for path, _size, _time in sources:
+    for path, *_look in sources:
         with open(path, "rb") as file:
             data = file.read()
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
-    store.put(f"sources-{look}", digest.digest(), {})
+    # A file that was changed just now may be changed again within what its clock can tell.
+    now = time.time_ns()
+    if all(abs(now - moment) > _SETTLED_NANOSECONDS for _path, _size, *moments in sources for moment in moments):
+        store.put(key, digest.digest(), {})
     return digest.digest()
 
+
+_SETTLED_NANOSECONDS: Final = 2 * 10**9
 
 _FOLDERS: Final = (
     "ir", "dialect/ops", "rewrite", "passes", "execute", "execute/arithmetic", "execute/interpreter", "execute/cpu",
@@ -240,14 +246,19 @@ _FOLDERS: Final = (
 )  # fmt: skip
 
 
-def _sources() -> list[tuple[str, int, int]]:
-    """The files that decide what code a program gets, with their sizes and times, in order."""
-    package = Path(__file__).parents[3]
+def _sources() -> list[tuple[str, int, int, int]]:
+    """The files that decide what code a program gets: their paths, sizes, and times of change, in order.
+
+    The second time is one that nobody can set, where the system has it: a file may be replaced by one of the same size
+    that brings the time of its own last change along.
+    """
+    # Strings, not paths: a process does this before its first kernel, and paths double what it takes.
+    package = os.path.abspath(__file__).rsplit(os.sep, 4)[0]
     found = []
     for folder in _FOLDERS:
-        with os.scandir(package / folder) as entries:
-            for entry in entries:
-                if entry.name.endswith(".py"):
-                    status = entry.stat()
-                    found.append((entry.path, status.st_size, status.st_mtime_ns))
-    return sorted(found)
+        base = f"{package}/{folder}/"
+        for name in sorted(os.listdir(base)):
+            if name.endswith(".py"):
+                status = os.stat(base + name)
+                found.append((base + name, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    return found

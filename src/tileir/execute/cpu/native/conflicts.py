@@ -7,7 +7,7 @@ read it since: who reads it waits for the former, who writes it for all of them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.native.binding import Span
@@ -98,17 +98,14 @@ class Reach:
         self.spans: list[Span] = []
         """Global variables; their first bytes stand for all of each, as nothing else is there."""
         for operation in entry.walk():
-            mnemonic = operation.declaration.mnemonic
-            if mnemonic == "get_global":
+            declaration = operation.declaration
+            if declaration.mnemonic == "get_global":
                 address = globals[str(operation.attributes["name"]).removeprefix("@")]
                 self.spans.append((address, address + 1, True))
-            elif mnemonic == "int_to_ptr" or (mnemonic in _READERS and any(map(_has_pointers, operation.results))):
+            elif declaration.mnemonic == "int_to_ptr" or (
+                declaration.reads is not None and any(map(_has_pointers, operation.results))
+            ):
                 self.is_known = False
-
-
-_READERS: Final = (
-    "load_ptr_tko", "load_view_tko", "atomic_load_tko", "atomic_rmw_tko", "atomic_cas_tko",
-)  # fmt: skip
 
 
 def _has_pointers(value: Value) -> bool:

@@ -7,10 +7,11 @@ import ctypes.util
 import itertools
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
 from tileir.execute.cpu.native.compilation import CALLABLE, CompilationError
+from tileir.execute.cpu.native.mapping import mapped
 from tileir.execute.cpu.native.objects import UnknownObject, symbols_of
 from tileir.execute.cpu.native.target import binding
 
@@ -40,18 +41,27 @@ _numbers: Final = itertools.count()
 
 def load(data: bytes, entry: str = "worker") -> Loaded:
     """Load an object file and find a function in it."""
-    global _engine
-    llvm = binding()
-    builder = llvm.JITLibraryBuilder().add_object_img(data).export_symbol(entry)
     try:
         symbols = symbols_of(data)
     except UnknownObject as error:
         raise CompilationError(f"the compiled kernel cannot be loaded: {error}") from None
     if entry not in symbols.defined:
         raise CompilationError(f"the compiled kernel cannot be loaded: it has no function '{entry}'")
-    for name in symbols.undefined:
-        # A symbol that is not found ends the process inside LLVM.
-        builder.import_symbol(name, address_of(name))
+    # A symbol that is not found ends the process inside LLVM.
+    imports = {name: address_of(name) for name in symbols.undefined}
+    pages = mapped(data, entry, imports)
+    if pages is not None:
+        return Loaded(pages, pages.address)
+    return _linked(data, entry, imports)
+
+
+def _linked(data: bytes, entry: str, imports: dict[str, int]) -> Loaded:
+    """Leave an object to LLVM, which knows every kind."""
+    global _engine
+    llvm = binding()
+    builder = llvm.JITLibraryBuilder().add_object_img(data).export_symbol(entry)
+    for name, address in imports.items():
+        builder.import_symbol(name, address)
     with _lock:
         if _engine is None:
             # LLVM's newer linker keeps code and constants together, so that no distance is too large for an
@@ -85,14 +95,22 @@ def address_of(name: str) -> int:
     return found
 
 
-def _c_libraries() -> list[Any]:
-    if not _libraries:
-        if sys.platform == "win32":
-            found = [ctypes.CDLL(name) for name in ("ucrtbase", "vcruntime140")]
-        else:
-            found = [ctypes.CDLL(None)]
-            mathematics = ctypes.util.find_library("m")
-            if mathematics:
-                found.append(ctypes.CDLL(mathematics))
-        _libraries.extend(found)
-    return _libraries
+def _c_libraries() -> Iterator[Any]:
+    """Where functions are looked for, in order; opened when what comes before does not have one."""
+    for number, opened in enumerate(_LIBRARIES):
+        if number == len(_libraries):
+            _libraries.append(opened())
+        yield _libraries[number]
+
+
+def _mathematics() -> Any:
+    """The C library's other half, which may not be loaded yet; finding it takes another process."""
+    found = ctypes.util.find_library("m")
+    return ctypes.CDLL(found) if found else None
+
+
+_LIBRARIES: Final[tuple[Callable[[], Any], ...]] = (
+    (lambda: ctypes.CDLL("ucrtbase"), lambda: ctypes.CDLL("vcruntime140"))
+    if sys.platform == "win32"
+    else (lambda: ctypes.CDLL(None), _mathematics)
+)

@@ -62,7 +62,19 @@ def emit_operation(builder: Builder, operation: Operation, operands: list[Regist
 
 def emit_traced(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
     """The same by running the interpreter's kernel on symbolic values."""
-    return trace(builder, KERNELS[operation.declaration.mnemonic](operation, True), operands)
+    mnemonic = operation.declaration.mnemonic
+    kernel = KERNELS[mnemonic](operation, True)
+    if mnemonic not in SETTLED or _element(operation) not in (F32, F16, BF16) or not builder.module.native_fma:
+        return trace(builder, kernel, operands)
+    builder.products = {}
+    try:
+        return trace(builder, kernel, operands)
+    finally:
+        builder.products = None
+
+
+import os
+SETTLED = os.environ.get("SETTLED","").split(",")
 
 
 def from_memory(builder: Builder, element: Type, register: Register) -> Register:

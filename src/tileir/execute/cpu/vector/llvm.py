@@ -171,6 +171,8 @@ class Builder:
         self.lines: list[str] = []
         self.answer: tuple[bool, list[Register]] = (True, [])
         """What `tracing` tells a kernel that asks whether a mask is set anywhere, and the masks it asked about."""
+        self.products: dict[str, tuple[Register, Register]] | None = None
+        """While multiplications and additions of doubles may be fused: the factors of the products, by name."""
         self._count: int = 0
 
     def fresh(self, hint: str = "v") -> str:

@@ -73,9 +73,33 @@ def _arithmetic(name: str, float_instruction: str, integer_instruction: str, tru
             instruction = integer_instruction
         if not instruction:
             raise _unsupported(name, left.dtype)
-        return binary(builder, instruction, left, right)
+        products = builder.products
+        if products is None or left.dtype != DOUBLE:
+            return binary(builder, instruction, left, right)
+        if instruction == "fmul":
+            product = binary(builder, instruction, left, right)
+            products[product.name] = left, right
+            return product
+        return _fused(builder, products, instruction, left, right) or binary(builder, instruction, left, right)
 
     return emit
+
+
+def _fused(
+    builder: Builder, products: dict[str, tuple[Register, Register]], instruction: str, left: Register, right: Register
+) -> Register | None:
+    """A sum or difference with a product in it as one operation, where `settled` functions allow it."""
+    if instruction not in ("fadd", "fsub"):
+        return None
+    if left.name in products:
+        first, second = products[left.name]
+        addend = right if instruction == "fadd" else _negative(builder, [right])
+        return intrinsic(builder, "fma", [first, second, addend])
+    if right.name in products:
+        first, second = products[right.name]
+        factor = first if instruction == "fadd" else _negative(builder, [first])
+        return intrinsic(builder, "fma", [factor, second, left])
+    return None
 
 
 def _negative(builder: Builder, operands: list[Register]) -> Register:

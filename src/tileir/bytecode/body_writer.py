@@ -1,0 +1,357 @@
+"""The instructions of a function in the public layout, written (docs/bytecode.md section 6)."""
+
+from __future__ import annotations
+
+from tileir.bytecode import records
+from tileir.bytecode.attributes import write_array, write_attribute, write_dictionary
+from tileir.bytecode.debug import COMPOSED, location_mistake
+from tileir.bytecode.primitives import ByteWriter
+from tileir.bytecode.records import AttributeField, Record, records_by_declaration
+from tileir.bytecode.tables import TableWriter
+from tileir.dialect.attributes import OptimizationHintsAttribute
+from tileir.dialect.availability import attribute_words, keyword_words, operand_words, operation_words, result_words
+from tileir.ir.attributes import (
+    FIRST_SEED_ONLY_VALUE,
+    ArrayAttribute,
+    Attribute,
+    DenseArrayAttribute,
+    DenseAttribute,
+    EnumAttribute,
+    IntegerAttribute,
+    StringAttribute,
+    SymbolAttribute,
+)
+from tileir.ir.core import Block, Operation, Value
+from tileir.ir.declaration import ONE, V13_1, V13_3, VARIADIC, OperationDeclaration
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.effects import is_pure
+
+
+class WriteFailure(Exception):
+    """A program that has no bytes in the wanted version."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__(diagnostics[0].message)
+        self.diagnostics: list[Diagnostic] = diagnostics
+
+
+def fail(operation: Operation, message: str) -> WriteFailure:
+    return WriteFailure([Diagnostic("error", message, operation.location)])
+
+
+def check_location(operation: Operation) -> None:
+    """Refuse a location that cannot be written, whether or not the function it stands in has a table of locations."""
+    mistake = location_mistake(operation.location)
+    if mistake is not None:
+        raise fail(operation, mistake)
+
+
+class OpenOperation:
+    """An operation whose regions are being written: how many regions, and how many `blocks` of the last, were begun.
+
+    `mark` is the number of values in front of the block at hand, whose own values end with it.
+    """
+
+    __slots__ = ("block", "blocks", "mark", "operation", "region")
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation: Operation = operation
+        self.region: int = 0
+        self.blocks: list[Block] = []
+        self.block: int = 0
+        self.mark: int = 0
+
+
+class BodyWriter(ByteWriter):
+    """The instructions of a function."""
+
+    __slots__ = ("located", "numbers", "records", "size", "tables")
+
+    def __init__(self, tables: TableWriter, located: bool) -> None:
+        super().__init__()
+        self.tables: TableWriter = tables
+        self.located: bool = located
+        self.records: dict[OperationDeclaration, Record] = records_by_declaration(tables.version)
+        self.numbers: dict[Value, int] = {}
+        self.size: int = 0
+
+    def define(self, value: Value) -> None:
+        self.numbers[value] = self.size
+        self.size += 1
+
+    def write_operations(self, block: Block) -> None:
+        """The operations of the body."""
+        # An explicit stack, because programs may nest deeply.
+        path: list[OpenOperation] = []
+        operation = self.write_row(block.first)
+        while True:
+            if operation is not None:
+                path.append(OpenOperation(operation))
+            elif path:
+                self.size = path[-1].mark
+            else:
+                return
+            top = path[-1]
+            following = self.next_block(top)
+            if following is not None:
+                operation = self.write_row(following.first)
+            else:
+                path.pop()
+                self.define_results(top.operation, self.records[top.operation.declaration])
+                operation = self.write_row(top.operation.next)
+
+    def write_row(self, operation: Operation | None) -> Operation | None:
+        """Write an operation and those that follow it, up to the next one with regions, which is given back.
+
+        Of that one everything is written that stands in front of its first block.
+        """
+        data = self.data
+        numbers = self.numbers
+        table = self.records
+        type_indices = self.tables.types.indices
+        while operation is not None:
+            record = table.get(operation.declaration)
+            if record is None:
+                raise self._unavailable(operation)
+            if type(operation.location) in COMPOSED:
+                check_location(operation)
+            if self.located:
+                self.tables.debug.add(operation.location)
+            if record.simple and not operation.regions:
+                # One number per field, nearly always one byte.
+                data.append(record.opcode)
+                for result in operation.results:
+                    index = type_indices.get(result.type, -1)
+                    if index < 0:
+                        index = self.tables.types.index(result.type)
+                    if index < 0x80:
+                        data.append(index)
+                    else:
+                        self.varint(index)
+                attributes = operation.attributes
+                for field in record.attributes:
+                    case = attributes.get(field.name, field.default)
+                    wire = field.numbers.get(case, -1) if case is not None else -1
+                    data.append(wire if wire >= 0 else self._enumerator(operation, field, case))
+                for value in operation.operands:
+                    number = numbers.get(value, -1)
+                    if number < 0:
+                        raise fail(operation, "operand is not defined before its use")
+                    if number < 0x80:
+                        data.append(number)
+                    else:
+                        self.varint(number)
+                size = self.size
+                for result in operation.results:
+                    numbers[result] = size
+                    size += 1
+                self.size = size
+            else:
+                self._write_operation(operation, record)
+                if record.region_count:
+                    self.begin_regions(operation, record)
+                    return operation
+                self.define_results(operation, record)
+            operation = operation.next
+        return None
+
+    def define_results(self, operation: Operation, record: Record) -> None:
+        """Give the results their numbers; those that are newer than the file have none."""
+        results = operation.results
+        for result in results[: len(results) - len(record.late_results)]:
+            self.define(result)
+
+    def _unavailable(self, operation: Operation) -> WriteFailure:
+        declaration = operation.declaration
+        if declaration.unregistered or not declaration.name.startswith("cuda_tile."):
+            return self._foreign(operation)
+        if declaration.opcode is None:
+            return fail(
+                operation,
+                f"operation '{declaration.name}' has no public bytecode form; legalize the program first",
+            )
+        return fail(operation, operation_words(declaration.name, self.tables.version))
+
+    def _foreign(self, operation: Operation) -> WriteFailure:
+        remark = Diagnostic("remark", f"invalid op: {operation.name}", operation.location)
+        module: Operation = operation
+        while True:
+            parent = module.parent_operation
+            if parent is None:
+                break
+            module = parent
+        message = f"'{module.name}' op only ops from the 'cuda_tile' dialect are allowed"
+        return WriteFailure([remark, Diagnostic("error", message, module.location)])
+
+    def _enumerator(self, operation: Operation, field: AttributeField, value: Attribute | None) -> int:
+        if not isinstance(value, EnumAttribute):
+            raise fail(operation, f"requires attribute '{field.name}'")
+        number = value.kind.values[value.keyword]
+        if number >= FIRST_SEED_ONLY_VALUE:
+            raise fail(
+                operation,
+                f"'{value.keyword}' of attribute '{field.name}' has no public bytecode form; "
+                "legalize the program first",
+            )
+        since = value.kind.since.get(value.keyword)
+        if since is not None and since > self.tables.version:
+            raise fail(operation, keyword_words(field.name, self.tables.version))
+        return number
+
+    def _write_operation(self, operation: Operation, record: Record) -> None:
+        """An operation up to its regions."""
+        self.varint(record.opcode)
+        results = operation.results
+        kept = len(results) - len(record.late_results)
+        for result in results[kept:]:
+            if result.has_uses:
+                raise fail(operation, self._newer_result(record, result.index))
+        if record.counted_results:
+            self.varint(kept)
+        type_indices = self.tables.types.indices
+        for result in results[:kept]:
+            index = type_indices.get(result.type, -1)
+            self.varint(index if index >= 0 else self.tables.types.index(result.type))
+        if record.operand_mode != records.SEGMENTED and not record.has_flags:
+            for field in record.attributes:
+                self._write_attribute(operation, field)
+            self._write_plain_operands(operation, record)
+            return
+        lengths = operation.declaration.segment_lengths(operation)
+        if record.has_flags:
+            self.varint(self._flags(operation, record, lengths))
+        for field in record.attributes:
+            self._write_attribute(operation, field)
+        self._write_operands(operation, record, lengths)
+
+    def _newer_result(self, record: Record, index: int) -> str:
+        declared = record.declaration.results[index]
+        return result_words(declared.name, declared.since or V13_1, self.tables.version)
+
+    def _flags(self, operation: Operation, record: Record, lengths: list[int]) -> int:
+        flags = 0
+        for field in record.attributes:
+            if field.bit >= 0 and field.name in operation.attributes:
+                flags |= 1 << field.bit
+        for bit, length in zip(record.operand_bits, lengths, strict=True):
+            if bit >= 0 and length:
+                flags |= 1 << bit
+        return flags
+
+    def _write_attribute(self, operation: Operation, field: AttributeField) -> None:
+        value = operation.attributes.get(field.name)
+        if value is not None and field.codec == records.CONSTANT and isinstance(value, DenseAttribute):
+            self.varint(self.tables.constant(value))
+            return
+        if field.gated:
+            self._check_absent(operation, field, value)
+            return
+        codec = field.codec
+        if codec == records.UNIT or (value is None and field.optional and codec != records.BOOL_LIST):
+            return
+        if value is None:
+            value = field.default
+        if codec == records.ENUM:
+            self.varint(self._enumerator(operation, field, value))
+        elif codec == records.BOOL_LIST:
+            count = len(operation.operand_group("index"))
+            flags = value.values if isinstance(value, DenseArrayAttribute) else (0,) * count
+            self.integers(flags, 1)
+        elif codec == records.INTEGER and isinstance(value, IntegerAttribute):
+            self.varint(value.value & ((1 << field.width) - 1))
+        elif codec == records.BOOL and isinstance(value, IntegerAttribute):
+            self.byte(1 if value.value else 0)
+        elif codec == records.STRING and isinstance(value, StringAttribute):
+            self.varint(self.tables.string(value.value))
+        elif codec == records.SYMBOL and isinstance(value, SymbolAttribute):
+            self.varint(self.tables.string(value.path[-1]))
+        elif codec == records.I32_LIST and isinstance(value, DenseArrayAttribute):
+            self.integers(value.values, 4)
+        elif codec == records.ARRAY and isinstance(value, ArrayAttribute):
+            write_array(self, value, self.tables)
+        elif codec == records.HINTS and isinstance(value, OptimizationHintsAttribute):
+            write_dictionary(self, value.entries, self.tables)
+        elif codec == records.TAGGED and value is not None:
+            write_attribute(self, value, self.tables)
+        else:
+            raise fail(operation, f"requires attribute '{field.name}'")
+
+    def _check_absent(self, operation: Operation, field: AttributeField, value: Attribute | None) -> None:
+        """An attribute newer than the file must hold its default."""
+        if value is None or value is field.default:
+            return
+        if field.codec == records.BOOL_LIST and isinstance(value, DenseArrayAttribute) and not any(value.values):
+            return
+        raise fail(operation, attribute_words(field.name, field.optional, field.since, self.tables.version))
+
+    def _write_plain_operands(self, operation: Operation, record: Record) -> None:
+        """The operands of an operation whose record has no segments: all in one row."""
+        data = self.data
+        if record.operand_mode == records.COUNTED:
+            self.varint(len(operation.operands))
+        for value in operation.operands:
+            number = self.numbers.get(value, -1)
+            if number < 0:
+                raise fail(operation, "operand is not defined before its use")
+            if number < 0x80:
+                data.append(number)
+            else:
+                self.varint(number)
+
+    def _write_operands(self, operation: Operation, record: Record, lengths: list[int]) -> None:
+        if record.operand_mode == records.COUNTED:
+            self.varint(len(operation.operands))
+        position = 0
+        segmented = record.operand_mode == records.SEGMENTED
+        for declared, length, bit in zip(record.declaration.operands, lengths, record.operand_bits, strict=True):
+            if bit == -2 and length:
+                raise fail(operation, operand_words(declared.name, declared.since or V13_1, self.tables.version))
+            if segmented and declared.count == VARIADIC:
+                self.varint(length)
+            elif segmented and declared.count == ONE and length != 1:
+                raise fail(operation, f"requires operand '{declared.name}'")
+            for _ in range(length):
+                number = self.numbers.get(operation.operands[position], -1)
+                if number < 0:
+                    raise fail(operation, "operand is not defined before its use")
+                self.varint(number)
+                position += 1
+
+    def begin_regions(self, operation: Operation, record: Record) -> None:
+        if record.declaration.name in ("cuda_tile.reduce", "cuda_tile.scan"):
+            self._check_pure(operation)
+        self.varint(record.region_count)
+
+    def next_block(self, top: OpenOperation) -> Block | None:
+        """Write the head of the next block of an operation, and of its region; None if there is no block left."""
+        operation = top.operation
+        while top.block == len(top.blocks):
+            if top.region < len(operation.regions):
+                top.blocks = operation.regions[top.region].blocks
+            elif top.region < len(operation.declaration.regions):
+                # A region that was left out.
+                top.blocks = []
+            else:
+                return None
+            top.region += 1
+            top.block = 0
+            self.varint(len(top.blocks))
+        block = top.blocks[top.block]
+        top.block += 1
+        top.mark = self.size
+        self.varint(len(block.arguments))
+        for argument in block.arguments:
+            self.varint(self.tables.types.index(argument.type))
+            self.define(argument)
+        self.varint(len(block))
+        return block
+
+    def _check_pure(self, operation: Operation) -> None:
+        """Before 13.4 the body of a reduction is pure (seed 000, 8.3.14)."""
+        if self.tables.version > V13_3:
+            return
+        for inner in operation.walk():
+            if inner is not operation and not is_pure(inner):
+                remark = Diagnostic("remark", f"invalid op: {inner.name}", inner.location)
+                message = f"'{operation.name}' op only pure operations allowed"
+                raise WriteFailure([remark, Diagnostic("error", message, operation.location)])

@@ -1,0 +1,213 @@
+"""Putting an object into memory without LLVM, whose linker takes longer to set up than all else about a cached kernel.
+
+What LLVM makes of generated code is simple: code, constants, and distances between them that fit four bytes.  Such an
+object of ELF for x86-64 is copied into pages of its own, its distances are filled in, and the pages are made code and
+constants that nobody may write to.  Everything about the object is checked first.  Whatever is not of the kinds below,
+or does not fit, and a system that refuses such pages, is no error: the answer is None, and the object is for LLVM.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import struct
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL: Final = struct.Struct("<IBBHQQ")
+_RELOCATION: Final = struct.Struct("<QIIq")
+
+_IDENTITY: Final = b"\x7fELF\x02\x01\x01"
+"""Of 64 bits, little-endian, of the only version."""
+_RELOCATABLE: Final = 1
+_X86_64: Final = 62
+
+_NOTHING, _CONTENT, _SYMBOLS, _STRINGS, _RELOCATIONS = range(5)
+_IN_MEMORY: Final = 2
+_EXECUTABLE: Final = 4
+_PLAIN_FLAGS: Final = _IN_MEMORY | _EXECUTABLE | 0x10 | 0x20
+"""Those two, and that equal constants or strings may be merged, which may be left undone."""
+
+_GLOBAL: Final = 1
+_FUNCTION: Final = 2
+_PLAIN_SYMBOLS: Final = (0, 1, _FUNCTION, 3)
+"""Of no type, data, functions, sections: not variables of a thread, nor functions that choose themselves."""
+
+_DISTANCE: Final = 2
+_CALL: Final = 4
+
+_JUMP: Final = b"\xff\x25\0\0\0\0"
+"""`jmp [rip]`, which an address follows: a function of the C library may be farther away than a call reaches."""
+_STUB: Final = 16
+
+
+class Mapped:
+    """Pages with code, unmapped when this goes."""
+
+    __slots__ = ("_pages", "address")
+
+    def __init__(self, pages: mmap.mmap, address: int) -> None:
+        self._pages: mmap.mmap = pages
+        self.address: int = address
+        """Where the function is that was asked for."""
+
+
+class _Unknown(Exception):
+    """Not of the kinds that are placed here."""
+
+
+def mapped(data: bytes, entry: str, imports: Mapping[str, int]) -> Mapped | None:
+    """Put an object into memory and find a function in it; `imports` are the addresses of what it calls."""
+    if not _is_supported():
+        return None
+    try:
+        return _Object(data).placed(entry, imports)
+    except (_Unknown, struct.error, IndexError, ValueError, OSError):
+        # Also what Python says of offsets outside the data, and the system of pages that it does not give.
+        return None
+
+
+def _is_supported() -> bool:
+    return sys.platform == "linux" and sys.maxsize > 1 << 32 and os.uname().machine == "x86_64"
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise _Unknown
+
+
+class _Section:
+    __slots__ = ("alignment", "base", "flags", "info", "kind", "link", "offset", "size")
+
+    def __init__(self, fields: tuple[int, ...]) -> None:
+        _name, self.kind, self.flags, _address, self.offset, self.size, self.link, self.info, alignment, _each = fields
+        self.alignment: int = max(alignment, 1)
+        self.base: int = -1
+        """Where it begins in the pages; below zero where it is not in memory."""
+
+
+class _Object:
+    """An object file whose tables were found to be of the known kinds and within the data."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data: bytes = data
+        (
+            identity, kind, machine, _version, _start, _segments, offset, _flags, size, _segment_size, segments,
+            section_size, count, _names,
+        ) = _HEADER.unpack_from(data)  # fmt: skip
+        _require(identity.startswith(_IDENTITY) and kind == _RELOCATABLE and machine == _X86_64)
+        _require(size == _HEADER.size and segments == 0 and section_size == _SECTION.size and count > 0)
+        _require(_HEADER.size <= offset <= len(data) - count * _SECTION.size)
+        table = data[offset : offset + count * _SECTION.size]
+        self._sections: list[_Section] = [_Section(fields) for fields in _SECTION.iter_unpack(table)]
+        for section in self._sections:
+            _require(section.kind <= _RELOCATIONS)
+            _require(section.kind == _NOTHING or section.offset + section.size <= len(data))
+        self._in_memory: list[_Section] = [section for section in self._sections if section.flags & _IN_MEMORY]
+        for section in self._in_memory:
+            # Neither variables, whose pages would have to be written to, nor parts of groups or tables for unwinding.
+            _require(section.kind == _CONTENT and not section.flags & ~_PLAIN_FLAGS)
+            _require(section.alignment & (section.alignment - 1) == 0 and section.alignment <= mmap.PAGESIZE)
+        tables = [section for section in self._sections if section.kind == _SYMBOLS]
+        _require(len(tables) == 1 and tables[0].size % _SYMBOL.size == 0)
+        self._table: _Section = tables[0]
+        self._symbols: list[tuple[int, ...]] = list(_SYMBOL.iter_unpack(self._content(tables[0])))
+        self._names: bytes = self._content(self._section(tables[0].link, _STRINGS))
+
+    def _section(self, number: int, kind: int) -> _Section:
+        section = self._sections[number]
+        _require(section.kind == kind)
+        return section
+
+    def _content(self, section: _Section) -> bytes:
+        return self._data[section.offset : section.offset + section.size]
+
+    def _name(self, symbol: tuple[int, ...]) -> str:
+        return self._names[symbol[0] : self._names.index(b"\0", symbol[0])].decode()
+
+    def placed(self, entry: str, imports: Mapping[str, int]) -> Mapped:
+        code = [section for section in self._in_memory if section.flags & _EXECUTABLE]
+        constants = [section for section in self._in_memory if not section.flags & _EXECUTABLE]
+        end = _laid_out(code, 0)
+        stubs = {name: -(-end // _STUB) * _STUB + number * _STUB for number, name in enumerate(imports)}
+        end = max([end, *[stub + _STUB for stub in stubs.values()]])
+        code_size = -(-end // mmap.PAGESIZE) * mmap.PAGESIZE
+        size = -(-_laid_out(constants, code_size) // mmap.PAGESIZE) * mmap.PAGESIZE
+        _require(code_size > 0)
+        start = self._start(entry)
+        pages = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE)
+        for section in self._in_memory:
+            pages[section.base : section.base + section.size] = self._content(section)
+        for name, stub in stubs.items():
+            pages[stub : stub + _STUB] = (_JUMP + imports[name].to_bytes(8, "little")).ljust(_STUB, b"\xcc")
+        self._relocate(pages, stubs)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+        _protect(address, code_size, mmap.PROT_READ | mmap.PROT_EXEC)
+        if size > code_size:
+            _protect(address + code_size, size - code_size, mmap.PROT_READ)
+        return Mapped(pages, address + start)
+
+    def _start(self, entry: str) -> int:
+        for symbol in self._symbols:
+            _number, info, _other, section, value, _size = symbol
+            if info == _GLOBAL << 4 | _FUNCTION and section and self._name(symbol) == entry:
+                _require(bool(self._sections[section].flags & _EXECUTABLE))
+                return self._sections[section].base + self._within(section, value)
+        raise _Unknown
+
+    def _within(self, section: int, value: int) -> int:
+        # The numbers at the top are not of sections: values that do not move, or memory that is shared by name.
+        _require(section < len(self._sections) and self._sections[section].base >= 0)
+        _require(value <= self._sections[section].size)
+        return value
+
+    def _relocate(self, pages: mmap.mmap, stubs: Mapping[str, int]) -> None:
+        """Fill in the distances; both ends are in the pages, so these need not know where they are."""
+        for table in self._sections:
+            if table.kind != _RELOCATIONS:
+                continue
+            section = self._sections[table.info]
+            _require(self._sections[table.link] is self._table and table.size % _RELOCATION.size == 0)
+            if section.base < 0:
+                continue
+            for offset, kind, number, addend in _RELOCATION.iter_unpack(self._content(table)):
+                _require(kind in (_DISTANCE, _CALL))
+                _require(offset + 4 <= section.size)
+                place = section.base + offset
+                struct.pack_into("<i", pages, place, self._value(number, kind, stubs) + addend - place)
+
+    def _value(self, number: int, kind: int, stubs: Mapping[str, int]) -> int:
+        symbol = self._symbols[number]
+        _name, info, _other, section, value, _size = symbol
+        _require(info & 15 in _PLAIN_SYMBOLS)
+        if section:
+            return self._sections[section].base + self._within(section, value)
+        # A distance to what is elsewhere is that of data, or of a function that is not called at once.
+        _require(kind == _CALL and info >> 4 == _GLOBAL)
+        name = self._name(symbol)
+        _require(name in stubs)
+        return stubs[name]
+
+
+def _laid_out(sections: list[_Section], end: int) -> int:
+    """Give sections their places, from `end` on; where the last one ends."""
+    for section in sections:
+        section.base = -(-end // section.alignment) * section.alignment
+        end = section.base + section.size
+    return end
+
+
+_mprotect: Callable[[int, int, int], int] | None = None
+
+
+def _protect(address: int, size: int, protection: int) -> None:
+    global _mprotect
+    if _mprotect is None:
+        found: Any = ctypes.CDLL(None).mprotect
+        found.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        _mprotect = found
+    _require(_mprotect(address, size, protection) == 0)

@@ -1,0 +1,154 @@
+"""Imports point one way: between rooms, and between the modules of a room (docs/architecture.md)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+# A room, or a module beside the rooms, imports only those of lower numbers.
+ROOMS = {
+    "annotations": 0,
+    "ir": 1,
+    "dialect": 2,
+    "types": 3,
+    "text": 3,
+    "bytecode": 3,
+    "rewrite": 3,
+    "interface": 4,
+    "passes": 4,
+    "execute": 5,
+    "bridge": 6,
+    "tools": 7,
+    "__main__": 8,
+}
+
+# Rooms in which not even annotations go round in a circle.  In the others some classes are parts of each other.
+STRICT_ROOMS = ("bytecode", "rewrite", "passes", "bridge", "tools")
+
+# The circles that a function closes when it is called.
+CLOSED_WHEN_CALLED = {
+    # An operation with regions lowers what they hold, by the roster in which it stands itself.
+    ("tileir.execute.cpu.lowering.walk", "tileir.execute.cpu.lowering.roster"),
+}
+
+# When an import happens: with the module, in a function that is called, for the type checker alone.
+LOADED, CALLED, CHECKED = "loaded", "called", "checked"
+
+
+class Import(NamedTuple):
+    importer: str
+    imported: str
+    when: str
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted((SOURCE / "tileir").rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports_in(nodes: Iterable[ast.AST], importer: str, known: Iterable[str], when: str = LOADED) -> Iterator[Import]:
+    """The imports of known modules."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (Import(importer, alias.name, when) for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{importer} has a relative import"
+            for alias in node.names:
+                # What is taken from a package may be a module in it.
+                outer, inner = str(node.module), f"{node.module}.{alias.name}"
+                if inner in known or outer in known:
+                    yield Import(importer, inner if inner in known else outer, when)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imports_in(node.body, importer, known, CHECKED)
+            yield from imports_in(node.orelse, importer, known, when)
+        else:
+            is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            yield from imports_in(ast.iter_child_nodes(node), importer, known, CALLED if is_function else when)
+
+
+def imports_of(sources: dict[str, str]) -> list[Import]:
+    found: list[Import] = []
+    for importer, source in sources.items():
+        found += imports_in([ast.parse(source)], importer, sources)
+    return found
+
+
+@pytest.fixture(scope="module")
+def imports() -> list[Import]:
+    return imports_of({name: path.read_text(encoding="utf-8") for name, path in modules().items()})
+
+
+def circle_in(imports: Iterable[Import]) -> str:
+    """A circle, each module with the one it imports behind it; empty if there is none."""
+    graph: dict[str, list[str]] = {}
+    for each in imports:
+        graph.setdefault(each.importer, []).append(each.imported)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as failure:
+        return " -> ".join(reversed(failure.args[1]))
+    return ""
+
+
+def room_of(module: str) -> str:
+    """The room a module belongs to; empty for the package, which says what is public and nothing else."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def test_no_circle_of_imports(imports: list[Import]) -> None:
+    assert circle_in(each for each in imports if each.when == LOADED) == ""
+
+
+def test_no_circle_hides_in_a_function(imports: list[Import]) -> None:
+    at_run_time = [each for each in imports if each.when != CHECKED]
+    open_circles = [each for each in at_run_time if (each.importer, each.imported) not in CLOSED_WHEN_CALLED]
+    assert circle_in(open_circles) == ""
+    for importer, imported in CLOSED_WHEN_CALLED:
+        closing = Import(importer, imported, CALLED)
+        assert circle_in([*open_circles, closing]), f"{importer} -> {imported} closes no circle any more"
+
+
+@pytest.mark.parametrize("room", STRICT_ROOMS)
+def test_no_circle_of_annotations_in(room: str, imports: list[Import]) -> None:
+    assert circle_in(each for each in imports if room_of(each.importer) == room_of(each.imported) == room) == ""
+
+
+def test_a_room_imports_lower_rooms_only(imports: list[Import]) -> None:
+    wrong = set()
+    for each in imports:
+        importer, imported = room_of(each.importer), room_of(each.imported)
+        if importer and imported and importer != imported and ROOMS[importer] <= ROOMS[imported]:
+            wrong.add(f"{each.importer} -> {each.imported}")
+    assert sorted(wrong) == []
+
+
+def test_imports_are_told_apart_and_a_circle_is_named() -> None:
+    found = imports_of(
+        {
+            "a": "import b\nif TYPE_CHECKING:\n    from c import C\nelse:\n    import c.d",
+            "b": "class B:\n    def run(self):\n        with self:\n            from c import d",
+            "c": "from e import E",
+            "c.d": "try:\n    from a import A\nexcept ImportError:\n    pass",
+        }
+    )
+    assert found == [
+        Import("a", "b", LOADED),
+        Import("a", "c", CHECKED),
+        Import("a", "c.d", LOADED),
+        Import("b", "c.d", CALLED),
+        Import("c.d", "a", LOADED),
+    ]
+    assert circle_in(found[:3]) == ""
+    # Where a circle begins is not said.
+    assert circle_in(each for each in found if each.when == LOADED) in ("a -> c.d -> a", "c.d -> a -> c.d")
+    assert sorted(circle_in(found[:1] + found[3:]).split(" -> ")[1:]) == ["a", "b", "c.d"]
