@@ -47,6 +47,8 @@ def in_square(function: Any, at_zero: float) -> Any:
 def polynomials() -> dict[str, tuple[Any, Any, float, float]]:
     """`name: (constants, function, interval)`; intervals are a little wider than what reductions leave."""
     wider = mpmath.mpf("1.0001")
+    # The first width with which fused operations change no f32: see `tests/execute/cpu/test_settled.py`.
+    settled = mpmath.mpf("1.0004") / wider
     half_ln2 = mpmath.log(2) / 2 * wider
     ratio = (mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)
     eighth = (mpmath.sqrt(2) - 1) ** 2 * wider
@@ -55,8 +57,9 @@ def polynomials() -> dict[str, tuple[Any, Any, float, float]]:
     sin, cos, atan = mpmath.sin, mpmath.cos, mpmath.atan
     third, e, t = mpmath.mpf(1) / 3, exponential, trigonometric
     return {
-        "exp, single": (e.EXP_SINGLE, regular(lambda r: (exp(r) - 1) / r, 1), -half_ln2, half_ln2),
-        "exp2, single": (e.EXP2_SINGLE, regular(lambda r: (2**r - 1) / r, mpmath.log(2)), -mpmath.mpf(1) / 2, mpmath.mpf(1) / 2),
+        "exp, single": (e.EXP_SINGLE, exp, -half_ln2 * settled, half_ln2 * settled),
+        "exp2, single": (e.EXP2_SINGLE, lambda r: 2**r, -mpmath.mpf(1) / 2, mpmath.mpf(1) / 2),
+        "exp - 1, single": (e.EXP_MINUS_ONE_SINGLE, regular(lambda r: (exp(r) - 1) / r, 1), -half_ln2, half_ln2),
         "exp": (e.EXP_DOUBLE, regular(lambda r: (exp(r) - 1 - r) / r**2, 0.5), -half_ln2, half_ln2),
         "sinh": (e.SINH, in_square(lambda x: (sinh(x) - x) / x**3, third / 2), 0, 1),
         "log, single": (logarithm.LOG_SINGLE, in_square(lambda s: 2 * atanh(s) / s, 2), 0, ratio**2 * wider),
@@ -239,7 +242,7 @@ SINGLES = ["exp", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", 
 
 
 def check_single(got: numpy.ndarray, near: numpy.ndarray) -> None:
-    """The f32 results are those of f64, which are right to 2**-50, rounded: within 0.5005 of a unit."""
+    """The f32 results are those of f64, which are right to 2**-50, rounded: within 0.5008 of a unit."""
     finite = numpy.isfinite(near)
     assert numpy.isnan(got[numpy.isnan(near)]).all()
     assert (got[numpy.isinf(near)] == near[numpy.isinf(near)]).all()
@@ -250,7 +253,7 @@ def check_single(got: numpy.ndarray, near: numpy.ndarray) -> None:
     beyond = numpy.isinf(got)
     assert (numpy.abs(near[beyond]) >= limit * (1 - 2.0**-30)).all()
     off = numpy.abs(got - near)[~beyond] / unit[~beyond]
-    assert off.max() <= 0.5005, near[~beyond][off.argmax()]
+    assert off.max() <= 0.5008, near[~beyond][off.argmax()]
 
 
 def singles(stride: int) -> numpy.ndarray:

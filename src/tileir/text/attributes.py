@@ -33,10 +33,9 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.declaration import Version
-from tileir.ir.diagnostics import Diagnostic, Invalid, note
-from tileir.ir.floats import FORMATS, parse_float
+from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
-from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, SyntaxFailure
+from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH
 from tileir.text.dense import DenseReader
 from tileir.text.types import TypeCursor
 
@@ -195,25 +194,6 @@ class AttributeCursor(TypeCursor):
         if width == 1:
             return value & 1
         return value - (1 << width) if value >= 1 << (width - 1) else value
-
-    def float_bits(self, type: FloatType, negative: bool, token: str, position: int) -> int:
-        """The bit pattern of a float literal: decimal, or hexadecimal for the pattern itself."""
-        form = FORMATS[type.name]
-        if token[:2] == "0x":
-            if negative:
-                self.fail("hexadecimal float literal should not have a leading minus", position)
-            value = self.integer_token(token)
-            if value is None or value >> form.width:
-                self.fail("hexadecimal float constant out of range for type", position)
-            return value
-        if token.isdigit():
-            message = "unexpected decimal integer literal for a floating point value"
-            hint = note("add a trailing dot to make the literal a float", self.location(position))
-            raise SyntaxFailure(Diagnostic("error", message, self.location(position), [hint]))
-        try:
-            return parse_float(form, ("-" if negative else "") + token)
-        except ValueError as error:
-            self.fail(str(error), position)
 
     # --- `#`-attributes ---
 

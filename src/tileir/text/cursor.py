@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tileir.annotations import NoReturn
 from tileir.ir.declaration import NEWEST, Version
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.floats import FORMATS, parse_float
 from tileir.ir.location import CharacterLocation, Location, SourceText, TextLocation
+from tileir.ir.types import FloatType
 from tileir.text.lexer import TOKEN, tokenize, unescape
 
 # Regions, attributes and types may nest this deep; deeper text is refused before Python's stack is in danger.
@@ -166,6 +168,25 @@ class Cursor:
         if len(token) > 40:
             self.fail("integer value too large")
         return int(token)
+
+    def float_bits(self, type: FloatType, negative: bool, token: str, position: int) -> int:
+        """The bit pattern of a float literal: decimal, or hexadecimal for the pattern itself."""
+        form = FORMATS[type.name]
+        if token[:2] == "0x":
+            if negative:
+                self.fail("hexadecimal float literal should not have a leading minus", position)
+            value = self.integer_token(token)
+            if value is None or value >> form.width:
+                self.fail("hexadecimal float constant out of range for type", position)
+            return value
+        if token.isdigit():
+            message = "unexpected decimal integer literal for a floating point value"
+            hint = note("add a trailing dot to make the literal a float", self.location(position))
+            raise SyntaxFailure(Diagnostic("error", message, self.location(position), [hint]))
+        try:
+            return parse_float(form, ("-" if negative else "") + token)
+        except ValueError as error:
+            self.fail(str(error), position)
 
     def parse_symbol_name(self) -> str:
         """symbol-name ::= `@` (bare-id | string)"""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, NoReturn
+from tileir.annotations import NoReturn
 from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import FloatType, IntegerType, Type
-
-if TYPE_CHECKING:
-    from tileir.text.attributes import AttributeCursor
+from tileir.text.cursor import Cursor
 
 
 class DenseReader:
     """Collects the elements first and converts them once the type is known (`dense<..> : type` has it last)."""
 
-    def __init__(self, cursor: AttributeCursor, element: Type | None = None) -> None:
-        self.cursor: AttributeCursor = cursor
+    def __init__(self, cursor: Cursor, element: Type | None = None) -> None:
+        self.cursor: Cursor = cursor
         # The element type, where it is known before the literal.
         self.element: Type | None = element
         self.start: int = cursor.position

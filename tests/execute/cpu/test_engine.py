@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
 import tileir
+from tileir.execute.cpu.native import compilation, runtime
 from tileir.execute.launch import Kernel
 
 COUNTING = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %turns: tile<i32>) {
@@ -103,3 +107,35 @@ def test_an_alloca_of_more_than_there_is_is_named_with_its_place(count: int, thr
         found.append((diagnostic.message, str(diagnostic.location)))
     assert found[0] == found[1]
     assert f"asks for {4 * count} bytes aligned to 128, more than there is" in found[1][0]
+
+
+def _launched() -> list[int]:
+    counts = numpy.zeros(4, "i4")
+    kernel(COUNTING).launch(4, counts, 3)
+    return counts.tolist()
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or os.uname().machine != "x86_64", reason="elsewhere LLVM's linker loads the kernel"
+)
+def test_kernel_from_the_cache_runs_without_compiler_and_linker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path))
+    assert _launched() == [3] * 4
+    monkeypatch.setattr(compilation, "assemble", lambda *_given: pytest.fail("compiles"))
+    monkeypatch.setattr(runtime, "_linked", lambda *_given: pytest.fail("links"))
+    assert _launched() == [3] * 4
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5, 0.99])
+def test_kernel_of_which_the_cache_has_a_part_is_compiled_again(
+    part: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path))
+    assert _launched() == [3] * 4
+    (entry,) = [path for path in tmp_path.iterdir() if not path.name.startswith("sources-")]
+    whole = entry.read_bytes()
+    entry.write_bytes(whole[: int(len(whole) * part)])
+    assert _launched() == [3] * 4
+    assert entry.read_bytes() == whole

@@ -3,8 +3,10 @@
 `exp(x) = 2**k * exp(r)` with `k` the integer next to `x / ln 2` and `r` at most `ln 2 / 2`, where a polynomial is
 enough.  Each function has two evaluations:
 
-- `*_single` for doubles that hold values of at most 24 bits, to be rounded to such a type: relative error below
-  2**-37, which moves a result by less than 0.0003 of a unit of f32, and no care for exponents that only f64 has;
+- `*_single` for values of at most 24 bits, in float32 or float64, to be rounded to such a type: relative error below
+  2**-34, which moves a result by less than 0.0008 of a unit of f32, and no care for exponents that only f64 has.
+  The CPU engine may fuse their multiplications and additions (`settled` in `execute.cpu.vector`): a change of a
+  constant or an operation here calls for `make test-long`, which compares both ways for every f32;
 - `*_double` for f64.
 
 The polynomials are near-minimax (interpolation at Chebyshev points, `mpmath.chebyfit`): the test
@@ -17,7 +19,17 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.execute.arithmetic.pairs import SHIFTER, fast_two_sum, horner, power_of_two, quotient, scale
+from tileir.execute.arithmetic.pairs import (
+    POWER_SHIFTER,
+    SHIFTER,
+    fast_two_sum,
+    horner,
+    power_of_two,
+    quotient,
+    scale,
+    shifted_power,
+    widened,
+)
 from tileir.execute.arithmetic.rounding import two_sum
 
 LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
@@ -29,15 +41,20 @@ LN2_HIGH: Final = float.fromhex("0x1.62e42fefa3800p-1")
 LN2_LOW: Final = float.fromhex("0x1.ef35793c76730p-45")
 """ln 2 - LN2_HIGH."""
 
-# (exp(r) - 1) / r for |r| <= ln 2 / 2, to 2**-37.6.
+# exp(r) for |r| <= ln 2 / 2, to 2**-34.4.
 EXP_SINGLE: Final = (
+    0.0001990762244077141, 0.00139486261753027, 0.00833328345891087, 0.041666217600642444, 0.1666666678659622,
+    0.5000000107988201, 0.9999999999954946, 0.9999999999594321,
+)  # fmt: skip
+# 2**r for |r| <= 1/2, to 2**-34.4.
+EXP2_SINGLE: Final = (
+    1.5303700711365693e-05, 0.00015469729214118296, 0.0013333478473685416, 0.009618025613318034,
+    0.055504109063258665, 0.24022651213498092, 0.6931471805568324, 0.9999999999595618,
+)  # fmt: skip
+# (exp(r) - 1) / r for |r| <= ln 2 / 2, to 2**-37.6.
+EXP_MINUS_ONE_SINGLE: Final = (
     2.4867883453521802e-05, 0.00019907582591325134, 0.001388883909064138, 0.008333283518768105, 0.041666666786337556,
     0.1666666678638044, 0.4999999999995507, 0.9999999999955055,
-)  # fmt: skip
-# (2**r - 1) / r for |r| <= 1/2, to 2**-38.2.
-EXP2_SINGLE: Final = (
-    1.325080551750225e-06, 1.5303700711365693e-05, 0.00015403475186530786, 0.0013333478473685416, 0.00961812913523614,
-    0.055504109063258665, 0.24022650695888503, 0.6931471805568324,
 )  # fmt: skip
 # (exp(r) - 1 - r) / r**2 for |r| <= ln 2 / 2, to 2**-60; the square makes it 2**-63.
 EXP_DOUBLE: Final = (
@@ -60,41 +77,41 @@ DOUBLE_LIMIT: Final = 800.0
 # For types of at most 24 bits
 
 
-def _single_parts(x: Any) -> tuple[Any, Any]:
-    """`exp(x) - 1 = s * p + (p - 1)` as `(s, p)`, for |x| <= SINGLE_LIMIT."""
-    shifted = x * LOG2_E
-    shifted += SHIFTER
-    r = x - (shifted - SHIFTER) * LN2
-    curve = horner(r, EXP_SINGLE)
-    curve *= r
-    return curve, power_of_two(shifted.view(numpy.int64))
+def _limited(x: Any) -> Any:
+    """Within SINGLE_LIMIT, as a double; NaN stays."""
+    return widened(numpy.minimum(numpy.maximum(x, -SINGLE_LIMIT), SINGLE_LIMIT))
 
 
 def exp_single(x: Any) -> Any:
-    curve, power = _single_parts(numpy.minimum(numpy.maximum(x, -SINGLE_LIMIT), SINGLE_LIMIT))
-    curve += 1.0
-    curve *= power
-    return curve
+    x = _limited(x)
+    shifted = x * LOG2_E
+    shifted += POWER_SHIFTER
+    result = horner(x - (shifted - POWER_SHIFTER) * LN2, EXP_SINGLE)
+    result *= shifted_power(shifted)
+    return result
 
 
 def exp2_single(x: Any) -> Any:
-    x = numpy.minimum(numpy.maximum(x, -SINGLE_LIMIT), SINGLE_LIMIT)
-    shifted = x + SHIFTER
-    r = x - (shifted - SHIFTER)
-    curve = horner(r, EXP2_SINGLE)
-    curve *= r
-    curve += 1.0
-    curve *= power_of_two(shifted.view(numpy.int64))
-    return curve
+    x = _limited(x)
+    shifted = x + POWER_SHIFTER
+    result = horner(x - (shifted - POWER_SHIFTER), EXP2_SINGLE)
+    result *= shifted_power(shifted)
+    return result
 
 
 def _exp_minus_one_single(magnitude: Any) -> Any:
-    """`exp(x) - 1` for x from 0 to SINGLE_LIMIT: nothing cancels, as `p` is at least 1."""
-    curve, power = _single_parts(magnitude)
+    """`exp(x) - 1` for doubles from 0 to SINGLE_LIMIT: nothing cancels, as the power of two is at least 1."""
+    shifted = magnitude * LOG2_E
+    shifted += POWER_SHIFTER
+    r = magnitude - (shifted - POWER_SHIFTER) * LN2
+    curve = horner(r, EXP_MINUS_ONE_SINGLE)
+    curve *= r
+    power = shifted_power(shifted)
     return curve * power + (power - 1.0)
 
 
 def sinh_single(x: Any) -> Any:
+    x = widened(x)
     grown = _exp_minus_one_single(numpy.minimum(numpy.abs(x), SINGLE_LIMIT))
     return numpy.copysign(0.5 * (grown + grown / (grown + 1.0)), x)
 
@@ -105,6 +122,7 @@ def cosh_single(x: Any) -> Any:
 
 
 def tanh_single(x: Any) -> Any:
+    x = widened(x)
     # Beyond 20 the result is 1 in 57 bits.
     grown = _exp_minus_one_single(numpy.minimum(numpy.abs(x), 20.0) * 2.0)
     return numpy.copysign(grown / (grown + 2.0), x)

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy
 
 from tileir.execute.arithmetic import double, exponential, logarithm, trigonometric
+from tileir.execute.arithmetic.pairs import widened
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
     Binary,
@@ -28,7 +29,7 @@ from tileir.ir.types import BF16, F16, F32, F64, TF32, FloatType
 
 
 def _reciprocal_root(x: Any) -> Any:
-    return 1.0 / numpy.sqrt(x)
+    return 1.0 / numpy.sqrt(widened(x))
 
 
 # For types of at most 24 bits, and for f64.
@@ -74,7 +75,12 @@ def _unary(name: str, element: FloatType, rounding: str) -> Unary:
     if name == "recipf":
         return _reciprocal(element)
     if name in _SEED_FUNCTIONS:
-        return _function(_SEED_FUNCTIONS[name], element, narrow(element))
+        seed_function = _SEED_FUNCTIONS[name]
+
+        def evaluate(a: Any) -> Any:
+            return seed_function(widened(a))
+
+        return _function(evaluate, element, narrow(element))
     single, wide = _FUNCTIONS[name]
     return _function(wide if element is F64 else single, element, function_result(element))
 
@@ -151,7 +157,7 @@ def _function(function: Unary, element: FloatType, down: Unary) -> Unary:
     if element is F32:
 
         def evaluate_single(a: Any) -> Any:
-            return function(a.astype(numpy.float64)).astype(numpy.float32)
+            return function(a).astype(numpy.float32)
 
         return evaluate_single
     up = widen(element)

@@ -19,7 +19,7 @@ from tileir.execute.arithmetic.exponential import (
     exp_of_pair,
     exp_single,
 )
-from tileir.execute.arithmetic.pairs import fast_two_sum, horner, quotient
+from tileir.execute.arithmetic.pairs import fast_two_sum, horner, quotient, widened
 from tileir.execute.arithmetic.rounding import two_product
 
 LOG2_E_REST: Final = float.fromhex("0x1.777d0ffda0d24p-56")
@@ -87,7 +87,7 @@ def _log_mantissa_single(fraction: Any) -> Any:
 
 
 def _log_single(x: Any) -> Any:
-    count, fraction = _split(x)
+    count, fraction = _split(widened(x))
     return count * LN2 + _log_mantissa_single(fraction)
 
 
@@ -96,7 +96,7 @@ def log_single(x: Any) -> Any:
 
 
 def log2_single(x: Any) -> Any:
-    count, fraction = _split(x)
+    count, fraction = _split(widened(x))
     return _with_special_values(x, count + _log_mantissa_single(fraction) * LOG2_E)
 
 

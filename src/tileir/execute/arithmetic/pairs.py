@@ -17,6 +17,14 @@ from tileir.execute.arithmetic.rounding import two_product
 SHIFTER: Final = 6755399441055744.0
 """1.5 * 2**52: adding it rounds a double below 2**51 to an integer, whose two's complement is in the low bits."""
 
+POWER_SHIFTER: Final = SHIFTER + 1023.0
+"""The same, and the low bits are what the exponent field of that power of two holds: `shifted_power`."""
+
+
+def widened(x: Any) -> Any:
+    """Doubles of the same values."""
+    return x.astype(numpy.float64, copy=False)
+
 
 def horner(x: Any, coefficients: Sequence[float]) -> Any:
     """A polynomial, highest coefficient first."""
@@ -45,6 +53,11 @@ def quotient(high: Any, low: Any, divisor: Any, divisor_low: Any) -> tuple[Any, 
 def power_of_two(exponent: Any) -> Any:
     """`2.0 ** exponent` of int64 from -1022 to 1023; only the low twelve bits count."""
     return ((exponent + 1023) << 52).view(numpy.float64)
+
+
+def shifted_power(shifted: Any) -> Any:
+    """`2.0 ** n` of `n + POWER_SHIFTER`, for n from -1022 to 1023."""
+    return (shifted.view(numpy.int64) << 52).view(numpy.float64)
 
 
 def scale(value: Any, exponent: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy
 
 from tileir.execute.arithmetic.integer import multiply_high_wide
-from tileir.execute.arithmetic.pairs import SHIFTER, fast_two_sum, horner, quotient
+from tileir.execute.arithmetic.pairs import SHIFTER, fast_two_sum, horner, quotient, widened
 from tileir.execute.arithmetic.rounding import as_array, take, two_product, two_sum
 
 TWO_OVER_PI_BITS: Final = int(
@@ -92,6 +92,7 @@ _CHUNKS: Final = [
 
 def _reduce_single(x: Any, step: int, offset: int) -> tuple[Any, Any]:
     """`x = n pi/2 + r` with `n = step * h + offset` and |r| <= step * pi/4, as `(h + SHIFTER, r)`."""
+    x = widened(x)
     shifted = x * (TWO_OVER_PI / step)
     if offset:
         shifted -= offset / step

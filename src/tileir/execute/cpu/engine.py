@@ -21,7 +21,7 @@ from tileir.execute.cpu.checking.checks import Check, refused_allocation
 from tileir.execute.cpu.checking.sites import Site
 from tileir.execute.cpu.emission.statements import EMITTERS
 from tileir.execute.cpu.emission.worker import Emission
-from tileir.execute.cpu.lowering import arena, order
+from tileir.execute.cpu.lowering import arena, order, traffic
 from tileir.execute.cpu.lowering.loops import Program, Repeat, Reserve, statements
 from tileir.execute.cpu.lowering.walk import Lowering, Options
 from tileir.execute.cpu.native import cache, compilation, record, runtime, workers
@@ -115,6 +115,8 @@ class CpuKernel:
         entry = self.entry if options.sanitize else optimized(self.entry)
         program = Lowering(entry, self.target, options).run()
         arena.assign(program)
+        if not options.sanitize:
+            traffic.settle(program, self.target, options.overlapping)
         emission = Emission(program, self.target, self.globals, EMITTERS, options.sanitize)
         emission.module.fast = options.fast
         text = emission.run()

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tileir.dialect.types import TOKEN
 from tileir.execute.errors import LaunchError
-from tileir.execute.interpreter.reading import BlockOrder
+from tileir.execute.interpreter.block_order import BlockOrder
 from tileir.ir.core import Block, Operation, Value
 from tileir.ir.declaration import TOKEN_ORDERED
 

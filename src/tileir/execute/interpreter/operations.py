@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter import aggregates, control_flow, pointers, printing, shapes, views
 from tileir.execute.interpreter.accumulation import compile_product

@@ -18,18 +18,14 @@ its tile may hold on to the tile, which then is a copy; one that watches accesse
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.dtypes import plain_memory
+from tileir.execute.interpreter.compiler import Compiler
 from tileir.ir.attributes import EnumAttribute
-from tileir.ir.core import Block, Operation, Value
-from tileir.ir.effects import may_change_memory
+from tileir.ir.core import Operation, Value
 from tileir.ir.types import F32, F64, TF32
-
-if TYPE_CHECKING:
-    from tileir.execute.interpreter.compiler import Compiler
 
 COPIED: Final = 0
 BORROWED: Final = 1
@@ -41,28 +37,6 @@ READERS: Final = frozenset(
     + ("mmaf", "mmai", "mmaf_scaled")
 )
 _PRODUCTS: Final = ("mmaf", "mmai", "mmaf_scaled")
-
-
-class BlockOrder:
-    """Where each operation of a block stands, and where memory may change."""
-
-    __slots__ = ("places", "writes")
-
-    def __init__(self, block: Block) -> None:
-        self.places: dict[Operation, int] = {}
-        self.writes: list[int] = []
-        for place, operation in enumerate(block):
-            self.places[operation] = place
-            if may_change_memory(operation):
-                self.writes.append(place)
-
-    def undisturbed(self, first: Operation, last: list[Operation]) -> bool:
-        """Whether all of `last` stand in the block, and memory stays the same from `first` to each of them."""
-        places = [self.places.get(operation, -1) for operation in last]
-        if not places or min(places) < 0:
-            return False
-        following = bisect_right(self.writes, self.places[first])
-        return following == len(self.writes) or self.writes[following] > max(places)
 
 
 def how_held(compiler: Compiler, load: Operation) -> int:

@@ -8,7 +8,7 @@ addresses) may go to any array of the launch.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -16,12 +16,10 @@ from tileir.execute.arguments import ArgumentLabel
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access, Box
+from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Index, Place, bracketed, several
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
 from tileir.ir.core import BlockArgument, Operation, Value
-
-if TYPE_CHECKING:
-    from tileir.execute.sanitizer.sanitizer import Sanitizer
 
 Touched = list[tuple[Shadow, Cells]]
 
@@ -32,8 +30,8 @@ _SAME_ARRAY = ("offset", "broadcast", "reshape", "permute", "assume", "extract",
 class Bounds:
     """Checks where accesses go, and finds the shadow cells of what is fine."""
 
-    def __init__(self, sanitizer: Sanitizer, memory: Memory) -> None:
-        self._sanitizer: Sanitizer = sanitizer
+    def __init__(self, ledger: Ledger, memory: Memory) -> None:
+        self._ledger: Ledger = ledger
         self._memory: Memory = memory
         self._named: dict[str, Region] = {}
         self._homes: dict[Operation, Region | None] = {}
@@ -64,13 +62,13 @@ class Bounds:
                 if first + count * size <= region.end and steps.tobytes() == size.to_bytes(8, sys.byteorder) * (
                     count - 1
                 ):
-                    shadow = self._sanitizer.shadow(region, size)
+                    shadow = self._ledger.shadow(region, size)
                     return [(shadow, shadow.box(first, size, (count,), (size,)))], None
             offsets = addresses - numpy.uint64(region.start)
             bits = int(numpy.bitwise_or.reduce(offsets))
             inside = bits <= region.size - size or int(offsets.max()) <= region.size - size
             if inside and not (bits | region.start) & (size - 1):
-                shadow = self._sanitizer.shadow(region, size)
+                shadow = self._ledger.shadow(region, size)
                 return [(shadow, shadow.listed(offsets.view(numpy.int64), size, bits))], None
         return self._check_slowly(access, home)
 
@@ -95,9 +93,9 @@ class Bounds:
             if last + size <= region.end and not address & (size - 1):
                 # The stride of a dimension with one position means nothing, and may be as large as it likes.
                 steps = [stride if count > 1 else 0 for count, stride in zip(counts, strides, strict=True)]
-                shadow = self._sanitizer.shadow(region, size)
+                shadow = self._ledger.shadow(region, size)
                 touched = [(shadow, shadow.box(address, size, counts, tuple(steps)))]
-                if self._sanitizer.is_lasting(region) and len(self._fine) < MOST_BOXES:
+                if self._ledger.is_lasting(region) and len(self._fine) < MOST_BOXES:
                     self._fine[key] = (shadow, shadow.cell, touched)
                 return touched, None
         return self._check_slowly(access, region)
@@ -138,7 +136,7 @@ class Bounds:
         for number in numpy.unique(owners[~wrong]).tolist():
             region = regions[number]
             offsets = (flat[~wrong & (owners == number)] - numpy.uint64(region.start)).view(numpy.int64)
-            shadow = self._sanitizer.shadow(region, size)
+            shadow = self._ledger.shadow(region, size)
             touched.append((shadow, shadow.listed(offsets, size, int(numpy.bitwise_or.reduce(offsets)))))
         if not wrong.any():
             return touched, None
@@ -164,7 +162,7 @@ class Bounds:
             hint = "the shape and strides of the tensor view reach beyond its array: check the extents passed in"
         elif home is None:
             hint = "arrays reached by addresses from memory are named in `memory=` of the launch"
-        self._sanitizer.add(Finding("out-of-bounds", title, place_of(access, wrong), details, hint))
+        self._ledger.add(Finding("out-of-bounds", title, place_of(access, wrong), details, hint))
 
     def _missed(self, size: int, address: int, home: Region | None) -> str:
         if home is None:
@@ -195,14 +193,14 @@ class Bounds:
             *_how_many(int(misaligned.sum()), flat.size, "misaligned"),
         ]
         hint = "offsets count elements of the pointer's type: check casts (ptr_to_ptr, int_to_ptr) before them"
-        self._sanitizer.add(Finding("misaligned", title, place_of(access, misaligned), details, hint))
+        self._ledger.add(Finding("misaligned", title, place_of(access, misaligned), details, hint))
 
     def _read_only(self, access: Access, flat: Array, forbidden: Array, region: Region) -> None:
         title = f"{access.operation.declaration.mnemonic} writes to read-only memory: {' or '.join(region.names)}"
         address = int(flat[int(forbidden.argmax())])
         details = [f"the address is {address:#x}: {where_in(region, address)}"]
         hint = "pass a writable array, or drop `constant` from the global"
-        self._sanitizer.add(Finding("read-only", title, place_of(access, forbidden), details, hint))
+        self._ledger.add(Finding("read-only", title, place_of(access, forbidden), details, hint))
 
     def _outside_index_space(self, access: Access, counts: tuple[int, ...]) -> None:
         view: Any = access.view
@@ -215,7 +213,7 @@ class Bounds:
         ]
         hint = "the behaviour is undefined, padding or not: launch fewer tile blocks, or guard with `if`"
         place = Place(access.operation, access.block.id)
-        self._sanitizer.add(Finding("index-space", title, place, details, hint))
+        self._ledger.add(Finding("index-space", title, place, details, hint))
 
 
 def origin_of(pointer: Value) -> str:

@@ -7,8 +7,6 @@ access is compared with what the shadow holds, then recorded there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy
 
 from tileir.execute.dtypes import Array
@@ -16,11 +14,9 @@ from tileir.execute.memory import Region
 from tileir.execute.observer import Access
 from tileir.execute.sanitizer.bounds import element_of, where_in
 from tileir.execute.sanitizer.events import HOST, NOBODY, Event, Events, Token
+from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.report import Finding, Kind, Place
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
-
-if TYPE_CHECKING:
-    from tileir.execute.sanitizer.sanitizer import Sanitizer
 
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
 _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}
@@ -29,8 +25,8 @@ _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}
 class Conflicts:
     """Compares accesses with the shadow."""
 
-    def __init__(self, sanitizer: Sanitizer, events: Events) -> None:
-        self._sanitizer: Sanitizer = sanitizer
+    def __init__(self, ledger: Ledger, events: Events) -> None:
+        self._ledger: Ledger = ledger
         self._events: Events = events
 
     def check(self, access: Access, touched: list[tuple[Shadow, Cells]]) -> None:
@@ -144,7 +140,7 @@ class Conflicts:
             return
         race = earlier.block is not access.block
         kind: Kind = "race" if race else "unordered"
-        if self._sanitizer.counted(kind, access.operation, earlier.operation):
+        if self._ledger.counted(kind, access.operation, earlier.operation):
             return
         element, address = self._locate(access, shadow, numbers, earlier.number)
         place = Place(access.operation, access.block.id, element)
@@ -154,7 +150,7 @@ class Conflicts:
             finding = _race(access, event, earlier, place, other, target)
         else:
             finding = _unordered(access, earlier, place, other, target)
-        self._sanitizer.add(finding)
+        self._ledger.add(finding)
 
     def _locate(
         self, access: Access, shadow: Shadow, numbers: Array, number: int
@@ -169,10 +165,10 @@ class Conflicts:
         return element_of(access, first), int(flat[first])
 
     def _nobody_wrote(self, access: Access, shadow: Shadow, numbers: Array) -> None:
-        if self._sanitizer.counted("uninitialized", access.operation, None):
+        if self._ledger.counted("uninitialized", access.operation, None):
             return
         element, address = self._locate(access, shadow, numbers, NOBODY)
-        self._sanitizer.add(unwritten(access, element, shadow.region, address))
+        self._ledger.add(unwritten(access, element, shadow.region, address))
 
 
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -10,24 +10,22 @@ from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElem
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.observer import Access, TileBlock
+from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place, bracketed, several
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 
-if TYPE_CHECKING:
-    from tileir.execute.sanitizer.sanitizer import Sanitizer
-
 _HINT = "the compiler builds on it: fix the value, or drop the assumption"
 
 
-def check_assumption(sanitizer: Sanitizer, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
     """An `assume` or `assume_cond` is about to run."""
     if operation.declaration.mnemonic == "assume_cond":
         if not operands[0].all():
             place = Place(operation, block.id, first_element(~numpy.asarray(operands[0])))
-            sanitizer.add(Finding("assume", "what assume_cond promises does not hold", place, [], _HINT))
+            ledger.add(Finding("assume", "what assume_cond promises does not hold", place, [], _HINT))
         return
     predicate = operation.attributes.get("predicate")
     value = operands[0]
@@ -51,7 +49,7 @@ def check_assumption(sanitizer: Sanitizer, operation: Operation, block: TileBloc
         total = int(wrong.sum())
         details.append(f"{total} of the {several(wrong.size, 'element')} break{'s' if total == 1 else ''} the promise")
     title = f"assume promises {predicate.bare_text}, which does not hold"
-    sanitizer.add(Finding("assume", title, Place(operation, block.id, element), details, _HINT))
+    ledger.add(Finding("assume", title, Place(operation, block.id, element), details, _HINT))
 
 
 Found = Any
@@ -149,7 +147,7 @@ def promised_dimensions(operation: Operation) -> tuple[int, ...]:
     return tuple([axis for axis, value in enumerate(values) if value])
 
 
-def check_inbounds(sanitizer: Sanitizer, access: Access, axes: tuple[int, ...]) -> None:
+def check_inbounds(ledger: Ledger, access: Access, axes: tuple[int, ...]) -> None:
     view: Any = access.view
     mask: Array | None = None
     for axis in axes:
@@ -176,4 +174,4 @@ def check_inbounds(sanitizer: Sanitizer, access: Access, axes: tuple[int, ...]) 
         ]
         hint = "nothing is padded or left out where inbounds promises that nothing needs to be: drop it, or guard"
         place = Place(access.operation, access.block.id, tuple(element))
-        sanitizer.add(Finding("inbounds", title, place, details, hint))
+        ledger.add(Finding("inbounds", title, place, details, hint))

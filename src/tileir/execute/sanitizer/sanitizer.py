@@ -10,23 +10,23 @@ import numpy
 from tileir.execute.arguments import buffer_of
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
-from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.memory import Memory
+from tileir.execute.observer import Access, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds
 from tileir.execute.sanitizer.conflicts import Conflicts
 from tileir.execute.sanitizer.events import HOST, NOBODY, Events, Token
 from tileir.execute.sanitizer.failures import finding_of
+from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.numbers import NumberCheck, first_element, number_checks
 from tileir.execute.sanitizer.promises import check_assumption, check_inbounds, promised_dimensions
-from tileir.execute.sanitizer.report import Finding, Kind, Place, Report, WatchKind
-from tileir.execute.sanitizer.shadow import Shadow
+from tileir.execute.sanitizer.report import Place
 from tileir.ir.core import Operation
 
 # With more events than these, those that no shadow holds are dropped.
 MOST_EVENTS = 1 << 17
 
 
-class Sanitizer(Observer):
+class Sanitizer(Ledger):
     """Finds mistakes in a launch; `report` has them.
 
     `kernel.launch(.., sanitize=True)` makes one and raises `SanitizerError` if it finds anything.  To look at the
@@ -38,70 +38,26 @@ class Sanitizer(Observer):
     """
 
     def __init__(self, *, uninitialized: Iterable[object] = ()) -> None:
-        self.report: Report = Report()
+        super().__init__()
         self._unwritten: list[object] = list(uninitialized)
-        self._known: dict[tuple[Kind | WatchKind, Operation, Operation | None], Finding] = {}
         self._numbers: dict[Operation, list[NumberCheck]] = {}
         self._inbounds: dict[Operation, tuple[int, ...]] = {}
         self._reset(Memory())
 
     def _reset(self, memory: Memory) -> None:
         self._memory: Memory = memory
-        self._given: set[int] = {id(region) for region in memory.regions}
-        self._shadows: dict[int, Shadow] = {}
+        self.begin(memory)
         self._events: Events = Events()
         self._most_events: int = MOST_EVENTS
         self._bounds: Bounds = Bounds(self, memory)
         self._conflicts: Conflicts = Conflicts(self, self._events)
-
-    # --- findings ---
-
-    def counted(self, kind: Kind | WatchKind, operation: Operation, other: Operation | None) -> bool:
-        """Count a finding that is known already; False if it is not."""
-        known = self._known.get((kind, operation, other))
-        if known is None and kind == "race" and other is not None:
-            # Which of the two comes second is a matter of the schedule.
-            known = self._known.get((kind, other, operation))
-        if known is None:
-            return False
-        known.count += 1
-        return True
-
-    def take(self, finding: Finding) -> None:
-        """Add a finding that another engine made, with how often it was seen."""
-        other = finding.other.operation if finding.other is not None else None
-        known = self._known.get((finding.kind, finding.operation, other))
-        if known is not None:
-            known.count += finding.count
-        else:
-            self.add(finding)
 
     @property
     def unwritten(self) -> list[object]:
         """The arrays whose contents do not count as written."""
         return self._unwritten
 
-    def add(self, finding: Finding) -> None:
-        """Add a finding, or count it if the operation has one of its kind."""
-        other = finding.other.operation if finding.other is not None else None
-        if self.counted(finding.kind, finding.operation, other):
-            return
-        self._known[finding.kind, finding.operation, other] = finding
-        self.report.add(finding)
-
     # --- memory ---
-
-    def shadow(self, region: Region, size: int) -> Shadow:
-        """The shadow of a region, made when it is first accessed."""
-        found = self._shadows.get(id(region))
-        if found is None:
-            first = HOST if id(region) in self._given else NOBODY
-            found = self._shadows[id(region)] = Shadow(region, size, first)
-        return found
-
-    def is_lasting(self, region: Region) -> bool:
-        """Whether a region is there for the whole launch."""
-        return id(region) in self._given
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         self.report.grid = grid

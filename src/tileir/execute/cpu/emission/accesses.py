@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy
 
 from tileir.dialect.types import GatherScatterViewType, PartitionViewType, PointerType, StridedViewType, TileViewType
+from tileir.execute.cpu.emission import streaming
 from tileir.execute.cpu.emission.nests import BOOL, FIRST, INT64, Index, NestEmission, Number, Term
 from tileir.execute.cpu.lowering.loops import (
     Applied,
@@ -87,13 +88,15 @@ class TileView:
 class Box:
     """One access through a view: where its tile begins in each dimension."""
 
-    __slots__ = ("operation", "pointer", "starts", "view")
+    __slots__ = ("ahead", "operation", "pointer", "starts", "view")
 
     def __init__(self, operation: Operation, view: TileView, starts: list[Number], pointer: str) -> None:
         self.operation: Operation = operation
         self.view: TileView = view
         self.starts: list[Number] = starts
         self.pointer: str = pointer
+        self.ahead: Number = 0
+        """How far away in bytes the next tile block's tile begins, where it is to be fetched; else 0."""
 
 
 # Beyond this nothing is: extents and positions are cut off here, as the interpreter does, so that none wraps.
@@ -168,7 +171,7 @@ def either(builder: Builder, mask: Register, first: Register, second: Register) 
 # --- views ---
 
 
-def _terms(nest: NestEmission, box: Box, index: Index) -> list[Term]:
+def terms_of(nest: NestEmission, box: Box, index: Index) -> list[Term]:
     size = memory_bytes(box.view.tensor.element)
     terms: list[Term] = []
     for place, axis in enumerate(index):
@@ -223,7 +226,7 @@ def guarded(
 
 
 def load_view(nest: NestEmission, expression: Viewed, index: Index) -> tuple[Register, int]:
-    box = nest.emission.box(nest, expression.operation)
+    box = nest.emission.box(expression.operation)
     element = expression.element
     dtype = memory_dtype(element)
     if box.view.sparse >= 0:
@@ -232,9 +235,12 @@ def load_view(nest: NestEmission, expression: Viewed, index: Index) -> tuple[Reg
             loaded = _load_vector(nest, pointers, mask, dtype)
     else:
         mask, level = _mask(nest, box, index)
-        loaded, level = nest.load(
-            box.pointer, _terms(nest, box, index), dtype, nest.emission.memory_suffix, mask, level
-        )
+        where, distance, known = nest.place(box.pointer, terms_of(nest, box, index))
+        level = max(level, known)
+        with nest.at_level(level):
+            loaded = nest.load_at(where, distance, dtype, nest.emission.memory_suffix, mask)
+            if box.ahead != 0 and distance == dtype.itemsize:
+                streaming.fetch(nest, where, box.ahead, dtype.itemsize)
     with nest.at_level(level):
         value = instructions.from_memory(nest.builder, element, loaded)
         if mask is not None:
@@ -251,7 +257,7 @@ def padding_of(emission: Emission, view: TileView) -> Register:
 
 
 def store_view(nest: NestEmission, sink: StoreView) -> None:
-    box = nest.emission.box(nest, sink.operation)
+    box = nest.emission.box(sink.operation)
     index = nest.index_for(sink.expression)
     register = nest.value(sink.expression)
     with nest.at_level(nest.depth):
@@ -265,7 +271,11 @@ def store_view(nest: NestEmission, sink: StoreView) -> None:
             _store_vector(nest, pointers, stored, mask)
         return
     mask, _ = _mask(nest, box, index)
-    nest.store(box.pointer, _terms(nest, box, index), stored, nest.emission.memory_suffix, mask)
+    terms = terms_of(nest, box, index)
+    if nest.stretch is not None:
+        streaming.store(nest, nest.stretch, box.pointer, terms, stored)
+    else:
+        nest.store(box.pointer, terms, stored, nest.emission.memory_suffix, mask)
 
 
 def _sparse(
@@ -280,7 +290,7 @@ def _sparse(
     register, level = nest.at(positions, where)
     size = memory_bytes(box.view.tensor.element)
     mask, mask_level = _mask(nest, box, index)
-    dense = list(_terms(nest, box, index))
+    dense = list(terms_of(nest, box, index))
     lanes = [distance for dense_axis, distance in dense if dense_axis.lanes]
     offset, offset_level = nest.sum_of(0, dense)
     level = max(level, mask_level, offset_level)
@@ -538,6 +548,6 @@ def element_address(
         address, mask, _ = _sparse(nest, box, positions[0], index)
         return address, mask
     mask, _ = _mask(nest, box, index)
-    where, _, level = nest.place(box.pointer, _terms(nest, box, index))
+    where, _, level = nest.place(box.pointer, terms_of(nest, box, index))
     with nest.at_level(max(level, nest.depth)):
         return Register(str(nest.emission.address(where)), INT64), mask

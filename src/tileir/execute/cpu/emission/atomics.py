@@ -42,7 +42,7 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
         index = nest.index_for(sink.pointers)
         mask, _ = accesses.guarded(nest, operation, sink.pointers.shape, index, mask, nest.depth)
     else:
-        box = emission.box(nest, operation)
+        box = emission.box(operation)
         element = box.view.tensor.element
         address, mask = _view_address(emission, nest, sink)
     others = [nest.value(other) for other in sink.others] if sink.pointers is not None else []
@@ -81,7 +81,7 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
 
 def _view_address(emission: Emission, nest: NestEmission, sink: Update) -> tuple[Register, Register | None]:
     """The address of an element through a view, and whether it lies in the tensor."""
-    box = emission.box(nest, sink.operation)
+    box = emission.box(sink.operation)
     return accesses.element_address(nest, box, sink.others, nest.index_for(sink.expression))
 
 

@@ -68,6 +68,24 @@ class Axis:
 
 FIRST: Final = Axis(0, False, 0)
 
+
+class Stretch:
+    """A part of each row of a nest: the positions where its vectors begin.  `streams` says how it is stored.
+
+    What streams begins at an address that suits whole vectors.  The rest is the two ends of a row, vectors of which
+    only the lanes before the `head` are stored at the beginning, and only those after it at the end.
+    """
+
+    __slots__ = ("end", "head", "start", "step", "streams")
+
+    def __init__(self, start: Number, end: int, step: int, head: Number, streams: bool) -> None:
+        self.start: Number = start
+        self.end: int = end
+        self.step: int = step
+        self.head: Number = head
+        self.streams: bool = streams
+
+
 Index = tuple[Axis, ...]
 Term = tuple[Axis, Number]
 
@@ -75,7 +93,9 @@ Term = tuple[Axis, Number]
 class NestEmission:
     """One nest being emitted.  `masked` is the version for tiles that reach over the edge of their tensor."""
 
-    def __init__(self, emission: Emission, shape: Shape, lanes: int, masked: bool) -> None:
+    def __init__(
+        self, emission: Emission, shape: Shape, lanes: int, masked: bool, stretch: Stretch | None = None
+    ) -> None:
         self.emission: Emission = emission
         self.builder = emission.builder
         self.masked: bool = masked
@@ -83,13 +103,16 @@ class NestEmission:
         self.levels: list[list[str]] = [[]]
         # What follows an inner loop in the body of an outer one.
         self.after: list[list[str]] = [[]]
-        self._loops: list[tuple[str, int, int, int]] = []
+        self._loops: list[tuple[str, Number, int, int]] = []
         # By level: the registers a loop carries, where they begin, and what they become.
         self._carried: dict[int, list[tuple[Register, Register, Register]]] = {}
         self._known: dict[tuple[int, tuple[tuple[Number, bool], ...]], tuple[Register, int]] = {}
         self._moved: dict[tuple[Value, Number, bool, int], Axis] = {}
         self._previous: list[str] = self.builder.lines
         self.lanes: int = lanes
+        self.stretch: Stretch | None = stretch
+        self.offset: int = 0
+        """Of vectors that one turn of a loop has several of: which element the one at hand begins with."""
         self.index: Index = self._open(shape)
 
     # --- loops ---
@@ -101,11 +124,15 @@ class NestEmission:
             self.lanes = shape[wide]
         index = []
         for axis, extent in enumerate(shape):
+            if axis == wide and self.stretch is not None:
+                stretch = self.stretch
+                index.append(self.open_loop(stretch.end, stretch.step, True, stretch.start))
+                continue
             step = self.lanes if axis == wide and self.lanes else 1
             index.append(self.open_loop(extent, step, axis == wide and self.lanes > 0))
         return tuple(index)
 
-    def open_loop(self, extent: int, step: int = 1, lanes: bool = False, start: int = 0) -> Axis:
+    def open_loop(self, extent: int, step: int = 1, lanes: bool = False, start: Number = 0) -> Axis:
         """Go into a loop; one that turns once only is none."""
         if start == 0 and (extent == step or extent == 1):
             return Axis(0, lanes, 0)
@@ -407,7 +434,13 @@ class NestEmission:
             self.store_at(where, distance, register, suffix, mask)
 
     def store_at(
-        self, where: str, distance: Number | None, register: Register, suffix: str, mask: Register | None = None
+        self,
+        where: str,
+        distance: Number | None,
+        register: Register,
+        suffix: str,
+        mask: Register | None = None,
+        alignment: int | None = None,
     ) -> None:
         builder = self.builder
         dtype = register.dtype
@@ -426,7 +459,7 @@ class NestEmission:
             self._store_if(where, register, size, suffix, mask)
         elif distance == size:
             if mask is None:
-                builder.do(f"store {register.typed}, ptr {where}, align {size}{suffix}")
+                builder.do(f"store {register.typed}, ptr {where}, align {alignment or size}{suffix}")
                 return
             builder.call(
                 "void",

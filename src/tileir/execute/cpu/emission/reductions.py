@@ -78,6 +78,7 @@ def _emit_rows(emission: Emission, statement: Reduce, combine: Combine) -> None:
             """The elements of the virtual lanes from a position on: by vector, then by operand."""
             found = []
             for start in range(0, virtual, lanes):
+                nest.offset = start
                 with nest.at_level(level):
                     here = Axis(emission.add(base, start), True, level)
                 index = (*outer[:axis], here, *outer[axis + 1 :])
@@ -118,7 +119,7 @@ def _emit_rows(emission: Emission, statement: Reduce, combine: Combine) -> None:
             _put_results(emission, nest, statement, single, tuple(outer), level, extent > virtual)
         nest.close()
 
-    emission.versions(roots, [], emit)
+    emission.versions(roots, [], emit, statement)
 
 
 def _phi(emission: Emission, register: Register) -> Register:

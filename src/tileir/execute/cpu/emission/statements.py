@@ -6,10 +6,10 @@ from typing import Final, cast
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.checking.checks import Check
-from tileir.execute.cpu.emission import accesses, atomics, products, reductions
+from tileir.execute.cpu.emission import accesses, atomics, products, reductions, streaming
 from tileir.execute.cpu.emission.chains import emit_chain
 from tileir.execute.cpu.emission.control import emit_branch, emit_leave, emit_repeat
-from tileir.execute.cpu.emission.nests import NestEmission, Number, Term
+from tileir.execute.cpu.emission.nests import NestEmission, Number, Stretch, Term
 from tileir.execute.cpu.emission.scalars import emit_let, emit_same
 from tileir.execute.cpu.emission.worker import UINT64, Emission, Emitters, dtype_of
 from tileir.execute.cpu.lowering.loops import (
@@ -48,8 +48,8 @@ def emit_nest(emission: Emission, statement: Statement) -> None:
     picks = [sink for sink in statement.sinks if isinstance(sink, Pick)]
     updates = [sink for sink in statement.sinks if isinstance(sink, Update)]
 
-    def emit(masked: bool) -> None:
-        nest = NestEmission(emission, statement.shape, lanes, masked)
+    def emit(masked: bool, stretch: Stretch | None = None) -> None:
+        nest = NestEmission(emission, statement.shape, lanes, masked, stretch)
         # Everything is computed before anything is written.
         for root in roots:
             if not any(isinstance(sink, StoreView) and sink.positions is root for sink in statement.sinks):
@@ -59,7 +59,13 @@ def emit_nest(emission: Emission, statement: Statement) -> None:
             emit_sink(emission, nest, sink)
         nest.close()
 
-    emission.versions(roots, statement.sinks, emit)
+    def emit_version(masked: bool) -> None:
+        if masked or statement not in emission.program.streams:
+            emit(masked)
+        else:
+            streaming.emit_stretches(emission, statement, lanes, lambda stretch: emit(False, stretch))
+
+    emission.versions(roots, statement.sinks, emit_version, statement)
     for pick in picks:
         emission.take(pick.value)
     for update in updates:

@@ -16,7 +16,7 @@ import numpy
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.checking.checks import Check
 from tileir.execute.cpu.checking.sites import Site
-from tileir.execute.cpu.emission import accesses
+from tileir.execute.cpu.emission import accesses, streaming
 from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
 from tileir.execute.cpu.emission.nests import BOOL, INT64, Guard, Index, NestEmission, Number, lanes_for
 from tileir.execute.cpu.lowering.loops import (
@@ -113,6 +113,7 @@ class Emission:
         # The values that the body of a reduction yields, while one is being emitted.
         self.yielded: list[Register] | None = None
         self.block_number: str = "%number"
+        self.order: tuple[int, int, int] = order_of(program)
         self.block_id: list[str] = []
 
     # --- the worker ---
@@ -153,6 +154,8 @@ class Emission:
             "!1 = distinct !{!1, !0}",
             "!2 = !{!1}",
         ]
+        if self.program.streams:
+            lines.append(f"!{streaming.NONTEMPORAL} = !{{i32 1}}")
         self.module.functions.append("\n".join(lines))
         return self.module.text()
 
@@ -186,6 +189,9 @@ class Emission:
         """Return: 0 for nothing left to do, 1 after a failure, 2 when stopped."""
         if self._uses_amx:
             mma.release(self.builder)
+        if self.program.streams:
+            # Whoever waits for the worker sees what it streamed.
+            self.builder.call("void", "llvm.x86.sse.sfence", [])
         self.builder.do(f"ret i64 {code}")
 
     def slot_pointer(self, slot: int) -> str:
@@ -207,7 +213,7 @@ class Emission:
     def _block_ids(self) -> None:
         """The place of the tile block in the grid, from its number in the order of handing out."""
         builder = self.builder
-        order = order_of(self.program)
+        order = self.order
         extents = [self.record_slot(slots.GRID + axis) for axis in range(3)]
         first = builder.emit(f"urem i64 %number, {extents[order[0]]}")
         rest = builder.emit(f"udiv i64 %number, {extents[order[0]]}")
@@ -380,7 +386,7 @@ class Emission:
             lines.insert(place, f"  {found} = getelementptr i8, ptr %arena, i64 {buffer.offset}")
         return found
 
-    def box(self, nest: NestEmission, operation: Operation) -> Box:
+    def box(self, operation: Operation) -> Box:
         return self._boxes[operation]
 
     def launch_number(self) -> str:
@@ -487,8 +493,18 @@ class Emission:
     def is_ordered(self, operation: Operation) -> bool:
         return ordering_of(operation) != "weak"
 
-    def versions(self, roots: list[Expression], sinks: list[Sink], emit: Callable[[bool], None]) -> None:
-        """Emit code once for tiles within their tensors and once with masks, where there are views."""
+    def versions(
+        self,
+        roots: list[Expression],
+        sinks: list[Sink],
+        emit: Callable[[bool], None],
+        statement: Statement | None = None,
+    ) -> None:
+        """Emit code once for tiles within their tensors and once with masks, where there are views.
+
+        Loads of the statement fetch ahead, if the program says so.
+        """
+        fetches = self.program.fetches.get(statement, {}) if statement is not None else {}
         operations: dict[Operation, None] = {}
         for node in nodes(roots):
             if isinstance(node, Viewed):
@@ -501,6 +517,8 @@ class Emission:
         answers = []
         for operation in operations:
             box = self._boxes[operation] = accesses.open_box(self, operation)
+            if operation in fetches:
+                box.ahead = streaming.distance_ahead(self, box.view, fetches[operation])
             answers.append(accesses.is_inside(self, box))
         if self.guards:
             answers += self._guard_answers(roots, sinks)

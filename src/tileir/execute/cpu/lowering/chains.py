@@ -36,7 +36,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     lhs, rhs = product.lhs, product.rhs
     if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or product.scales:
         return None
-    if len(lhs.shape) != 2 or _constant(operation.operands[2]) != 1 or not product.in_place:
+    if len(lhs.shape) != 2 or scalar_constant(operation.operands[2]) != 1 or not product.in_place:
         return None
     counter = operation.regions[0].blocks[0].arguments[0]
     if not _walks(lowering, lhs, counter, 1, operation) or not _walks(lowering, rhs, counter, 0, operation):
@@ -71,7 +71,7 @@ def _walks(lowering: Lowering, load: Viewed, counter: Value, axis: int, loop: Op
     return indices[axis] is counter and indices[1 - axis] is not counter and not inside
 
 
-def _constant(value: Value) -> int | None:
+def scalar_constant(value: Value) -> int | None:
     operation = value.defining_operation
     if operation is None or operation.declaration.mnemonic != "constant":
         return None

@@ -656,6 +656,10 @@ class Program:
         self.body: list[Statement] = body
         self.buffers: list[Buffer] = buffers
         self.arena_bytes: int = 0
+        self.streams: set[Statement] = set()
+        """The nests whose stores pass the caches by, in large launches (`traffic`)."""
+        self.fetches: dict[Statement, dict[Operation, tuple[int, ...]]] = {}
+        """By statement the loads that fetch for the next tile block too, and how far their indices move until there."""
 
 
 def nodes(roots: list[Expression]) -> Iterator[Expression]:

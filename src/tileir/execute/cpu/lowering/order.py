@@ -17,7 +17,7 @@ PLAIN: tuple[int, int, int] = (0, 1, 2)
 def order_of(program: Program) -> tuple[int, int, int]:
     """The dimensions of the grid, the fastest first."""
     memos = _memos(program)
-    if not memos or not _may_change(program.entry):
+    if not memos or not may_change_order(program.entry):
         return PLAIN
     axes = block_axes([key for memo in memos for key in memo.keys])
     if 0 not in axes:
@@ -44,7 +44,7 @@ def _memos(program: Program) -> list[Memo]:
     return memos
 
 
-def _may_change(entry: Operation) -> bool:
+def may_change_order(entry: Operation) -> bool:
     from tileir.execute.cpu.lowering.walk import ordering_of
 
     for operation in entry.walk():

@@ -207,7 +207,8 @@ _mprotect: Callable[[int, int, int], int] | None = None
 def _protect(address: int, size: int, protection: int) -> None:
     global _mprotect
     if _mprotect is None:
-        found: Any = ctypes.CDLL(None).mprotect
+        found: Any = getattr(ctypes.CDLL(None), "mprotect", None)
+        _require(found is not None)
         found.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
         _mprotect = found
     _require(_mprotect(address, size, protection) == 0)

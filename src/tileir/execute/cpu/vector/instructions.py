@@ -33,6 +33,7 @@ from tileir.execute.cpu.vector.casting import (
 )
 from tileir.execute.cpu.vector.fast_math import emit_fast
 from tileir.execute.cpu.vector.llvm import Builder, Register
+from tileir.execute.cpu.vector.settled import fused
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.cpu.vector.ufuncs import divide_integers
 from tileir.execute.dtypes import Array, memory_bytes, memory_dtype, value_dtype
@@ -63,18 +64,8 @@ def emit_operation(builder: Builder, operation: Operation, operands: list[Regist
 def emit_traced(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
     """The same by running the interpreter's kernel on symbolic values."""
     mnemonic = operation.declaration.mnemonic
-    kernel = KERNELS[mnemonic](operation, True)
-    if mnemonic not in SETTLED or _element(operation) not in (F32, F16, BF16) or not builder.module.native_fma:
-        return trace(builder, kernel, operands)
-    builder.products = {}
-    try:
-        return trace(builder, kernel, operands)
-    finally:
-        builder.products = None
-
-
-import os
-SETTLED = os.environ.get("SETTLED","").split(",")
+    with fused(builder, mnemonic, _element(operation)):
+        return trace(builder, KERNELS[mnemonic](operation, True), operands)
 
 
 def from_memory(builder: Builder, element: Type, register: Register) -> Register:

@@ -1,0 +1,169 @@
+"""Traffic between memory and the caches: stores that pass the caches by, and reads that fetch for the next tile block.
+
+A plain store to memory that is in no cache first reads it, and then drives something else out of the cache.  A
+**streaming** store does neither, but what it wrote is in no cache for whoever reads it next.  So a store streams if
+
+1. the launch writes more than `STREAMED_BYTES`, which is looked at in every launch;
+2. nothing in the kernel reads memory that may be the same (`aliasing`), and nothing orders memory between tile blocks:
+   streaming stores are seen in no particular order by others, until the worker is done;
+3. it is outside of loops and branches, of a tile of at least `TILE_BYTES` whose rows are neighbours in memory, of at
+   least `ROW_BYTES`: the two ends of each row are stored plainly, where they share a cache line with others.
+
+A tile that a second statement reads comes from the cache then, and memory has nothing to do.  This read **fetches
+ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
+from tileir.execute.cpu.lowering.aliasing import Origin, Origins
+from tileir.execute.cpu.lowering.chains import scalar_constant
+from tileir.execute.cpu.lowering.loops import Nest, Program, Reduce, Statement, StoreView, Viewed, count_of
+from tileir.execute.cpu.lowering.order import may_change_order, order_of
+from tileir.execute.cpu.native.target import Target
+from tileir.execute.dtypes import memory_bytes
+from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import PURE
+
+STREAMED_BYTES: Final = 16 << 20
+"""What a launch has to write for its stores to stream.  Less may well be in a cache when the next kernel reads it, on
+the machines of today; how much of a cache that others share is ours cannot be asked for."""
+TILE_BYTES: Final = 1024
+ROW_BYTES: Final = 256
+MOST_NESTS: Final = 4
+"""How many nests of a kernel stream: each has two more versions, which take time to compile."""
+FETCHED_BYTES: Final = 256 << 10
+"""The largest tile that is fetched ahead: it has to fit into the caches of one processor beside the one at hand."""
+
+
+def settle(program: Program, target: Target, overlapping: bool) -> None:
+    """Find out what streams and what is fetched ahead; `overlapping` as in `Origins`."""
+    if target.is_x86:
+        # Elsewhere it is another instruction that waits for streaming stores.
+        program.streams = _streaming(program, Origins(program.entry, overlapping))
+    program.fetches = _fetching(program)
+
+
+def row_axis(type: TileViewType) -> int:
+    """The dimension of a view's tile that its vectors go along: the last that has more than one element, or -1."""
+    return max([axis for axis, extent in enumerate(type.tile_shape) if extent != 1], default=-1)
+
+
+# --- streaming stores ---
+
+
+def _streaming(program: Program, origins: Origins) -> set[Statement]:
+    candidates = [each for each in program.body if isinstance(each, Nest) and _is_large(each)]
+    if not candidates or not may_change_order(program.entry):
+        return set()
+    read: set[object] = set()
+    for operation in program.entry.walk():
+        place = operation.declaration.reads
+        if place is not None:
+            read |= origins.of(operation.operand_group(place)[0])
+    everything = frozenset(read)
+    found = [each for each in candidates if _is_unread(each, origins, everything)]
+    return set(found[:MOST_NESTS])
+
+
+def _is_large(nest: Nest) -> bool:
+    """Whether a nest does nothing but store large tiles, each element after its neighbour."""
+    for sink in nest.sinks:
+        if not isinstance(sink, StoreView):
+            # Elements at the ends of rows are computed twice, which must not have any effect.
+            return False
+        type = cast(TileViewType, sink.operation.operand_group("view")[0].type)
+        if not isinstance(type, (PartitionViewType, StridedViewType)):
+            return False
+        axis = row_axis(type)
+        if axis < 0 or type.tensor.strides[type.dim_map[axis]] != 1:
+            return False
+        size = memory_bytes(type.tensor.element)
+        if type.tile_shape[axis] * size < ROW_BYTES or count_of(type.tile_shape) * size < TILE_BYTES:
+            return False
+    return True
+
+
+def _is_unread(nest: Nest, origins: Origins, read: Origin) -> bool:
+    for sink in nest.sinks:
+        assert isinstance(sink, StoreView)
+        origin = origins.of(sink.operation.operand_group("view")[0])
+        if not origins.apart(origin, read) or any(isinstance(source, Operation) for source in origin):
+            return False
+    return True
+
+
+# --- fetching ahead ---
+
+
+def _fetching(program: Program) -> dict[Statement, dict[Operation, tuple[int, ...]]]:
+    """By statement the loads that fetch ahead, with how far each index moves from tile block to tile block."""
+    found: dict[Statement, dict[Operation, tuple[int, ...]]] = {}
+    # By what is read: whether it has been fetched ahead.
+    seen: dict[tuple[Value, ...], bool] = {}
+    for statement in program.body:
+        reads = {node.operation for root in statement.roots for node in root.reads if isinstance(node, Viewed)}
+        tiles: dict[tuple[Value, ...], list[Operation]] = {}
+        for operation in reads:
+            view = operation.operand_group("view")[0]
+            tiles.setdefault((view, *operation.operand_group("index")), []).append(operation)
+        for tile, operations in tiles.items():
+            if seen.get(tile) is False and len(operations) == 1 and isinstance(statement, (Nest, Reduce)):
+                seen[tile] = True
+                steps = _steps(program, tile)
+                if any(steps):
+                    found.setdefault(statement, {})[operations[0]] = steps
+            seen.setdefault(tile, False)
+    return found
+
+
+def _steps(program: Program, tile: tuple[Value, ...]) -> tuple[int, ...]:
+    view, *index = tile
+    type = cast(TileViewType, view.type)
+    if not isinstance(type, (PartitionViewType, StridedViewType)):
+        return ()
+    if count_of(type.tile_shape) * memory_bytes(type.tensor.element) > FETCHED_BYTES:
+        return ()
+    fastest = order_of(program)[0]
+    steps = [_step(value, fastest) for value in index]
+    if _step(view, fastest) != 0 or None in steps:
+        return ()
+    return tuple([step or 0 for step in steps])
+
+
+def _step(value: Value, axis: int, depth: int = 0) -> int | None:
+    """How much a scalar grows from a tile block to its neighbour along a dimension of the grid; 0 for a view that stays
+    the same, None where it cannot be told at a glance."""
+    operation = value.defining_operation
+    if operation is None:
+        # What a loop carries is not known outside of it, so this is a parameter.
+        return 0
+    mnemonic = operation.declaration.mnemonic
+    if mnemonic == "get_tile_block_id":
+        return int(value is operation.results[axis])
+    if depth == _GLANCE or operation.regions or operation.declaration.accesses_memory:
+        return None
+    steps = [_step(operand, axis, depth + 1) for operand in operation.operands]
+    if not any(steps) and None not in steps:
+        return 0 if operation.declaration.has_trait(PURE) or mnemonic in _STEADY else None
+    if None in steps:
+        return None
+    known = [step or 0 for step in steps]
+    if mnemonic == "assume":
+        return known[0]
+    if mnemonic == "addi":
+        return known[0] + known[1]
+    if mnemonic == "muli":
+        moving = 0 if known[0] else 1
+        factor = scalar_constant(operation.operands[1 - moving])
+        return None if factor is None else known[moving] * factor
+    return None
+
+
+_GLANCE: Final = 6
+_STEADY: Final = (
+    "assume", "make_tensor_view", "make_partition_view", "make_strided_view", "get_num_tile_blocks", "get_global",
+    "get_index_space_shape", "get_tensor_shape",
+)  # fmt: skip

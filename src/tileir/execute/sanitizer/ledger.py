@@ -1,0 +1,68 @@
+"""What all checks of a launch write to: the findings so far, and the shadow of each region."""
+
+from __future__ import annotations
+
+from tileir.execute.memory import Memory, Region
+from tileir.execute.observer import Observer
+from tileir.execute.sanitizer.events import HOST, NOBODY
+from tileir.execute.sanitizer.report import Finding, Kind, Report, WatchKind
+from tileir.execute.sanitizer.shadow import Shadow
+from tileir.ir.core import Operation
+
+
+class Ledger(Observer):
+    """The part of the sanitizer that the families of checks know; `report` has what was found."""
+
+    def __init__(self) -> None:
+        self.report: Report = Report()
+        self._known: dict[tuple[Kind | WatchKind, Operation, Operation | None], Finding] = {}
+        self.begin(Memory())
+
+    def begin(self, memory: Memory) -> None:
+        """Forget the shadows of another launch; findings stay."""
+        self._given: set[int] = {id(region) for region in memory.regions}
+        self._shadows: dict[int, Shadow] = {}
+
+    # --- findings ---
+
+    def counted(self, kind: Kind | WatchKind, operation: Operation, other: Operation | None) -> bool:
+        """Count a finding that is known already; False if it is not."""
+        known = self._known.get((kind, operation, other))
+        if known is None and kind == "race" and other is not None:
+            # Which of the two comes second is a matter of the schedule.
+            known = self._known.get((kind, other, operation))
+        if known is None:
+            return False
+        known.count += 1
+        return True
+
+    def take(self, finding: Finding) -> None:
+        """Add a finding that another engine made, with how often it was seen."""
+        other = finding.other.operation if finding.other is not None else None
+        known = self._known.get((finding.kind, finding.operation, other))
+        if known is not None:
+            known.count += finding.count
+        else:
+            self.add(finding)
+
+    def add(self, finding: Finding) -> None:
+        """Add a finding, or count it if the operation has one of its kind."""
+        other = finding.other.operation if finding.other is not None else None
+        if self.counted(finding.kind, finding.operation, other):
+            return
+        self._known[finding.kind, finding.operation, other] = finding
+        self.report.add(finding)
+
+    # --- memory ---
+
+    def shadow(self, region: Region, size: int) -> Shadow:
+        """The shadow of a region, made when it is first accessed."""
+        found = self._shadows.get(id(region))
+        if found is None:
+            first = HOST if id(region) in self._given else NOBODY
+            found = self._shadows[id(region)] = Shadow(region, size, first)
+        return found
+
+    def is_lasting(self, region: Region) -> bool:
+        """Whether a region is there for the whole launch."""
+        return id(region) in self._given
