@@ -29,8 +29,8 @@ ROOMS = {
     "__main__": 8,
 }
 
-# Rooms in which not even annotations go round in a circle.  In the others some classes are parts of each other.
-STRICT_ROOMS = ("bytecode", "rewrite", "passes", "bridge", "tools")
+# Where not even annotations go round in a circle.  In the other rooms some classes are parts of each other.
+STRICT_ROOMS = ("bytecode", "rewrite", "passes", "execute.interpreter", "execute.sanitizer", "bridge", "tools")
 
 # The circles that a function closes when it is called.
 CLOSED_WHEN_CALLED = {
@@ -120,7 +120,10 @@ def test_no_circle_hides_in_a_function(imports: list[Import]) -> None:
 
 @pytest.mark.parametrize("room", STRICT_ROOMS)
 def test_no_circle_of_annotations_in(room: str, imports: list[Import]) -> None:
-    assert circle_in(each for each in imports if room_of(each.importer) == room_of(each.imported) == room) == ""
+    inside = f"tileir.{room}."
+    chosen = [each for each in imports if each.importer.startswith(inside) and each.imported.startswith(inside)]
+    assert chosen
+    assert circle_in(chosen) == ""
 
 
 def test_a_room_imports_lower_rooms_only(imports: list[Import]) -> None:

@@ -88,7 +88,8 @@ def _log_mantissa_single(fraction: Any) -> Any:
 
 def _log_single(x: Any) -> Any:
     count, fraction = _split(widened(x))
-    return count * LN2 + _log_mantissa_single(fraction)
+    # In this order: fused the other way, two arguments of f32 would change.
+    return _log_mantissa_single(fraction) + count * LN2
 
 
 def log_single(x: Any) -> Any:

@@ -78,11 +78,11 @@ class Stretch:
 
     __slots__ = ("end", "head", "start", "step", "streams")
 
-    def __init__(self, start: Number, end: int, step: int, head: Number, streams: bool) -> None:
+    def __init__(self, start: Number, end: int, step: int, head: str, streams: bool) -> None:
         self.start: Number = start
         self.end: int = end
         self.step: int = step
-        self.head: Number = head
+        self.head: str = head
         self.streams: bool = streams
 
 

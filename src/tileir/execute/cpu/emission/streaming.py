@@ -4,6 +4,9 @@ A streaming store has to be a whole vector at an address that is a multiple of i
 seldom begin at.  So the vectors of a nest are moved: each row has a head of a few elements before the first such
 address, then vectors that stream, then a tail that is shorter than a vector by the head.  Head and tail are the first
 and the last vector of the row, of which only these lanes are stored; their other elements are computed a second time.
+
+Each end of a row costs as much as many vectors, since it shares a cache line with what others store.  Shorter rows
+stream only if they are made of whole cache lines.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 NONTEMPORAL: Final = 4
 """The number of the metadata that makes a store stream."""
 CACHE_LINE: Final = 64
+MOVED_BYTES: Final = 2048
+"""The shortest rows whose vectors are moved.  Measured: at 1 KiB nothing is gained, at 4 KiB two fifths."""
 _VECTORS: Final = (16, 32, 64)
 """The sizes of vectors, in bytes, that can be streamed."""
 
@@ -33,42 +38,47 @@ _VECTORS: Final = (16, 32, 64)
 
 
 def emit_stretches(emission: Emission, nest: Nest, lanes: int, emit: Callable[[Stretch | None], None]) -> None:
-    """Emit a nest twice: with streaming stores, in two stretches, and without; which one runs is decided there."""
-    stores = [sink for sink in nest.sinks if isinstance(sink, StoreView)]
-    views = [emission.box(sink.operation).view for sink in stores]
-    extent = views[0].shape[row_axis(views[0].type)]
-    sizes = [memory_bytes(view.tensor.element) for view in views]
+    """Emit a nest with streaming stores and without; which of them runs is decided there."""
+    boxes = [emission.box(sink.operation) for sink in nest.sinks if isinstance(sink, StoreView)]
+    sizes = [memory_bytes(box.view.tensor.element) for box in boxes]
+    extent = boxes[0].view.shape[row_axis(boxes[0].view.type)]
     if 2 * lanes > extent or any(lanes * size not in _VECTORS for size in sizes):
         emit(None)
         return
     builder = emission.builder
-    written = sum([count_of(view.shape) * size for view, size in zip(views, sizes, strict=True)])
-    wrong: list[str] = []
-    heads: list[Number] = []
-    for sink, view, size in zip(stores, views, sizes, strict=True):
-        vector = lanes * size
-        address = emission.address(emission.box(sink.operation).pointer)
-        missing = builder.emit(f"and i64 {builder.emit(f'sub i64 0, {address}')}, {vector - 1}")
-        heads.append(builder.emit(f"lshr i64 {missing}, {size.bit_length() - 1}"))
-        wrong.append(builder.emit(f"and i64 {missing}, {size - 1}"))
-        for axis, stride in enumerate(view.strides):
-            if axis != row_axis(view.type) and view.shape[axis] != 1:
-                distance = emission.multiply(stride, size)
-                wrong.append(builder.emit(f"and i64 {distance}, {vector - 1}"))
-    head = heads[0]
-    wrong.extend([builder.emit(f"xor i64 {head}, {other}") for other in heads[1:]])
+    is_moved = extent * min(sizes) >= MOVED_BYTES
+    # Bits that are set where a condition is not met.
+    wrong: list[Number] = []
+    heads: list[str] = []
+    for box, size in zip(boxes, sizes, strict=True):
+        needed = lanes * size if is_moved else CACHE_LINE
+        missing = builder.emit(f"sub i64 0, {emission.address(box.pointer)}")
+        if is_moved:
+            missing = builder.emit(f"and i64 {missing}, {needed - 1}")
+            heads.append(builder.emit(f"lshr i64 {missing}, {size.bit_length() - 1}"))
+            wrong.append(builder.emit(f"and i64 {missing}, {size - 1}"))
+        else:
+            wrong.append(builder.emit(f"and i64 {missing}, {needed - 1}"))
+        for axis, stride in enumerate(box.view.strides):
+            if axis != row_axis(box.view.type) and box.view.shape[axis] != 1:
+                wrong.append(builder.emit(f"and i64 {emission.multiply(stride, size)}, {needed - 1}"))
+    wrong.extend([builder.emit(f"xor i64 {heads[0]}, {other}") for other in heads[1:]])
     total = wrong[0]
     for other in wrong[1:]:
         total = builder.emit(f"or i64 {total}, {other}")
     fits = builder.emit(f"icmp eq i64 {total}, 0")
+    written = sum([count_of(box.view.shape) * size for box, size in zip(boxes, sizes, strict=True)])
     chosen = builder.emit(f"and i1 {fits}, {_writes_much(emission, written)}")
     name = builder.fresh("store")
     builder.do(f"br i1 {chosen}, label %{name}.stream, label %{name}.plain")
     builder.label(f"{name}.stream")
-    emit(Stretch(head, extent - lanes + 1, lanes, head, True))
-    builder.do(f"br i1 {builder.emit(f'icmp eq i64 {head}, 0')}, label %{name}.end, label %{name}.ends")
-    builder.label(f"{name}.ends")
-    emit(Stretch(0, extent - lanes + 1, extent - lanes, head, False))
+    last = extent - lanes
+    head = heads[0] if is_moved else "0"
+    emit(Stretch(head, last + 1, lanes, head, True))
+    if is_moved:
+        builder.do(f"br i1 {builder.emit(f'icmp eq i64 {head}, 0')}, label %{name}.end, label %{name}.ends")
+        builder.label(f"{name}.ends")
+        emit(Stretch(0, last + 1, last, head, False))
     builder.do(f"br label %{name}.end")
     builder.label(f"{name}.plain")
     emit(None)
@@ -94,7 +104,7 @@ def store(nest: NestEmission, stretch: Stretch, pointer: str, terms: list[Term],
             nest.store_at(where, distance, register, f"{suffix}, !nontemporal !{NONTEMPORAL}", None, alignment)
             return
         (base,) = [axis.base for axis in nest.index if axis.lanes]
-        head = builder.splat(Register(str(stretch.head), INT64), nest.lanes)
+        head = builder.splat(Register(stretch.head, INT64), nest.lanes)
         before = builder.value(f"icmp ult {nest.lane_numbers(INT64).typed}, {head.name}", BOOL, nest.lanes)
         at_end = builder.splat(Register(builder.emit(f"icmp ne i64 {base}, 0"), BOOL), nest.lanes)
         mask = builder.value(f"xor {before.typed}, {at_end.name}", BOOL, nest.lanes)

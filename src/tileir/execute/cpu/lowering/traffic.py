@@ -7,7 +7,7 @@ A plain store to memory that is in no cache first reads it, and then drives some
 2. nothing in the kernel reads memory that may be the same (`aliasing`), and nothing orders memory between tile blocks:
    streaming stores are seen in no particular order by others, until the worker is done;
 3. it is outside of loops and branches, of a tile of at least `TILE_BYTES` whose rows are neighbours in memory, of at
-   least `ROW_BYTES`: the two ends of each row are stored plainly, where they share a cache line with others.
+   least `ROW_BYTES`; how they lie in memory is looked at for every tile (`emission.streaming`).
 
 A tile that a second statement reads comes from the cache then, and memory has nothing to do.  This read **fetches
 ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.
@@ -31,7 +31,7 @@ STREAMED_BYTES: Final = 16 << 20
 """What a launch has to write for its stores to stream.  Less may well be in a cache when the next kernel reads it, on
 the machines of today; how much of a cache that others share is ours cannot be asked for."""
 TILE_BYTES: Final = 1024
-ROW_BYTES: Final = 256
+ROW_BYTES: Final = 128
 MOST_NESTS: Final = 4
 """How many nests of a kernel stream: each has two more versions, which take time to compile."""
 FETCHED_BYTES: Final = 256 << 10

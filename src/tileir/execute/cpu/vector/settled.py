@@ -3,8 +3,8 @@
 The interpreter computes functions of f32 and narrower types in double, far more precisely than the type needs, and
 rounds once.  NumPy has no fused multiply-add; with it the same program takes two thirds of the time, and the last bits
 of its doubles differ.  Rounding hides that for all but about one argument in 2**30, and a function stands here if none
-of its 2**32 arguments is such a one: `tests/execute/cpu/test_settled.py` compares them all (`make test-long`), and every
-argument of the narrower types.  Functions of two operands have too many arguments for that.
+of its 2**32 arguments is such a one: `tests/execute/cpu/test_settled.py` compares them all with `make test-long`, and
+every argument of the narrower types always.  Functions of two operands have too many arguments for that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from tileir.execute.cpu.vector.llvm import Builder
 from tileir.ir.types import BF16, F16, F32, Type
 
-SETTLED: Final = frozenset({"exp", "exp2", "log2", "sinh", "tanh", "tanhf"})
+SETTLED: Final = frozenset({"exp", "exp2", "log", "log2", "sin", "cos", "sinh", "cosh", "tanh", "tanhf"})
 """By mnemonic; for operands of ELEMENTS."""
 ELEMENTS: Final = (F32, F16, BF16)
 
