@@ -108,7 +108,8 @@ class LoopPrinter:
             self._lines.append(f"{indent}{self._name(statement.value)} = {self._name(statement.source)}")
         elif isinstance(statement, Nest):
             guard = f", elements that {statement.guard.name} allows" if statement.guard is not None else ""
-            self._entry(f"nest {_extents(statement.shape)}{guard}", statement, statement.sinks, indent)
+            head = f"nest {_extents(statement.shape)}{guard}{self._traffic(statement)}"
+            self._entry(head, statement, statement.sinks, indent)
         elif isinstance(statement, Inspect):
             self._inspect(statement, indent)
         elif isinstance(statement, Reduce):
@@ -161,13 +162,18 @@ class LoopPrinter:
         self._lines.append(f"{indent}inspect {what} {_extents(statement.shape)}{guard}: {sources}")
         self._lines.extend(shared)
 
+    def _traffic(self, statement: Statement) -> str:
+        streams = ", streaming" if statement in self._program.streams else ""
+        return f"{streams}, fetching ahead" if statement in self._program.fetches else streams
+
     def _reduce(self, statement: Reduce, indent: str) -> None:
         operation = statement.operation
         targets = [
             buffer.name if buffer is not None else self._name(result)
             for buffer, result in zip(statement.targets, operation.results, strict=True)
         ]
-        head = f"{operation.declaration.mnemonic} {_extents(statement.shape)} along {statement.axis}"
+        place = f"{_extents(statement.shape)} along {statement.axis}"
+        head = f"{operation.declaration.mnemonic} {place}{self._traffic(statement)}"
         shared = self._share(statement, indent)
         sources = ", ".join([self._inner(source) for source in statement.sources])
         keeps = [f"{indent}  {self._sink(sink)}" for sink in statement.keeps]

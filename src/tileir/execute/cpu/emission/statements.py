@@ -60,10 +60,11 @@ def emit_nest(emission: Emission, statement: Statement) -> None:
         nest.close()
 
     def emit_version(masked: bool) -> None:
-        if masked or statement not in emission.program.streams:
+        sink = emission.program.streams.get(statement)
+        if masked or sink is None:
             emit(masked)
         else:
-            streaming.emit_stretches(emission, statement, lanes, lambda stretch: emit(False, stretch))
+            streaming.emit_stretches(emission, sink, lanes, lambda stretch: emit(False, stretch))
 
     emission.versions(roots, statement.sinks, emit_version, statement)
     for pick in picks:

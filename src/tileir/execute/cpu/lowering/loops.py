@@ -656,8 +656,8 @@ class Program:
         self.body: list[Statement] = body
         self.buffers: list[Buffer] = buffers
         self.arena_bytes: int = 0
-        self.streams: set[Statement] = set()
-        """The nests whose stores pass the caches by, in large launches (`traffic`)."""
+        self.streams: dict[Statement, StoreView] = {}
+        """The nests whose stores pass the caches by in large launches, and these stores (`traffic`)."""
         self.fetches: dict[Statement, dict[Operation, tuple[int, ...]]] = {}
         """By statement the loads that fetch for the next tile block too, and how far their indices move until there."""
 

@@ -3,11 +3,12 @@
 A plain store to memory that is in no cache first reads it, and then drives something else out of the cache.  A
 **streaming** store does neither, but what it wrote is in no cache for whoever reads it next.  So a store streams if
 
-1. the launch writes more than `STREAMED_BYTES`, which is looked at in every launch;
+1. the launch writes at least `STREAMED_BYTES`, which is looked at in every launch;
 2. nothing in the kernel reads memory that may be the same (`aliasing`), and nothing orders memory between tile blocks:
-   streaming stores are seen in no particular order by others, until the worker is done;
-3. it is outside of loops and branches, of a tile of at least `TILE_BYTES` whose rows are neighbours in memory, of at
-   least `ROW_BYTES`; how they lie in memory is looked at for every tile (`emission.streaming`).
+   others see streaming stores in no particular order, until the worker is done and has waited for them;
+3. it is outside of loops and branches and has a nest of its own with little to compute;
+4. its tile has at least `TILE_BYTES`, in rows of at least `ROW_BYTES` whose elements are neighbours in memory; where
+   they lie is looked at for every tile (`emission.streaming`).
 
 A tile that a second statement reads comes from the cache then, and memory has nothing to do.  This read **fetches
 ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.
@@ -28,10 +29,15 @@ from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import PURE
 
 STREAMED_BYTES: Final = 16 << 20
-"""What a launch has to write for its stores to stream.  Less may well be in a cache when the next kernel reads it, on
-the machines of today; how much of a cache that others share is ours cannot be asked for."""
+"""What a launch has to write for its stores to stream.  Measured on an addition and a sum of its result: up to 8 MiB
+both together take longer with streaming, since the result is in a cache without; from 16 MiB on less.  A constant,
+because nobody can say how much of a cache that others share is ours."""
+SMALLEST_VECTOR: Final = 16
+"""The bytes that one instruction streams, at least."""
 TILE_BYTES: Final = 1024
 ROW_BYTES: Final = 128
+MOST_WORK: Final = 64
+"""The cost of an element (`fusion`) above which it is not memory that a nest waits for."""
 MOST_NESTS: Final = 4
 """How many nests of a kernel stream: each has two more versions, which take time to compile."""
 FETCHED_BYTES: Final = 256 << 10
@@ -39,10 +45,10 @@ FETCHED_BYTES: Final = 256 << 10
 
 
 def settle(program: Program, target: Target, overlapping: bool) -> None:
-    """Find out what streams and what is fetched ahead; `overlapping` as in `Origins`."""
-    if target.is_x86:
-        # Elsewhere it is another instruction that waits for streaming stores.
-        program.streams = _streaming(program, Origins(program.entry, overlapping))
+    """Find out what streams and what is fetched ahead; with `overlapping`, arguments may share memory."""
+    # Elsewhere than on x86 it is another instruction that waits for streaming stores.
+    if target.is_x86 and not overlapping:
+        program.streams = _streaming(program, target.vector_bytes)
     program.fetches = _fetching(program)
 
 
@@ -54,45 +60,46 @@ def row_axis(type: TileViewType) -> int:
 # --- streaming stores ---
 
 
-def _streaming(program: Program, origins: Origins) -> set[Statement]:
-    candidates = [each for each in program.body if isinstance(each, Nest) and _is_large(each)]
-    if not candidates or not may_change_order(program.entry):
-        return set()
+def _streaming(program: Program, vector_bytes: int) -> dict[Statement, StoreView]:
+    found: dict[Statement, StoreView] = {}
+    for statement in program.body:
+        # Elements at the ends of rows are computed twice, which must not have any effect but that of the store.
+        if isinstance(statement, Nest) and len(statement.sinks) == 1:
+            (sink,) = statement.sinks
+            if isinstance(sink, StoreView) and _is_large(sink, vector_bytes):
+                found[statement] = sink
+    if not found or not may_change_order(program.entry):
+        return {}
+    origins = Origins(program.entry, False)
     read: set[object] = set()
     for operation in program.entry.walk():
         place = operation.declaration.reads
         if place is not None:
             read |= origins.of(operation.operand_group(place)[0])
     everything = frozenset(read)
-    found = [each for each in candidates if _is_unread(each, origins, everything)]
-    return set(found[:MOST_NESTS])
+    unread = [statement for statement, sink in found.items() if _is_apart(sink, origins, everything)]
+    return {statement: found[statement] for statement in unread[:MOST_NESTS]}
 
 
-def _is_large(nest: Nest) -> bool:
-    """Whether a nest does nothing but store large tiles, each element after its neighbour."""
-    for sink in nest.sinks:
-        if not isinstance(sink, StoreView):
-            # Elements at the ends of rows are computed twice, which must not have any effect.
-            return False
-        type = cast(TileViewType, sink.operation.operand_group("view")[0].type)
-        if not isinstance(type, (PartitionViewType, StridedViewType)):
-            return False
-        axis = row_axis(type)
-        if axis < 0 or type.tensor.strides[type.dim_map[axis]] != 1:
-            return False
-        size = memory_bytes(type.tensor.element)
-        if type.tile_shape[axis] * size < ROW_BYTES or count_of(type.tile_shape) * size < TILE_BYTES:
-            return False
-    return True
+def _is_large(sink: StoreView, vector_bytes: int) -> bool:
+    """Whether a store is worth it: there is little to compute, and each element is after its neighbour in memory."""
+    type = sink.operation.operand_group("view")[0].type
+    if not isinstance(type, (PartitionViewType, StridedViewType)) or sink.expression.cost > MOST_WORK:
+        return False
+    axis = row_axis(type)
+    if axis < 0 or type.tensor.strides[type.dim_map[axis]] != 1:
+        return False
+    size = memory_bytes(type.tensor.element)
+    # A nest has as many lanes as there are elements of four bytes in a vector, at most.
+    if vector_bytes // 4 * size < SMALLEST_VECTOR:
+        return False
+    return type.tile_shape[axis] * size >= ROW_BYTES and count_of(type.tile_shape) * size >= TILE_BYTES
 
 
-def _is_unread(nest: Nest, origins: Origins, read: Origin) -> bool:
-    for sink in nest.sinks:
-        assert isinstance(sink, StoreView)
-        origin = origins.of(sink.operation.operand_group("view")[0])
-        if not origins.apart(origin, read) or any(isinstance(source, Operation) for source in origin):
-            return False
-    return True
+def _is_apart(sink: StoreView, origins: Origins, read: Origin) -> bool:
+    origin = origins.of(sink.operation.operand_group("view")[0])
+    # An `alloca` is scratch memory, and small.
+    return origins.apart(origin, read) and not any(isinstance(source, Operation) for source in origin)
 
 
 # --- fetching ahead ---
