@@ -189,8 +189,8 @@ class Session:
             x, y = torch.from_numpy(a).bfloat16(), torch.from_numpy(b).bfloat16()
             z = torch.empty(size, size, dtype=torch.bfloat16)
             peers.append(("torch.matmul bf16, out=", lambda: torch.matmul(x, y, out=z), 0.6 if has_amx else 0.0))
-        text = cpu_programs.matmul((128, 128, 64), "bf16")
-        ours = self._variants(text, (size // 128, size // 128), narrow, a, [size] * 5)
+        text = cpu_programs.matmul((128, 256, 64), "bf16")
+        ours = self._variants(text, (size // 128, size // 256), narrow, a, [size] * 5)
         for row in self.compare(name, ours, peers, lambda: a @ b):
             # What rounds after each product is not what the bars are about.
             yield row if row[0].endswith("fast") else (*row[:4], 0.0)

@@ -52,7 +52,8 @@ def text_of(chosen, extent=0):
     if chosen.kind == "amx":
         configure(builder)
     c_stride = chosen.n * chosen.accumulator_dtype.itemsize
-    emit_mma(builder, chosen, a, stride, b, c, c_stride, extent=str(extent) if extent else "")
+    stage = "%arena" if chosen.stage_elements else ""
+    emit_mma(builder, chosen, a, stride, b, c, c_stride, extent=str(extent) if extent else "", stage=stage)
     if chosen.kind == "amx":
         release(builder)
     builder.do("ret i64 0")
@@ -88,7 +89,8 @@ def product(machine, chosen, a, b, c):
     result = aligned(c.size, chosen.accumulator_dtype)
     result[:] = c.astype(chosen.accumulator_dtype).reshape(-1)
     record = numpy.array([wide.ctypes.data, wide.strides[0], packed.ctypes.data, result.ctypes.data], numpy.int64)
-    assert compiled(machine, key, extent).call(record.ctypes.data, 0) == 0
+    stage = aligned(chosen.stage_elements, chosen.lhs_dtype)
+    assert compiled(machine, key, extent).call(record.ctypes.data, stage.ctypes.data) == 0
     return result.reshape(c.shape).astype(c.dtype)
 
 
@@ -180,7 +182,9 @@ def test_sum_just_off_a_midpoint_is_rounded_once(element, bits, offset, machine)
 def test_integer_product_wraps(signs, machine):
     names = ["signed" if sign == "s" else "unsigned" for sign in signs]
     dtypes = [numpy.int8 if sign == "s" else numpy.uint8 for sign in signs]
-    for m, n, k in [(1, 1, 1), (2, 1, 2), (1, 2, 4), (4, 4, 1), (8, 8, 16), (16, 16, 64), (32, 32, 128), (64, 16, 64)]:
+    for m, n, k in [
+        (1, 1, 1), (2, 1, 2), (1, 2, 4), (4, 4, 1), (8, 8, 16), (16, 16, 64), (32, 32, 128), (64, 16, 64), (64, 256, 64),
+    ]:  # fmt: skip
         generator = numpy.random.default_rng((m, n, k))
         a = generator.integers(0, 256, (m, k), numpy.uint8).view(numpy.int8)
         b = generator.integers(0, 256, (k, n), numpy.uint8).view(numpy.int8)
@@ -230,8 +234,19 @@ def test_k_may_go_on_beyond_the_plan(element):
     assert_same(product("native", chosen, a, b, c), expected)
 
 
+@pytest.mark.parametrize("length", [1, 2, 32, 33, 70])
+@pytest.mark.parametrize("rows", [16, 64])
+def test_rows_that_are_copied_may_be_longer_than_the_room_for_them(rows, length):
+    generator = numpy.random.default_rng(length)
+    chosen = plan(HERE, I8, I8, I32, rows, 256, 64, False)
+    a = generator.integers(-128, 128, (rows, length * 64), numpy.int8)
+    b = generator.integers(-128, 128, (length * 64, 256), numpy.int8)
+    c = generator.integers(-1000, 1000, (rows, 256), numpy.int32)
+    assert_same(product("native", chosen, a, b, c), matrix_integer("signed", "signed")(a, b, c))
+
+
 @pytest.mark.skipif(not HERE.has_amx, reason="this machine has no matrix tiles for bfloat16")
-@pytest.mark.parametrize("shape", [(16, 16, 32), (32, 32, 64), (16, 64, 128), (64, 32, 32)], ids=str)
+@pytest.mark.parametrize("shape", [(16, 16, 32), (32, 32, 64), (16, 64, 128), (64, 32, 32), (64, 256, 32)], ids=str)
 def test_fast_bfloat16_product_is_near_the_exact_one(shape):
     chosen = plan(HERE, BF16, BF16, F32, *shape, True)
     assert chosen.kind == "amx"

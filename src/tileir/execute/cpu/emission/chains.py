@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.nests import Number
-from tileir.execute.cpu.emission.products import panel_of, woven
+from tileir.execute.cpu.emission.products import panel_of, stage_of, woven
 from tileir.execute.cpu.lowering.loops import Chain, Multiply, Statement, Viewed
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
@@ -97,6 +97,7 @@ def _emit_part(
         b_suffix=suffix,
         c_suffix=suffix,
         extent=extent,
+        stage=stage_of(emission, product),
     )
 
 

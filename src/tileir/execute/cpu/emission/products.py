@@ -42,9 +42,25 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
         place = emission.multiply(number, plan.m * plan.n * size)
         target = emission.shifted(emission.buffer(statement.accumulator), place)
         suffix = emission.arena_suffix
-        emit_mma(builder, plan, left, str(left_stride), right, target, plan.n * size, b_suffix=suffix, c_suffix=suffix)
+        emit_mma(
+            builder,
+            plan,
+            left,
+            str(left_stride),
+            right,
+            target,
+            plan.n * size,
+            b_suffix=suffix,
+            c_suffix=suffix,
+            stage=stage_of(emission, statement),
+        )
 
     emission.loop(0, batch, 1, one)
+
+
+def stage_of(emission: Emission, statement: Multiply) -> str:
+    """A pointer to the room for rows of the left operand; empty where none is wanted."""
+    return emission.buffer(statement.stage) if statement.stage is not None else ""
 
 
 def _signed(statement: Multiply, side: str) -> bool:

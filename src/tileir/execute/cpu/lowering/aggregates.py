@@ -116,7 +116,9 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
         copy = lowering.new_buffer(None, plan.lhs_dtype, plan.m * plan.k)
     memo = _memo(lowering, operation, right, scales, plan)
     packed = None if memo is not None else lowering.new_buffer(None, plan.rhs_dtype, plan.k * plan.n)
-    lowering.body.append(Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo))
+    room = plan.stage_elements
+    stage = lowering.new_buffer(None, plan.lhs_dtype, room) if room else None
+    lowering.body.append(Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, stage))
     lowering.finish({operation})
     if is_scalar(result):
         single = Stored(type.shape, type.element, plan.accumulator_dtype, None, buffer)

@@ -469,7 +469,7 @@ class Multiply(Statement):
     """A matrix product added to a buffer in place; the right operand goes through `packed`."""
 
     __slots__ = (
-        "accumulator", "in_place", "left", "lhs", "memo", "operation", "packed", "plan", "rhs", "scales",
+        "accumulator", "in_place", "left", "lhs", "memo", "operation", "packed", "plan", "rhs", "scales", "stage",
     )  # fmt: skip
 
     def __init__(
@@ -484,6 +484,7 @@ class Multiply(Statement):
         left: Buffer | None,
         in_place: bool,
         memo: Memo | None,
+        stage: Buffer | None,
     ) -> None:
         self.operation: Operation = operation
         self.plan: MmaPlan = plan
@@ -497,6 +498,8 @@ class Multiply(Statement):
         self.in_place: bool = in_place
         """Whether the left operand may be read from the caller's memory."""
         self.memo: Memo | None = memo
+        self.stage: Buffer | None = stage
+        """Room for a few rows of the left operand at a time (`matrix.amx`)."""
 
     @property
     def roots(self) -> list[Expression]:
@@ -504,7 +507,7 @@ class Multiply(Statement):
 
     @property
     def written(self) -> list[Buffer]:
-        scratch = [buffer for buffer in (self.packed, self.left) if buffer is not None]
+        scratch = [buffer for buffer in (self.packed, self.left, self.stage) if buffer is not None]
         return [self.accumulator, *scratch]
 
 

@@ -31,16 +31,18 @@ def emit_mma(
     b_suffix: str = "",
     c_suffix: str = "",
     extent: str = "",
+    stage: str = "",
 ) -> None:
     """Emit C += A * B.  The code before may end anywhere in a basic block; the code after continues in a new one.
 
     `a_row_stride` is in bytes, a literal or an i64.  The suffixes (alias metadata, with its comma) end the loads and
     stores of an operand.  `extent`, a literal or an i64, is how far k goes where that is the plan's k more than once:
-    A goes on along its rows, and the panels of B are as much longer.
+    A goes on along its rows, and the panels of B are as much longer.  `stage` is room for the
+    plan's `stage_elements`.
     """
     extent = extent or str(plan.k)
     if plan.kind == "amx":
-        emit_amx(builder, plan, a_pointer, a_row_stride, b_pointer, c_pointer, c_row_stride_bytes, extent)
+        emit_amx(builder, plan, a_pointer, a_row_stride, b_pointer, c_pointer, c_row_stride_bytes, extent, stage)
         return
     blocks = Blocks(builder, plan, (a_suffix, b_suffix, c_suffix))
     blocks.emit(a_pointer, a_row_stride, b_pointer, c_pointer, c_row_stride_bytes, extent)

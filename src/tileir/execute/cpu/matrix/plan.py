@@ -47,6 +47,10 @@ AMX_ROWS: Final = 16
 """Rows of a matrix tile of AMX, and columns of one that holds elements of four bytes."""
 AMX_BYTES: Final = 64
 """Bytes of a row of it."""
+STAGED_BYTES: Final = 2048
+"""How much of each row of the left operand is copied at a time, where it is copied."""
+_STAGED_COLUMNS: Final = 256
+"""Columns of the right operand from which on that is worth it."""
 
 Shape = tuple[int, int, int]
 
@@ -79,6 +83,17 @@ class MmaPlan:
     def packed_bytes(self) -> int:
         """The size of the packed right operand."""
         return self.k * self.n * self.rhs_dtype.itemsize
+
+    @property
+    def stage_elements(self) -> int:
+        """How much room a copy of a block of rows of the left operand takes, 0 where they are read where they lie.
+
+        AMX takes twice as long to load rows that do not begin at a cache line.  A copy is read for all columns, from
+        the nearest caches, which pays for it if there are enough of them.
+        """
+        if self.kind != "amx" or self.n < _STAGED_COLUMNS:
+            return 0
+        return self.rows * STAGED_BYTES // self.lhs_dtype.itemsize
 
 
 def plan(
