@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -28,6 +29,7 @@ from measure import machine, race, table, tileir_build
 Row = tuple[str, str, str, str]
 """What, how much, the bar, and whether it is met."""
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 COLD_BAR = 300.0
 CACHED_BAR = 3.0
 LAUNCH_BAR = 10.0
@@ -164,6 +166,8 @@ def edge_rows(seconds: float) -> list[Row]:
     arrays: list[Any] = [numpy.ones((size, size), numpy.float32) for _ in range(3)]
     product = compiled(cpu_programs.matmul(MATMUL_TILE))
     chain = compiled(cpu_programs.elementwise_chain(4096))
+    softmax = compiled((EXAMPLES / "softmax.mlir").read_text())
+    lines: list[Any] = [numpy.ones((64, 1024), numpy.float32) for _ in range(2)]
     vectors: list[Any] = [numpy.ones(4096, numpy.float32) for _ in range(3)]
     m, n, _ = MATMUL_TILE
     cases: list[tuple[str, tileir.Kernel, Any, list[Any], list[int], list[int]]] = [
@@ -171,6 +175,8 @@ def edge_rows(seconds: float) -> list[Row]:
         ("a matmul's last columns", product, (16, 1), arrays, [size, n, depth], [size, n - 1, depth]),
         ("a matmul's last of both", product, (1, 1), arrays, [m, n, depth], [m - 1, n - 1, depth - 1]),
         ("seven elementwise operations", chain, 1, vectors, [4096], [4095]),
+        ("a softmax's rows", softmax, 64, lines, [64, 1024], [64, 1023]),
+        ("a softmax's rows, half of each", softmax, 64, lines, [64, 1024], [64, 512]),
     ]
     rows: list[Row] = []
     for name, kernel, grid, given, whole, over in cases:

@@ -48,22 +48,31 @@ _TANH: Final = _numbers("-0x1.55553ep-2", "0x1.1109aep-3", "-0x1.b898dep-5", "0x
 
 
 def _exp_parts(machine: Machine, value: Any) -> tuple[Any, Any]:
-    """exp(value) as a number near 1 and, plus `SHIFTER`, the power of two to scale it by."""
-    value = _within(value, -104.0, 90.0)
+    """exp(value), for values from -104, as a number near 1 and, plus `SHIFTER`, the power of two to scale it by."""
+    value = numpy.where(value > 90.0, 90.0, value)
     shifted = machine.fma(value, LOG2_E, SHIFTER)
     count = shifted - SHIFTER
     rest = machine.fma(count, -LN2_LOW, machine.fma(count, -LN2_HIGH, value))
     return machine.horner(rest, _EXP), shifted
 
 
+def _unless_vanishing(value: Any, least: float, function: Callable[[Any], Any]) -> Any:
+    """A function that is zero below `least`: it is not asked there, as numbers that underflow take their time."""
+    vanishes = value < least
+    return numpy.where(vanishes, 0.0, function(numpy.where(vanishes, 0.0, value)))
+
+
 def _exp(machine: Machine, value: Any) -> Any:
-    return machine.scale(*_exp_parts(machine, value))
+    return _unless_vanishing(value, -104.0, lambda value: machine.scale(*_exp_parts(machine, value)))
 
 
 def _exp2(machine: Machine, value: Any) -> Any:
-    value = _within(value, -151.0, 128.5)
-    shifted = value + SHIFTER
-    return machine.scale(machine.horner(value - (shifted - SHIFTER), _EXP2), shifted)
+    def power(value: Any) -> Any:
+        value = numpy.where(value > 128.5, 128.5, value)
+        shifted = value + SHIFTER
+        return machine.scale(machine.horner(value - (shifted - SHIFTER), _EXP2), shifted)
+
+    return _unless_vanishing(value, -151.0, power)
 
 
 def _sigmoid(machine: Machine, value: Any) -> Any:
