@@ -37,7 +37,7 @@ class Recorder(NDArrayOperatorsMixin):
     def dtype(self) -> Any:
         return self.value.dtype
 
-    def astype(self, dtype: Any) -> Recorder:
+    def astype(self, dtype: Any, copy: bool = True) -> Recorder:
         return Recorder(self.value.astype(dtype))
 
     def view(self, dtype: Any) -> Recorder:
