@@ -22,7 +22,7 @@ from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.ir.attributes import DenseAttribute, EnumAttribute, TypeAttribute, type_attribute
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, VERSIONS, Version
+from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, Version, version_named, version_text
 from tileir.ir.diagnostics import Diagnostic, PassError, has_errors
 from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext, verify_operation
@@ -64,14 +64,10 @@ _DROPPED: Final[tuple[tuple[str, str, Version], ...]] = (
 
 def version_option(text: str) -> Version:
     """The version a pipeline asks for."""
-    for version in VERSIONS:
-        if text == _spelled(version):
-            return version
-    raise PipelineError(f"'{text}' is not a version of the dialect: {', '.join([_spelled(v) for v in VERSIONS])}")
-
-
-def _spelled(version: Version) -> str:
-    return f"{version[0]}.{version[1]}"
+    try:
+        return version_named(text)
+    except ValueError as error:
+        raise PipelineError(str(error)) from None
 
 
 def run(root: Operation, version: Version, warnings: list[Diagnostic]) -> int:
@@ -104,7 +100,7 @@ def _rehearse(root: Operation, version: Version) -> list[Diagnostic]:
     context = VerifyContext(version)
     verify_operation(copy, context)
     copy.drop_all_references()
-    where = f" (in version {_spelled(version)})"
+    where = f" (in version {version_text(version)})"
     return [
         Diagnostic("error", found.message + where, found.location, found.notes)
         for found in context.diagnostics
@@ -119,25 +115,26 @@ def _mistake(operation: Operation, version: Version) -> str | None:
     declaration = operation.declaration
     name = operation.name
     since = declaration.since
-    target = f"and has no equivalent in {_spelled(version)}"
+    target = f"and has no equivalent in {version_text(version)}"
     if since is not None and since > version:
         if name not in _REPLACED or (name == _INSERT and not can_insert(operation)):
-            return f"needs version {_spelled(since)} {target}"
+            return f"needs version {version_text(since)} {target}"
     for type in _types(operation):
         newer = newer_type(type, version)
         if newer is not None:
-            return f"has a value of type '{type.spelling}': '{newer[0]}' needs version {_spelled(newer[1])} {target}"
+            brought_by = version_text(newer[1])
+            return f"has a value of type '{type.spelling}': '{newer[0]}' needs version {brought_by} {target}"
     for attribute in operation.attributes.values():
         if isinstance(attribute, EnumAttribute) and not (name == _CONVERSION and can_round(operation)):
             brought = attribute.kind.since.get(attribute.keyword)
             if brought is not None and brought > version:
                 keyword = f"'{attribute.kind.name}<{attribute.keyword}>'"
-                return f"has {keyword}, which needs version {_spelled(brought)} {target}"
+                return f"has {keyword}, which needs version {version_text(brought)} {target}"
     if name == "cuda_tile.for" and version < V13_2 and "unsignedCmp" in operation.attributes:
         if not has_signed_step(operation):
             return (
                 f"is an unsigned loop, which needs version 13.2; its step is not known to be positive as a signed "
-                f"number, so that it has no equivalent in {_spelled(version)}"
+                f"number, so that it has no equivalent in {version_text(version)}"
             )
     return None
 
@@ -225,7 +222,7 @@ def _drop_attributes(operation: Operation, version: Version, warnings: list[Diag
     for owner, attribute, since in _DROPPED:
         if owner == name and since > version and attribute in operation.attributes:
             if operation.attributes[attribute] is SYMBOL_VISIBILITY["private"]:
-                text = f"'{name}' op: a private global can be seen by others in {_spelled(version)}"
+                text = f"'{name}' op: a private global can be seen by others in {version_text(version)}"
                 warnings.append(Diagnostic("warning", text, operation.location))
             operation.set_attribute(attribute, None)
             changed = 1

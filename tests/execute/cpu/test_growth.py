@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.execute.cpu.lowering import loops
+from tileir.execute.cpu.lowering import expressions
+from tileir.execute.cpu.lowering.roster import HANDLERS
 from tileir.execute.cpu.lowering.walk import Lowering, Options
 from tileir.execute.cpu.native.target import host
 
@@ -54,7 +55,7 @@ def work(body: str, monkeypatch: pytest.MonkeyPatch) -> int:
       return }} }}""")
     (entry,) = module.regions[0].blocks[0]
     looked_at = 0
-    walk = loops.nodes
+    walk = expressions.nodes
     held = Lowering._held_in
     waiting = Lowering._waiting_for
 
@@ -81,7 +82,7 @@ def work(body: str, monkeypatch: pytest.MonkeyPatch) -> int:
         patch.setattr(walking, "nodes", counted_nodes)
         patch.setattr(Lowering, "_held_in", counted(held))
         patch.setattr(Lowering, "_waiting_for", counted(waiting))
-        Lowering(entry, host(), Options()).run()
+        Lowering(entry, host(), Options(), HANDLERS).run()
     return looked_at
 
 

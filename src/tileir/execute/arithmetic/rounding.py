@@ -102,18 +102,18 @@ def to_odd(high: Any, low: Any) -> Any:
 
 
 @cache
-def _table(element: FloatType) -> Array:
+def value_table(element: FloatType) -> Array:
     """The value of each bit pattern of a format of at most eight bits."""
     form = float_format(element)
     return numpy.array([floats.to_double(form, bits) for bits in range(1 << form.width)])
 
 
 @cache
-def _single_table(element: FloatType) -> Array:
+def single_table(element: FloatType) -> Array:
     """The same as float32, and for f16 too: looking it up is three times as fast as NumPy's cast."""
     if element is F16:
         return numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16).astype(numpy.float32)
-    return _table(element).astype(numpy.float32)
+    return value_table(element).astype(numpy.float32)
 
 
 def _identity(array: Any) -> Any:
@@ -136,7 +136,7 @@ def widen(element: FloatType) -> Unary:
         return _as_double
     if element is BF16:
         return _brain_as_double
-    return _look_up(_table(element), numpy.uint8)
+    return _look_up(value_table(element), numpy.uint8)
 
 
 def widen_single(element: FloatType) -> Unary:
@@ -145,7 +145,7 @@ def widen_single(element: FloatType) -> Unary:
         return _identity
     if element is BF16:
         return _as_single
-    return _look_up(_single_table(element), numpy.uint16 if element is F16 else numpy.uint8)
+    return _look_up(single_table(element), numpy.uint16 if element is F16 else numpy.uint8)
 
 
 def _look_up(table: Array, bits: type[Any]) -> Unary:

@@ -15,23 +15,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tileir.execute.cpu.lowering.loops import (
+from tileir.execute.cpu.lowering.expressions import (
     Applied,
-    Branch,
-    Chain,
-    CheckAll,
     Count,
     Expression,
     Gathered,
+    Mapped,
+    Shape,
+    Splat,
+    Stored,
+    Table,
+    Viewed,
+    nodes,
+)
+from tileir.execute.cpu.lowering.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
+from tileir.execute.cpu.lowering.statements import (
+    Branch,
+    Chain,
     Inspect,
-    Keep,
     Leave,
     Let,
-    Mapped,
     Memo,
     Multiply,
     Nest,
-    Pick,
     Print,
     Program,
     Reduce,
@@ -39,17 +45,7 @@ from tileir.execute.cpu.lowering.loops import (
     Repeat,
     Reserve,
     Same,
-    Shape,
-    Sink,
-    Splat,
     Statement,
-    Stored,
-    StorePointers,
-    StoreView,
-    Table,
-    Update,
-    Viewed,
-    nodes,
 )
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation, Value

@@ -22,7 +22,8 @@ from tileir.execute.cpu.checking.sites import Site
 from tileir.execute.cpu.emission.statements import EMITTERS
 from tileir.execute.cpu.emission.worker import Emission
 from tileir.execute.cpu.lowering import arena, order, traffic
-from tileir.execute.cpu.lowering.loops import Program, Repeat, Reserve, statements
+from tileir.execute.cpu.lowering.roster import HANDLERS
+from tileir.execute.cpu.lowering.statements import Program, Repeat, Reserve, statements
 from tileir.execute.cpu.lowering.walk import Lowering, Options
 from tileir.execute.cpu.native import cache, compilation, record, runtime, workers
 from tileir.execute.cpu.native.binding import Binder, Binding
@@ -113,7 +114,7 @@ class CpuKernel:
     def _lowered(self, options: Options) -> Lowered:
         # The sanitizer looks at the program as it is, at promises too that nothing is made of.
         entry = self.entry if options.sanitize else optimized(self.entry)
-        program = Lowering(entry, self.target, options).run()
+        program = Lowering(entry, self.target, options, HANDLERS).run()
         arena.assign(program)
         if not options.sanitize:
             traffic.settle(program, self.target, options.overlapping)

@@ -13,7 +13,8 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.nests import NestEmission, Term
-from tileir.execute.cpu.lowering.loops import Update, row_major
+from tileir.execute.cpu.lowering.expressions import row_major
+from tileir.execute.cpu.lowering.sinks import Update
 from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.llvm import Register, literal
 from tileir.execute.cpu.vector.tracing import trace

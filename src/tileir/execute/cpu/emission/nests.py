@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
-from tileir.execute.cpu.lowering.loops import (
+from tileir.execute.cpu.lowering.expressions import (
     Applied,
     Buffer,
     Count,

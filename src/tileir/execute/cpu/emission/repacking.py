@@ -8,7 +8,8 @@ import numpy
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.emission.nests import Number
-from tileir.execute.cpu.lowering.loops import Repack, Stored
+from tileir.execute.cpu.lowering.expressions import Stored
+from tileir.execute.cpu.lowering.statements import Repack
 from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.ir.types import I1, I4, TF32

@@ -12,29 +12,23 @@ from tileir.execute.cpu.emission.control import emit_branch, emit_leave, emit_re
 from tileir.execute.cpu.emission.nests import NestEmission, Number, Stretch, Term
 from tileir.execute.cpu.emission.scalars import emit_let, emit_same
 from tileir.execute.cpu.emission.worker import UINT64, Emission, Emitters, dtype_of
-from tileir.execute.cpu.lowering.loops import (
+from tileir.execute.cpu.lowering.expressions import row_major
+from tileir.execute.cpu.lowering.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
+from tileir.execute.cpu.lowering.statements import (
     Branch,
     Chain,
-    CheckAll,
     Inspect,
-    Keep,
     Leave,
     Let,
     Multiply,
     Nest,
-    Pick,
     Print,
     Reduce,
     Repack,
     Repeat,
     Reserve,
     Same,
-    Sink,
     Statement,
-    StorePointers,
-    StoreView,
-    Update,
-    row_major,
 )
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.llvm import Register

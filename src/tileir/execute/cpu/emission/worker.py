@@ -19,23 +19,10 @@ from tileir.execute.cpu.checking.sites import Site
 from tileir.execute.cpu.emission import accesses, streaming
 from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
 from tileir.execute.cpu.emission.nests import BOOL, INT64, Guard, Index, NestEmission, Number, lanes_for
-from tileir.execute.cpu.lowering.loops import (
-    Buffer,
-    Expression,
-    Gathered,
-    Multiply,
-    Program,
-    Sink,
-    Statement,
-    Stored,
-    StorePointers,
-    StoreView,
-    Update,
-    Viewed,
-    nodes,
-    statements,
-)
+from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Gathered, Stored, Viewed, nodes
 from tileir.execute.cpu.lowering.order import PLAIN, order_of
+from tileir.execute.cpu.lowering.sinks import Sink, StorePointers, StoreView, Update
+from tileir.execute.cpu.lowering.statements import Multiply, Program, Statement, statements
 from tileir.execute.cpu.lowering.walk import ordering_of
 from tileir.execute.cpu.matrix import microkernel as mma
 from tileir.execute.cpu.native import record as slots

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import cast
 
 import numpy
 
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.fusion import is_along_lanes, works_on_vectors
-from tileir.execute.cpu.lowering.loops import (
+from tileir.execute.cpu.lowering.expressions import (
     Applied,
     Buffer,
     Count,
     Expression,
-    Keep,
     Mapped,
     Mapping,
-    Memo,
-    Multiply,
-    Nest,
-    Pick,
-    Reduce,
-    Same,
     Splat,
     Stored,
     Table,
@@ -29,6 +21,9 @@ from tileir.execute.cpu.lowering.loops import (
     count_of,
     nodes,
 )
+from tileir.execute.cpu.lowering.fusion import is_along_lanes, works_on_vectors
+from tileir.execute.cpu.lowering.sinks import Keep, Pick
+from tileir.execute.cpu.lowering.statements import Memo, Multiply, Nest, Reduce, Same, memo_slots
 from tileir.execute.cpu.lowering.tiles import simplified
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
@@ -59,9 +54,7 @@ def lower_reduce(lowering: Lowering, operation: Operation) -> None:
     sources, kept = lowering.prepare(sources, shape, operation)
     targets: list[Buffer | None] = []
     for result in operation.results:
-        targets.append(
-            None if is_scalar(result) else lowering.new_buffer(result, dtype_of(result), tile_of(result).count)
-        )
+        targets.append(None if is_scalar(result) else lowering.new_buffer(dtype_of(result), tile_of(result).count))
     lowering.body.append(Reduce(operation, shape, axis, sources, targets, kept, body))
     for result, buffer in zip(operation.results, targets, strict=True):
         if buffer is not None:
@@ -113,11 +106,11 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     in_place = isinstance(left, Viewed) and fusion.is_plain_load(left) and left.dtype == plan.lhs_dtype and not scales
     copy: Buffer | None = None
     if not isinstance(left, Stored) or left.dtype != plan.lhs_dtype or scales:
-        copy = lowering.new_buffer(None, plan.lhs_dtype, plan.m * plan.k)
+        copy = lowering.new_buffer(plan.lhs_dtype, plan.m * plan.k)
     memo = _memo(lowering, operation, right, scales, plan)
-    packed = None if memo is not None else lowering.new_buffer(None, plan.rhs_dtype, plan.k * plan.n)
+    packed = None if memo is not None else lowering.new_buffer(plan.rhs_dtype, plan.k * plan.n)
     room = plan.stage_elements
-    stage = lowering.new_buffer(None, plan.lhs_dtype, room) if room else None
+    stage = lowering.new_buffer(plan.lhs_dtype, room) if room else None
     lowering.body.append(Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, stage))
     lowering.finish({operation})
     if is_scalar(result):
@@ -128,7 +121,7 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
         lowering.stored(result, buffer)
         return
     wide = Stored(type.shape, F32, plan.accumulator_dtype, None, buffer)
-    narrow = lowering.new_buffer(result, value_dtype(type.element), type.count)
+    narrow = lowering.new_buffer(value_dtype(type.element), type.count)
     lowering.body.append(Nest(type.shape, [Keep(wide, narrow)]))
     lowering.stored(result, narrow)
 
@@ -152,7 +145,7 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: 
     type = tile_of(result)
     place = lowering.expression(value)
     if plan.accumulator_dtype != value_dtype(type.element):
-        buffer = lowering.new_buffer(None, plan.accumulator_dtype, type.count)
+        buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
         (place,), kept = lowering.prepare([place], type.shape, operation)
         lowering.body.append(Nest(type.shape, [*kept, Keep(place, buffer)]))
         return buffer
@@ -164,14 +157,10 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: 
     finished = fusion.finished(reach, set(), [operation], lowering.done)
     buffer = lowering.buffer_for(result, reach, finished)
     if buffer in busy:
-        buffer = lowering.new_buffer(result, plan.accumulator_dtype, type.count)
+        buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
     (place,), kept = lowering.prepare([place], type.shape, operation)
     lowering.body.append(Nest(type.shape, [*kept, Keep(place, buffer)]))
     return buffer
-
-
-MEMO_BYTES: Final = 1 << 20
-"""How much of a thread's cache remembered panels of one product may take."""
 
 
 def _memo(
@@ -198,12 +187,10 @@ def _memo(
             return None
     if not all(dtype_of(key).kind in "iub" for key in keys) or not keys:
         return None
-    slots = 1
-    while slots < 256 and 2 * slots * plan.packed_bytes <= MEMO_BYTES:
-        slots *= 2
+    slots = memo_slots(plan.packed_bytes)
     if slots == 1:
         return None
-    panels = lowering.new_buffer(None, plan.rhs_dtype, slots * plan.k * plan.n)
-    tags = lowering.new_buffer(None, numpy.dtype(numpy.int64), slots * (len(keys) + 2))
+    panels = lowering.new_buffer(plan.rhs_dtype, slots * plan.k * plan.n)
+    tags = lowering.new_buffer(numpy.dtype(numpy.int64), slots * (len(keys) + 2))
     panels.lasting = tags.lasting = True
     return Memo(list(keys), slots, panels, tags)

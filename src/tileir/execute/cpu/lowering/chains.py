@@ -7,22 +7,22 @@ registers from the first term to the last.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 import numpy
 
 from tileir.dialect.types import PartitionViewType
-from tileir.execute.cpu.lowering.loops import Chain, Leave, Memo, Multiply, Repeat, Viewed
+from tileir.execute.cpu.lowering.expressions import Viewed
+from tileir.execute.cpu.lowering.statements import Chain, Leave, Memo, Multiply, Repeat, memo_slots
+from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.dtypes import constant_array, plain_memory
 from tileir.ir.attributes import DenseAttribute
 from tileir.ir.core import Operation, Value
 
-if TYPE_CHECKING:
-    from tileir.execute.cpu.lowering.walk import Lowering
-
 _LENGTH: Final = 1024
 """About how many terms are taken together."""
 _PANEL_BYTES: Final = 1 << 20
+"""How large the packed operand of that may be."""
 
 
 def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
@@ -50,11 +50,9 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     size = tiles * product.plan.packed_bytes
     if size > _PANEL_BYTES:
         return None
-    slots = 1
-    while 2 * slots * size <= _PANEL_BYTES:
-        slots *= 2
-    panels = lowering.new_buffer(None, product.plan.rhs_dtype, slots * size // product.plan.rhs_dtype.itemsize)
-    tags = lowering.new_buffer(None, numpy.dtype(numpy.int64), 4 * slots)
+    slots = memo_slots(size)
+    panels = lowering.new_buffer(product.plan.rhs_dtype, slots * size // product.plan.rhs_dtype.itemsize)
+    tags = lowering.new_buffer(numpy.dtype(numpy.int64), 4 * slots)
     panels.lasting = tags.lasting = True
     return Chain(loop, product, tiles, Memo([rhs.operation.operand_group("index")[1]], slots, panels, tags))
 

@@ -14,7 +14,8 @@ from tileir.dialect.attributes import DivByAttribute, SameElementsAttribute
 from tileir.dialect.types import TileType, TileViewType
 from tileir.execute.cpu.checking.sites import SHADOW_ROOM
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.loops import Buffer, Expression, Inspect, Nest, Shape, Stored, count_of
+from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Shape, Stored, count_of
+from tileir.execute.cpu.lowering.statements import Inspect, Nest
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_tile, tile_of
 from tileir.execute.cpu.native import workers
 from tileir.ir.core import Operation
@@ -45,10 +46,10 @@ def inspect_pointers(lowering: Lowering, operation: Operation) -> Buffer | None:
     shape = tile_of(pointers).shape
     sources = [lowering.expression(value) for value in (pointers, mask) if value is not None]
     count = count_of(shape)
-    copies = [lowering.new_buffer(None, _ADDRESS, count)]
+    copies = [lowering.new_buffer(_ADDRESS, count)]
     if mask is not None:
-        copies.append(lowering.new_buffer(None, _BOOL, count))
-    guard = lowering.new_buffer(None, _BOOL, count)
+        copies.append(lowering.new_buffer(_BOOL, count))
+    guard = lowering.new_buffer(_BOOL, count)
     lowering.body.append(Inspect(operation, shape, _ready(lowering, sources, shape), copies, guard))
     return guard
 
@@ -59,8 +60,8 @@ def inspect_view(lowering: Lowering, operation: Operation, positions: Expression
         return None
     shape = cast(TileViewType, operation.operand_group("view")[0].type).tile_shape
     count = count_of(shape)
-    copies = [lowering.new_buffer(None, _ADDRESS, count), lowering.new_buffer(None, _BOOL, count)]
-    guard = lowering.new_buffer(None, _BOOL, count)
+    copies = [lowering.new_buffer(_ADDRESS, count), lowering.new_buffer(_BOOL, count)]
+    guard = lowering.new_buffer(_BOOL, count)
     sources = lowering.resolved([positions]) if positions is not None else []
     lowering.body.append(Inspect(operation, shape, sources, copies, guard))
     return guard
@@ -109,7 +110,7 @@ def _inspect_values(lowering: Lowering, operation: Operation) -> None:
             lowering.store(value)
     sources = _ready(lowering, [lowering.expression(value) for value in operation.operands], shape)
     copies = [
-        source.buffer if isinstance(source, Stored) else lowering.new_buffer(None, dtype_of(value), count_of(shape))
+        source.buffer if isinstance(source, Stored) else lowering.new_buffer(dtype_of(value), count_of(shape))
         for source, value in zip(sources, operation.operands, strict=True)
     ]
     lowering.body.append(Inspect(operation, shape, sources, copies, None))
@@ -119,7 +120,7 @@ def shadow_buffer(lowering: Lowering, operation: Operation, size: int) -> Buffer
     """Room for the shadow of an `alloca`."""
     if not lowering.options.sanitize:
         return None
-    shadow = lowering.new_buffer(None, _BYTE, size + SHADOW_ROOM)
+    shadow = lowering.new_buffer(_BYTE, size + SHADOW_ROOM)
     shadow.lasting = True
     return shadow
 

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.chains import chained
-from tileir.execute.cpu.lowering.loops import (
-    Branch,
-    Buffer,
-    CheckAll,
-    Keep,
-    Leave,
-    Nest,
-    Print,
-    Repeat,
-    Stored,
-    count_of,
-)
+from tileir.execute.cpu.lowering.expressions import Buffer, Stored, count_of
+from tileir.execute.cpu.lowering.sinks import CheckAll, Keep
+from tileir.execute.cpu.lowering.statements import Branch, Leave, Nest, Print, Repeat
 from tileir.execute.cpu.lowering.walk import Frame, Lowering, dtype_of, is_tile, tile_of
 from tileir.ir.core import Operation, Value
 
@@ -35,10 +26,7 @@ def lower_assert(lowering: Lowering, operation: Operation) -> None:
 
 
 def _result_buffers(lowering: Lowering, values: list[Value]) -> list[Buffer | None]:
-    return [
-        lowering.new_buffer(value, dtype_of(value), tile_of(value).count) if is_tile(value) else None
-        for value in values
-    ]
+    return [lowering.new_buffer(dtype_of(value), tile_of(value).count) if is_tile(value) else None for value in values]
 
 
 def _settle_results(lowering: Lowering, values: list[Value], buffers: list[Buffer | None]) -> None:
@@ -107,7 +95,7 @@ def deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | None
         expression = lowering.expression(value)
         if isinstance(expression, Stored) and expression.buffer in targets:
             # Another value's old place: moved away first.
-            copy = lowering.new_buffer(value, expression.dtype, count_of(expression.shape))
+            copy = lowering.new_buffer(expression.dtype, count_of(expression.shape))
             lowering.body.append(Nest(expression.shape, [Keep(expression, copy)]))
             lowering.stored(value, copy)
         elif expression.buffers & targets and not isinstance(expression, Stored):
@@ -118,7 +106,7 @@ def deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | None
                 for node in reach.order
             )
             if others or crooked:
-                fresh = lowering.new_buffer(value, expression.dtype, count_of(expression.shape))
+                fresh = lowering.new_buffer(expression.dtype, count_of(expression.shape))
                 lowering.keep(value, fresh)
     for value, buffer in pairs:
         (expression,), kept = lowering.prepare([lowering.expression(value)], tile_of(value).shape, operation)

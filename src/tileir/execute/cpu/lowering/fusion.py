@@ -22,24 +22,21 @@ from collections.abc import Iterable
 from typing import Final
 
 from tileir.dialect.types import GatherScatterViewType
-from tileir.execute.cpu.lowering.loops import (
+from tileir.execute.cpu.lowering.expressions import (
     Applied,
     Count,
     Expression,
     Gathered,
-    Leave,
-    Let,
     Mapped,
-    Same,
     Shape,
     Splat,
-    Statement,
     Stored,
     Table,
     Viewed,
     nodes,
     squeezed,
 )
+from tileir.execute.cpu.lowering.statements import Leave, Let, Same, Statement
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import ELEMENTWISE

@@ -17,19 +17,9 @@ from tileir.dialect.types import (
 from tileir.execute.cpu.checking.checks import refused_allocation
 from tileir.execute.cpu.lowering import checks as lowering_checks
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.loops import (
-    Buffer,
-    Expression,
-    Gathered,
-    Nest,
-    Pick,
-    Reserve,
-    StorePointers,
-    StoreView,
-    Update,
-    Viewed,
-    nodes,
-)
+from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Gathered, Viewed, nodes
+from tileir.execute.cpu.lowering.sinks import Pick, StorePointers, StoreView, Update
+from tileir.execute.cpu.lowering.statements import Nest, Reserve
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, ordering_of, tile_of
 from tileir.execute.dtypes import memory_bytes, value_dtype
 from tileir.execute.memory import are_distinct
@@ -186,7 +176,7 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
             others.append(lowering.expression(operation.operands[1]))
         result = operation.results[0]
         if is_tile(result) and result.has_uses:
-            buffer = lowering.new_buffer(result, dtype_of(result), tile_of(result).count)
+            buffer = lowering.new_buffer(dtype_of(result), tile_of(result).count)
     roots = [lowering.expression(value), *others]
     roots += [pointers] if pointers is not None else []
     roots += [mask] if mask is not None else []
@@ -215,9 +205,9 @@ def lower_alloca(lowering: Lowering, operation: Operation) -> None:
     element = cast(PointerType, tile_of(operation.results[0]).element).pointee
     size = max(count * memory_bytes(element), 1)
     if lowering_checks.is_too_large(lowering, size, alignment):
-        nothing = lowering.new_buffer(None, numpy.dtype(numpy.uint8), 1)
+        nothing = lowering.new_buffer(numpy.dtype(numpy.uint8), 1)
         lowering.body.append(Reserve(operation, nothing, None, refused_allocation(operation)))
         return
     # Buffers are aligned to 64 bytes; more is left over for what asks for more.
-    buffer = lowering.new_buffer(None, numpy.dtype(numpy.uint8), size + max(alignment - 64, 0))
+    buffer = lowering.new_buffer(numpy.dtype(numpy.uint8), size + max(alignment - 64, 0))
     lowering.body.append(Reserve(operation, buffer, lowering_checks.shadow_buffer(lowering, operation, size)))

@@ -7,7 +7,8 @@ blocks, prints or asserts keeps the plain order: one that waits for an earlier t
 
 from __future__ import annotations
 
-from tileir.execute.cpu.lowering.loops import Chain, Memo, Multiply, Program, statements
+from tileir.execute.cpu.lowering.statements import Chain, Memo, Multiply, Program, statements
+from tileir.execute.cpu.lowering.walk import ordering_of
 from tileir.ir.core import BlockArgument, Operation, Value
 from tileir.ir.declaration import ATOMIC, BLOCK_ORDER
 
@@ -45,8 +46,6 @@ def _memos(program: Program) -> list[Memo]:
 
 
 def may_change_order(entry: Operation) -> bool:
-    from tileir.execute.cpu.lowering.walk import ordering_of
-
     for operation in entry.walk():
         declaration = operation.declaration
         if declaration.has_trait(BLOCK_ORDER | ATOMIC):

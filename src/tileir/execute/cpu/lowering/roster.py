@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.cpu.lowering.aggregates import (
@@ -44,20 +43,15 @@ from tileir.execute.cpu.lowering.tiles import (
 from tileir.execute.cpu.lowering.walk import (
     PRODUCTS,
     VIEWS,
-    Lowering,
+    Handlers,
 )
 from tileir.execute.interpreter.kernels import KERNELS
-from tileir.ir.core import Operation
 
 _NO_EFFECT: Final = (
     "barrier", "gdc_launch_dependents_tko", "gdc_wait_tko", "join_tokens", "make_token", "memory_fence_alias_tko",
 )  # fmt: skip
 
-
-Handler = Callable[[Lowering, Operation], None]
-
-
-HANDLERS: Final[dict[str, Handler]] = {
+HANDLERS: Final[Handlers] = {
     **dict.fromkeys(KERNELS, lower_elementwise),
     **dict.fromkeys(PRODUCTS, lower_product),
     **dict.fromkeys(_NO_EFFECT, lower_nothing),

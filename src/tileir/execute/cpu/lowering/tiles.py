@@ -10,25 +10,20 @@ from tileir.dialect.types import (
 )
 from tileir.execute.cpu.lowering import checks as lowering_checks
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.loops import (
+from tileir.execute.cpu.lowering.expressions import (
     Applied,
     Buffer,
     Count,
     Expression,
-    Keep,
-    Let,
     Mapped,
     Mapping,
-    Nest,
-    Pick,
-    Repack,
-    Same,
     Splat,
     Stored,
     Table,
-    Window,
     squeezed,
 )
+from tileir.execute.cpu.lowering.sinks import Keep, Pick, Window
+from tileir.execute.cpu.lowering.statements import Let, Nest, Repack, Same
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.dtypes import constant_array, value_dtype
 from tileir.execute.errors import LaunchError
@@ -230,7 +225,7 @@ def lower_insert(lowering: Lowering, operation: Operation) -> None:
         return
     type = tile_of(result)
     part = tile_of(source).shape
-    buffer = lowering.new_buffer(result, dtype_of(result), type.count)
+    buffer = lowering.new_buffer(dtype_of(result), type.count)
     _copy_into(lowering, lowering.expression(target), buffer, None, operation)
     window = Window(type.shape, part, tuple(operation.operands[2:]))
     _copy_into(lowering, lowering.expression(source), buffer, window, operation)
@@ -241,7 +236,7 @@ def lower_cat(lowering: Lowering, operation: Operation) -> None:
     result = operation.results[0]
     axis = cast(IntegerAttribute, operation.attributes["dim"]).value
     type = tile_of(result)
-    buffer = lowering.new_buffer(result, dtype_of(result), type.count)
+    buffer = lowering.new_buffer(dtype_of(result), type.count)
     start = 0
     for value in operation.operands:
         part = tile_of(value).shape
@@ -265,9 +260,9 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
         lowering.body.append(Let(operation))
         return
     type = tile_of(result)
-    buffer = lowering.new_buffer(result, dtype_of(result), type.count)
+    buffer = lowering.new_buffer(dtype_of(result), type.count)
     if is_scalar(source):
-        held = lowering.new_buffer(None, dtype_of(source), 1)
+        held = lowering.new_buffer(dtype_of(source), 1)
         lowering.body.append(Nest(tile_of(source).shape, [Keep(lowering.expression(source), held)]))
         expression = Stored(tile_of(source).shape, tile_of(source).element, dtype_of(source), None, held)
     else:

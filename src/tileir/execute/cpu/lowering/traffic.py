@@ -21,8 +21,10 @@ from typing import Final, cast
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.cpu.lowering.aliasing import Origin, Origins
 from tileir.execute.cpu.lowering.chains import scalar_constant
-from tileir.execute.cpu.lowering.loops import Nest, Program, Reduce, Statement, StoreView, Viewed, count_of
+from tileir.execute.cpu.lowering.expressions import Viewed, count_of
 from tileir.execute.cpu.lowering.order import may_change_order, order_of
+from tileir.execute.cpu.lowering.sinks import StoreView
+from tileir.execute.cpu.lowering.statements import Nest, Program, Reduce, Statement
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation, Value

@@ -7,7 +7,7 @@ stands in `tiles`, `memory`, `aggregates` and `control`; `roster` lists them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 from tileir.dialect.types import (
@@ -15,23 +15,20 @@ from tileir.dialect.types import (
 )
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.aliasing import UNKNOWN, Origin, Origins
-from tileir.execute.cpu.lowering.loops import (
+from tileir.execute.cpu.lowering.expressions import (
     Applied,
     Buffer,
     Expression,
     Gathered,
-    Keep,
     Mapped,
-    Nest,
-    Program,
     Shape,
-    Sink,
     Splat,
-    Statement,
     Stored,
     Viewed,
     nodes,
 )
+from tileir.execute.cpu.lowering.sinks import Keep, Sink
+from tileir.execute.cpu.lowering.statements import Nest, Program, Statement
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import DType, value_dtype
 from tileir.execute.errors import LaunchError
@@ -98,11 +95,15 @@ class Options:
         self.sanitize: bool = sanitize
 
 
-class Lowering:
-    """Lowers one kernel."""
+Handlers = Mapping[str, Callable[["Lowering", Operation], None]]
 
-    def __init__(self, entry: Operation, target: Target, options: Options) -> None:
+
+class Lowering:
+    """Lowers one kernel; `handlers` say how each operation is, by mnemonic."""
+
+    def __init__(self, entry: Operation, target: Target, options: Options, handlers: Handlers) -> None:
         self.entry: Operation = entry
+        self.handlers: Handlers = handlers
         self.target: Target = target
         self.options: Options = options
         self.origins: Origins = Origins(entry, options.overlapping)
@@ -195,10 +196,7 @@ class Lowering:
         return found
 
     def operation(self, operation: Operation) -> None:
-        mnemonic = operation.declaration.mnemonic
-        from tileir.execute.cpu.lowering.roster import HANDLERS
-
-        handler = HANDLERS.get(mnemonic)
+        handler = self.handlers.get(operation.declaration.mnemonic)
         if operation.declaration.unregistered or handler is None:
             raise LaunchError(f"the CPU engine cannot run '{operation.name}': it is no operation of a kernel")
         handler(self, operation)
@@ -252,7 +250,7 @@ class Lowering:
         if isinstance(place, Stored):
             self._holders.setdefault(place.buffer, {})[value] = None
 
-    def new_buffer(self, value: Value | None, dtype: DType, count: int) -> Buffer:
+    def new_buffer(self, dtype: DType, count: int) -> Buffer:
         buffer = Buffer(f"b{len(self.buffers)}", dtype, count)
         self.buffers.append(buffer)
         return buffer
@@ -354,7 +352,7 @@ class Lowering:
                     free = False
             if free and buffer is not None and not self._held(buffer, value):
                 return buffer
-        return self.new_buffer(value, dtype_of(value), tile_of(value).count)
+        return self.new_buffer(dtype_of(value), tile_of(value).count)
 
     def _held(self, buffer: Buffer, but: Value) -> bool:
         """Whether another value lies in a buffer and is still wanted."""

@@ -184,6 +184,9 @@ class _Shift(workers.Job):
     def work(self, helper: workers.Helper) -> None:
         self.launches.serve(self, helper)
 
+    def finish(self, helper: workers.Helper) -> None:
+        """Nobody waits for this: who waits was told when the shift ended."""
+
 
 class Launches:
     """The launches of a context."""

@@ -21,6 +21,7 @@ import os
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -197,7 +198,7 @@ class Desk:
             self.arena = None
 
 
-class Job:
+class Job(ABC):
     """What a helper does when it is woken."""
 
     __slots__ = ("started",)
@@ -206,10 +207,11 @@ class Job:
         self.started: list[None] = []
         """Not empty as soon as a helper is on its way."""
 
+    @abstractmethod
     def work(self, helper: Helper) -> None:
         """Do it; nothing may be raised."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self, helper: Helper) -> None:
         """Called after `work`, when the helper can be had for other jobs."""
 

@@ -38,7 +38,7 @@ class Machine:
         if not self.builder.module.native_fma:
             return left * right + addend
         like = next(value for value in (left, right, addend) if isinstance(value, Tracer))
-        operands = [like._operand(value, like.dtype) for value in (left, right, addend)]
+        operands = [like.operand(value, like.dtype) for value in (left, right, addend)]
         return Tracer(self.builder, intrinsic(self.builder, "fma", operands))
 
     def horner(self, value: Any, coefficients: Sequence[float]) -> Any:

@@ -185,7 +185,7 @@ class Tracer(NDArrayOperatorsMixin):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check_key(key)
-        assigned = self._operand(value, self.dtype)
+        assigned = self.operand(value, self.dtype)
         if isinstance(key, Tracer):
             assigned = choose(self.builder, key.register, assigned, self.register)
         self.register = assigned
@@ -201,7 +201,7 @@ class Tracer(NDArrayOperatorsMixin):
     def __array__(self, *arguments: Any, **keywords: Any) -> Any:
         raise Untraceable("the elements of a traced value")
 
-    def _operand(self, value: Any, dtype: DType) -> Register:
+    def operand(self, value: Any, dtype: DType) -> Register:
         """A tracer or a constant as a register of a dtype."""
         if isinstance(value, Tracer):
             return cast(self.builder, value.register, dtype)
@@ -221,7 +221,7 @@ class Tracer(NDArrayOperatorsMixin):
             raise Untraceable(f"{ufunc.__name__} with {', '.join(keywords)}")
         builder = self.builder
         dtypes = _loop(ufunc, tuple([_promotable(value) for value in inputs]), wanted)
-        operands = [self._operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
+        operands = [self.operand(value, dtype) for value, dtype in zip(inputs, dtypes, strict=False)]
         emitted = emitter(builder, operands)
         results = emitted if isinstance(emitted, tuple) else (emitted,)
         tracers = []
@@ -292,7 +292,7 @@ def _where(condition: Any, first: Any, second: Any) -> Any:
         mask = _constant(bool(condition), BOOL, tracer.register.width)
     else:
         mask = truth(builder, condition.register)
-    return Tracer(builder, choose(builder, mask, tracer._operand(first, dtype), tracer._operand(second, dtype)))
+    return Tracer(builder, choose(builder, mask, tracer.operand(first, dtype), tracer.operand(second, dtype)))
 
 
 def _clip(value: Any, least: Any = None, greatest: Any = None) -> Any:
@@ -333,10 +333,10 @@ _DECODED: Final = (F4E2M1FN, F8E4M3FN, F8E5M2, FNV8E5M3FNU)
 
 def _known_table(builder: Builder, table: Any, index: Register) -> Register | None:
     """Tables of a float format's values are computed: that is faster than looking them up, and needs no table."""
-    if table is rounding._single_table(F16):
+    if table is rounding.single_table(F16):
         return to_single(builder, reinterpret(builder, index, numpy.dtype(numpy.float16)))
     for element in (*_DECODED, F8E8M0FNU):
-        if table is rounding._table(element) or table is rounding._single_table(element):
+        if table is rounding.value_table(element) or table is rounding.single_table(element):
             if element is F8E8M0FNU:
                 single = decode_power(builder, index)
             else:
@@ -356,7 +356,7 @@ _FORMAT_NAMES: Final = {
 
 def _full_like(value: Any, fill: Any, dtype: Any = None) -> Any:
     wanted = value.dtype if dtype is None else numpy.dtype(dtype)
-    return Tracer(value.builder, value._operand(fill, wanted))
+    return Tracer(value.builder, value.operand(fill, wanted))
 
 
 def _result_type(*values: Any) -> DType:

@@ -1,0 +1,257 @@
+"""The loop form, its expressions: what a kernel computes, between tile IR and LLVM IR.
+
+A tile value has one realization:
+
+    scalar       one element: a register (a `Let`, or what a statement leaves)
+    expression   no storage: computed wherever a nest asks for an element.  `Splat`, `Table`, `Count` and `Mapped` are
+                 index maps, `Applied` is fused arithmetic, `Viewed` and `Gathered` read the caller's memory
+    buffer       row-major scratch memory of the thread, read by `Stored`
+
+Expressions are trees of nodes that are shared where values are, so whoever goes through a tree computes each once.
+`statements` says when they are computed, `sinks` what becomes of their elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tileir.execute.dtypes import Array, DType
+from tileir.ir.core import Operation, Value
+from tileir.ir.types import Type
+
+Shape = tuple[int, ...]
+
+
+def count_of(shape: Shape) -> int:
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total
+
+
+def squeezed(shape: Shape) -> Shape:
+    """A shape without its extents of one."""
+    return tuple([extent for extent in shape if extent != 1])
+
+
+def row_major(shape: Shape) -> Shape:
+    """The distance in elements of neighbours along each dimension."""
+    strides = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+class Buffer:
+    """Scratch memory for one tile; `offset` in the arena is settled when all statements are known."""
+
+    __slots__ = ("count", "dtype", "lasting", "name", "offset")
+
+    def __init__(self, name: str, dtype: DType, count: int, lasting: bool = False) -> None:
+        self.lasting: bool = lasting
+        """Whether the content is kept from tile block to tile block."""
+        self.name: str = name
+        self.dtype: DType = dtype
+        self.count: int = count
+        self.offset: int = -1
+
+    @property
+    def bytes(self) -> int:
+        return self.count * self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        return f"{self.name}:{self.dtype.name}[{self.count}]"
+
+
+# --- expressions ---
+
+
+class Expression:
+    """A tile that is computed where it is wanted.  `cost` estimates the work per element, `value` is what it realizes.
+
+    `reads` are the loads from the caller's memory below it, `buffers` the scratch memory: both tell what must not be
+    overwritten while the expression waits.
+    """
+
+    __slots__ = ("buffers", "cost", "dtype", "element", "epoch", "reads", "shape", "value")
+
+    def __init__(self, shape: Shape, element: Type, dtype: DType, value: Value | None) -> None:
+        self.shape: Shape = shape
+        self.element: Type = element
+        self.dtype: DType = dtype
+        self.value: Value | None = value
+        self.cost: int = 0
+        self.epoch: int = -1
+        """When it was last seen to hold no node that has a buffer by now (`Lowering.resolved`)."""
+        self.reads: frozenset[Expression] = frozenset()
+        self.buffers: frozenset[Buffer] = frozenset()
+
+    @property
+    def operands(self) -> list[Expression]:
+        return []
+
+    def _inherit(self) -> None:
+        for operand in self.operands:
+            self.cost += operand.cost
+            if operand.reads:
+                self.reads |= operand.reads
+            if operand.buffers:
+                self.buffers |= operand.buffers
+
+
+class Splat(Expression):
+    """The same element everywhere: a scalar value."""
+
+    __slots__ = ("scalar",)
+
+    def __init__(self, shape: Shape, element: Type, dtype: DType, value: Value | None, scalar: Value) -> None:
+        super().__init__(shape, element, dtype, value)
+        self.scalar: Value = scalar
+
+
+class Table(Expression):
+    """A constant; `array` has one element if all are alike."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, shape: Shape, element: Type, dtype: DType, value: Value | None, array: Array) -> None:
+        super().__init__(shape, element, dtype, value)
+        self.array: Array = array
+
+
+class Count(Expression):
+    """0, 1, 2 and on."""
+
+    __slots__ = ()
+
+
+class Stored(Expression):
+    """What lies in scratch memory, in row-major order of this shape."""
+
+    __slots__ = ("buffer",)
+
+    def __init__(self, shape: Shape, element: Type, dtype: DType, value: Value | None, buffer: Buffer) -> None:
+        super().__init__(shape, element, dtype, value)
+        self.buffer: Buffer = buffer
+        self.buffers = frozenset([buffer])
+        self.cost = 1
+
+
+# Where an index of a source dimension comes from: a dimension of the result, or nothing (the first element); and for
+# sub-tiles the scalar that counts them.
+Mapping = tuple[tuple["int | None", "Value | None"], ...]
+
+
+class Mapped(Expression):
+    """Another tile seen through an index map: broadcast, permute, extract, added or dropped unit dimensions."""
+
+    __slots__ = ("mapping", "source")
+
+    def __init__(
+        self, shape: Shape, element: Type, dtype: DType, value: Value | None, source: Expression, mapping: Mapping
+    ) -> None:
+        super().__init__(shape, element, dtype, value)
+        self.source: Expression = source
+        self.mapping: Mapping = mapping
+        self._inherit()
+
+    @property
+    def operands(self) -> list[Expression]:
+        return [self.source]
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether elements stay in row-major order: only unit dimensions come or go."""
+        if squeezed(self.shape) != squeezed(self.source.shape):
+            return False
+        taken = [axis for axis, scalar in self.mapping if axis is not None]
+        plain = all(scalar is None for _, scalar in self.mapping)
+        return plain and taken == sorted(taken)
+
+
+class Applied(Expression):
+    """An elementwise operation."""
+
+    __slots__ = ("arguments", "operation")
+
+    def __init__(
+        self, shape: Shape, element: Type, dtype: DType, operation: Operation, arguments: list[Expression], cost: int
+    ) -> None:
+        super().__init__(shape, element, dtype, operation.results[0])
+        self.operation: Operation = operation
+        self.arguments: list[Expression] = arguments
+        self._inherit()
+        self.cost += cost
+
+    @property
+    def operands(self) -> list[Expression]:
+        return self.arguments
+
+
+class Viewed(Expression):
+    """A tile read through a view, at indices that are scalars (one tile of positions for a gather view)."""
+
+    __slots__ = ("operation", "positions")
+
+    def __init__(
+        self, shape: Shape, element: Type, dtype: DType, operation: Operation, positions: Expression | None
+    ) -> None:
+        super().__init__(shape, element, dtype, operation.results[0])
+        self.operation: Operation = operation
+        self.positions: Expression | None = positions
+        self._inherit()
+        self.cost += 2
+        self.reads |= {self}
+
+    @property
+    def operands(self) -> list[Expression]:
+        return [self.positions] if self.positions is not None else []
+
+
+class Gathered(Expression):
+    """A tile read through a tile of pointers."""
+
+    __slots__ = ("mask", "operation", "padding", "pointers")
+
+    def __init__(
+        self,
+        shape: Shape,
+        element: Type,
+        dtype: DType,
+        operation: Operation,
+        pointers: Expression,
+        mask: Expression | None,
+        padding: Expression | None,
+    ) -> None:
+        super().__init__(shape, element, dtype, operation.results[0])
+        self.operation: Operation = operation
+        self.pointers: Expression = pointers
+        self.mask: Expression | None = mask
+        self.padding: Expression | None = padding
+        self._inherit()
+        self.cost += 8
+        self.reads |= {self}
+
+    @property
+    def operands(self) -> list[Expression]:
+        return [node for node in (self.pointers, self.mask, self.padding) if node is not None]
+
+
+def nodes(roots: list[Expression]) -> Iterator[Expression]:
+    """All nodes below some, each once, operands first."""
+    seen: set[int] = set()
+    stack: list[tuple[Expression, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            yield node
+            continue
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        stack.append((node, True))
+        for operand in node.operands:
+            if id(operand) not in seen:
+                stack.append((operand, False))

@@ -1,0 +1,344 @@
+"""The loop form, its statements: what a kernel does, between tile IR and LLVM IR.
+
+Statements run in order.  A `Nest` goes once through all elements of a shape and feeds its sinks; everything it computes
+on the way is fused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Shape, Stored
+from tileir.execute.cpu.lowering.sinks import Keep, Sink, StoreView, Update
+from tileir.ir.core import Operation, Value
+
+if TYPE_CHECKING:
+    from tileir.execute.cpu.checking.checks import Check
+    from tileir.execute.cpu.matrix.plan import MmaPlan
+
+
+class Statement:
+    __slots__ = ()
+
+    @property
+    def roots(self) -> list[Expression]:
+        """The expressions a statement evaluates."""
+        return []
+
+    @property
+    def written(self) -> list[Buffer]:
+        return []
+
+    @property
+    def bodies(self) -> list[list[Statement]]:
+        return []
+
+
+class Let(Statement):
+    """An operation on scalars, views and tokens alone."""
+
+    __slots__ = ("operation",)
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation: Operation = operation
+
+
+class Same(Statement):
+    """A scalar under another name."""
+
+    __slots__ = ("source", "value")
+
+    def __init__(self, value: Value, source: Value) -> None:
+        self.value: Value = value
+        self.source: Value = source
+
+
+class Nest(Statement):
+    """Once through all elements of a shape."""
+
+    __slots__ = ("guard", "shape", "sinks")
+
+    def __init__(self, shape: Shape, sinks: list[Sink], guard: Buffer | None = None) -> None:
+        self.shape: Shape = shape
+        self.sinks: list[Sink] = sinks
+        self.guard: Buffer | None = guard
+        """Under the sanitizer: which elements of its access may be touched."""
+
+    @property
+    def roots(self) -> list[Expression]:
+        return [node for sink in self.sinks for node in sink.expressions]
+
+    @property
+    def written(self) -> list[Buffer]:
+        found = [sink.buffer for sink in self.sinks if isinstance(sink, (Keep, Update))]
+        return [buffer for buffer in [*found, self.guard] if buffer is not None]
+
+
+class Reduce(Statement):
+    """`reduce` or `scan`; what else its sources are wanted for is kept on the way."""
+
+    __slots__ = ("axis", "body", "keeps", "operation", "shape", "sources", "targets")
+
+    def __init__(
+        self,
+        operation: Operation,
+        shape: Shape,
+        axis: int,
+        sources: list[Expression],
+        targets: list[Buffer | None],
+        keeps: list[Sink],
+        body: list[Statement],
+    ) -> None:
+        self.operation: Operation = operation
+        self.shape: Shape = shape
+        self.axis: int = axis
+        self.sources: list[Expression] = sources
+        self.targets: list[Buffer | None] = targets
+        self.keeps: list[Sink] = keeps
+        self.body: list[Statement] = body
+
+    @property
+    def roots(self) -> list[Expression]:
+        return [*self.sources, *[node for sink in self.keeps for node in sink.expressions]]
+
+    @property
+    def written(self) -> list[Buffer]:
+        kept = [sink.buffer for sink in self.keeps if isinstance(sink, Keep)]
+        return [*[buffer for buffer in self.targets if buffer is not None], *kept]
+
+
+class Memo:
+    """Packed operands that are remembered: `slots` panels, found by the values of `keys`."""
+
+    __slots__ = ("keys", "panels", "slots", "tags")
+
+    def __init__(self, keys: list[Value], slots: int, panels: Buffer, tags: Buffer) -> None:
+        self.keys: list[Value] = keys
+        self.slots: int = slots
+        self.panels: Buffer = panels
+        self.tags: Buffer = tags
+
+
+_MEMO_BYTES: Final = 1 << 23
+"""How much memory the remembered operands of one product may take; what is not used of it is never touched.
+
+They pay as long as those of a whole row of tile blocks are remembered, also far beyond a thread's own caches: packing
+takes longer than reading from the next ones."""
+_MEMO_SLOTS: Final = 256
+
+
+def memo_slots(panel_bytes: int) -> int:
+    """How many panels of a size are remembered; 1 where it is not worth it."""
+    slots = 1
+    while slots < _MEMO_SLOTS and 2 * slots * panel_bytes <= _MEMO_BYTES:
+        slots *= 2
+    return slots
+
+
+class Multiply(Statement):
+    """A matrix product added to a buffer in place; the right operand goes through `packed`."""
+
+    __slots__ = (
+        "accumulator", "in_place", "left", "lhs", "memo", "operation", "packed", "plan", "rhs", "scales", "stage",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        operation: Operation,
+        plan: MmaPlan,
+        lhs: Expression,
+        rhs: Expression,
+        scales: list[Expression],
+        accumulator: Buffer,
+        packed: Buffer | None,
+        left: Buffer | None,
+        in_place: bool,
+        memo: Memo | None,
+        stage: Buffer | None,
+    ) -> None:
+        self.operation: Operation = operation
+        self.plan: MmaPlan = plan
+        self.lhs: Expression = lhs
+        self.rhs: Expression = rhs
+        self.scales: list[Expression] = scales
+        self.accumulator: Buffer = accumulator
+        self.packed: Buffer | None = packed
+        self.left: Buffer | None = left
+        """Room for a copy of the left operand, where one may be needed."""
+        self.in_place: bool = in_place
+        """Whether the left operand may be read from the caller's memory."""
+        self.memo: Memo | None = memo
+        self.stage: Buffer | None = stage
+        """Room for a few rows of the left operand at a time (`matrix.amx`)."""
+
+    @property
+    def roots(self) -> list[Expression]:
+        return [self.lhs, self.rhs, *self.scales]
+
+    @property
+    def written(self) -> list[Buffer]:
+        scratch = [buffer for buffer in (self.packed, self.left, self.stage) if buffer is not None]
+        return [self.accumulator, *scratch]
+
+
+class Branch(Statement):
+    """`if`: results are left in buffers and scalar slots by the `Leave` that ends each branch."""
+
+    __slots__ = ("branches", "operation")
+
+    def __init__(self, operation: Operation, branches: list[list[Statement]]) -> None:
+        self.operation: Operation = operation
+        self.branches: list[list[Statement]] = branches
+
+    @property
+    def bodies(self) -> list[list[Statement]]:
+        return self.branches
+
+
+class Repeat(Statement):
+    """`for` or `loop`."""
+
+    __slots__ = ("body", "operation")
+
+    def __init__(self, operation: Operation, body: list[Statement]) -> None:
+        self.operation: Operation = operation
+        self.body: list[Statement] = body
+
+    @property
+    def bodies(self) -> list[list[Statement]]:
+        return [self.body]
+
+
+class Chain(Statement):
+    """A loop that does nothing but add products of neighbouring tiles: many turns of it at once, where all tiles lie
+    within their tensors; otherwise the loop itself."""
+
+    __slots__ = ("loop", "memo", "product", "tiles")
+
+    def __init__(self, loop: Repeat, product: Multiply, tiles: int, memo: Memo) -> None:
+        self.loop: Repeat = loop
+        self.product: Multiply = product
+        self.tiles: int = tiles
+        """How many turns are taken together."""
+        self.memo: Memo = memo
+
+    @property
+    def written(self) -> list[Buffer]:
+        return [self.product.accumulator]
+
+    @property
+    def bodies(self) -> list[list[Statement]]:
+        return [[self.loop]]
+
+
+class Leave(Statement):
+    """The end of a region: scalar operands go to their slots (tiles are in their buffers already), control moves on."""
+
+    __slots__ = ("operation",)
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation: Operation = operation
+
+
+class Reserve(Statement):
+    """`alloca`: a cleared stretch of the arena.
+
+    Under the sanitizer `shadow` tells which bytes nobody wrote, and `refused` what is wrong with a size beyond reason.
+    """
+
+    __slots__ = ("buffer", "operation", "refused", "shadow")
+
+    def __init__(
+        self, operation: Operation, buffer: Buffer, shadow: Buffer | None = None, refused: Check | None = None
+    ) -> None:
+        self.refused: Check | None = refused
+        self.operation: Operation = operation
+        self.buffer: Buffer = buffer
+        self.shadow: Buffer | None = shadow
+
+    @property
+    def written(self) -> list[Buffer]:
+        return [self.buffer] if self.shadow is None else [self.buffer, self.shadow]
+
+
+class Inspect(Statement):
+    """Under the sanitizer: what an operation is about to be given, looked at.
+
+    `sources` are the tiles it is about, `copies` room for each of them for whoever reports a mistake.  For an access
+    `guard` takes which elements may be touched, where some must not.
+    """
+
+    __slots__ = ("copies", "guard", "operation", "shape", "sources")
+
+    def __init__(
+        self, operation: Operation, shape: Shape, sources: list[Expression], copies: list[Buffer], guard: Buffer | None
+    ) -> None:
+        self.operation: Operation = operation
+        self.shape: Shape = shape
+        self.sources: list[Expression] = sources
+        self.copies: list[Buffer] = copies
+        self.guard: Buffer | None = guard
+
+    @property
+    def roots(self) -> list[Expression]:
+        return self.sources
+
+    @property
+    def written(self) -> list[Buffer]:
+        return self.copies if self.guard is None else [*self.copies, self.guard]
+
+
+class Repack(Statement):
+    """`pack` or `unpack`: the bits of a tile as elements of another width."""
+
+    __slots__ = ("buffer", "operation", "source")
+
+    def __init__(self, operation: Operation, source: Expression, buffer: Buffer) -> None:
+        self.operation: Operation = operation
+        self.source: Expression = source
+        self.buffer: Buffer = buffer
+
+    @property
+    def roots(self) -> list[Expression]:
+        return [self.source]
+
+    @property
+    def written(self) -> list[Buffer]:
+        return [self.buffer]
+
+
+class Print(Statement):
+    """`print_tko`: tiles are in buffers, scalars in registers."""
+
+    __slots__ = ("operation", "sources")
+
+    def __init__(self, operation: Operation, sources: list[Stored | None]) -> None:
+        self.operation: Operation = operation
+        self.sources: list[Stored | None] = sources
+
+    @property
+    def roots(self) -> list[Expression]:
+        return [source for source in self.sources if source is not None]
+
+
+class Program:
+    """A kernel in loop form."""
+
+    def __init__(self, entry: Operation, body: list[Statement], buffers: list[Buffer]) -> None:
+        self.entry: Operation = entry
+        self.body: list[Statement] = body
+        self.buffers: list[Buffer] = buffers
+        self.arena_bytes: int = 0
+        self.streams: dict[Statement, StoreView] = {}
+        """The nests whose stores pass the caches by in large launches, and these stores (`traffic`)."""
+        self.fetches: dict[Statement, dict[Operation, tuple[int, ...]]] = {}
+        """By statement the loads that fetch for the next tile block too, and how far their indices move until there."""
+
+
+def statements(body: list[Statement]) -> Iterator[Statement]:
+    """All statements in order, those inside others after them."""
+    for statement in body:
+        yield statement
+        for inner in statement.bodies:
+            yield from statements(inner)
