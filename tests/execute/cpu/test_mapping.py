@@ -249,6 +249,6 @@ def test_system_that_gives_no_such_pages_has_llvm(refusal: str, monkeypatch: pyt
 def test_common_functions_are_found_without_looking_for_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     # Which takes another process and longer than loading a kernel.
     monkeypatch.setattr(runtime, "_addresses", {})
-    monkeypatch.setattr(runtime, "_libraries", [])
+    monkeypatch.setattr(runtime, "_libraries", {})
     monkeypatch.setattr(runtime.ctypes.util, "find_library", lambda name: pytest.fail(f"looks for {name}"))
     assert address_of("memset") and address_of("memcpy")

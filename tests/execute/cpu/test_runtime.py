@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import threading
 
 import numpy
 import pytest
@@ -86,3 +87,21 @@ def test_only_listed_functions_are_found() -> None:
         address_of("getenv")
     found = {name for name in CALLABLE if name != "roundeven" and name != "roundevenf" and address_of(name)}
     assert {"fmod", "fmodf", "fma", "fmaf", "memcpy", "memset", "floor"} <= found
+
+
+def test_libraries_opened_by_several_threads_are_all_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = threading.Barrier(2)
+
+    def opened(name: str) -> str:
+        if threading.current_thread() is not threading.main_thread():
+            together.wait(10)
+        return name
+
+    monkeypatch.setattr(runtime, "_libraries", {})
+    monkeypatch.setattr(runtime, "_LIBRARIES", (lambda: opened("c"), lambda: opened("m")))
+    threads = [threading.Thread(target=lambda: list(runtime._c_libraries())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert list(runtime._c_libraries()) == ["c", "m"]

@@ -7,7 +7,7 @@ on the way is fused.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Shape, Stored
 from tileir.execute.cpu.lowering.sinks import Keep, Sink, StoreView, Update

@@ -75,7 +75,7 @@ def _linked(data: bytes, entry: str, imports: dict[str, int]) -> Loaded:
 
 
 _addresses: dict[str, int] = {}
-_libraries: list[Any] = []
+_libraries: dict[int, Any] = {}
 
 
 def address_of(name: str) -> int:
@@ -98,8 +98,9 @@ def address_of(name: str) -> int:
 def _c_libraries() -> Iterator[Any]:
     """Where functions are looked for, in order; opened when what comes before does not have one."""
     for number, opened in enumerate(_LIBRARIES):
-        if number == len(_libraries):
-            _libraries.append(opened())
+        if number not in _libraries:
+            # By number: two threads may open the same one, which does no harm.
+            _libraries[number] = opened()
         yield _libraries[number]
 
 
