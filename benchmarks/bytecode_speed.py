@@ -57,7 +57,7 @@ def cpu_of(action: Callable[[], object]) -> float:
 def cpu_of_tool(path: Path) -> float:
     """CPU seconds of one run of the disassembler."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([str(export._disassembler()), str(path)], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([str(export.disassembler()), str(path)], stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -1,4 +1,5 @@
-"""Imports point one way: between rooms, and between the modules of a room (docs/architecture.md)."""
+"""Imports point one way, between rooms and between the modules of a room, and take public names
+(docs/architecture.md)."""
 
 from __future__ import annotations
 
@@ -122,6 +123,39 @@ def test_a_room_imports_lower_rooms_only(imports: list[Import]) -> None:
         if importer and imported and importer != imported and ROOMS[importer] <= ROOMS[imported]:
             wrong.add(f"{each.importer} -> {each.imported}")
     assert sorted(wrong) == []
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def private_names(source: str, known: Iterable[str]) -> list[str]:
+    """The names with an underscore in front that a module takes from another."""
+    tree = ast.parse(source)
+    taken, names = [], set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if f"{node.module}.{alias.name}" in known:
+                    names.add(alias.asname or alias.name)
+                elif node.module in known and is_private(alias.name):
+                    taken.append(f"{node.module}.{alias.name}")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
+            if is_private(node.attr):
+                taken.append(f"{node.value.id}.{node.attr}")
+    return taken
+
+
+def test_private_names_stay_in_their_module() -> None:
+    known = modules()
+    taken = {name: private_names(path.read_text(encoding="utf-8"), known) for name, path in known.items()}
+    assert {name: private for name, private in taken.items() if private} == {}
+
+
+def test_private_names_are_seen() -> None:
+    source = "from a import b as other, _c, __version__\nfrom a.b import d\nother._e(d._f, other.g, other.__doc__)"
+    assert private_names(source, ["a", "a.b"]) == ["a._c", "other._e"]
 
 
 def test_imports_are_told_apart_and_a_circle_is_named() -> None:

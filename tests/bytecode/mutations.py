@@ -19,7 +19,7 @@ from random import Random
 
 from tests.bytecode.pieces import File, Function, split_functions, split_table, varint
 from tests.generators.programs import random_module
-from tests.kernels.export import _disassembler, all_cases, export
+from tests.kernels.export import all_cases, disassembler, export
 
 import tileir
 from tileir.bytecode.primitives import BytecodeError
@@ -344,7 +344,7 @@ def tool_verdicts(files: Iterable[bytes], workers: int = 2) -> Iterator[Verdict]
 def _tool_verdict(directory: str, number: int, data: bytes) -> Verdict:
     path = Path(directory) / f"{number}.tileirbc"
     path.write_bytes(data)
-    tool = _disassembler()
+    tool = disassembler()
     assert tool is not None
     # Without close_fds the start of a process costs a third.
     result = subprocess.run(

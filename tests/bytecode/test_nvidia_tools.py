@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.kernels.export import TOOLS_MISSING, _disassembler, all_cases, disassemble, export, tools_available
+from tests.kernels.export import TOOLS_MISSING, all_cases, disassemble, disassembler, export, tools_available
 
 import tileir
 from tileir.tools import disassemble as dis
@@ -76,7 +76,7 @@ def test_every_kernel_agrees_with_tileirdisasm(case, version, tmp_path: Path, ca
 
 def compiles(data: bytes, architecture: str, folder: Path) -> bool:
     """Whether tileiras makes a program of a file in the time there is."""
-    tool = _disassembler()
+    tool = disassembler()
     assert tool is not None
     source = folder / "kernel.tileirbc"
     source.write_bytes(data)

@@ -21,7 +21,7 @@ from tileir.ir.types import IntegerType
 
 _LIMIT = 1500
 # Addresses differ from run to run: they may be computed and used, but nothing else may follow from them.
-_OPERATIONS = [declaration.mnemonic for declaration in declared_operations() if declaration.mnemonic != "ptr_to_int"]
+OPERATIONS = [declaration.mnemonic for declaration in declared_operations() if declaration.mnemonic != "ptr_to_int"]
 
 
 class _Enough(Exception):
@@ -124,7 +124,7 @@ def _check(family: str, seed: int) -> int:
     module = random_module(
         Random(seed),
         size=25,
-        operations=_OPERATIONS,
+        operations=OPERATIONS,
         version=version,
         seed_forms=seed_forms,
         discardable=False,

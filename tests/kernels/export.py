@@ -48,7 +48,7 @@ def tools_available() -> bool:
         cutile = importlib.util.find_spec("cuda.tile")
     except ModuleNotFoundError:
         return False
-    return cutile is not None and _disassembler() is not None
+    return cutile is not None and disassembler() is not None
 
 
 @functools.cache
@@ -77,7 +77,7 @@ def export(case: KernelCase, version: str) -> bytes:
 
 def disassemble(data: bytes, debug_info: bool) -> str:
     """The text of a bytecode file, with locations if `debug_info`; raises `ValueError` when it is rejected."""
-    tool = _disassembler()
+    tool = disassembler()
     if tool is None:
         raise RuntimeError(TOOLS_MISSING)
     with tempfile.TemporaryDirectory() as directory:
@@ -111,7 +111,7 @@ def _export_uncached(case: KernelCase, version: str) -> bytes:
 
 
 @functools.cache
-def _disassembler() -> Path | None:
+def disassembler() -> Path | None:
     try:
         files = importlib.metadata.files("nvidia-cuda-tileiras") or []
     except importlib.metadata.PackageNotFoundError:

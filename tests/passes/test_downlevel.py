@@ -10,7 +10,7 @@ import numpy
 import pytest
 from tests.execute.evaluation import program
 from tests.generators.programs import declared_operations, random_module
-from tests.kernels.export import TOOLS_MISSING, _disassembler, all_cases, disassemble, export, tools_available
+from tests.kernels.export import TOOLS_MISSING, all_cases, disassemble, disassembler, export, tools_available
 from tests.passes.programs import module_of, names
 from tests.passes.test_semantics import memory_after
 
@@ -136,7 +136,7 @@ def test_form_is_written_for_an_older_version(name: str, version: str) -> None:
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_assembler_takes_every_form(name: str, tmp_path: Path) -> None:
-    tool = _disassembler()
+    tool = disassembler()
     assert tool is not None
     source = tmp_path / "kernel.tileirbc"
     source.write_bytes(tileir.to_bytecode(lowered(module_of(TILES + REWRITTEN[name][0], ARGUMENTS), "13.1"), "13.1"))

@@ -10,7 +10,7 @@ import numpy
 import pytest
 from tests.execute.evaluation import program, split_tile
 from tests.generators.programs import random_module
-from tests.kernels.export import TOOLS_MISSING, _disassembler, disassemble, tools_available
+from tests.kernels.export import TOOLS_MISSING, disassemble, disassembler, tools_available
 from tests.passes.programs import module_of, names
 
 import tileir
@@ -134,7 +134,7 @@ def test_disassembler_takes_every_form() -> None:
 @pytest.mark.skipif(not tools_available(), reason=TOOLS_MISSING)
 @pytest.mark.parametrize("name", CASES)
 def test_assembler_takes_every_form(name: str, tmp_path: Path) -> None:
-    tool = _disassembler()
+    tool = disassembler()
     assert tool is not None
     source = tmp_path / "kernel.tileirbc"
     source.write_bytes(tileir.to_bytecode(legalized(case_module(name))))

@@ -12,7 +12,7 @@ import pytest
 from tests.execute.cpu.stress import stress_program
 from tests.execute.cpu.test_agreement import stress_arguments
 from tests.execute.sanitizer_pairs import PAIRS, Pair
-from tests.execute.test_random_programs import _OPERATIONS, arguments_for
+from tests.execute.test_random_programs import OPERATIONS, arguments_for
 from tests.generators.programs import random_module
 
 import tileir
@@ -401,7 +401,7 @@ class _Limit(tileir.Observer):
 
 def _random_reports(seed: int) -> int:
     """Compare the reports of a random program, which goes anywhere in memory; gives how many findings there were."""
-    module = random_module(Random(seed), size=25, operations=_OPERATIONS, discardable=False, locations=False)
+    module = random_module(Random(seed), size=25, operations=OPERATIONS, discardable=False, locations=False)
     module = tileir.parse(str(module), "k.mlir")
     found = 0
     for name, entry in entries_of(module).items():

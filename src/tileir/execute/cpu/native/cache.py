@@ -240,9 +240,9 @@ def _hash_of_sources() -> bytes:
 _SETTLED_NANOSECONDS: Final = 2 * 10**9
 
 _FOLDERS: Final = (
-    "ir", "dialect/ops", "rewrite", "passes", "execute", "execute/arithmetic", "execute/interpreter", "execute/cpu",
-    "execute/cpu/checking", "execute/cpu/emission", "execute/cpu/lowering", "execute/cpu/matrix", "execute/cpu/native",
-    "execute/cpu/vector",
+    "ir", "dialect", "dialect/ops", "rewrite", "passes", "execute", "execute/arithmetic", "execute/interpreter",
+    "execute/cpu", "execute/cpu/checking", "execute/cpu/emission", "execute/cpu/lowering", "execute/cpu/matrix",
+    "execute/cpu/native", "execute/cpu/vector",
 )  # fmt: skip
 
 

@@ -320,7 +320,9 @@ def _look_up(builder: Builder, table: Any, index: Register) -> Register:
         vector,
         f"llvm.masked.gather.v{width}{suffix}.v{width}p0",
         [
-            f"<{width} x ptr> align {table.dtype.itemsize} {address}",
+            # As in `emission.nests`: a function that is declared in two ways is refused.
+            f"<{width} x ptr> {address}",
+            f"i32 {table.dtype.itemsize}",
             f"<{width} x i1> splat (i1 true)",
             f"{vector} poison",
         ],

@@ -1,0 +1,148 @@
+"""Whole kernels as users write them agree with the interpreter bit for bit: on several threads, for several machines, whether
+stores stream or not, and nothing is written beside the arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from tests.execute.cpu.kernels import Array, WholeKernel, whole_kernel
+
+import tileir
+from tileir.execute.cpu.emission import streaming
+from tileir.execute.cpu.lowering.traffic import STREAMED_BYTES
+from tileir.execute.cpu.native import workers
+from tileir.execute.cpu.native.target import host
+from tileir.execute.dtypes import is_float_dtype, memory_dtype
+from tileir.execute.launch import Kernel
+from tileir.dialect.types import PointerType, TileType
+
+MACHINES = [name for name in ("native", "x86-64-v3", "x86-64-v2") if host(name).runnable]
+GUARD = 512
+"""Bytes before and after every array that nobody may change."""
+PATTERN = 0xA5
+
+
+@pytest.fixture(autouse=True)
+def _threads_and_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEIR_CACHE", "0")
+    # However short a launch is.
+    monkeypatch.setattr(workers, "WORTH_WAKING", 0)
+
+
+# --- memory ---
+
+
+def numbers(rng: Any, dtype: Any, count: int) -> Any:
+    if dtype == numpy.bool_:
+        return rng.integers(0, 2, count).astype(dtype)
+    if not is_float_dtype(dtype):
+        return rng.integers(-120, 120, count).astype(dtype)
+    values = rng.standard_normal(count) * rng.choice([0.5, 1.0, 1.0, 20.0])
+    if rng.random() < 0.3:
+        special = numpy.array([numpy.inf, -numpy.inf, numpy.nan, 0.0, -0.0, 1e-40, -1e-7, 3e38, 65504.0, 1.0])
+        places = rng.integers(0, count, 1 + count // 200)
+        values[places] = rng.choice(special, len(places))
+    with numpy.errstate(all="ignore"):
+        return values.astype(dtype)
+
+
+class Memories:
+    """The memory of a launch, with guards around every array."""
+
+    def __init__(self, kernel: WholeKernel, dtypes: list[Any], seed: int) -> None:
+        self.kernel = kernel
+        self.dtypes = dtypes
+        self.whole: dict[int, Any] = {}
+        self.arguments: list[Any] = list(kernel.arguments)
+        arrays = [(number, array) for number, array in enumerate(kernel.arguments) if isinstance(array, Array)]
+        self.used: dict[int, Any] = {}
+        for memory in {array.memory for _, array in arrays}:
+            group = [(number, array) for number, array in arrays if array.memory == memory]
+            dtype = dtypes[group[0][0]]
+            size = max([(array.start + array.count) * dtype.itemsize for _, array in group])
+            raw = numpy.full(size + 2 * GUARD + 64, PATTERN, numpy.uint8)
+            # Nothing may depend on where the allocator puts it.
+            begin = -raw.ctypes.data % 64
+            self.whole[memory] = raw[begin : begin + size + 2 * GUARD]
+            used = numpy.zeros(size + 2 * GUARD, numpy.bool_)
+            rng = numpy.random.default_rng((seed, memory))
+            first = min([array.start for _, array in group])
+            last = max([array.start + array.count for _, array in group])
+            content = numbers(rng, dtype, last - first)
+            start = GUARD + first * dtype.itemsize
+            self.whole[memory][start : start + content.nbytes] = content.view(numpy.uint8)
+            for number, array in group:
+                low = GUARD + array.start * dtype.itemsize
+                high = low + array.count * dtype.itemsize
+                used[low:high] = True
+                self.arguments[number] = self.whole[memory][low:high].view(dtype)
+            self.used[memory] = used
+
+    def check_guards(self) -> None:
+        for memory, whole in self.whole.items():
+            assert (whole[~self.used[memory]] == PATTERN).all(), f"memory {memory} is changed beside its arrays"
+
+    def differences(self, other: Memories) -> list[tuple[int, int, Any, Any]]:
+        """The first element of each argument that is not the same, but for which NaN a NaN is."""
+        found = []
+        for number, (mine, theirs) in enumerate(zip(self.arguments, other.arguments, strict=True)):
+            if not isinstance(mine, numpy.ndarray):
+                continue
+            bits = numpy.dtype(f"u{mine.itemsize}")
+            wrong = mine.view(bits) != theirs.view(bits)
+            if wrong.any() and is_float_dtype(mine.dtype):
+                with numpy.errstate(invalid="ignore"):
+                    wrong &= ~(numpy.isnan(mine.astype("f8")) & numpy.isnan(theirs.astype("f8")))
+            if wrong.any():
+                place = int(numpy.flatnonzero(wrong)[0])
+                found.append((number, place, mine[place], theirs[place]))
+        return found
+
+
+def dtypes_of(kernel: Kernel) -> list[Any]:
+    found = []
+    for argument in kernel.entry.regions[0].block.arguments:
+        assert isinstance(argument.type, TileType)
+        element = argument.type.element
+        found.append(memory_dtype(element.pointee) if isinstance(element, PointerType) else None)
+    return found
+
+
+# --- comparison ---
+
+
+def check(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a kernel on the interpreter, and on the CPU engine in every way."""
+    written = whole_kernel(seed)
+    module = tileir.parse(written.text)
+    reference = tileir.compile(module, backend="interpreter", exact=True)
+    dtypes = dtypes_of(reference)
+    wanted = Memories(written, dtypes, seed)
+    reference.launch(written.grid, *wanted.arguments)
+    wanted.check_guards()
+    # Where all stream, and as it is on one of the machines: few of these launches write enough to stream.
+    ways = [(machine, 1) for machine in MACHINES] + [(MACHINES[seed % len(MACHINES)], STREAMED_BYTES)]
+    for machine, threshold in ways:
+        monkeypatch.setattr(streaming, "STREAMED_BYTES", threshold)
+        kernel = tileir.compile(module, backend="cpu", cpu=None if machine == "native" else machine)
+        for threads in (1,) if written.is_racy else (3, 1, 2):
+            found = Memories(written, dtypes, seed)
+            kernel.launch(written.grid, *found.arguments, num_threads=threads)
+            way = (seed, machine, threshold, threads)
+            assert (way, wanted.differences(found)) == (way, [])
+            found.check_guards()
+
+
+@pytest.mark.parametrize("start", range(0, 24, 4))
+def test_whole_kernels_agree(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(start, start + 4):
+        check(seed, monkeypatch)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(1000, 3000, 50))
+def test_many_whole_kernels_agree(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(start, start + 50):
+        check(seed, monkeypatch)
