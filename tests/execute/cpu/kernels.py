@@ -114,7 +114,7 @@ class KernelWriter(KernelValues):
         for axis in nearest:
             strides[axis] = step
             step *= extents[axis]
-            step += rng.choice((0, 0, 0, 1, 3, 16, -step % 64))
+            step += rng.choice((0, 0, 1, 3, 16, -step % 64, -step % 64))
         if not is_written and rng.random() < 0.15:
             strides[rng.randrange(rank)] = 0
         order = list(range(rank)) if rng.random() < 0.8 else rng.sample(range(rank), rank)
@@ -372,6 +372,10 @@ class KernelWriter(KernelValues):
         m, n = (rng.choice((1, 4, 16, 16, 32, 64)) for _ in range(2))
         k = rng.choice((1, 8, 16, 32, 64, 64, 128))
         pieces = rng.randint(1, 4)
+        if kind == "i8" and rng.random() < 0.6:
+            # What matrix units take.
+            m, n, k = rng.choice((16, 32, 64, 128)), rng.choice((16, 64, 256, 256, 512)), rng.choice((64, 64, 128, 256))
+            pieces = rng.choice((1, 3, 16, 17))
         self.grid[:2] = [rng.randint(1, 4), rng.randint(1, 3)]
         row, column, rows, columns = "%x", "%y", self.grid[0], self.grid[1]
         if rng.random() < 0.3:

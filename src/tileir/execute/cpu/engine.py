@@ -117,7 +117,7 @@ class CpuKernel:
         program = Lowering(entry, self.target, options, HANDLERS).run()
         arena.assign(program)
         if not options.sanitize:
-            traffic.settle(program, self.target, options.overlapping)
+            traffic.choose(program, self.target, options.overlapping)
         emission = Emission(program, self.target, self.globals, EMITTERS, options.sanitize)
         emission.module.fast = options.fast
         text = emission.run()

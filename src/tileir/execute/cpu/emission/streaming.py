@@ -137,7 +137,10 @@ def distance_ahead(emission: Emission, view: TileView, steps: tuple[int, ...]) -
 
 
 def fetch(nest: NestEmission, where: str, ahead: Number, size: int) -> None:
-    """Have what is so far ahead of a pointer brought into the second cache; once for each cache line."""
+    """Have what is so far ahead of a pointer brought into the second cache.
+
+    Of the vectors in one turn of a loop, once for each cache line; turns that are shorter than one ask again.
+    """
     if nest.offset * size % CACHE_LINE:
         return
     place = nest.emission.shifted(where, ahead)

@@ -46,7 +46,7 @@ FETCHED_BYTES: Final = 256 << 10
 """The largest tile that is fetched ahead: it has to fit into the caches of one processor beside the one at hand."""
 
 
-def settle(program: Program, target: Target, overlapping: bool) -> None:
+def choose(program: Program, target: Target, overlapping: bool) -> None:
     """Find out what streams and what is fetched ahead; with `overlapping`, arguments may share memory."""
     # Elsewhere than on x86 it is another instruction that waits for streaming stores.
     if target.is_x86 and not overlapping:
