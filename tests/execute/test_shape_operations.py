@@ -126,6 +126,13 @@ def test_reduce_keeps_the_documented_order(shape: tuple[int, ...], dim: int) -> 
     assert same(found, in_documented_order(x, dim))
 
 
+@pytest.mark.parametrize("extent", [64, 128, 512])
+def test_identities_are_no_operands(extent: int) -> None:
+    zeros = numpy.full((2, extent), -0.0, "f4")
+    found = evaluate(_reduce("reduce", 1, f"2x{extent}", "tile<2xf32>", SUM), x=zeros, r="tile<2xf32>")
+    assert numpy.signbit(found).all()
+
+
 def test_reduce_of_a_permuted_tile_is_that_of_its_copy() -> None:
     x = numpy.random.default_rng(4).standard_normal((128, 4)).astype("f4")
     text = "%p = permute %y [1, 0] : tile<128x4xf32> -> tile<4x128xf32>\n" + _reduce(

@@ -100,7 +100,9 @@ class KernelValues:
     def step(self) -> None:
         """One more value."""
         rng = self.rng
-        kinds: list[Callable[[], str]] = [self.pair] * 4 + [self.over_axis] * 3 + [self.chosen, self.rounded, self.moved, self.scanned]
+        kinds: list[Callable[[], str]] = (
+            [self.pair] * 4 + [self.over_axis] * 3 + [self.chosen, self.rounded, self.moved, self.scanned]
+        )
         kinds += [self.function] * 5 if self.compute[0] != "i" else [self.pair]
         self.values.append(rng.choice(kinds)())
 
@@ -170,7 +172,9 @@ class KernelValues:
         value = self.some()
         identity, body = self.combination()
         reverse = self.rng.choice(("true", "false"))
-        return self.operation(f"scan {value} dim={axis} reverse={reverse} identities={identity} : {word} -> {word} {body}")
+        return self.operation(
+            f"scan {value} dim={axis} reverse={reverse} identities={identity} : {word} -> {word} {body}"
+        )
 
     def chosen(self) -> str:
         """One tile or another, by their values or by position."""
@@ -181,7 +185,9 @@ class KernelValues:
             axis = rng.randrange(len(self.shape))
             places = self.lanes(self.shape, axis, "i32")
             limit = self.constant_of((self.shape, "i32"), rng.randrange(self.shape[axis] + 1))
-            mask = self.operation(f"cmpi less_than {places}, {limit}, signed : {text_of((self.shape, 'i32'))} -> {text_of(bits)}")
+            mask = self.operation(
+                f"cmpi less_than {places}, {limit}, signed : {text_of((self.shape, 'i32'))} -> {text_of(bits)}"
+            )
         elif self.compute[0] != "i":
             mask = self.operation(f"cmpf less_than ordered {left}, {right} : {text_of(type)} -> {text_of(bits)}")
         else:
@@ -190,7 +196,9 @@ class KernelValues:
 
     def rounded(self) -> str:
         """By way of another type."""
-        other = self.rng.choice(("f16", "bf16", "f32", "f64", "i8", "i1", "f8E5M2") if self.compute[0] != "i" else ("f32", "i8", "i1"))
+        other = self.rng.choice(
+            ("f16", "bf16", "f32", "f64", "i8", "i1", "f8E5M2") if self.compute[0] != "i" else ("f32", "i8", "i1")
+        )
         there = self.converted_to(self.some(), self.shape, self.compute, other)
         return self.converted_to(there, self.shape, other, self.compute)
 

@@ -6,7 +6,7 @@ reads.  Every access stays in its array, and tile blocks write apart from each o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.execute.cpu.kernel_values import KernelValues
@@ -26,7 +26,6 @@ class Array:
     count: int
     start: int
     memory: int
-    is_written: bool
 
 
 @dataclass
@@ -80,16 +79,16 @@ class KernelWriter(KernelValues):
         self.arguments.append(value)
         return "?", name
 
-    def array(self, element: str, count: int, is_written: bool, shared: Array | None = None, shift: int = 0) -> str:
+    def array(self, element: str, count: int, shared: Array | None = None, shift: int = 0) -> str:
         rng = self.rng
         name = f"%a{len(self.parameters)}"
         self.parameters.append(f"{name}: tile<ptr<{element}>>")
         if shared is None:
             start = rng.choice((0, 0, rng.randrange(64), 16 // BYTES.get(element, 1)))
-            self.arguments.append(Array(element, count, start, self.memories, is_written))
+            self.arguments.append(Array(element, count, start, self.memories))
             self.memories += 1
         else:
-            self.arguments.append(Array(element, count, shared.start + shift, shared.memory, is_written))
+            self.arguments.append(Array(element, count, shared.start + shift, shared.memory))
         return name
 
     # --- tensors ---
@@ -197,10 +196,14 @@ class KernelWriter(KernelValues):
         where = mask = ""
         for axis, extent in enumerate(access.tile):
             place = self.lanes(access.tile, axis, "i32")
-            first = self.filled(self.operation(f"muli {index[axis]}, {self.scalar_of(str(extent))} : tile<i32>"), access.tile)
+            first = self.filled(
+                self.operation(f"muli {index[axis]}, {self.scalar_of(str(extent))} : tile<i32>"), access.tile
+            )
             place = self.operation(f"addi {place}, {first} : {word}")
             limit, stride = (self.filled(self.scalar_of(text), access.tile) for text in access.shown[axis])
-            inside = self.operation(f"cmpi less_than {place}, {limit}, signed : {word} -> {self.word((access.tile, 'i1'))}")
+            inside = self.operation(
+                f"cmpi less_than {place}, {limit}, signed : {word} -> {self.word((access.tile, 'i1'))}"
+            )
             far = self.operation(f"muli {place}, {stride} : {word}")
             mask = self.operation(f"andi {mask}, {inside} : {self.word((access.tile, 'i1'))}") if mask else inside
             where = self.operation(f"addi {where}, {far} : {word}") if where else far
@@ -263,7 +266,7 @@ class KernelWriter(KernelValues):
             # The same tile for all, which is repeated along some dimensions, as weights are.
             if where is not index and rng.random() < 0.7:
                 access = self.place(tuple([1 if rng.random() < 0.5 else e for e in tile]), where, most, element, False)
-            access.array = self.array(element, self.size_of(access), False)
+            access.array = self.array(element, self.size_of(access))
             self.make_view(access)
             inputs.append(access)
         outputs = self.outputs(tile, index, last, compute, inputs)
@@ -291,34 +294,36 @@ class KernelWriter(KernelValues):
         self, tile: Shape, index: list[str], last: list[int], compute: str, inputs: list[Access]
     ) -> list[Access]:
         rng = self.rng
-        found = []
+        found: list[Access] = []
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
-            own = [access for access in inputs if access.index is index and access.tile == tile and self.lies_apart(access)]
+            own = [
+                access for access in inputs if access.index is index and access.tile == tile and self.lies_apart(access)
+            ]
+            own += found
             sharing = rng.random()
-            if own and sharing < 0.2:
-                # In place, or a little beside it.
+            if own and sharing < 0.25:
+                # In place, over another result, or a little beside it.
                 source = rng.choice(own)
-                shift = 0 if sharing < 0.12 else rng.choice((1, 2, 5, 16, tile[-1]))
-                access = Access(**{**vars(source), "padding": "zero"})
-                number = int(source.array[2:])
-                given = self.arguments[number]
-                assert isinstance(given, Array)
-                if shift == 0 and rng.random() < 0.5:
-                    given.is_written = True
-                else:
-                    access.array = self.array(source.element, given.count, True, given, shift)
+                shift = 0 if sharing < 0.15 else rng.choice((1, 2, 5, 16, tile[-1]))
+                access = replace(source)
+                if shift or rng.random() < 0.5:
+                    given = self.arguments[int(source.array[2:])]
+                    assert isinstance(given, Array)
+                    access.array = self.array(source.element, given.count, given, shift)
                     self.is_racy = self.is_racy or shift > 0
                     self.make_view(access)
             else:
                 access = self.place(tile, index, last, compute if rng.random() < 0.7 else rng.choice(ALL), True)
-                access.array = self.array(access.element, self.size_of(access), True)
+                access.array = self.array(access.element, self.size_of(access))
                 self.make_view(access)
             found.append(access)
         return found
 
     def lies_apart(self, access: Access) -> bool:
         """Whether no tile of a tensor that is read has elements of another."""
-        return 0 not in access.strides and all(step >= extent for step, extent in zip(access.steps, access.tile, strict=True))
+        return 0 not in access.strides and all(
+            step >= extent for step, extent in zip(access.steps, access.tile, strict=True)
+        )
 
     def sweep(self) -> None:
         """Long rows in pieces: one loop for a sum of each row, another for the result."""
@@ -330,16 +335,13 @@ class KernelWriter(KernelValues):
         pieces = rng.randint(1, 4)
         index, last = ["%x", "%i"], [self.grid[0] - 1, pieces - 1]
         source = self.place(tile, index, last, compute if rng.random() < 0.6 else rng.choice(ALL), False)
-        source.array = self.array(source.element, self.size_of(source), False)
+        source.array = self.array(source.element, self.size_of(source))
         self.make_view(source)
         if rng.random() < 0.2 and self.lies_apart(source):
             target = source
-            given = self.arguments[int(source.array[2:])]
-            assert isinstance(given, Array)
-            given.is_written = True
         else:
             target = self.place(tile, index, last, compute if rng.random() < 0.7 else rng.choice(ALL), True)
-            target.array = self.array(target.element, self.size_of(target), True)
+            target.array = self.array(target.element, self.size_of(target))
             self.make_view(target)
         self.compute, self.shape = compute, tile
         word = self.word((tile, compute))
@@ -385,24 +387,27 @@ class KernelWriter(KernelValues):
             column = self.operation(f"remi %x, {across} signed : tile<i32>")
         left = self.place((m, k), [row, "%i"], [rows - 1, pieces - 1], kind, False)
         right = self.place((k, n), ["%i", column], [pieces - 1, columns - 1], kind, False)
-        target = self.place((m, n), [row, column], [rows - 1, columns - 1], total if rng.random() < 0.6 else rng.choice(ALL), True)
+        target = self.place(
+            (m, n), [row, column], [rows - 1, columns - 1], total if rng.random() < 0.6 else rng.choice(ALL), True
+        )
         more = [self.place((1, n), ["%zero", column], [0, columns - 1], total, False)] if rng.random() < 0.3 else []
         for access in (left, right, *more, target):
             # Padding that is no number leaves none.
             access.padding = "zero"
-            access.array = self.array(access.element, self.size_of(access), access is target)
+            access.array = self.array(access.element, self.size_of(access))
             self.make_view(access)
         self.compute, self.shape = total, (m, n)
         word = self.word(((m, n), total))
         types = f"{self.word(((m, k), kind))}, {self.word(((k, n), kind))}, {word}"
         end = self.scalar_of(self.number(pieces)[1])
         result, carried, start = self.fresh(), self.fresh(), self.constant_of(((m, n), total), rng.choice((0, 0, 1)))
-        self.lines.append(f"{result} = for %i in (%zero to {end}, step %one) : tile<i32> iter_values({carried} = {start}) -> ({word}) {{")
-        a, b = self.read(left), self.read(right)
-        sign = lambda: rng.choice(("signed", "unsigned"))  # noqa: E731
-        made = self.operation(
-            f"mmai {a}, {b}, {carried} {sign()} {sign()} : {types}" if kind == "i8" else f"mmaf {a}, {b}, {carried} : {types}"
+        self.lines.append(
+            f"{result} = for %i in (%zero to {end}, step %one) : tile<i32> iter_values({carried} = {start}) -> ({word}) {{"
         )
+        a, b = self.read(left), self.read(right)
+        signs = rng.choice((" signed signed", " signed unsigned", " unsigned signed", " unsigned unsigned"))
+        name, signs = ("mmai", signs) if kind == "i8" else ("mmaf", "")
+        made = self.operation(f"{name} {a}, {b}, {carried}{signs} : {types}")
         self.lines.append(f"continue {made} : {word}\n}}")
         self.inputs = [lambda access=access: self.spread_out(access) for access in more]  # type: ignore[misc]
         self.values = [*[make() for make in self.inputs], result]

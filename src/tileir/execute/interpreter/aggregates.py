@@ -171,11 +171,14 @@ def _quick_reduction(compiler: Compiler, operation: Operation, axis: int) -> Qui
     if name in ("addf", "mulf") and isinstance(kernel, numpy.ufunc) and type.element is not F16 and extent > LANES:
         shape = (*type.shape[:axis], extent // LANES, LANES, *type.shape[axis + 1 :])
         first = _axis_first(len(type.shape), axis)
+        # NumPy may begin with its own identity of a sum, 0, which makes 0 of a lane of -0.
+        identity = -0.0 if name == "addf" else 1.0
 
         def by_lanes(value: Array) -> Array:
             # Lanes are closer together in memory than the elements of one lane, so NumPy goes along the lanes and adds
             # up each in order; it would add up in pairs only along the innermost dimension.
-            lanes: Array = kernel.reduce(numpy.ascontiguousarray(value).reshape(shape), axis=axis)
+            pieces = numpy.ascontiguousarray(value).reshape(shape)
+            lanes: Array = kernel.reduce(pieces, axis=axis, initial=identity)
             items = lanes.transpose(first)
             count = LANES
             while count > 1:
