@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy
 import pytest
 
 import tileir
@@ -186,3 +187,36 @@ def test_fast_mode_is_said_and_chooses_another_plan() -> None:
 def test_an_unknown_stage_is_named_with_those_there_are() -> None:
     with pytest.raises(tileir.LaunchError, match="no stage 'wasm' to dump: choose one of tiles, loops, llvm, llvm-opt, asm"):
         native(EXAMPLES / "vector_add.mlir").dump("wasm")
+
+
+def test_a_matrix_of_a_view_with_more_dimensions_is_read_where_it_lies() -> None:
+    text = """
+cuda_tile.module @m {
+  entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>) {
+    %i, %j, %l = get_tile_block_id : tile<i32>
+    %zero = constant <i32: 0> : tile<i32>
+    %at = make_tensor_view %a, shape = [4, 20, 16], strides = [320, 16, 1] : tensor_view<4x20x16xf32, strides=[320,16,1]>
+    %av = make_partition_view %at : partition_view<tile=(1x8x16), tensor_view<4x20x16xf32, strides=[320,16,1]>>
+    %bt = make_tensor_view %b, shape = [16, 32], strides = [32, 1] : tensor_view<16x32xf32, strides=[32,1]>
+    %bv = make_partition_view %bt : partition_view<tile=(16x32), tensor_view<16x32xf32, strides=[32,1]>>
+    %ct = make_tensor_view %c, shape = [4, 20, 32], strides = [640, 32, 1] : tensor_view<4x20x32xf32, strides=[640,32,1]>
+    %cv = make_partition_view %ct : partition_view<tile=(1x8x32), tensor_view<4x20x32xf32, strides=[640,32,1]>>
+    %x3, %t = load_view_tko weak %av[%j, %i, %zero] : partition_view<tile=(1x8x16), tensor_view<4x20x16xf32, strides=[320,16,1]>>, tile<i32> -> tile<1x8x16xf32>, token
+    %x = reshape %x3 : tile<1x8x16xf32> -> tile<8x16xf32>
+    %y, %u = load_view_tko weak %bv[%zero, %zero] : partition_view<tile=(16x32), tensor_view<16x32xf32, strides=[32,1]>>, tile<i32> -> tile<16x32xf32>, token
+    %none = constant <f32: 0.0> : tile<8x32xf32>
+    %z = mmaf %x, %y, %none : tile<8x16xf32>, tile<16x32xf32>, tile<8x32xf32>
+    %z3 = reshape %z : tile<8x32xf32> -> tile<1x8x32xf32>
+    %s = store_view_tko weak %z3, %cv[%j, %i, %zero] : tile<1x8x32xf32>, partition_view<tile=(1x8x32), tensor_view<4x20x32xf32, strides=[640,32,1]>>, tile<i32> -> token
+    return
+  }
+}"""
+    kernel = tileir.compile(tileir.parse(text), backend="cpu")
+    assert "left: where it lies, or over an edge a copy" in kernel.native.dump("loops")
+    generator = numpy.random.default_rng(0)
+    a, b = generator.standard_normal((4, 20, 16), numpy.float32), generator.standard_normal((16, 32), numpy.float32)
+    found, wanted = numpy.zeros((4, 20, 32), numpy.float32), numpy.zeros((4, 20, 32), numpy.float32)
+    # The last tiles of each matrix reach over its edge.
+    kernel.launch((3, 4), a, b, found)
+    tileir.compile(tileir.parse(text), backend="interpreter", exact=True).launch((3, 4), a, b, wanted)
+    assert numpy.array_equal(found, wanted)

@@ -17,7 +17,7 @@ import numpy
 
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.nests import Axis, NestEmission, Number
-from tileir.execute.cpu.lowering.expressions import Expression, Stored, Viewed
+from tileir.execute.cpu.lowering.expressions import Expression, Stored, matrix_in_memory
 from tileir.execute.cpu.lowering.statements import Memo, Multiply
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.vector import casting
@@ -90,13 +90,14 @@ def _left(emission: Emission, statement: Multiply, batch: Number) -> tuple[str, 
         return emission.shifted(emission.buffer(lhs.buffer), emission.multiply(batch, plan.m * row)), row
     assert statement.left is not None
     copy = emission.buffer(statement.left)
-    if not (isinstance(lhs, Viewed) and statement.in_place):
+    load = matrix_in_memory(lhs)
+    if load is None or not statement.in_place:
         _copy_left(emission, statement, batch)
         return copy, row
     builder = emission.builder
-    box = accesses.open_box(emission, lhs.operation)
+    box = accesses.open_box(emission, load.operation)
     view = box.view
-    rows, columns = len(lhs.shape) - 2, len(lhs.shape) - 1
+    rows, columns = len(load.shape) - 2, len(load.shape) - 1
     inside = accesses.is_inside(emission, box)
     one_apart = view.strides[columns]
     if isinstance(one_apart, int):

@@ -19,6 +19,7 @@ from tileir.execute.cpu.lowering.expressions import (
     Table,
     Viewed,
     count_of,
+    matrix_in_memory,
     nodes,
 )
 from tileir.execute.cpu.lowering.fusion import is_along_lanes, works_on_vectors
@@ -103,7 +104,8 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     buffer = _accumulator(lowering, operation, plan, busy)
     roots = lowering.resolved(roots)
     left, right, scales = roots[0], roots[1], roots[2:]
-    in_place = isinstance(left, Viewed) and fusion.is_plain_load(left) and left.dtype == plan.lhs_dtype and not scales
+    load = matrix_in_memory(left)
+    in_place = load is not None and fusion.is_plain_load(load) and load.dtype == plan.lhs_dtype and not scales
     copy: Buffer | None = None
     if not isinstance(left, Stored) or left.dtype != plan.lhs_dtype or scales:
         copy = lowering.new_buffer(plan.lhs_dtype, plan.m * plan.k)

@@ -239,6 +239,18 @@ class Gathered(Expression):
         return [node for node in (self.pointers, self.mask, self.padding) if node is not None]
 
 
+def matrix_in_memory(expression: Expression) -> Viewed | None:
+    """The load whose last two dimensions a matrix is, those before having one element each or being a batch."""
+    if isinstance(expression, Viewed):
+        return expression
+    if isinstance(expression, Mapped) and isinstance(expression.source, Viewed) and len(expression.shape) == 2:
+        before = len(expression.mapping) - 2
+        wanted: Mapping = (*[(None, None)] * before, (0, None), (1, None))
+        if expression.mapping == wanted and expression.source.shape[before:] == expression.shape:
+            return expression.source
+    return None
+
+
 def nodes(roots: list[Expression]) -> Iterator[Expression]:
     """All nodes below some, each once, operands first."""
     seen: set[int] = set()
