@@ -308,7 +308,7 @@ def main() -> int:
     load = f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load average not known"
     print(f"{tileir_build()}, {host().name}\n{machine()}, {peers}; {load}")
     if torch is None:
-        print("torch is not installed, so it is not compared: pip install torch --index-url https://download.pytorch.org/whl/cpu")
+        print("torch is not installed, so it is not compared: pip install torch")
     if not host().has_amx:
         print("this CPU has no AMX (or the system keeps it): the bars for bf16 products do not apply")
     missed = 0
