@@ -26,10 +26,11 @@ from tileir.execute.cpu.checking.sites import (
 )
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
-from tileir.execute.cpu.emission.nests import BOOL, Guard, NestEmission, Number, Term
+from tileir.execute.cpu.emission.nests import Guard, NestEmission, Number, Term
 from tileir.execute.cpu.lowering.expressions import row_major
 from tileir.execute.cpu.lowering.statements import Inspect, Reserve, Statement, statements
 from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.vector.casting import BOOL
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.sanitizer.bounds import origin_of

@@ -16,7 +16,7 @@ import numpy
 
 from tileir.dialect.types import GatherScatterViewType, PartitionViewType, PointerType, StridedViewType, TileViewType
 from tileir.execute.cpu.emission import streaming
-from tileir.execute.cpu.emission.nests import BOOL, FIRST, INT64, Index, NestEmission, Number, Term
+from tileir.execute.cpu.emission.nests import FIRST, Index, NestEmission, Number, Term
 from tileir.execute.cpu.lowering.expressions import (
     Applied,
     Count,
@@ -30,6 +30,7 @@ from tileir.execute.cpu.lowering.expressions import (
 )
 from tileir.execute.cpu.lowering.sinks import StorePointers, StoreView
 from tileir.execute.cpu.vector import casting, instructions
+from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Builder, Register, literal, storage_type
 from tileir.execute.dtypes import DType, memory_bytes, memory_dtype
 from tileir.ir.attributes import DenseAttribute, EnumAttribute

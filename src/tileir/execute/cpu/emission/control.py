@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.checking.checks import Check
-from tileir.execute.cpu.emission.nests import BOOL, INT64
 from tileir.execute.cpu.emission.worker import Emission, LoopLabels, dtype_of
 from tileir.execute.cpu.lowering.statements import Branch, Leave, Repeat, Statement
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting
+from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.ir.core import Operation, Value
 

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy
-
 from tileir.execute.cpu.lowering.expressions import (
     Applied,
     Buffer,
@@ -30,6 +28,7 @@ from tileir.execute.cpu.lowering.expressions import (
     row_major,
 )
 from tileir.execute.cpu.vector import instructions
+from tileir.execute.cpu.vector.casting import BOOL, INT64, UINT8
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, value_type
 from tileir.execute.dtypes import DType
 from tileir.ir.core import Value
@@ -37,9 +36,6 @@ from tileir.ir.core import Value
 if TYPE_CHECKING:
     from tileir.execute.cpu.emission.worker import Emission
 
-INT64: Final = numpy.dtype(numpy.int64)
-INT32: Final = numpy.dtype(numpy.int32)
-BOOL: Final = numpy.dtype(numpy.bool_)
 
 Number = int | str
 """An i64: a constant, or the name of a register."""
@@ -359,10 +355,8 @@ class NestEmission:
         element = storage_type(dtype)
         size = dtype.itemsize
         if distance is None:
-            if mask is not None:
-                loaded = self._load_if(where, element, size, suffix, mask)
-            else:
-                loaded = builder.emit(f"load {element}, ptr {where}, align {size}{suffix}")
+            text = f"load {element}, ptr {where}, align {size}{suffix}"
+            loaded = self.emission.conditional(mask, element, lambda: builder.emit(text))
             return self._truth(loaded, dtype, 0)
         vector = f"<{self.lanes} x {element}>"
         if distance == size:
@@ -404,25 +398,11 @@ class NestEmission:
             suffix,
         )  # fmt: skip
 
-    def _load_if(self, where: str, element: str, size: int, suffix: str, mask: Register) -> str:
-        """A scalar load behind a condition; zero where it does not happen."""
-        builder = self.builder
-        name = builder.fresh("if")
-        builder.do(f"br label %{name}.test")
-        builder.label(f"{name}.test")
-        builder.do(f"br i1 {mask.name}, label %{name}.yes, label %{name}.end")
-        builder.label(f"{name}.yes")
-        loaded = builder.emit(f"load {element}, ptr {where}, align {size}{suffix}")
-        builder.do(f"br label %{name}.end")
-        builder.label(f"{name}.end")
-        zero = "0.0" if element in ("half", "float", "double") else "0"
-        return builder.emit(f"phi {element} [ {loaded}, %{name}.yes ], [ {zero}, %{name}.test ]")
-
     def _truth(self, loaded: str, dtype: DType, width: int) -> Register:
         if dtype != BOOL:
             return Register(loaded, dtype, width)
         zero = "zeroinitializer" if width else "0"
-        bytes_type = value_type(numpy.dtype(numpy.uint8), width)
+        bytes_type = value_type(UINT8, width)
         return self.builder.value(f"icmp ne {bytes_type} {loaded}, {zero}", BOOL, width)
 
     def store(
@@ -448,15 +428,11 @@ class NestEmission:
         if distance is not None:
             register = builder.splat(register, self.lanes)
         if dtype == BOOL:
-            wide = numpy.dtype(numpy.uint8)
-            register = builder.value(
-                f"zext {register.typed} to {value_type(wide, register.width)}", wide, register.width
-            )
+            text = f"zext {register.typed} to {value_type(UINT8, register.width)}"
+            register = builder.value(text, UINT8, register.width)
         if distance is None:
-            if mask is None:
-                builder.do(f"store {register.typed}, ptr {where}, align {size}{suffix}")
-                return
-            self._store_if(where, register, size, suffix, mask)
+            text = f"store {register.typed}, ptr {where}, align {size}{suffix}"
+            self.emission.conditional(mask, "", lambda: builder.do(text))
         elif distance == size:
             if mask is None:
                 builder.do(f"store {register.typed}, ptr {where}, align {alignment or size}{suffix}")
@@ -479,15 +455,6 @@ class NestEmission:
             [register.typed, f"<{self.lanes} x ptr> {pointers}", f"i32 {size}", f"<{self.lanes} x i1> {chosen}"],
             suffix,
         )
-
-    def _store_if(self, where: str, register: Register, size: int, suffix: str, mask: Register) -> None:
-        builder = self.builder
-        name = builder.fresh("if")
-        builder.do(f"br i1 {mask.name}, label %{name}.yes, label %{name}.end")
-        builder.label(f"{name}.yes")
-        builder.do(f"store {register.typed}, ptr {where}, align {size}{suffix}")
-        builder.do(f"br label %{name}.end")
-        builder.label(f"{name}.end")
 
     def keep(
         self,

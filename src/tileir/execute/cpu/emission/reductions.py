@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from tileir.execute.cpu.emission.nests import BOOL, FIRST, Axis, Index, NestEmission, Number
+from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, NestEmission, Number
 from tileir.execute.cpu.lowering.expressions import Stored, row_major
 from tileir.execute.cpu.lowering.fusion import is_along_lanes, works_on_vectors
 from tileir.execute.cpu.lowering.sinks import Keep
 from tileir.execute.cpu.lowering.statements import Reduce
+from tileir.execute.cpu.vector.casting import BOOL
 from tileir.execute.cpu.vector.llvm import Register, storage_type
 from tileir.execute.dtypes import DType
 from tileir.execute.interpreter.aggregates import LANES

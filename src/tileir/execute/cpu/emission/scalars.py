@@ -10,11 +10,12 @@ import numpy
 from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
 from tileir.execute.cpu.checking.checks import Check
 from tileir.execute.cpu.emission.accesses import FAR, TensorView, TileView, cut_off
-from tileir.execute.cpu.emission.nests import BOOL, INT32, Number
-from tileir.execute.cpu.emission.worker import UINT64, Emission, dtype_of
+from tileir.execute.cpu.emission.nests import Number
+from tileir.execute.cpu.emission.worker import Emission, dtype_of
 from tileir.execute.cpu.lowering.statements import Let, Same, Statement
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting, instructions
+from tileir.execute.cpu.vector.casting import BOOL, INT32, UINT64
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type
 from tileir.execute.dtypes import constant_array
 from tileir.ir.attributes import DenseAttribute, SymbolAttribute

@@ -11,7 +11,7 @@ from tileir.execute.cpu.emission.chains import emit_chain
 from tileir.execute.cpu.emission.control import emit_branch, emit_leave, emit_repeat
 from tileir.execute.cpu.emission.nests import NestEmission, Number, Stretch, Term
 from tileir.execute.cpu.emission.scalars import emit_let, emit_same
-from tileir.execute.cpu.emission.worker import UINT64, Emission, Emitters, dtype_of
+from tileir.execute.cpu.emission.worker import Emission, Emitters, dtype_of
 from tileir.execute.cpu.lowering.expressions import row_major
 from tileir.execute.cpu.lowering.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
 from tileir.execute.cpu.lowering.statements import (
@@ -31,6 +31,7 @@ from tileir.execute.cpu.lowering.statements import (
     Statement,
 )
 from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.vector.casting import UINT64
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.ir.attributes import IntegerAttribute
 

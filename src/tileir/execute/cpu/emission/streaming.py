@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from tileir.execute.cpu.emission.nests import BOOL, INT64, NestEmission, Number, Stretch, Term
+from tileir.execute.cpu.emission.nests import NestEmission, Number, Stretch, Term
 from tileir.execute.cpu.lowering.expressions import count_of
 from tileir.execute.cpu.lowering.sinks import StoreView
 from tileir.execute.cpu.lowering.traffic import SMALLEST_VECTOR, STREAMED_BYTES, row_axis
 from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import memory_bytes
 

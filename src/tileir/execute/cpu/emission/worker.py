@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, cast
-
-import numpy
+from typing import TYPE_CHECKING, cast
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.checking.checks import Check
 from tileir.execute.cpu.checking.sites import Site
 from tileir.execute.cpu.emission import accesses, streaming
 from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
-from tileir.execute.cpu.emission.nests import BOOL, INT64, Guard, Index, NestEmission, Number, lanes_for
+from tileir.execute.cpu.emission.nests import Guard, Index, NestEmission, Number, lanes_for
 from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Gathered, Stored, Viewed, nodes
 from tileir.execute.cpu.lowering.order import PLAIN, order_of
 from tileir.execute.cpu.lowering.sinks import Sink, StorePointers, StoreView, Update
@@ -28,6 +26,7 @@ from tileir.execute.cpu.matrix import microkernel as mma
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.cpu.vector import casting
+from tileir.execute.cpu.vector.casting import BOOL, INT64, UINT8
 from tileir.execute.cpu.vector.llvm import Builder, Module, Register, scalar_type, storage_type
 from tileir.execute.dtypes import DType, value_dtype
 from tileir.ir.core import Operation, Value
@@ -35,10 +34,6 @@ from tileir.ir.core import Operation, Value
 if TYPE_CHECKING:
     from tileir.execute.cpu.checking.inspecting import Inspection
 
-_UINT8: Final = numpy.dtype(numpy.uint8)
-
-
-UINT64: Final = numpy.dtype(numpy.uint64)
 
 
 def dtype_of(value: Value) -> DType:
@@ -313,10 +308,10 @@ class Emission:
             return Register(name, dtype)
         return self.builder.value(f"bitcast i{8 * dtype.itemsize} {name} to {kind}", dtype)
 
-    def conditional(self, mask: Register | None, result: str, emit: Callable[[], str]) -> str:
+    def conditional(self, mask: Register | None, result: str, emit: Callable[[], str | None]) -> str:
         """What `emit` makes where a scalar condition holds, else zero; `result` is its type, empty for none."""
         if mask is None:
-            return emit()
+            return emit() or ""
         builder = self.builder
         name = builder.fresh("if")
         builder.do(f"br label %{name}.test")
@@ -330,7 +325,8 @@ class Emission:
         builder.label(f"{name}.end")
         if not result:
             return ""
-        return builder.emit(f"phi {result} [ {found}, %{name}.yes.end ], [ 0, %{name}.test ]")
+        zero = "0.0" if result in ("half", "float", "double") else "0"
+        return builder.emit(f"phi {result} [ {found}, %{name}.yes.end ], [ {zero}, %{name}.test ]")
 
     # --- places ---
 
@@ -362,7 +358,7 @@ class Emission:
     def stored_form(self, register: Register) -> Register:
         if register.dtype != BOOL:
             return register
-        return self.builder.value(f"zext i1 {register.name} to i8", _UINT8)
+        return self.builder.value(f"zext i1 {register.name} to i8", UINT8)
 
     def buffer(self, buffer: Buffer) -> str:
         """The pointer of a buffer, computed at the beginning of the worker, or of the statement under the sanitizer."""

@@ -28,7 +28,7 @@ from tileir.execute.cpu.lowering.statements import Nest, Program, Reduce, Statem
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation, Value
-from tileir.ir.declaration import PURE
+from tileir.ir.effects import is_memory_effect_free
 
 STREAMED_BYTES: Final = 16 << 20
 """What a launch has to write for its stores to stream.  Measured on an addition and a sum of its result: up to 8 MiB
@@ -156,7 +156,7 @@ def _step(value: Value, axis: int, depth: int = 0) -> int | None:
         return None
     steps = [_step(operand, axis, depth + 1) for operand in operation.operands]
     if not any(steps) and None not in steps:
-        return 0 if operation.declaration.has_trait(PURE) or mnemonic in _STEADY else None
+        return 0 if is_memory_effect_free(operation) else None
     if None in steps:
         return None
     known = [step or 0 for step in steps]
@@ -172,7 +172,3 @@ def _step(value: Value, axis: int, depth: int = 0) -> int | None:
 
 
 _GLANCE: Final = 6
-_STEADY: Final = (
-    "assume", "make_tensor_view", "make_partition_view", "make_strided_view", "get_num_tile_blocks", "get_global",
-    "get_index_space_shape", "get_tensor_shape",
-)  # fmt: skip

@@ -31,17 +31,13 @@ import ml_dtypes
 import numpy
 
 from tileir.execute.cpu.native.target import Target
+from tileir.execute.cpu.vector.casting import DOUBLE, HALF, INT32, SINGLE, UINT8
 from tileir.execute.dtypes import DType
 from tileir.ir.types import BF16, F8E8M0FNU, F16, F32, F64, FloatType, Type
 
-_FLOAT16: Final = numpy.dtype(numpy.float16)
-_FLOAT32: Final = numpy.dtype(numpy.float32)
-_FLOAT64: Final = numpy.dtype(numpy.float64)
 _BFLOAT16: Final = numpy.dtype(ml_dtypes.bfloat16)
 _INT8: Final = numpy.dtype(numpy.int8)
-_UINT8: Final = numpy.dtype(numpy.uint8)
 _INT16: Final = numpy.dtype(numpy.int16)
-_INT32: Final = numpy.dtype(numpy.int32)
 
 AMX_ROWS: Final = 16
 """Rows of a matrix tile of AMX, and columns of one that holds elements of four bytes."""
@@ -112,36 +108,36 @@ def plan(
     shape = (m, n, k)
     if isinstance(accumulator, FloatType):
         if fast and lhs is BF16 and rhs is BF16 and accumulator is F32 and target.has_amx and _fills_amx(shape, 2):
-            return _amx(shape, (_BFLOAT16, _BFLOAT16, _FLOAT32))
+            return _amx(shape, (_BFLOAT16, _BFLOAT16, SINGLE))
         if accumulator is F64:
-            return _blocks(target, "fma", shape, _FLOAT64, _FLOAT64)
+            return _blocks(target, "fma", shape, DOUBLE, DOUBLE)
         if accumulator is F32:
             return _single(target, shape)
         if accumulator is F16:
             if target.has_avx512_fp16 or "fullfp16" in target.enabled:
-                return _blocks(target, "fma", shape, _FLOAT16, _FLOAT16)
-            return _blocks(target, "half" if target.has_f16c else "half_by_bits", shape, _FLOAT32, _FLOAT32)
+                return _blocks(target, "fma", shape, HALF, HALF)
+            return _blocks(target, "half" if target.has_f16c else "half_by_bits", shape, SINGLE, SINGLE)
         raise ValueError(f"no matrix product accumulates in {accumulator.name}")
     if target.has_amx_int8 and _fills_amx(shape, 4):
-        return _amx(shape, (_INT8 if lhs_signed else _UINT8, _INT8 if rhs_signed else _UINT8, _INT32))
+        return _amx(shape, (_INT8 if lhs_signed else UINT8, _INT8 if rhs_signed else UINT8, INT32))
     if target.is_x86 and k > 1:
-        return _blocks(target, "pairs", shape, _INT16, _INT32, 2)
-    return _blocks(target, "widened", shape, _INT32, _INT32)
+        return _blocks(target, "pairs", shape, _INT16, INT32, 2)
+    return _blocks(target, "widened", shape, INT32, INT32)
 
 
 def plan_scaled(target: Target, scale: Type, m: int, n: int, k: int) -> MmaPlan:
     """Choose for mmaf_scaled; the factors are the elements times their scales."""
     # Only a power of two can lead out of what f32 holds: all other scales are eight-bit numbers around one.
     if scale is F8E8M0FNU:
-        return _blocks(target, "double", (m, n, k), _FLOAT64, _FLOAT32)
+        return _blocks(target, "double", (m, n, k), DOUBLE, SINGLE)
     return _single(target, (m, n, k))
 
 
 def _single(target: Target, shape: Shape) -> MmaPlan:
     if target.has_fma:
-        return _blocks(target, "fma", shape, _FLOAT32, _FLOAT32)
+        return _blocks(target, "fma", shape, SINGLE, SINGLE)
     # A call for every element would be slow, and C libraries exist that round it twice.
-    return _blocks(target, "single", shape, _FLOAT64, _FLOAT32)
+    return _blocks(target, "single", shape, DOUBLE, SINGLE)
 
 
 def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator: DType, group: int = 1) -> MmaPlan:
