@@ -37,24 +37,24 @@ $(FAST)/.made:
 # The project, installed so that edits of src/ take effect at once.
 $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	@echo "installing tileir into $(VENV)"
-	@$(BIN)/python $(PIP) install --quiet --editable .
+	@$(BIN)/python $(PIP) install --quiet --prefer-binary --editable .
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml | $(VENV)/.made
 	@echo "installing tileir and what its tests need into $(VENV)"
-	@$(BIN)/python $(PIP) install --quiet --editable '.[test]'
+	@$(BIN)/python $(PIP) install --quiet --prefer-binary --editable '.[test]'
 	@touch $@ $(VENV)/.installed
 
 # What running programs needs; cuTile, for the examples written in it, where it exists.
 $(VENV)/.installed-run: pyproject.toml | $(VENV)/.made
 	@echo "installing tileir and what running programs needs into $(VENV)"
-	@$(BIN)/python $(PIP) install --quiet --editable '.[cpu]'
+	@$(BIN)/python $(PIP) install --quiet --prefer-binary --editable '.[cpu]'
 	@$(BIN)/python $(PIP) install --quiet 'cuda-tile>=1.7' 2>/dev/null || echo "(cuda-tile cannot be installed here: its examples are left out)"
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-bench: pyproject.toml | $(VENV)/.made
 	@echo "installing tileir and its benchmark peers into $(VENV)"
-	@$(BIN)/python $(PIP) install --quiet --editable '.[bench,test]'
+	@$(BIN)/python $(PIP) install --quiet --prefer-binary --editable '.[bench,test]'
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed-run ## install, then show the main job on the examples
@@ -133,7 +133,7 @@ $(FAST)/.installed: pyproject.toml $(SOURCES) | $(FAST)/.made
 
 $(FAST)/.installed-test: $(FAST)/.installed
 	@echo "installing what the tests need into $(FAST)"
-	@$(FAST_BIN)/python $(PIP) install --quiet "$$(ls build/fast/dist/*.whl)[test,bench]"
+	@$(FAST_BIN)/python $(PIP) install --quiet --prefer-binary "$$(ls build/fast/dist/*.whl)[test,bench]"
 	@touch $@
 
 fast: $(FAST)/.installed ## build the wheel compiled with mypyc into .venv-fast
