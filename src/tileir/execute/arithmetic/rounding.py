@@ -242,8 +242,10 @@ def _as_half(array: Any) -> Any:
 
 def encode_exact(element: FloatType) -> Unary:
     """Doubles that the format holds, infinities and NaN, to values."""
-    if element in (F32, TF32):
+    if element is F32:
         return _as_single
+    if element is TF32:
+        return _encode_tf32
     if element is F16:
         return _as_half
     if element is F64:
@@ -265,6 +267,15 @@ def encode_exact(element: FloatType) -> Unary:
         return array.astype(numpy.float32).astype(dtype)
 
     return encode
+
+
+def _encode_tf32(array: Any) -> Any:
+    """tf32 in the high bits of a float32: the payload of a NaN would fill the low ones."""
+    single = array.astype(numpy.float32)
+    nan = numpy.isnan(single)
+    if numpy.count_nonzero(nan):
+        single = numpy.where(nan, numpy.float32(numpy.nan), single)
+    return single
 
 
 def _encode_power(array: Any) -> Any:
