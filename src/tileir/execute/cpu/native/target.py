@@ -187,7 +187,9 @@ def _named(name: str) -> Target:
         triple = "arm64-apple-macosx11.0.0" if name.startswith("apple") else "aarch64-unknown-linux-gnu"
     else:
         triple = "x86_64-unknown-linux-gnu"
-    runnable = triple == this.triple and enabled - {"neon", "fp-armv8"} <= this.enabled
+    # On aarch64 LLVM finds out the name of the machine, but little of what it has.
+    has_all = name == this.name or enabled - {"neon", "fp-armv8"} <= this.enabled
+    runnable = triple == this.triple and has_all
     # Without this LLVM halves the vectors of many machines that have wide ones.
     return Target(name, triple, enabled, "-prefer-256-bit" if "avx512f" in enabled else "", runnable)
 
