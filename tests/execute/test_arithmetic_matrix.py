@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from tests.execute.exact_model import mismatches, random_patterns, reference_fma, round_fraction, values
+from tests.execute.exact_model import exact_value, mismatches, random_patterns, reference_fma, round_fraction, values
 
 from tileir.execute.arithmetic import matrix_float, matrix_integer, matrix_scaled
 from tileir.execute.dtypes import to_bits
@@ -49,15 +49,19 @@ def test_exact_product_is_a_chain_of_single_rounded_fma(element, accumulator):
     a, b, c = tile(element, (2, 8), 4, 30.0), tile(element, (8, 4), 5, 30.0), tile(accumulator, (2, 4), 6)
     result = matrix_float(element, accumulator, exact=True)(a, b, c)
     assert result.dtype == c.dtype
-    form = floats.FORMATS[accumulator.name]
+    # An f16 accumulator takes part as f32, and only the end of the chain is rounded to f16.
+    form = floats.FORMATS["f64" if accumulator is F64 else "f32"]
+    start = c if accumulator is F64 else c.astype(numpy.float32)
     wide_a, wide_b = a.astype(numpy.float64), b.astype(numpy.float64)
     expected = []
     for i in range(2):
         for j in range(4):
-            total = int(to_bits(accumulator, c)[i, j])
+            total = int(to_bits(F64 if accumulator is F64 else F32, start)[i, j])
             for k in range(8):
                 factors = [floats.from_double(floats.FORMATS["f64"], float(x)) for x in (wide_a[i, k], wide_b[k, j])]
                 total = chained(form, *factors, total)
+            if accumulator is F16:
+                total = round_fraction(floats.FORMATS["f16"], exact_value(form, total), "nearest_even", bool(total >> 31))
             expected.append(total)
     assert not mismatches(accumulator, result.reshape(-1), expected)
 
@@ -66,11 +70,24 @@ def chained(form: floats.FloatFormat, a: int, b: int, c: int) -> int:
     """fma of f64 factors and an addend of the accumulator's format."""
     if form.name == "f64":
         return reference_fma(form, a, b, c, "nearest_even")
-    from tests.execute.exact_model import exact_value
-
     f64 = floats.FORMATS["f64"]
     value = exact_value(f64, a) * exact_value(f64, b) + exact_value(form, c)
     return round_fraction(form, value, "nearest_even")
+
+
+@pytest.mark.parametrize("exact", [False, True], ids=["default", "exact"])
+def test_half_accumulator_is_rounded_once_for_each_operation(exact):
+    """At 2048 the last place of f16 is 2: terms of a half are lost one by one, and 256 of them are 128."""
+    k = 256
+    a = numpy.full((1, k), 0.5, numpy.float16)
+    b = numpy.ones((k, 1), numpy.float16)
+    c = numpy.full((1, 1), 2048, numpy.float16)
+    kernel = matrix_float(F16, F16, exact)
+    assert kernel(a, b, c)[0, 0] == 2048 + 128
+    # Two operations are two roundings: each adds a quarter of a unit.
+    small = numpy.full((1, 1), 0.5, numpy.float16)
+    one = numpy.ones((1, 1), numpy.float16)
+    assert kernel(small, one, kernel(small, one, c))[0, 0] == 2048
 
 
 def test_exact_product_of_batches_is_the_product_of_each():

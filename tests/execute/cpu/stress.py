@@ -187,7 +187,8 @@ class Stress(Values):
         """A loop around a product that adds to what it carries, which may be wanted for other things too."""
         rng = self.rng
         m, n, k = (rng.choice((4, 8, 16)) for _ in range(3))
-        sum: Type = ((m, n), "f32")
+        element = rng.choice(("f32", "f32", "f16"))
+        sum: Type = ((m, n), element)
         carried, other, variable, result, rest = (self.fresh() for _ in range(5))
         initial, second = self.want(sum), self.want(sum)
         word = text_of(sum)
@@ -202,11 +203,12 @@ class Stress(Values):
             self.know(name, sum)
         self.depth += 1
         self.statements(size // 2)
-        left, right = self.want(((m, k), "f32")), self.want(((k, n), "f32"))
+        left, right = self.want(((m, k), element)), self.want(((k, n), element))
         total = rng.choice((carried, carried, carried, self.want(sum)))
         made = self.fresh()
         self.lines.append(
-            f"{made} = mmaf {left}, {right}, {total} : {text_of(((m, k), 'f32'))}, {text_of(((k, n), 'f32'))}, {word}"
+            f"{made} = mmaf {left}, {right}, {total} : "
+            f"{text_of(((m, k), element))}, {text_of(((k, n), element))}, {word}"
         )
         if rng.random() < 0.5:
             self.know(made, sum)
@@ -224,8 +226,7 @@ class Stress(Values):
         rng = self.rng
         m, n, k = (rng.choice((4, 8, 16)) for _ in range(3))
         batch = rng.choice(((), (), (), (2,)))
-        kind = rng.choice(("f32", "f32", "f16", "i8"))
-        total = "i32" if kind == "i8" else "f32"
+        kind, total = rng.choice((("f32", "f32"), ("f32", "f32"), ("f16", "f32"), ("f16", "f16"), ("i8", "i32")))
         left, right, sum = ((*batch, m, k), kind), ((*batch, k, n), kind), ((*batch, m, n), total)
         names = [self.want(type) for type in (left, right, sum)]
         word = "mmai" if kind == "i8" else "mmaf"

@@ -328,6 +328,65 @@ def test_scales_in_all_their_formats() -> None:
         )
 
 
+@pytest.mark.parametrize("element", ["f16", "f8E4M3FN", "f8E5M2"])
+@pytest.mark.parametrize("fast", [False, True], ids=["exact", "fast"])
+@pytest.mark.parametrize("shape", [(1, 1, 8), (4, 8, 16), (16, 32, 64)], ids=str)
+@pytest.mark.parametrize("batch", ["", "2x"], ids=["flat", "batched"])
+def test_products_that_add_to_f16_are_rounded_once_for_each_operation(
+    element: str, fast: bool, shape: tuple[int, int, int], batch: str
+) -> None:
+    """Two products in a row, and a loop of three: five roundings, not one, and not one for each term."""
+    m, n, k = shape
+    left, right, total = f"tile<{batch}{m}x{k}x{element}>", f"tile<{batch}{k}x{n}x{element}>", f"tile<{batch}{m}x{n}xf16>"
+    count = (2 if batch else 1) * m * n
+    text = f"""cuda_tile.module @m {{ entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %out: tile<ptr<f16>>) {{
+      %zero = constant <i32: 0> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %three = constant <i32: 3> : tile<i32>
+      %start = constant <f16: 2048.0> : {total}
+      {_read("a", left)}
+      {_read("b", right)}
+      %first = mmaf %a_tile, %b_tile, %start : {left}, {right}, {total}
+      %second = mmaf %a_tile, %b_tile, %first : {left}, {right}, {total}
+      %last = for %i in (%zero to %three, step %one) : tile<i32> iter_values(%sum = %second) -> ({total}) {{
+        %next = mmaf %a_tile, %b_tile, %sum : {left}, {right}, {total}
+        continue %next : {total}
+      }}
+      %flat = reshape %last : {total} -> tile<{count}xf16>
+      %p1 = reshape %out : tile<ptr<f16>> -> tile<1xptr<f16>>
+      %ps = broadcast %p1 : tile<1xptr<f16>> -> tile<{count}xptr<f16>>
+      %lane = iota : tile<{count}xi32>
+      %places = offset %ps, %lane : tile<{count}xptr<f16>>, tile<{count}xi32> -> tile<{count}xptr<f16>>
+      %t = store_ptr_tko weak %places, %flat : tile<{count}xptr<f16>>, tile<{count}xf16> -> token
+      return }} }}"""
+    module = tileir.parse(text)
+    rng = numpy.random.default_rng(3)
+    # Products of about a third of a unit of f16 at 2048, positive: what is lost at each step is lost for good.
+    a, b = (rng.uniform(0.25, 1.5, (2 if batch else 1) * size).astype(numpy.float32) for size in (m * k, k * n))
+    results = []
+    for options in ({"backend": "cpu", "fast": fast}, {"backend": "interpreter", "exact": True}):
+        results.append(numpy.zeros(count, numpy.float16))
+        tileir.compile(module, **options).launch(1, a, b, results[-1])  # type: ignore[arg-type]
+    assert (results[0] == results[1]).all()
+    near = numpy.zeros(count, numpy.float16)
+    tileir.compile(module, backend="interpreter").launch(1, a, b, near)
+    assert numpy.allclose(near, results[0], rtol=3e-3, atol=0)
+
+
+def _read(name: str, tile: str) -> str:
+    """A tile of the numbers at an argument, converted."""
+    *extents, _ = tile.removeprefix("tile<").removesuffix(">").split("x")
+    count = numpy.prod([int(extent) for extent in extents])
+    wide = "x".join(extents) + "xf32"
+    return f"""%{name}_1 = reshape %{name} : tile<ptr<f32>> -> tile<1xptr<f32>>
+      %{name}_n = broadcast %{name}_1 : tile<1xptr<f32>> -> tile<{count}xptr<f32>>
+      %{name}_lane = iota : tile<{count}xi32>
+      %{name}_p = offset %{name}_n, %{name}_lane : tile<{count}xptr<f32>>, tile<{count}xi32> -> tile<{count}xptr<f32>>
+      %{name}_x, %{name}_t = load_ptr_tko weak %{name}_p : tile<{count}xptr<f32>> -> tile<{count}xf32>, token
+      %{name}_y = reshape %{name}_x : tile<{count}xf32> -> tile<{wide}>
+      %{name}_tile = ftof %{name}_y : tile<{wide}> -> {tile}"""
+
+
 def test_a_release_store_reads_everything_before_it_stores_anything() -> None:
     module = tileir.parse("""cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>) {
       %a1 = reshape %a : tile<ptr<f32>> -> tile<1xptr<f32>>

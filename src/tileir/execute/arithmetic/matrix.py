@@ -1,8 +1,10 @@
 """Matrix products: mmaf, mmai, mmaf_scaled, of tiles of rank two, or three with a batch dimension in front.
 
-By default a product is `numpy.matmul` in the precision of the accumulator (float32 for an f16 accumulator, rounded
-once), in whatever order NumPy adds.  With `exact` it is a chain of fma from the accumulator, for k = 0, 1, 2 and on,
-each rounded once to the accumulator's type: the definition that engines are held to bit for bit.
+By default a product is `numpy.matmul` in the precision of the accumulator, in whatever order NumPy adds.  With `exact`
+it is a chain of fma from the accumulator, for k = 0, 1, 2 and on, each rounded once to the accumulator's type: the
+definition that engines are held to bit for bit.
+An f16 accumulator is widened to float32, which the sum is made in, and the sum is rounded once to f16, when the
+operation is done: both ways.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy
 
 from tileir.execute.arithmetic.double import fma
-from tileir.execute.arithmetic.elementary import narrow_fma, single_from_sum
+from tileir.execute.arithmetic.elementary import single_from_sum
 from tileir.execute.arithmetic.rounding import NEAREST_EVEN, Ternary, Unary, narrow, widen, widen_single
 from tileir.ir.types import F16, F32, F64, TF32, FloatType
 
@@ -79,11 +81,16 @@ def matrix_float_into(lhs: FloatType, accumulator: FloatType) -> Callable[[Any, 
 def _chain(lhs: FloatType, accumulator: FloatType) -> Ternary:
     if accumulator is F64:
         return _steps(fma(NEAREST_EVEN), widen(F64))
-    if accumulator is F32:
-        return _steps(_single_step, widen(lhs))
-    if accumulator is not F16:
+    if accumulator is not F32 and accumulator is not F16:
         raise ValueError(f"no matrix product accumulates in {accumulator.name}")
-    return _steps(narrow_fma(F64, F16), widen(lhs))
+    chain = _steps(_single_step, widen(lhs))
+    if accumulator is F32:
+        return chain
+
+    def round_at_the_end(a: Any, b: Any, c: Any) -> Any:
+        return chain(a, b, c.astype(numpy.float32)).astype(numpy.float16)
+
+    return round_at_the_end
 
 
 def _single_step(a: Any, b: Any, c: Any) -> Any:

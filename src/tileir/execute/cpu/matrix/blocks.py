@@ -210,59 +210,8 @@ def _single(builder: Builder, left: Register, right: Register, accumulator: Regi
     return builder.value(f"fptrunc {total.typed} to {accumulator.type}", accumulator.dtype, accumulator.width)
 
 
-def _half(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    """Products of f16, which f32 holds, added and rounded once to f16."""
-    product = builder.value(f"fmul {left.typed}, {right.name}", left.dtype, left.width)
-    total = _sum_to_odd(builder, product, accumulator)
-    half = value_type(numpy.dtype(numpy.float16), accumulator.width)
-    rounded = builder.emit(f"fptrunc {total.typed} to {half}")
-    return builder.value(f"fpext {half} {rounded} to {total.type}", accumulator.dtype, accumulator.width)
-
-
-def _half_by_bits(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    """The same without instructions that convert to f16 and back, for which LLVM would call functions."""
-    dtype, width = accumulator.dtype, accumulator.width
-    kind = accumulator.type
-    integer = numpy.dtype(numpy.int32)
-    bits = value_type(integer, width)
-    truth = f"<{width} x i1>" if width else "i1"
-
-    def number(value: int) -> str:
-        return literal(value, integer, width).name
-
-    def real(value: float) -> str:
-        return literal(value, dtype, width).name
-
-    def function(name: str, *operands: str) -> str:
-        suffix = f"v{width}f32" if width else "f32"
-        return builder.call(kind, f"llvm.{name}.{suffix}", [f"{kind} {operand}" for operand in operands])
-
-    product = builder.value(f"fmul {left.typed}, {right.name}", dtype, width)
-    total = _sum_to_odd(builder, product, accumulator)
-    # Normal numbers: to nearest even at bit 13.
-    pattern = builder.emit(f"bitcast {total.typed} to {bits}")
-    last = builder.emit(f"and {bits} {builder.emit(f'lshr {bits} {pattern}, {number(13)}')}, {number(1)}")
-    up = builder.emit(f"add {bits} {builder.emit(f'add {bits} {pattern}, {number(0xFFF)}')}, {last}")
-    cut = builder.emit(f"and {bits} {up}, {number(-0x2000)}")
-    rounded = builder.emit(f"bitcast {bits} {cut} to {kind}")
-    magnitude = function("fabs", rounded)
-    overflow = builder.emit(f"fcmp ogt {kind} {magnitude}, {real(65504.0)}")
-    large = builder.emit(f"select {truth} {overflow}, {kind} {real(float('inf'))}, {kind} {magnitude}")
-    # Subnormal numbers: f32 around 0.75 has steps of 2^-24, f16's smallest number.
-    absolute = function("fabs", total.name)
-    tiny = builder.emit(f"fcmp olt {kind} {absolute}, {real(2.0**-14)}")
-    shifted = builder.emit(f"fadd {kind} {absolute}, {real(0.75)}")
-    small = builder.emit(f"fsub {kind} {shifted}, {real(0.75)}")
-    value = builder.emit(f"select {truth} {tiny}, {kind} {small}, {kind} {large}")
-    signed = function("copysign", value, total.name)
-    undefined = builder.emit(f"fcmp uno {total.typed}, {total.name}")
-    return builder.value(f"select {truth} {undefined}, {total.typed}, {kind} {signed}", dtype, width)
-
-
 _STEPS: Final[dict[str, Step]] = {
     "fma": _fma,
-    "half": _half,
-    "half_by_bits": _half_by_bits,
     "double": _double,
     "single": _single,
     "pairs": _pairs,

@@ -9,18 +9,16 @@ k, then the columns, then the k of the group.  With a group of one a row of a pa
 
 | kind      | products                    | left, right | C          | group | one step                               |
 |-----------|-----------------------------|-------------|------------|-------|----------------------------------------|
-| `fma`     | mmaf to f32 and f64         | as C        | f32, f64   | 1     | fma, rounded once                      |
-|           | mmaf to f16 on some         | f16         | f16        | 1     | the same                               |
-| `single`  | mmaf to f32 without fma     | f64         | f32        | 1     | the same, in double                    |
-| `half`    | mmaf to f16 elsewhere, and  | f32         | f32        | 1     | fma, rounded once to f16               |
-|           | `half_by_bits`, without f16c |            |            |       |                                        |
+| `fma`     | mmaf to f64, f32 and f16    | as C        | f64, f32   | 1     | fma, rounded once                      |
+| `single`  | mmaf to f32 and f16 without | f64         | f32        | 1     | the same, in double                    |
+|           | instructions for it         |             |            |       |                                        |
 | `double`  | mmaf_scaled                 | f64         | f32        | 1     | the sum in double, rounded once to f32 |
 | `pairs`   | mmai on x86                 | int16       | int32      | 2     | two products added, added to C         |
 | `widened` | mmai elsewhere              | int32       | int32      | 1     | multiply, add                          |
 | `amx`     | mmai; bf16 to f32 if `fast` | bytes, bf16 | int32, f32 | 4, 2  | a product of tiles                     |
 
-Conversions to these dtypes are exact: int8 to int16 by the signedness of the operand, and the C of `half` holds values
-of f16 in float32 before and after.
+Conversions of factors to these dtypes are exact, int8 to int16 by the signedness of the operand.  An f16 accumulator is
+widened to the C of an operation, which is rounded to f16 when the operation is done.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ import ml_dtypes
 import numpy
 
 from tileir.execute.cpu.native.target import Target
-from tileir.execute.cpu.vector.casting import DOUBLE, HALF, INT32, SINGLE, UINT8
+from tileir.execute.cpu.vector.casting import DOUBLE, INT32, SINGLE, UINT8
 from tileir.execute.dtypes import DType
 from tileir.ir.types import BF16, F8E8M0FNU, F16, F32, F64, FloatType, Type
 
@@ -111,12 +109,8 @@ def plan(
             return _amx(shape, (_BFLOAT16, _BFLOAT16, SINGLE))
         if accumulator is F64:
             return _blocks(target, "fma", shape, DOUBLE, DOUBLE)
-        if accumulator is F32:
+        if accumulator is F32 or accumulator is F16:
             return _single(target, shape)
-        if accumulator is F16:
-            if target.has_avx512_fp16 or "fullfp16" in target.enabled:
-                return _blocks(target, "fma", shape, HALF, HALF)
-            return _blocks(target, "half" if target.has_f16c else "half_by_bits", shape, SINGLE, SINGLE)
         raise ValueError(f"no matrix product accumulates in {accumulator.name}")
     if target.has_amx_int8 and _fills_amx(shape, 4):
         return _amx(shape, (_INT8 if lhs_signed else UINT8, _INT8 if rhs_signed else UINT8, INT32))
@@ -145,9 +139,6 @@ def _blocks(target: Target, kind: str, shape: Shape, factors: DType, accumulator
     m, n, _ = shape
     lanes = min(n, target.vector_bytes // max(factors.itemsize * group, accumulator.itemsize))
     registers = 16 if target.vector_bytes == 64 or target.is_aarch64 else 8
-    if kind in ("half", "half_by_bits"):
-        # A step of them takes most of the registers.
-        registers = 4
     rows = min(m, max(1, registers // min(2, n // lanes)))
     columns = min(n, registers // rows * lanes)
     return MmaPlan(kind, shape, (factors, factors, accumulator), (rows, columns, lanes), group)
