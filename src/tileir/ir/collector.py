@@ -2,23 +2,87 @@
 
 from __future__ import annotations
 
+# Not `threading`, which takes longer to import than a small file to read.
+import _thread
 import gc
+import os
+
+
+class _Pauses:
+    """The pauses under way in this process: the collector goes on when the last of them ends."""
+
+    def __init__(self) -> None:
+        # One that a signal handler may take again on the thread that holds it: every step below leaves the rest right.
+        self.lock: _thread.RLock = _thread.RLock()
+        self.depths: dict[int, int] = {}
+        """How many there are on each thread that has one."""
+        self.was_enabled: bool = False
+
+    def begin(self, thread: int) -> None:
+        with self.lock:
+            is_first = not self.depths
+            if is_first:
+                self.was_enabled = gc.isenabled()
+            self.depths[thread] = self.depths.get(thread, 0) + 1
+            if is_first:
+                gc.disable()
+
+    def end(self, thread: int) -> None:
+        with self.lock:
+            depth = self.depths.get(thread, 0)
+            if depth == 1 and len(self.depths) == 1 and self.was_enabled:
+                # Before the pause is forgotten: one that begins in between must not take this for the user's wish.
+                gc.enable()
+            if depth > 1:
+                self.depths[thread] = depth - 1
+            else:
+                self.depths.pop(thread, None)
+
+    def after_fork(self) -> None:
+        """In a process made by a fork, which has none of the other threads and none of their pauses."""
+        self.lock = _thread.RLock()
+        if not self.depths:
+            return
+        thread = _thread.get_ident()
+        own = self.depths.get(thread, 0)
+        self.depths.clear()
+        if own:
+            self.depths[thread] = own
+        elif self.was_enabled:
+            gc.enable()
+
+
+_PAUSES = _Pauses()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_PAUSES.after_fork)
 
 
 class CollectorPaused:
-    """Pauses the cyclic collector for the extent of a `with`.
+    """Pauses the cyclic collector for the extent of a `with`; threads may do so at the same time.
 
     A program under construction is all live: each collection walks everything built so far and frees nothing, which
-    doubles the time of reading a large file.
+    doubles the time of reading a large file.  A collector that the user has switched off stays off.
     """
 
     def __init__(self) -> None:
-        self.was_enabled: bool = False
+        self.thread: int = 0
+        """The thread whose pause this is, while it is one."""
 
     def __enter__(self) -> None:
-        self.was_enabled = gc.isenabled()
-        gc.disable()
+        thread = _thread.get_ident()
+        # First: an interrupt that comes before the pause begins ends one that never was, which does nothing.
+        self.thread = thread
+        _PAUSES.begin(thread)
 
     def __exit__(self, *exception: object) -> None:
-        if self.was_enabled:
-            gc.enable()
+        self._end()
+
+    def _end(self) -> None:
+        thread, self.thread = self.thread, 0
+        if thread:
+            _PAUSES.end(thread)
+
+    def __del__(self) -> None:
+        # An interrupt may come before the first step of `__exit__`.
+        self._end()
