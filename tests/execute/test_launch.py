@@ -10,6 +10,7 @@ import pytest
 from tests.execute.test_pointer_operations import INDEX, copy_kernel
 
 import tileir
+from tileir.ir.attributes import string_attribute
 
 TWO = "cuda_tile.module @m { entry @a() { return } entry @b() { return } }"
 SCALARS = """cuda_tile.module @m { entry @k(%o: tile<ptr<f64>>, %i: tile<i8>, %f: tile<bf16>, %b: tile<i1>) {
@@ -247,6 +248,30 @@ def test_kernels_of_one_loaded_module_share_its_globals() -> None:
     assert out[0] == 5, "loaded again, with variables of its own"
     with pytest.raises(tileir.LaunchError, match="no entry @write: choose one of @count, @read"):
         count.sibling("write")
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+@pytest.mark.parametrize("first", ["changed", "launched"])
+def test_kernel_does_not_follow_changes_of_its_module(backend: str, first: str) -> None:
+    module = tileir.parse(SHARED)
+    kernel = tileir.compile(module, "count", backend)
+    if first == "launched":
+        kernel.launch(1, 10)
+    body = module.regions[0].blocks[0]
+    for operation in list(body):
+        if operation.symbol_name == "read":
+            operation.erase()
+        elif operation.symbol_name == "count":
+            for inner in list(operation.regions[0].blocks[0]):
+                if inner.declaration.mnemonic != "return":
+                    inner.drop_all_references()
+                    inner.detach()
+            operation.set_attribute("sym_name", string_attribute("other"))
+    kernel.launch(4, 10)
+    out = numpy.zeros(1, "i4")
+    kernel.sibling("read").launch(1, out)
+    assert out[0] == (55 if first == "launched" else 45)
+    assert kernel.name == "count"
 
 
 def test_a_function_is_no_observer() -> None:

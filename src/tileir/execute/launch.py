@@ -37,6 +37,7 @@ from tileir.execute.observer import Observer, Observers, TileBlock, overrides
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import block_at, block_order, run_interleaved
 from tileir.ir.attributes import DenseAttribute, IntegerAttribute
+from tileir.ir.clone import clone
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.engine import CpuKernel
@@ -66,7 +67,7 @@ def compile(
     makes the interpreter's `mmaf` a chain of single-rounded fused multiply-adds in order of k, which the CPU engine
     always does, instead of `numpy.matmul`; `fast` lets the CPU engine use quicker functions and matrix units that
     round differently, and `cpu` names the machine it makes code for, this one if not given.  `schedule` is the order of
-    tile blocks, see `Kernel.launch`.  The module is verified first; change it afterwards and the kernel does not
+    tile blocks, see `Kernel.launch`.  The module is verified and copied: change it afterwards and the kernel does not
     follow.
     """
     from tileir.interface import verify
@@ -74,7 +75,8 @@ def compile(
     if backend not in BACKENDS:
         raise LaunchError(f"there is no backend '{backend}': choose one of {', '.join(BACKENDS)}")
     verify(module)
-    return Kernel(select_entry(module, entry), exact, schedule, backend=backend, fast=fast, cpu=cpu)
+    # A copy, as much of a kernel is made of the program only when it is first launched.
+    return Kernel(select_entry(clone(module), entry), exact, schedule, backend=backend, fast=fast, cpu=cpu)
 
 
 @cache
