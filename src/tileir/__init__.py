@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.builder import Builder
     from tileir.execute.arguments import pointer_to
-    from tileir.execute.debugging import Callback, NumberWatch, Trace
+    from tileir.execute.debugging import Callback, Trace
     from tileir.execute.errors import ExecutionError, LaunchError
     from tileir.execute.launch import Kernel, compile
+    from tileir.execute.number_watch import NumberWatch
     from tileir.execute.observer import Observer
     from tileir.execute.overlap import overlap
     from tileir.execute.sanitizer import Finding, Report, Sanitizer, SanitizerError
@@ -82,7 +83,7 @@ _HOMES = {
     "Finding": "tileir.execute.sanitizer",
     "Kernel": "tileir.execute.launch",
     "LaunchError": "tileir.execute.errors",
-    "NumberWatch": "tileir.execute.debugging",
+    "NumberWatch": "tileir.execute.number_watch",
     "Observer": "tileir.execute.observer",
     "Operation": "tileir.ir.core",
     "ParseError": "tileir.ir.diagnostics",

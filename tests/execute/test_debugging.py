@@ -1,4 +1,4 @@
-"""The trace, the watch for NaN and infinity, the callback."""
+"""The trace, the callback."""
 
 from __future__ import annotations
 
@@ -63,48 +63,6 @@ def test_a_trace_of_bytecode_has_the_printed_names() -> None:
     tileir.compile(module).launch(1, numpy.zeros(1, "f4"), observer=tileir.Trace((0, 0, 0), lines.append))
     assert "  %blockId_x = get_tile_block_id  tile<i32>  0\n" in lines
     assert "  %3 = store_ptr_tko weak %2, %reduce : tile<ptr<f32>>, tile<f32> -> token\n" in lines
-
-
-NUMBERS = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
-  %i = iota : tile<4xi32>
-  %r = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
-  %b = broadcast %r : tile<1xptr<f32>> -> tile<4xptr<f32>>
-  %q = offset %b, %i : tile<4xptr<f32>>, tile<4xi32> -> tile<4xptr<f32>>
-  %v, %t = load_ptr_tko weak %q : tile<4xptr<f32>> -> tile<4xf32>, token
-  %low = constant <f32: 0xFF800000> : tile<4xf32>
-  %m = maxf %v, %low : tile<4xf32>
-  %w = sqrt %m : tile<4xf32>
-  %d = divf %w, %v : tile<4xf32>
-  return } }"""
-
-
-def watched(numbers: list[float]) -> tileir.Report:
-    watch = tileir.NumberWatch()
-    kernel = tileir.compile(tileir.parse(NUMBERS, "k.mlir"))
-    kernel.launch(1, numpy.array(numbers, "f4"), observer=watch)
-    return watch.report
-
-
-def test_the_watch_names_the_first_operation_that_makes_a_nan() -> None:
-    report = watched([1, 4, -9, -16])
-    assert report.kinds == ["nan"]
-    finding = report.findings[0]
-    assert finding.title == "sqrt makes the first NaN of the launch"
-    assert finding.element == (2,)
-    assert finding.details == ["sqrt of -9 gives nan", "2 of the 4 elements are like this"]
-    assert "at k.mlir:9:8, tile block (0, 0, 0), element [2]" in report.render()
-
-
-def test_the_watch_tells_infinity_from_nan_and_memory_from_arithmetic() -> None:
-    assert not watched([1, 4, 9, 16])
-    smallest = float(numpy.finfo("f4").smallest_subnormal)
-    made = watched([1, 4, 9, smallest])
-    assert not made, "sqrt(x) / x of the smallest number is large, not infinite"
-    assert watched([1, 0, 9, 16]).findings[0].title == "divf makes the first NaN of the launch"
-    read = watched([1, float("inf"), 9, 16])
-    assert read.findings[0].title == "load_ptr_tko reads the first infinity of the launch"
-    assert read.findings[0].hint == "it is in the memory the kernel was given"
-    assert read.findings[1].title == "divf makes the first NaN of the launch"
 
 
 def test_a_callback_gets_operands_and_results_of_each_operation() -> None:

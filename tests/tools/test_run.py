@@ -260,9 +260,29 @@ def test_watch_nan_names_the_operation(capsys: pytest.CaptureFixture[str], tmp_p
     arguments = ["--arg", str(tmp_path / "a.npy"), "--arg", str(tmp_path / "b.npy"), "--arg", "zeros:f32:128"]
     status, _, err = tool(capsys, VECTOR_ADD, *arguments, "--arg", "128", "--watch-nan")
     assert status == 1
-    assert "infinity: load_ptr_tko reads the first infinity of the launch" in err
-    assert "nan: addf makes the first NaN of the launch" in err
-    assert "addf of inf, -inf gives nan" in err
+    assert "nan: addf makes a NaN" in err and "addf of inf, -inf gives nan" in err
+    assert err.count("note: load_ptr_tko reads an infinity from memory") == 2
+    assert "infinity: " not in err
+
+
+def test_watch_nan_tells_padding_from_what_is_made(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    softmax = str(Path(VECTOR_ADD).with_name("softmax.mlir"))
+    values = ["rand:f32:4x1000", "zeros:f32:4x1000", "4", "1000"]
+    arguments = ["--grid", "4", *[part for value in values for part in ("--arg", value)], "--watch-nan"]
+    status, _, err = tool(capsys, softmax, *arguments)
+    assert status == 0
+    assert err.startswith("watch: no NaN and no infinity is made in @softmax, grid (4, 1, 1)\n\nnote: ")
+    assert "note: load_view_tko pads with an infinity" in err
+    assert "  96 elements in all: given to the program, not made by it\n  seen 4 times\n" in err
+    # By what is zero for the largest element of a row.
+    text = Path(softmax).read_text(encoding="utf-8")
+    wrong = tmp_path / "softmax.mlir"
+    wrong.write_text(text.replace("divf %powers, %totals", "divf %powers, %shifted"), encoding="utf-8")
+    status, _, err = tool(capsys, str(wrong), *arguments)
+    assert status == 1
+    assert err.startswith("watch: 1 finding in @softmax, grid (4, 1, 1)\n\ninfinity: divf makes an infinity\n  at ")
+    assert "softmax.mlir:31:15, tile block (0, 0, 0), element [0, 530]\n" in err
+    assert "  divf of 1, 0 gives inf\n  1 of the 1024 elements is like this\n  seen 4 times\n" in err
 
 
 def pretend_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

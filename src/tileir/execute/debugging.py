@@ -1,4 +1,4 @@
-"""Looking into a launch: the trace of one tile block, the watch for NaN and infinity, a callback for each operation."""
+"""Looking into a launch: the trace of one tile block, a callback for each operation."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from typing import Any
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
-from tileir.execute.memory import Memory
 from tileir.execute.observer import Observer, TileBlock
-from tileir.execute.sanitizer.numbers import first_element
-from tileir.execute.sanitizer.report import Finding, Place, Report, Spelling, WatchKind, several
+from tileir.execute.sanitizer.report import Spelling, several
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import TOKEN_ORDERED
-from tileir.ir.types import FloatType
 
 _FIRST_ELEMENTS = 6
 _REDUCTIONS = ("reduce", "scan")
@@ -98,7 +94,7 @@ def described(value: Value, content: Any) -> str:
     """One line about a value: `tile<8xi32>  min 0, max 7, mean 3.5  [0, 1, 2, 3, 4, 5, ..]`."""
     array = numpy.asarray(content)
     pointer = isinstance(value.type, TileType) and isinstance(value.type.element, PointerType)
-    show: Callable[[Any], str] = _address if pointer else _number
+    show: Callable[[Any], str] = _address if pointer else spelled_number
     text = value.type.spelling
     flat = array.reshape(-1)
     if flat.size == 1:
@@ -112,13 +108,15 @@ def described(value: Value, content: Any) -> str:
     parts = []
     if usable.size:
         with numpy.errstate(all="ignore"):
-            parts.append(f"min {_number(usable.min())}, max {_number(usable.max())}, mean {_number(usable.mean())}")
+            low, high, mean = (spelled_number(number) for number in (usable.min(), usable.max(), usable.mean()))
+        parts.append(f"min {low}, max {high}, mean {mean}")
     if usable.size < flat.size:
         parts.append(several(flat.size - usable.size, "NaN"))
     return f"{text}  {', '.join(parts)}  {elements}"
 
 
-def _number(value: Any) -> str:
+def spelled_number(value: Any) -> str:
+    """A number of a tile, to six digits."""
     if isinstance(value, (numpy.bool_, numpy.integer)):
         return str(int(value))
     return f"{float(value):.6g}"
@@ -126,77 +124,3 @@ def _number(value: Any) -> str:
 
 def _address(value: Any) -> str:
     return f"{int(value):#x}"
-
-
-class NumberWatch(Observer):
-    """Finds the first operation that made a NaN, and the first that made an infinity; `report` has them.
-
-    An operation makes one if none of its operands has one in that place.  Constants are meant as they are.
-    """
-
-    def __init__(self) -> None:
-        self.report: Report = Report("watch")
-        self._operands: list[Any] = []
-        self._wanted: dict[WatchKind, Callable[[Array], Array]] = {"nan": numpy.isnan, "infinity": numpy.isinf}
-
-    def launch_started(self, grid: BlockId, memory: Memory) -> None:
-        self.report.grid = grid
-
-    def watches(self, operation: Operation) -> bool:
-        if operation.regions or operation.declaration.mnemonic == "constant":
-            return False
-        return any(_is_float(result) for result in operation.results)
-
-    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-        self._operands = operands
-
-    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
-        if not self._wanted:
-            return
-        for value, content in zip(operation.results, results, strict=True):
-            if not _is_float(value):
-                continue
-            wide = numpy.asarray(content).astype(numpy.float32 if content.dtype.itemsize < 8 else numpy.float64)
-            if numpy.isfinite(wide).all():
-                continue
-            for kind, test in list(self._wanted.items()):
-                made = self._made(operation, test(wide), test)
-                if made.any():
-                    del self._wanted[kind]
-                    self._add(kind, operation, block, made, wide)
-
-    def _made(self, operation: Operation, wrong: Array, test: Callable[[Array], Array]) -> Array:
-        """The elements of a result that no operand explains."""
-        for value, content in zip(operation.operands, self._operands, strict=True):
-            if not _is_float(value):
-                continue
-            had = test(numpy.asarray(content).astype(numpy.float64))
-            if had.shape == wrong.shape:
-                wrong = wrong & ~had
-            elif had.any():
-                return numpy.zeros(wrong.shape, bool)
-        return wrong
-
-    def _add(self, kind: WatchKind, operation: Operation, block: TileBlock, made: Array, wide: Array) -> None:
-        name = "NaN" if kind == "nan" else "infinity"
-        loads = operation.declaration.reads is not None
-        mnemonic = operation.declaration.mnemonic
-        title = f"{mnemonic} {'reads' if loads else 'makes'} the first {name} of the launch"
-        number = int(made.reshape(-1).argmax())
-        details = []
-        given = [
-            _number(numpy.asarray(content).reshape(-1)[number])
-            for value, content in zip(operation.operands, self._operands, strict=True)
-            if _is_float(value) and numpy.asarray(content).shape == made.shape
-        ]
-        if given:
-            details.append(f"{mnemonic} of {', '.join(given)} gives {_number(wide.reshape(-1)[number])}")
-        if made.ndim:
-            total = int(made.sum())
-            details.append(f"{total} of the {several(made.size, 'element')} {'is' if total == 1 else 'are'} like this")
-        hint = "it is in the memory the kernel was given" if loads else "no operand has one: it begins here"
-        self.report.add(Finding(kind, title, Place(operation, block.id, first_element(made)), details, hint))
-
-
-def _is_float(value: Value) -> bool:
-    return isinstance(value.type, TileType) and isinstance(value.type.element, FloatType)

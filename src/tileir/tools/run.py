@@ -29,7 +29,7 @@ USAGE = Usage(
         Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
         Option("sanitize", "look for mistakes while it runs, and explain them (docs/sanitizer.md)"),
         Option("trace", "print each value that one tile block computes", value="X[,Y[,Z]]"),
-        Option("watch-nan", "name the first operation that makes a NaN or an infinity"),
+        Option("watch-nan", "name every operation that makes a NaN or an infinity"),
         Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
         Option("quiet", "no summary of what was written", short="q"),
         *READING_OPTIONS,
@@ -130,7 +130,8 @@ class _Watching:
     """Who watches the launch, as the command line asks."""
 
     def __init__(self, given: Arguments, grid: tuple[int, ...], unwritten: list[Any]) -> None:
-        from tileir.execute.debugging import NumberWatch, Trace
+        from tileir.execute.debugging import Trace
+        from tileir.execute.number_watch import NumberWatch
         from tileir.execute.observer import Observer, Observers
         from tileir.execute.sanitizer import Report, Sanitizer
 
@@ -152,10 +153,10 @@ class _Watching:
 
     def tell(self) -> int:
         """Show what was found; gives the exit status."""
-        found = [report for report in self._reports if report]
-        for report in found:
-            print(report.render(), file=sys.stderr)
-        return EXIT_WRONG_INPUT if found else EXIT_FINE
+        for report in self._reports:
+            if report or report.notes:
+                print(report.render(), file=sys.stderr)
+        return EXIT_WRONG_INPUT if any(self._reports) else EXIT_FINE
 
 
 def _mistake(message: str) -> ToolFailure:

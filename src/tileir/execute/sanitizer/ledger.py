@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Observer
 from tileir.execute.sanitizer.events import HOST, NOBODY
-from tileir.execute.sanitizer.report import Finding, Kind, Report, WatchKind
+from tileir.execute.sanitizer.report import AnyKind, Finding, Report
 from tileir.execute.sanitizer.shadow import Shadow
 from tileir.ir.core import Operation
 
@@ -15,7 +15,7 @@ class Ledger(Observer):
 
     def __init__(self) -> None:
         self.report: Report = Report()
-        self._known: dict[tuple[Kind | WatchKind, Operation, Operation | None], Finding] = {}
+        self._known: dict[tuple[AnyKind, Operation, Operation | None], Finding] = {}
         self.begin(Memory())
 
     def begin(self, memory: Memory) -> None:
@@ -25,7 +25,7 @@ class Ledger(Observer):
 
     # --- findings ---
 
-    def counted(self, kind: Kind | WatchKind, operation: Operation, other: Operation | None) -> bool:
+    def counted(self, kind: AnyKind, operation: Operation, other: Operation | None) -> bool:
         """Count a finding that is known already; False if it is not."""
         known = self._known.get((kind, operation, other))
         if known is None and kind == "race" and other is not None:

@@ -33,23 +33,29 @@ Kind = Literal[
     "error",
 ]
 WatchKind = Literal["nan", "infinity"]
+# What is worth a word and no mistake: it fails no launch.
+NoteKind = Literal["note"]
+AnyKind = Literal[Kind, WatchKind, NoteKind]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 
 class Place:
-    """Where something happened: an operation, a tile block, and an element of the tile (None: no element alone)."""
+    """Where something happened: an operation, a tile block (None: no block alone), and an element of the tile (None: no
+    element alone)."""
 
     __slots__ = ("block", "element", "operation")
 
-    def __init__(self, operation: Operation, block: BlockId, element: Index | None = None) -> None:
+    def __init__(self, operation: Operation, block: BlockId | None, element: Index | None = None) -> None:
         self.operation: Operation = operation
-        self.block: BlockId = block
+        self.block: BlockId | None = block
         self.element: Index | None = element
 
     @property
     def words(self) -> str:
         """As in `tile block (1, 0, 0), element [3]`."""
-        text = f"tile block ({', '.join([str(number) for number in self.block])})"
+        if self.block is None:
+            return ""
+        text = f"tile block {parenthesized(self.block)}"
         if self.element:
             text += f", element {bracketed(self.element)}"
         return text
@@ -59,14 +65,14 @@ class Finding:
     """One mistake of one operation; `count` is how often it was seen, `place` where it was seen first.
 
     `kind` names the sort (docs/sanitizer.md lists them), `title` says it in a line, `details` has the numbers, `other`
-    is the second party, as of a race, with `relation` before it.
+    is the second party, as of a race, with `relation` before it.  A note of a report is one too, of kind "note".
     """
 
     __slots__ = ("count", "details", "hint", "kind", "other", "place", "relation", "title")
 
     def __init__(
         self,
-        kind: Kind | WatchKind,
+        kind: AnyKind,
         title: str,
         place: Place,
         details: list[str],
@@ -74,7 +80,7 @@ class Finding:
         relation: str = "",
         other: Place | None = None,
     ) -> None:
-        self.kind: Kind | WatchKind = kind
+        self.kind: AnyKind = kind
         self.title: str = title
         self.place: Place = place
         self.details: list[str] = details
@@ -88,7 +94,7 @@ class Finding:
         return self.place.operation
 
     @property
-    def block(self) -> BlockId:
+    def block(self) -> BlockId | None:
         return self.place.block
 
     @property
@@ -107,7 +113,8 @@ class Finding:
         lines += [f"  {detail}" for detail in self.details]
         if self.count > 1:
             lines.append(f"  seen {self.count} times")
-        lines.append(f"  hint: {self.hint}")
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -115,11 +122,17 @@ class Finding:
 
 
 class Report:
-    """All findings of a launch, in the order they were first seen; true if there are any."""
+    """All findings of a launch, in the order they were first seen; true if there are any.
 
-    def __init__(self, author: str = "sanitizer") -> None:
+    `notes` has what is worth knowing and no mistake.
+    """
+
+    def __init__(self, author: str = "sanitizer", nothing: str = "nothing found") -> None:
         self.author: str = author
+        self.nothing: str = nothing
+        """What a report without findings says."""
         self.findings: list[Finding] = []
+        self.notes: list[Finding] = []
         self.kernel: str = ""
         self.grid: BlockId = (1, 1, 1)
 
@@ -130,7 +143,7 @@ class Report:
         return len(self.findings)
 
     def add(self, finding: Finding) -> None:
-        self.findings.append(finding)
+        (self.notes if finding.kind == "note" else self.findings).append(finding)
         if not self.kernel:
             entry: Operation | None = finding.operation
             while entry is not None and entry.declaration.mnemonic != "entry":
@@ -144,13 +157,12 @@ class Report:
 
     def render(self) -> str:
         """The whole report."""
-        where = f"{f'@{self.kernel}, ' if self.kernel else ''}grid ({', '.join([str(n) for n in self.grid])})"
-        if not self.findings:
-            return f"{self.author}: nothing found in {where}"
+        where = f"{f'@{self.kernel}, ' if self.kernel else ''}grid {parenthesized(self.grid)}"
         count = len(self.findings)
+        what = several(count, "finding") if count else self.nothing
         spelling = Spelling()
-        head = f"{self.author}: {count} finding{'' if count == 1 else 's'} in {where}"
-        return "\n\n".join([head, *[finding.render(spelling) for finding in self.findings]])
+        head = f"{self.author}: {what} in {where}"
+        return "\n\n".join([head, *[finding.render(spelling) for finding in [*self.findings, *self.notes]]])
 
     def __str__(self) -> str:
         return self.render()
@@ -162,7 +174,7 @@ class SanitizerError(TileIRError):
     def __init__(self, report: Report) -> None:
         diagnostics = []
         for finding in report.findings:
-            notes = [note(f"in {finding.place.words}", UNKNOWN)]
+            notes = [note(f"in {finding.place.words}", UNKNOWN)] if finding.place.words else []
             if finding.other is not None:
                 there = place_of(finding.other.operation.location)
                 notes.append(note(f"{finding.relation} {finding.other.words}", there))
@@ -247,7 +259,7 @@ def _shown(relation: str, place: Place, spelling: Spelling) -> list[str]:
     """A place with the line of source that is there, or else the printed operation."""
     location = place_of(place.operation.location)
     position = location_prefix(location).removesuffix(": ")
-    lines = [f"  {relation} {position}{', ' if position else ''}{place.words}"]
+    lines = [f"  {relation} {', '.join([part for part in (position, place.words) if part])}"]
     source = source_of(location)
     found = position_of(location)
     margin = "      "
@@ -263,6 +275,10 @@ def _shown(relation: str, place: Place, spelling: Spelling) -> list[str]:
     if source is None or place.operation.declaration.mnemonic not in lines[1]:
         lines.append(f"{margin}| {spelling.line(place.operation)}")
     return lines
+
+
+def parenthesized(block: BlockId) -> str:
+    return f"({', '.join([str(number) for number in block])})"
 
 
 def bracketed(index: Index) -> str:
