@@ -367,6 +367,21 @@ def _numbers() -> Iterator[Pair]:
         yield Pair("shift", f"{operation} by less than nothing in i{width}", body, "-1", "0")
 
 
+def _loops() -> Iterator[Pair]:
+    for width, unsigned in product((8, 16, 32, 64), (False, True)):
+        type = f"i{width}"
+        body = f"""  %a = constant <{type}: 0> : tile<{type}>
+  %b = constant <{type}: HERE> : tile<{type}>
+  %c = constant <{type}: {1 << (width - 2)}> : tile<{type}>
+  for {"unsigned " if unsigned else ""}%k in (%a to %b, step %c) : tile<{type}> {{
+    continue
+  }}"""
+        # -1 is the largest unsigned number.
+        wrong = -1 if unsigned else (1 << (width - 1)) - 1
+        name = f"the counter of {'an unsigned' if unsigned else 'a'} loop in {type}"
+        yield Pair("overflow", name, body, str(wrong), str(1 << (width - 2)))
+
+
 # --- what ends a tile block ---
 
 
@@ -393,4 +408,4 @@ def _ends() -> Iterator[Pair]:
     yield Pair("error", "more memory than there is", alloca, str(1 << 50), "16")
 
 
-PAIRS = [*_places(), *_contents(), *_order(), *_promises(), *_numbers(), *_ends()]
+PAIRS = [*_places(), *_contents(), *_order(), *_promises(), *_numbers(), *_loops(), *_ends()]

@@ -1,4 +1,5 @@
-"""Integer operations on numbers they are not defined for: broken overflow flags, division by zero, wide shifts.
+"""Integer operations on numbers they are not defined for: broken overflow flags, division by zero, wide shifts, loops
+whose counter overflows.
 
 Each check is made for one operation when the launch is prepared and gives, from the operands, the elements that are
 wrong; None if there are none.  The CPU engine traces the same functions into compiled code: they keep to what a tracer
@@ -259,6 +260,55 @@ def _wraps_truncation(operation: Operation, signed: bool) -> Wrong:
     return lost
 
 
+# --- loops ---
+
+
+class CounterCheck(NumberCheck):
+    """Whether the counter of a `for` still fits when it has passed the upper bound.
+
+    If not it wraps and is below the bound again: the dialect leaves the behaviour undefined, and a GPU never leaves the
+    loop.  The engines here count in a wider type and end it.
+    """
+
+    __slots__ = ("_most", "_width")
+
+    def __init__(self, operation: Operation) -> None:
+        self._width: int = _width(operation)
+        unsigned = "unsignedCmp" in operation.attributes
+        self._most: int = (1 << self._width) - 1 if unsigned else (1 << (self._width - 1)) - 1
+        super().__init__(
+            "overflow",
+            "for counts past the largest number of its type",
+            "the behaviour is undefined, and a GPU may never leave the loop: end it earlier, or count in a wider type",
+            self._wrong,
+            unsigned,
+        )
+
+    def _wrong(self, lower: Any, upper: Any, step: Any, *initial: Any) -> Any:
+        """In 64 bits; what wraps belongs to a loop that does not run."""
+        read = _unsigned if self.unsigned else _signed
+        low, high, stride = (read(value, self._width) for value in (lower, upper, step))
+        runs = (low < high) & (stride > low.dtype.type(0))
+        one = numpy.uint64(1)
+        span, way = (high - low).view(numpy.uint64), numpy.where(runs, stride.view(numpy.uint64), one)
+        last = (span - one) // way * way
+        room = (low.dtype.type(self._most) - low).view(numpy.uint64) - last
+        return _found(runs & (way > room))
+
+    def finding(self, operation: Operation, place: Place, operands: list[Any], chosen: Any) -> Finding:
+        numbers = [int(numpy.asarray(value).reshape(-1)[0]) for value in operands[:3]]
+        if self.unsigned:
+            numbers = [number % (1 << self._width) for number in numbers]
+        lower, upper, step = numbers
+        last = lower + (upper - 1 - lower) // step * step
+        reading = " read as unsigned" if self.unsigned else ""
+        details = [
+            f"it counts from {lower} to {upper} in steps of {step}: after {last} comes {last + step}, and "
+            f"i{self._width}{reading} ends at {self._most}"
+        ]
+        return Finding(self.kind, self.title, place, details, self.hint)
+
+
 _WRAPS: dict[str, Callable[[Operation, bool], Wrong]] = {
     "addi": _wraps_sum,
     "subi": _wraps_sum,
@@ -278,6 +328,7 @@ _CHECKS: dict[str, Callable[[Operation], list[NumberCheck]]] = {
     "muli": _overflow_checks,
     "negi": _overflow_checks,
     "trunci": _overflow_checks,
+    "for": lambda operation: [CounterCheck(operation)],
 }
 
 

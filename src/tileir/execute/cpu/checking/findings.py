@@ -27,7 +27,7 @@ from tileir.execute.observer import Access, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds
 from tileir.execute.sanitizer.conflicts import unwritten
 from tileir.execute.sanitizer.promises import check_inbounds, promised_dimensions
-from tileir.execute.sanitizer.report import Finding, Kind, WatchKind
+from tileir.execute.sanitizer.report import AnyKind, Finding
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.execute.sanitizer.shadow import Cells, Shadow
 from tileir.execute.schedule import block_at
@@ -62,7 +62,7 @@ class _Collector(Sanitizer):
     def __init__(self) -> None:
         super().__init__()
         self.block: int = 0
-        self._found: dict[tuple[Kind | WatchKind, Operation], tuple[int, int, Finding]] = {}
+        self._found: dict[tuple[AnyKind, Operation], tuple[int, int, Finding]] = {}
         self._calls: int = 0
 
     def shadow(self, region: Region, size: int) -> Shadow:
@@ -71,7 +71,7 @@ class _Collector(Sanitizer):
     def is_lasting(self, region: Region) -> bool:
         return False
 
-    def counted(self, kind: Kind | WatchKind, operation: Operation, other: Operation | None) -> bool:
+    def counted(self, kind: AnyKind, operation: Operation, other: Operation | None) -> bool:
         known = self._found.get((kind, operation))
         if known is None or self.block < known[0]:
             return False
@@ -196,7 +196,9 @@ class Inspector:
     def _operands(self, operation: Operation, words: Any) -> list[Any]:
         count = words[1]
         operands: list[Any] = []
-        for number, value in enumerate(operation.operands):
+        # Of a loop its bounds and its step.
+        values = operation.operands[:3] if operation.declaration.mnemonic == "for" else operation.operands
+        for number, value in enumerate(values):
             type = value.type
             if not isinstance(type, TileType):
                 operands.append(_Address(words[2] & _UNSIGNED))

@@ -52,6 +52,10 @@ def emit_repeat(emission: Emission, statement: Statement) -> None:
         induction = block.arguments[0]
         unsigned = "unsignedCmp" in operation.attributes
         _check_step(emission, operation, step, unsigned)
+        if emission.sanitize:
+            from tileir.execute.cpu.checking import inspecting_values
+
+            inspecting_values.inspect_scalars(emission, operation, [lower, upper, step])
         below = "icmp ult" if unsigned else "icmp slt"
         wide, number = _wide_bounds(emission, [lower, upper, step], unsigned)
         builder.do(f"br label %{name}.before")
