@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy
@@ -21,7 +22,7 @@ from tileir.execute.cpu.checking.checks import Check, refused_allocation
 from tileir.execute.cpu.checking.sites import Site
 from tileir.execute.cpu.emission.statements import EMITTERS
 from tileir.execute.cpu.emission.worker import Emission
-from tileir.execute.cpu.lowering import arena, order, traffic
+from tileir.execute.cpu.lowering import arena, order, traffic, turns
 from tileir.execute.cpu.lowering.roster import HANDLERS
 from tileir.execute.cpu.lowering.statements import Program, Repeat, Reserve, statements
 from tileir.execute.cpu.lowering.walk import Lowering, Options
@@ -73,7 +74,8 @@ class Version:
         self.arena_bytes: int = meta["arena_bytes"]
         self.print_count: int = meta["prints"]
         self.shared_axis: int = meta["shared_axis"]
-        loaded.repeats = meta["repeats"]
+        if meta["repeats"]:
+            loaded.has_loops(meta["deciding"])
         self.options: Options = options
         self.lowered: Lowered | None = None
         """How the kernel was lowered, where the sanitizer has to know."""
@@ -168,6 +170,7 @@ class CpuKernel:
                 "prints": len(lowered.prints),
                 "shared_axis": order.shared_axis(lowered.program),
                 "repeats": any(isinstance(statement, Repeat) for statement in statements(lowered.program.body)),
+                "deciding": turns.deciding_parameters(lowered.program.entry),
             }
             store.put(key, data, meta)
         else:
@@ -206,9 +209,11 @@ class CpuKernel:
         for number, address in enumerate(self.globals.values()):
             slots[base + number] = address
         callback: Any = None
+        failures: list[BaseException] = []
         if version.print_count:
             threads = 1
-            callback = self._printer(version.options, extents, output if output is not None else sys.stdout.write)
+            write = output if output is not None else sys.stdout.write
+            callback = self._printer(version.options, write, slots, failures)
             slots[record.CALLBACK] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         inspector: Inspector | None = None
         if version.options.sanitize:
@@ -221,11 +226,16 @@ class CpuKernel:
                 return
             if not launches.is_idle:
                 launches.settle()
+        calls_back = callback is not None or inspector is not None
         if progress is None:
-            self._run(version, binding, threads, keep)
+            self._run(version, binding, threads, keep, calls_back)
         else:
             with _told(slots, count, progress):
-                self._run(version, binding, threads, keep)
+                self._run(version, binding, threads, keep, calls_back)
+        if inspector is not None and inspector.error is not None:
+            failures.append(inspector.error)
+        if failures:
+            raise failures[0]
         if slots[record.FAILED]:
             self._failed(version.options, slots, extents)
         self._binder.recycle(binding)
@@ -299,9 +309,9 @@ class CpuKernel:
         number, element, detail = (slots[record.FAILURE + place] for place in range(3))
         raise check.error(block_at(number, extents), element, detail)
 
-    def _run(self, version: Version, binding: Binding, threads: int, keep: object) -> None:
+    def _run(self, version: Version, binding: Binding, threads: int, keep: object, calls_back: bool) -> None:
         try:
-            workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep)
+            workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep, calls_back)
         except LaunchError as error:
             raise self._too_large(version) or error from None
 
@@ -314,7 +324,10 @@ class CpuKernel:
         operation = max(reserves, key=lambda each: each.buffer.bytes).operation
         return refused_allocation(operation).error(None, 0, 0)
 
-    def _printer(self, options: Options, extents: BlockId, write: Callable[[str], object]) -> Any:
+    def _printer(
+        self, options: Options, write: Callable[[str], object], slots: Any, failures: list[BaseException]
+    ) -> Any:
+        """What compiled code calls to print.  An exception ends the launch and is left in `failures`."""
         from tileir.execute.interpreter.printing import nested, parts_of, text_of
 
         writers = []
@@ -322,7 +335,20 @@ class CpuKernel:
             types = [cast(TileType, value.type) for value in operation.operand_group("args")]
             writers.append((parts_of(text_of(operation), [type.element for type in types]), types))
 
+        # What `write` does may depend on the context of the caller, which a helper thread has not.
+        context = copy_context()
+
         def call(site: int, block: int, table: int) -> None:
+            if failures:
+                return
+            try:
+                context.run(write, text(site, table))
+            except BaseException as error:
+                # Nothing may leave a callback.
+                failures.append(error)
+                slots[record.STOP] = 1
+
+        def text(site: int, table: int) -> str:
             parts, types = writers[site]
             pointers: Any = (ctypes.c_void_p * len(types)).from_address(table) if types else []
             values = []
@@ -332,7 +358,7 @@ class CpuKernel:
                 array = numpy.frombuffer(raw, dtype).reshape(type.shape).copy()
                 values.append(from_memory(type.element, array))
             rest = iter(values)
-            write("".join([part if isinstance(part, str) else nested(next(rest), part) for part in parts]))
+            return "".join([part if isinstance(part, str) else nested(next(rest), part) for part in parts])
 
         return _CALLBACK(call)
 
@@ -341,8 +367,6 @@ def _tell(inspector: Inspector, sanitizer: Sanitizer | None, extents: BlockId, s
     """Hand on what was found."""
     from tileir.execute.sanitizer import Sanitizer, SanitizerError
 
-    if inspector.error is not None:
-        raise inspector.error
     taker = sanitizer if sanitizer is not None else Sanitizer()
     taker.report.grid = extents
     for finding in inspector.findings:

@@ -48,8 +48,8 @@ class Launch:
     """A launch that is ready to run but for others before it."""
 
     __slots__ = (
-        "arena_bytes", "began", "error", "expected", "followers", "function", "is_here", "is_over", "joined", "keep",
-        "limit", "number", "raise_failure", "record", "recycle", "threads", "waits",
+        "arena_bytes", "began", "error", "expected", "followers", "function", "is_here", "is_over", "is_predictable",
+        "joined", "keep", "limit", "number", "raise_failure", "record", "recycle", "threads", "waits",
     )  # fmt: skip
 
     def __init__(self, function: Loaded, record: Record, arena_bytes: int, threads: int) -> None:
@@ -65,6 +65,8 @@ class Launch:
         """What must stay alive as long as native code runs."""
         self.expected: int = function.pace * count
         """How many nanoseconds it will take one thread; 0 if that is not known."""
+        self.is_predictable: bool = function.takes_as_long(record.slots)
+        """Whether that can be relied on."""
         self.limit: int = min(threads, -(-count // record.slots[CHUNK]))
         """How many threads may work on it."""
         if 0 < self.expected < workers.WORTH_WAKING:
@@ -99,8 +101,8 @@ class Launch:
         """Learn from a launch that is over how long a tile block takes; it was one of so many in a row."""
         function = self.function
         pace = (time.perf_counter_ns() - self.began) * self.joined // (part * self.record.slots[COUNT]) or 1
-        if not function.pace or pace < function.pace:
-            function.pace = pace
+        if not function.pace or pace < function.pace or not function.takes_as_long(self.record.slots):
+            function.measured(self.record.slots, pace)
 
     def forget_arguments(self) -> None:
         self.keep = self.recycle = self.raise_failure = None
@@ -401,7 +403,7 @@ class Launches:
         while ready:
             launch = ready[0]
             total += launch.expected
-            if longest and (not launch.expected or total > longest):
+            if longest and (not launch.expected or not launch.is_predictable or total > longest):
                 return
             if chain and (len(chain) >= share or launch.limit > 1 or chain[0].limit > 1):
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import itertools
+import operator
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any, Final, cast
 from tileir.execute.cpu.native.compilation import CALLABLE, CompilationError
 from tileir.execute.cpu.native.mapping import mapped
 from tileir.execute.cpu.native.objects import UnknownObject, symbols_of
+from tileir.execute.cpu.native.record import ARGUMENTS, GRID
 from tileir.execute.cpu.native.target import binding
 
 _WORKER: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
@@ -21,7 +23,7 @@ _WORKER: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void
 class Loaded:
     """A function in native code, alive as long as this is; calling it releases the interpreter lock."""
 
-    __slots__ = ("_library", "address", "call", "pace", "repeats")
+    __slots__ = ("_deciding", "_library", "_measured", "address", "call", "pace", "repeats")
 
     def __init__(self, library: object, address: int) -> None:
         self._library: object = library
@@ -32,6 +34,27 @@ class Loaded:
         """Whether a tile block has loops, which may take any time."""
         self.pace: int = 0
         """How many nanoseconds a tile block took in the last launch, 0 before the first: `workers` keeps it."""
+        self._deciding: Callable[[Any], object] | None = None
+        self._measured: object = None
+
+    def has_loops(self, deciding: list[int] | None) -> None:
+        """Tile blocks have loops; the arguments named decide how often they turn (`turns`)."""
+        self.repeats = True
+        if deciding is not None:
+            self._deciding = operator.itemgetter(*range(GRID, GRID + 3), *[ARGUMENTS + each for each in deciding])
+
+    def takes_as_long(self, slots: Any) -> bool:
+        """Whether a tile block of this launch takes about as long as one of the launch that `pace` is of."""
+        if not self.repeats:
+            return True
+        return self._deciding is not None and self._deciding(slots) == self._measured
+
+    def measured(self, slots: Any, pace: int) -> None:
+        """Remember how long a tile block took in a launch."""
+        self._measured = None
+        self.pace = pace
+        if self._deciding is not None:
+            self._measured = self._deciding(slots)
 
 
 _lock: Final = threading.Lock()

@@ -6,8 +6,10 @@ to be worth waking stays on the calling thread.
 
 Python runs signal handlers on the main thread and between its own instructions only, so a native call there would hold
 up Ctrl-C.  On the main thread, therefore, a launch on one thread is made in slices of some milliseconds, and a launch
-on several is left to helpers while the main thread waits, unless the last one was short.  An interrupt lets every
-worker finish the tile block at hand or the turn of its loop, and is then raised.
+on several is left to helpers while the main thread waits, unless the last one was short.  The last one says nothing
+where loops may turn more often than they did (`turns`): such a launch is always left to helpers, and so is one that
+calls back into Python, as no exception gets through native code.  An interrupt lets every worker finish the tile block
+at hand or the turn of its loop, and is then raised.
 """
 
 from __future__ import annotations
@@ -342,7 +344,9 @@ if hasattr(os, "register_at_fork"):
 # --- launches ---
 
 
-def run(function: Loaded, record: Record, arena_bytes: int, threads: int, keep: object = None) -> None:
+def run(
+    function: Loaded, record: Record, arena_bytes: int, threads: int, keep: object = None, calls_back: bool = False
+) -> None:
     """Run all tile blocks of a record; `keep` is what must stay alive as long as native code runs.
 
     An exception out of this, an interrupt above all, leaves the record to whoever still uses it: do not use it again.
@@ -353,15 +357,17 @@ def run(function: Loaded, record: Record, arena_bytes: int, threads: int, keep: 
         threads = _affordable(arena_bytes, threads)
     if threads > 1:
         threads = min(threads, -(-count // slots[CHUNK]))
-    if threads > 1:
-        pace = function.pace
-        if (not pace or pace * count >= WORTH_WAKING) and _run_on(threads, function, record, arena_bytes, keep):
+    expected = function.pace * count
+    # No signal handler may be needed here before the launch is over, nor run inside of it.
+    is_left = (calls_back or function.repeats) and (
+        threading.get_ident() == _main_thread
+        and (calls_back or not 0 < expected < SLICE or not function.takes_as_long(slots))
+    )
+    if threads > 1 and not 0 < expected < WORTH_WAKING:
+        if _run_on(threads, function, record, arena_bytes, keep, is_left):
             return
-    elif function.repeats and threading.get_ident() == _main_thread:
-        # A loop may go on for ever, and an interrupt reaches the main thread only while it waits.
-        pace = function.pace
-        if (not pace or pace * count >= SLICE) and _run_on(1, function, record, arena_bytes, keep):
-            return
+    elif is_left and _run_on(1, function, record, arena_bytes, keep, True):
+        return
     _run_here(function, record, arena_bytes)
 
 
@@ -376,8 +382,11 @@ def _run_here(function: Loaded, record: Record, arena_bytes: int) -> None:
         function.call(record.address, arena.address)
     else:
         _run_sliced(function, record, arena)
-    function.pace = (time.perf_counter_ns() - begin) // count or 1
+    elapsed = time.perf_counter_ns() - begin
     _spare.append(arena)
+    # A launch that did not reach its end says nothing about the next.
+    if not record.slots[STOP] and not record.slots[FAILED]:
+        function.measured(record.slots, elapsed // count or 1)
 
 
 def _run_sliced(function: Loaded, record: Record, arena: Arena) -> None:
@@ -402,14 +411,17 @@ def _run_sliced(function: Loaded, record: Record, arena: Arena) -> None:
     slots[COUNT] = total
 
 
-def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, keep: object) -> bool:
-    """Run on several threads; False if no helper is to be had."""
+def _run_on(
+    threads: int, function: Loaded, record: Record, arena_bytes: int, keep: object, is_left: bool
+) -> bool:
+    """Run on several threads, with `is_left` all of them helpers; False if no helper is to be had."""
     slots = record.slots
     count = slots[COUNT]
     pace = function.pace
     # The calling thread works beside the helpers, the main thread only where it will soon be back.
-    here = threading.get_ident() != _main_thread or (
-        0 < pace * count < _SHORT * threads and _is_short(function, record, arena_bytes, threads)
+    here = not is_left and (
+        threading.get_ident() != _main_thread
+        or (0 < pace * count < _SHORT * threads and _is_short(function, record, arena_bytes, threads))
     )
     helpers: list[Helper] = []
     started: list[None] = []
@@ -439,14 +451,17 @@ def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, ke
         raise
     if job.errors:
         raise job.errors[0]
+    if slots[STOP] or slots[FAILED]:
+        return True
     elapsed = time.perf_counter_ns() - begin
     if pace or elapsed > _MEASURABLE:
         measured = (elapsed - _WAKING * threads) * threads // count
         if elapsed > _MEASURABLE or measured < pace:
-            function.pace = max(measured, 1)
+            pace = max(measured, 1)
     else:
         # The first launch starts threads and touches memory for the first time: measured alone the next time.
-        function.pace = 1
+        pace = 1
+    function.measured(slots, pace)
     return True
 
 
