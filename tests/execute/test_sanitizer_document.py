@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tileir
-from tileir.tools.run import argument
+from tileir.tools.arrays import argument
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
 SHOWN = re.findall(r"^```mlir\n(// grid .*?)^```\n\n```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

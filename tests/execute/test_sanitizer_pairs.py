@@ -14,7 +14,7 @@ from tileir.execute.sanitizer.events import Manner
 from tileir.execute.sanitizer.report import KINDS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import REGISTRY
-from tileir.tools.run import argument
+from tileir.tools.arrays import argument
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
 

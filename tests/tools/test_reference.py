@@ -61,10 +61,11 @@ def test_tables_have_as_many_cells_as_columns() -> None:
 
 
 def test_writing_is_deterministic_and_removes_stale_pages(tmp_path: Path) -> None:
-    (tmp_path / "gone.md").write_text("a chapter that was\n")
+    (tmp_path / "gone.md").write_text(PAGES["types.md"])
     (tmp_path / "notes.txt").write_text("not ours\n")
+    (tmp_path / "guide.md").write_text("not ours either\n")
     write(str(tmp_path))
-    assert {path.name for path in tmp_path.iterdir()} == {*PAGES, "notes.txt"}
+    assert {path.name for path in tmp_path.iterdir()} == {*PAGES, "notes.txt", "guide.md"}
     assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in PAGES} == PAGES
 
 

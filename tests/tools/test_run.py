@@ -17,7 +17,8 @@ import tileir
 from tileir.execute.arithmetic.conversion import float_to_float
 from tileir.ir.types import F64, FLOAT_TYPES
 from tileir.tools import run as run_tool
-from tileir.tools.run import argument, summary
+from tileir.tools.arrays import argument
+from tileir.tools.run import summary
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VECTOR_ADD = str(EXAMPLES / "vector_add.mlir")

@@ -5,6 +5,8 @@ A mistake by the user is a diagnostic, never a traceback.  `ParseError` and `Ver
 
 from __future__ import annotations
 
+from tileir.annotations import Final
+from tileir.ir.escapes import harmless, harmless_line
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
 
 
@@ -27,21 +29,27 @@ class Diagnostic:
 
     def render(self) -> str:
         """The finding as NVIDIA's tools print it, with the source line and a caret where the text is at hand."""
-        parts = [f"{location_prefix(self.location)}{self.severity}: {self.message}"]
+        parts = [str(self)]
         source = source_of(self.location)
         if source is not None:
             _, line, column = self.position
             text, column = source.excerpt(line, column)
+            text = harmless_line(text)
             lead = "".join(["\t" if c == "\t" else " " for c in text[: column - 1]])
             parts.append(f"{text}\n{lead}^")
         parts.extend([note.render() for note in self.notes])
         return "\n".join(parts)
 
     def __str__(self) -> str:
-        return f"{location_prefix(self.location)}{self.severity}: {self.message}"
+        """The finding without its source line and notes; nothing in it that a terminal obeys."""
+        return f"{location_prefix(self.location)}{self.severity}: {harmless(self.message, _LAYOUT)}"
 
     def __repr__(self) -> str:
         return str(self)
+
+
+# What a message of several lines is laid out with.
+_LAYOUT: Final = "\n\t"
 
 
 def position_of(location: Location) -> FileLocation | None:
@@ -63,8 +71,8 @@ def location_prefix(location: Location) -> str:
         return ""
     found = position_of(location)
     if found is not None:
-        return f"{found.file}:{found.line}:{found.column}: "
-    return f"{location.inner}: "
+        return f"{harmless(found.file)}:{found.line}:{found.column}: "
+    return f"{harmless(location.inner)}: "
 
 
 class TileIRError(Exception):

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import sys
 
+from tileir.ir.escapes import harmless
+
 EXIT_FINE = 0
 EXIT_WRONG_INPUT = 1
 EXIT_USAGE = 2
+# As of a process that the signal of a closed pipe ends: the shell's 128 and the signal's number.
+EXIT_BROKEN_PIPE = 128 + 13
+EXIT_INTERRUPTED = 128 + 2
 
 
 class Option:
@@ -107,7 +112,7 @@ class Usage:
         try:
             return self.parse(arguments)
         except UsageMistake as mistake:
-            print(f"{self.program}: {mistake}", file=sys.stderr)
+            print(f"{self.program}: {harmless(str(mistake))}", file=sys.stderr)
             print(f"Try '{self.program} --help'.", file=sys.stderr)
             return Arguments(self.usage_status)
 

@@ -7,7 +7,8 @@ import sys
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import has_errors
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
-from tileir.tools.programs import READING_OPTIONS, VERSIONS, Settings, guarded, read_program, write_bytes
+from tileir.tools.output import OVERWRITE, protect_input, write_bytes
+from tileir.tools.programs import BYTECODE, READING_OPTIONS, VERSIONS, Settings, guarded, read_program
 
 USAGE = Usage(
     "tileir as",
@@ -18,6 +19,7 @@ USAGE = Usage(
         Option("bytecode-version", "the version to write (default: the newest of the layout)", choices=tuple(VERSIONS)),
         Option("layout", "NVIDIA's layout, or that of seed 001 (default: public)", choices=("public", "documented")),
         Option("legalize", "first write what only the seeds have with what NVIDIA's tools take"),
+        OVERWRITE,
         *READING_OPTIONS,
     ),
     details="FILE may be '-' for standard input, and may be bytecode of another version or layout. Bytecode is not\n"
@@ -39,6 +41,8 @@ def _run(arguments: list[str]) -> int:
         print(diagnostic.render(), file=sys.stderr)
     if program.module is None:
         return EXIT_WRONG_INPUT
+    output = given.value("output", "-")
+    protect_input(given, output, given.operands[0], (program.kind, BYTECODE))
     if given.has("legalize") and not _legalize(program.module):
         return EXIT_WRONG_INPUT
     from tileir.bytecode.layouts import newest_version, tile_module, to_bytes
@@ -56,7 +60,7 @@ def _run(arguments: list[str]) -> int:
         for diagnostic in error.diagnostics:
             print(diagnostic.render(), file=sys.stderr)
         return EXIT_WRONG_INPUT
-    write_bytes(given.value("output", "-"), data)
+    write_bytes(output, data)
     return EXIT_FINE
 
 

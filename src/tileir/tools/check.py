@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.escapes import harmless
 from tileir.ir.location import UnknownLocation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
 from tileir.tools.programs import READING_OPTIONS, STANDARD_INPUT, Settings, ToolFailure, guarded, read_program
@@ -43,7 +44,7 @@ def _run(arguments: list[str]) -> int:
             program = read_program(path, settings)
         except ToolFailure as failure:
             # The other files are checked all the same.
-            print(f"tileir check: {failure.message}", file=sys.stderr)
+            print(f"tileir check: {harmless(failure.message)}", file=sys.stderr)
             status = max(status, failure.status)
             continue
         diagnostics = program.diagnostics
@@ -68,7 +69,7 @@ def _run(arguments: list[str]) -> int:
 def _named(diagnostic: Diagnostic, path: str) -> str:
     """The finding as it is shown; one about bytecode has no position, so it gets at least its file."""
     rendered = diagnostic.render()
-    return f"{path}: {rendered}" if isinstance(diagnostic.location, UnknownLocation) else rendered
+    return f"{harmless(path)}: {rendered}" if isinstance(diagnostic.location, UnknownLocation) else rendered
 
 
 def suggest(diagnostic: Diagnostic) -> None:

@@ -8,10 +8,12 @@ from tileir.bytecode.layouts import LAYOUTS, from_bytes
 from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.declaration import NEWEST
 from tileir.ir.diagnostics import has_errors
+from tileir.ir.escapes import harmless
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.printer import print_disassembly
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
-from tileir.tools.programs import guarded, not_bytecode, read_bytes, write_output
+from tileir.tools.output import OVERWRITE, protect_input, write_output
+from tileir.tools.programs import BYTECODE, TEXT, guarded, not_bytecode, read_bytes
 
 USAGE = Usage(
     "tileir dis",
@@ -21,6 +23,7 @@ USAGE = Usage(
         Option("print-debug-info", "print locations", short="g"),
         Option("output", "where to write the text (default: standard output)", value="OUT", short="o"),
         Option("layout", "take the file for one of this layout (default: its content tells)", choices=LAYOUTS),
+        OVERWRITE,
     ),
     details="FILE may be '-' for standard input. Exit status: 0 fine, 1 the file cannot be decoded or its program\n"
     "breaks a rule, 2 the command line is wrong or a file cannot be read or written.",
@@ -47,7 +50,7 @@ def _run(arguments: list[str]) -> int:
             print(diagnostic.render(), file=sys.stderr)
         hint = not_bytecode(data, given.operands[0])
         if hint is not None:
-            print(hint, file=sys.stderr)
+            print(harmless(hint), file=sys.stderr)
         return EXIT_WRONG_INPUT
     context = VerifyContext(NEWEST, first_only=True)
     verify_operation(module, context)
@@ -58,5 +61,7 @@ def _run(arguments: list[str]) -> int:
                 print(diagnostic, file=sys.stderr)
         print(_NOT_VERIFIED, _NOT_READ, sep="\n", file=sys.stderr)
         return EXIT_WRONG_INPUT
-    write_output(given.value("output", "-"), print_disassembly(module, given.has("print-debug-info")))
+    output = given.value("output", "-")
+    protect_input(given, output, given.operands[0], (BYTECODE, TEXT))
+    write_output(output, print_disassembly(module, given.has("print-debug-info")))
     return EXIT_FINE

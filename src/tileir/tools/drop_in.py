@@ -19,7 +19,7 @@ from tileir.text.printer import print_operation
 from tileir.text.reading import read_text
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option
 from tileir.tools.expected_diagnostics import ExpectedDiagnostics
-from tileir.tools.programs import STANDARD_INPUT
+from tileir.tools.programs import STANDARD_INPUT, ToolFailure
 
 VERSION = V13_3
 SPLIT_MARKER = "// -----"
@@ -114,7 +114,10 @@ def process(text: str, path: str, given: Arguments, translation: Translation) ->
         return _process_part(text, name, given, translation)
     status = EXIT_FINE
     outputs: list[str] = []
-    for part, line in split_text(text, given.value("split-input-file", SPLIT_MARKER)):
+    marker = given.value("split-input-file", SPLIT_MARKER)
+    if not marker:
+        raise ToolFailure("'-split-input-file' needs a marker with something in it", EXIT_WRONG_INPUT)
+    for part, line in split_text(text, marker):
         part_status, output = _process_part(part, f"within split at {name}:{line} offset ", given, translation)
         status = max(status, part_status)
         outputs.append(output)

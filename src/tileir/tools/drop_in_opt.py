@@ -12,7 +12,8 @@ from tileir.passes.pipeline_text import Step, parse_options, parse_pipeline
 from tileir.passes.registry import PipelineError
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.drop_in import OPTIONS, VERSION, print_module, process
-from tileir.tools.programs import ToolFailure, decode, guarded, read_bytes, run_process, write_output
+from tileir.tools.output import write_output
+from tileir.tools.programs import ToolFailure, decode, guarded, read_bytes, run_process
 
 # The test-only pass of the public suite is the one whose options stand in the value.
 _PASSES = tuple(

@@ -15,7 +15,8 @@ from tileir.ir.diagnostics import Diagnostic, has_errors
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.drop_in import OPTIONS, VERSION, hint_mode, print_module, process
-from tileir.tools.programs import ToolFailure, decode, guarded, read_bytes, run_process, write_output
+from tileir.tools.output import OVERWRITE, protect_input, write_output
+from tileir.tools.programs import BYTECODE, TEXT, ToolFailure, decode, guarded, read_bytes, run_process
 
 TRANSLATIONS = (
     Option("mlir-to-cudatilebc", "text into bytecode"),
@@ -32,6 +33,7 @@ USAGE = Usage(
         Option("bytecode-version", "the bytecode version to write (default: 13.3)", value="VERSION"),
         Option("list-versions", "list the bytecode versions"),
         Option("generic-form", "after a round trip, print the generic form"),
+        OVERWRITE,
         *OPTIONS,
     ),
     least=0,
@@ -39,6 +41,13 @@ USAGE = Usage(
     single_dash=True,
     usage_status=EXIT_WRONG_INPUT,
 )
+
+# What each takes and gives.
+_KINDS = {
+    "mlir-to-cudatilebc": (TEXT, BYTECODE),
+    "cudatilebc-to-mlir": (BYTECODE, TEXT),
+    "test-cudatile-roundtrip": (TEXT, TEXT),
+}
 
 _VERSIONS = (V13_1, V13_2, V13_3, *TESTING_VERSIONS)
 
@@ -74,6 +83,7 @@ def _run(arguments: list[str]) -> int:
         status, output = process(decode(data, path), path, given, translation)
     target = given.value("o", "-")
     if status == EXIT_FINE or target == "-":
+        protect_input(given, target, path, _KINDS[asked[0]])
         write_output(target, output)
     return status
 

@@ -9,6 +9,7 @@ import sys
 import textwrap
 
 from tileir.annotations import Final
+from tileir.ir.escapes import harmless
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Usage
 from tileir.tools.grammar import FURTHER_ATTRIBUTES, LEGEND
 from tileir.tools.pages import Block, Bullets, Code, Page, Paragraph, Table, listed
@@ -82,7 +83,7 @@ def styled(text: str, colour: bool) -> str:
 def unknown_text(name: str) -> str:
     close = close_names(name)
     suggestion = f"; did you mean {listed(close)}?" if close else "; 'tileir explain' lists what there is."
-    return f"tileir explain: nothing is known about '{name}'{suggestion}\n"
+    return f"tileir explain: nothing is known about '{harmless(name)}'{suggestion}\n"
 
 
 # --- laying out ---

@@ -12,7 +12,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from tileir.tools.arguments import EXIT_WRONG_INPUT
+from tileir.tools.arguments import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, EXIT_WRONG_INPUT
+from tileir.tools.programs import reason
 
 _WILD = "error: the kernel accessed memory outside its arrays and was stopped: run again with --sanitize to see where"
 _KILLED = "error: the system stopped the kernel, as it does when memory runs out: use smaller arrays or tiles"
@@ -59,9 +60,13 @@ def _be_child(work: Callable[[], int], mask: set[signal.Signals | int]) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output has gone.
-        pass
+        status = EXIT_BROKEN_PIPE
     except KeyboardInterrupt:
-        status = 130
+        status = EXIT_INTERRUPTED
+    except OSError as error:
+        # Files have messages of their own: this is a stream that takes no more.
+        status = EXIT_USAGE
+        print(f"tileir run: cannot write to standard output: {reason(error)}", file=sys.stderr)
     except BaseException:
         # A defect of the tool: as it would look without a guard.
         sys.excepthook(*sys.exc_info())
@@ -69,6 +74,8 @@ def _be_child(work: Callable[[], int], mask: set[signal.Signals | int]) -> None:
         # Not sys.exit: what is on the stack belongs to the parent.
         try:
             sys.stderr.flush()
+        except OSError:
+            pass
         finally:
             os._exit(status)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
+from tileir.ir.escapes import harmless
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
 
 COMMANDS = {
@@ -69,7 +70,7 @@ def run(arguments: list[str]) -> int:
 
         return explain.run(rest)
     what = "option" if command.startswith("-") else "command"
-    print(f"tileir: unknown {what} '{command}'{_suggestion(command)}", file=sys.stderr)
+    print(f"tileir: unknown {what} '{harmless(command)}'{_suggestion(command)}", file=sys.stderr)
     print("Try 'tileir --help'.", file=sys.stderr)
     return EXIT_USAGE
 

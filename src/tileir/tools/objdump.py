@@ -7,10 +7,12 @@ import sys
 from tileir.bytecode.annotated import Annotated, Piece, annotate
 from tileir.bytecode.layouts import LAYOUTS
 from tileir.ir.diagnostics import has_errors
+from tileir.ir.escapes import harmless
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.heads import HeadPrinter
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
-from tileir.tools.programs import guarded, not_bytecode, read_bytes, write_output
+from tileir.tools.output import OVERWRITE, protect_input, write_output
+from tileir.tools.programs import BYTECODE, guarded, not_bytecode, read_bytes
 
 USAGE = Usage(
     "tileir objdump",
@@ -20,6 +22,7 @@ USAGE = Usage(
         Option("json", "a JSON list: offset, length, path, value and meaning of each field and group"),
         Option("output", "where to write (default: standard output)", value="OUT", short="o"),
         Option("layout", "take the file for one of this layout (default: its content tells)", choices=LAYOUTS),
+        OVERWRITE,
     ),
     details="FILE may be '-' for standard input. A file that cannot be decoded is shown as far as it can, then the\n"
     "messages of the reader. Exit status: 0 fine, 1 the file cannot be decoded or its program breaks a rule, 2 the\n"
@@ -61,11 +64,12 @@ def _run(arguments: list[str]) -> int:
     hint = not_bytecode(data, given.operands[0])
     if hint is None:
         # The bytes of anything else say nothing.
+        protect_input(given, given.value("output", "-"), given.operands[0], (BYTECODE, "a listing"))
         write_output(given.value("output", "-"), output)
     for message in messages:
-        print(f"error: {message}", file=sys.stderr)
+        print("error: " + harmless(message, keep="\n\t"), file=sys.stderr)
     if hint is not None:
-        print(hint, file=sys.stderr)
+        print(harmless(hint), file=sys.stderr)
     return EXIT_WRONG_INPUT if messages else EXIT_FINE
 
 

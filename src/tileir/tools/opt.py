@@ -8,7 +8,8 @@ from tileir.ir.core import Operation
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.optimizing import OPTIMIZING_OPTIONS, Optimization
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, write_output
+from tileir.tools.output import OVERWRITE, protect_input, write_output
+from tileir.tools.programs import READING_OPTIONS, TEXT, Settings, ToolFailure, guarded, read_program
 
 USAGE = Usage(
     "tileir opt",
@@ -21,6 +22,7 @@ USAGE = Usage(
         Option("names", "constants named as NVIDIA's tools do, or as seed 003 does", choices=("public", "seed")),
         Option("disassembly", "print without the module around it, as NVIDIA's disassembler does"),
         *OPTIMIZING_OPTIONS,
+        OVERWRITE,
         *READING_OPTIONS,
     ),
     details="FILE may be '-' for standard input. Diagnostics go to standard error. Exit status: 0 fine, 1 the program\n"
@@ -46,9 +48,11 @@ def _run(arguments: list[str]) -> int:
         print(diagnostic.render(), file=sys.stderr)
     if program.module is None:
         return EXIT_WRONG_INPUT
+    output = given.value("output", "-")
+    protect_input(given, output, given.operands[0], (program.kind, TEXT))
     if not optimization.run(program.module, settings.version):
         return EXIT_WRONG_INPUT
-    write_output(given.value("output", "-"), _text(program.module, given, settings))
+    write_output(output, _text(program.module, given, settings))
     return EXIT_FINE
 
 

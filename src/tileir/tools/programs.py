@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import io
 import os
+import stat
 import sys
 from collections.abc import Callable
 
+from tileir.annotations import TYPE_CHECKING
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.ir import declaration
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version, version_text
 from tileir.ir.diagnostics import Diagnostic, has_errors
+from tileir.ir.escapes import harmless
 from tileir.ir.location import TextLocation
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
 from tileir.text.reading import read_text
-from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
+from tileir.tools.arguments import (
+    EXIT_BROKEN_PIPE,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    EXIT_WRONG_INPUT,
+    Arguments,
+    Option,
+)
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 STANDARD_INPUT = "<stdin>"
+
+# What a file may hold, in words.
+TEXT = "text"
+BYTECODE = "bytecode"
 
 VERSIONS: dict[str, Version] = {version_text(v): v for v in declaration.VERSIONS}
 
@@ -53,15 +71,17 @@ class Settings:
 class Program:
     """A program that was read and verified: the module if it is sound, and everything there is to say about it.
 
-    Of findings in bytecode `offsets` says where in the file they are, -1 where nobody knows.
+    Of findings in bytecode `offsets` says where in the file they are, -1 where nobody knows.  `kind` is TEXT or
+    BYTECODE.
     """
 
-    __slots__ = ("diagnostics", "module", "offsets")
+    __slots__ = ("diagnostics", "kind", "module", "offsets")
 
     def __init__(
-        self, module: Operation | None, diagnostics: list[Diagnostic], offsets: list[int] | None = None
+        self, module: Operation | None, diagnostics: list[Diagnostic], kind: str, offsets: list[int] | None = None
     ) -> None:
         self.module: Operation | None = module
+        self.kind: str = kind
         self.diagnostics: list[Diagnostic] = diagnostics
         self.offsets: list[int] = offsets if offsets is not None else [-1] * len(diagnostics)
 
@@ -88,7 +108,7 @@ def read_program(path: str, settings: Settings) -> Program:
             warning = Diagnostic("warning", "there is no program in this text", found.module.location)
             diagnostics = [*diagnostics, warning]
     module = None if has_errors(diagnostics) else found.module
-    return Program(module, sorted(diagnostics, key=_place))
+    return Program(module, sorted(diagnostics, key=_place), TEXT)
 
 
 def _is_made_up(module: Operation) -> bool:
@@ -109,13 +129,13 @@ def _read_bytecode(data: bytes, settings: Settings) -> Program:
         from tileir.bytecode.annotated import annotate
 
         # The offsets in the messages count from the start of a piece; this one is that of the file.
-        return Program(None, error.diagnostics, [annotate(data).failure] * len(error.diagnostics))
+        return Program(None, error.diagnostics, BYTECODE, [annotate(data).failure] * len(error.diagnostics))
     context = VerifyContext(NEWEST, settings.hints)
     verify_operation(module, context)
     if not context.diagnostics:
-        return Program(module, [])
+        return Program(module, [], BYTECODE)
     sound = module if not has_errors(context.diagnostics) else None
-    return Program(sound, context.diagnostics, _offsets(data, settings) or None)
+    return Program(sound, context.diagnostics, BYTECODE, _offsets(data, settings) or None)
 
 
 def _offsets(data: bytes, settings: Settings) -> list[int]:
@@ -148,6 +168,10 @@ def _place(diagnostic: Diagnostic) -> tuple[int, int]:
 # --- files and streams ---
 
 
+# /dev/zero and its like would be read until there is no memory left.
+_MOST_OF_A_DEVICE = 1 << 24
+
+
 def read_bytes(path: str) -> bytes:
     try:
         if path == "-":
@@ -155,9 +179,14 @@ def read_bytes(path: str) -> bytes:
                 raise ToolFailure("cannot read standard input: it is closed", EXIT_USAGE)
             return sys.stdin.buffer.read()
         with open(path, "rb") as file:
-            return file.read()
+            data = file.read(_MOST_OF_A_DEVICE)
+            if len(data) < _MOST_OF_A_DEVICE:
+                return data
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+                raise ToolFailure(f"cannot read '{path}': it is a device without an end", EXIT_USAGE)
+            return data + file.read()
     except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot read '{path}': {_reason(error)}", EXIT_USAGE) from None
+        raise ToolFailure(f"cannot read '{path}': {reason(error)}", EXIT_USAGE) from None
 
 
 def decode(data: bytes, name: str) -> str:
@@ -198,37 +227,7 @@ def is_text(data: bytes) -> bool:
     return not (b"\x00" in data or data[:1] == MAGIC[:1])
 
 
-def write_output(path: str, text: str) -> None:
-    """Write a text to a file, or to standard output for `-`."""
-    try:
-        if path == "-":
-            sys.stdout.write(text)
-            return
-        with open(path, "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
-    except BrokenPipeError:
-        raise
-    except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot write '{path}': {_reason(error)}", EXIT_USAGE) from None
-
-
-def write_bytes(path: str, data: bytes) -> None:
-    """Write bytes to a file, or to standard output for `-`, but never onto a screen."""
-    try:
-        if path == "-":
-            if sys.stdout.isatty():
-                raise ToolFailure("bytecode is not written to a terminal: use '-o FILE'", EXIT_USAGE)
-            sys.stdout.buffer.write(data)
-            return
-        with open(path, "wb") as file:
-            file.write(data)
-    except BrokenPipeError:
-        raise
-    except (OSError, ValueError) as error:
-        raise ToolFailure(f"cannot write '{path}': {_reason(error)}", EXIT_USAGE) from None
-
-
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """The operating system's words, without Python's error number."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
@@ -238,25 +237,65 @@ def guarded(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -
     try:
         return tool(arguments)
     except ToolFailure as failure:
-        print(f"{name}: {failure.message}", file=sys.stderr)
+        print(f"{name}: {harmless(failure.message)}", file=sys.stderr)
         return failure.status
 
 
 def run_process(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:
     """Run a tool as a whole process: `guarded`, with the standard streams made fit for any program text."""
-    import io
-
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
+    status = EXIT_WRONG_INPUT
     try:
         status = guarded(name, tool, arguments)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return status
+        sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the output has gone. Python would complain once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_WRONG_INPUT
+        # Whoever read the output has gone, and needs no words.
+        _silence(sys.stdout)
+        status = EXIT_BROKEN_PIPE
+    except OSError as error:
+        # Files have messages of their own: this is a stream that takes no more.
+        status = EXIT_USAGE
+        _silence(sys.stdout)
+        _tell(f"{name}: cannot write to standard output: {reason(error)}")
     except KeyboardInterrupt:
-        return 130
+        status = EXIT_INTERRUPTED
+    _tell("")
+    return status
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that are closed fail when they are written to, and no file gets their numbers by chance."""
+    if sys.stdin is not None and sys.stdout is not None and sys.stderr is not None:
+        return
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free, so this one.  Nobody reads from it, and it cannot be written to.
+            os.open(os.devnull, os.O_RDONLY)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        # Words that nobody wants to hear are no reason to fail.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _tell(message: str) -> None:
+    """The last words, if anybody listens."""
+    try:
+        if message:
+            print(message, file=sys.stderr)
+        sys.stderr.flush()
+    except OSError:
+        _silence(sys.stderr)
+
+
+def _silence(stream: TextIO) -> None:
+    """Let a stream that takes no more lose what it still holds: Python would complain when it closes it."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except (OSError, ValueError):
+        pass

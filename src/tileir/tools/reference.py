@@ -11,8 +11,11 @@ import re
 import sys
 
 from tileir.annotations import Final
+from tileir.tools.arguments import EXIT_USAGE
 from tileir.tools.grammar import FURTHER_ATTRIBUTES, LEGEND
+from tileir.tools.output import write_output
 from tileir.tools.pages import CHAPTERS, Block, Bullets, Code, Page, Paragraph, Table
+from tileir.tools.programs import ToolFailure, reason, run_process
 from tileir.tools.vocabulary import (
     Entry,
     attribute_entries,
@@ -27,7 +30,10 @@ _DOCUMENT: Final = re.compile(r"docs/(\w+\.md)")
 
 
 def main() -> int:
-    arguments = sys.argv[1:]
+    return run_process("tileir.tools.reference", run, sys.argv[1:])
+
+
+def run(arguments: list[str]) -> int:
     if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
         print("usage: python -m tileir.tools.reference [DIRECTORY]", file=sys.stderr)
         return 2
@@ -39,15 +45,24 @@ def main() -> int:
 
 def write(directory: str) -> int:
     """Write all pages; pages of chapters that are gone are removed, so that nothing stale stays."""
-    os.makedirs(directory, exist_ok=True)
     texts = pages()
-    for name in sorted(os.listdir(directory)):
-        if name.endswith(".md") and name not in texts:
-            os.remove(os.path.join(directory, name))
+    try:
+        os.makedirs(directory, exist_ok=True)
+        for name in sorted(os.listdir(directory)):
+            path = os.path.join(directory, name)
+            if name.endswith(".md") and name not in texts and _is_ours(path):
+                os.remove(path)
+    except (OSError, ValueError) as error:
+        raise ToolFailure(f"cannot write '{directory}': {reason(error)}", EXIT_USAGE) from None
     for name, text in texts.items():
-        with open(os.path.join(directory, name), "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        write_output(os.path.join(directory, name), text)
     return len(texts)
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a page was written here: a directory may hold other people's."""
+    with open(path, "rb") as file:
+        return _NOTE.encode() in file.read(1000)
 
 
 def pages() -> dict[str, str]:

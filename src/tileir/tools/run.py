@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from typing import Any
 
 from tileir.ir.diagnostics import TileIRError
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.ir.escapes import harmless
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arrays import argument, is_array, mistake, natural, save
 from tileir.tools.guard import in_child
-from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program
+from tileir.tools.output import OVERWRITE, check_target, protect_input
+from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program
 
 USAGE = Usage(
     "tileir run",
@@ -31,6 +33,7 @@ USAGE = Usage(
         Option("trace", "print each value that one tile block computes", value="X[,Y[,Z]]"),
         Option("watch-nan", "name every operation that makes a NaN or an infinity"),
         Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
+        OVERWRITE,
         Option("quiet", "no summary of what was written", short="q"),
         *READING_OPTIONS,
     ),
@@ -100,7 +103,7 @@ def _perform(given: Arguments, grid: tuple[int, ...], backend: str, threads: int
             argument(text, parameters[number].type if number < len(parameters) else None)
             for number, text in enumerate(specifications)
         ]
-        outputs = _outputs(given, values)
+        outputs = _outputs(given, values, program.kind)
         progress = _Progress() if sys.stderr.isatty() else None
         unwritten = [v for v, text in zip(values, specifications, strict=True) if text.startswith("empty:")]
         watching = _Watching(given, grid, unwritten)
@@ -116,12 +119,12 @@ def _perform(given: Arguments, grid: tuple[int, ...], backend: str, threads: int
     sys.stdout.flush()
     status = watching.tell()
     for number, path in outputs:
-        _save(path, values[number])
+        save(path, values[number])
     if not given.has("quiet"):
         from tileir.execute.arguments import may_write
 
         for number, value in enumerate(values):
-            if _is_array(value) and may_write(kernel.entry, number):
+            if is_array(value) and may_write(kernel.entry, number):
                 print(f"argument {number}: {summary(value)}")
     return status
 
@@ -155,12 +158,8 @@ class _Watching:
         """Show what was found; gives the exit status."""
         for report in self._reports:
             if report or report.notes:
-                print(report.render(), file=sys.stderr)
+                print(harmless(report.render(), keep="\n\t"), file=sys.stderr)
         return EXIT_WRONG_INPUT if any(self._reports) else EXIT_FINE
-
-
-def _mistake(message: str) -> ToolFailure:
-    return ToolFailure(message, EXIT_USAGE)
 
 
 _CPU_ONLY = ("threads", "fast", "cpu", "dump")
@@ -175,17 +174,17 @@ def _backend(given: Arguments) -> str:
     if backend == "interpreter":
         for name in _CPU_ONLY:
             if given.has(name):
-                raise _mistake(f"--{name} is for the CPU engine: add --backend cpu")
+                raise mistake(f"--{name} is for the CPU engine: add --backend cpu")
     elif backend == "cpu":
         for name in _INTERPRETER_ONLY:
             if given.has(name):
-                raise _mistake(f"--{name} watches the interpreter: leave out --backend cpu")
+                raise mistake(f"--{name} watches the interpreter: leave out --backend cpu")
         if given.value("schedule", "forward") != "forward":
-            raise _mistake("--schedule is the interpreter's: threads of the CPU engine take tile blocks as they come")
+            raise mistake("--schedule is the interpreter's: threads of the CPU engine take tile blocks as they come")
         if given.has("fast") and given.has("exact"):
-            raise _mistake("--exact and --fast contradict each other: the CPU engine is exact without --fast")
+            raise mistake("--exact and --fast contradict each other: the CPU engine is exact without --fast")
         if given.has("dump") and given.has("out"):
-            raise _mistake("--dump prints code and runs nothing: there is nothing for --out to write")
+            raise mistake("--dump prints code and runs nothing: there is nothing for --out to write")
     return backend
 
 
@@ -205,143 +204,58 @@ def _threads(given: Arguments) -> int | None:
     text = given.value("threads", "")
     if not given.has("threads"):
         return None
-    if not text.isdigit() or int(text) < 1:
-        raise _mistake(f"'{text}' is no number of threads: give one from 1 on")
-    return int(text)
+    number = natural(text)
+    if number is None or number < 1:
+        raise mistake(f"'{text}' is no number of threads: give one from 1 on")
+    return number
 
 
 def _grid(text: str) -> tuple[int, ...]:
-    try:
-        return tuple([int(part) for part in text.split(",")])
-    except ValueError:
-        raise _mistake(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1") from None
+    extents = [natural(part.strip().removeprefix("-")) for part in text.split(",")]
+    if None in extents or len(extents) > 3:
+        raise mistake(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1")
+    return tuple([int(part) for part in text.split(",")])
 
 
 def _block(text: str, grid: tuple[int, ...]) -> tuple[int, int, int]:
     """The tile block that `--trace` names."""
-    try:
-        given = [int(part) for part in text.split(",")]
-    except ValueError:
+    numbers = [natural(part.strip()) for part in text.split(",")]
+    given = [number for number in numbers if number is not None]
+    if len(given) < len(numbers):
         given = []
     block = [*given, 0, 0]
     extents = [*grid, 1, 1][:3]
     if not 1 <= len(given) <= 3 or not all(0 <= n < extent for n, extent in zip(block, extents, strict=False)):
         last = ",".join([str(extent - 1) for extent in extents])
-        raise _mistake(f"'--trace {text}' is no tile block of the grid: give one from 0,0,0 to {last}")
+        raise mistake(f"'--trace {text}' is no tile block of the grid: give one from 0,0,0 to {last}")
     return block[0], block[1], block[2]
 
 
-def _is_array(value: object) -> bool:
-    import numpy
-
-    return isinstance(value, numpy.ndarray)
+# --- what is written ---
 
 
-# --- arguments ---
-
-
-def argument(text: str, type: object) -> Any:
-    """What an `--arg` stands for; `type` is the parameter's, where there is one."""
-    kind, _, rest = text.partition(":")
-    if kind in ("zeros", "empty", "ones", "iota", "rand") and rest:
-        try:
-            return _made_array(text, kind, rest.split(":"))
-        except (MemoryError, ValueError):
-            raise _mistake(f"'{text}' does not fit in memory: give smaller extents") from None
-    if text.endswith(".npy"):
-        return _loaded_array(text, type)
-    for convert in (lambda: int(text, 0), lambda: float(text)):
-        try:
-            return convert()
-        except ValueError:
-            continue
-    if text in ("true", "false"):
-        return text == "true"
-    raise _mistake(f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')")
-
-
-def _made_array(text: str, kind: str, parts: list[str]) -> Any:
-    import numpy
-
-    from tileir.execute.dtypes import value_dtype
-    from tileir.ir.types import F64, FLOAT_TYPES, integer_type
-
-    seed = 0
-    if kind == "rand" and len(parts) == 3 and parts[2].isdigit():
-        seed = int(parts.pop())
-    name = parts[0]
-    extents = parts[1].split("x") if len(parts) == 2 else []
-    if not extents or not all(extent.isdigit() for extent in extents):
-        raise _mistake(f"'{text}' is no array: give a type and extents, as in {kind}:f32:64x64")
-    integer = name[:1] == "i" and name[1:] in ("1", "4", "8", "16", "32", "64")
-    if name not in FLOAT_TYPES and not integer:
-        known = ", ".join(["i1", "i8", "i16", "i32", "i64", *FLOAT_TYPES])
-        raise _mistake(f"'{name}' in '{text}' is no element type: use one of {known}")
-    dtype = value_dtype(integer_type(int(name[1:])) if integer else FLOAT_TYPES[name])
-    shape = tuple([int(extent) for extent in extents])
-    if kind in ("zeros", "empty"):
-        return numpy.zeros(shape, dtype)
-    numbers: Any
-    if kind == "ones":
-        numbers = numpy.ones(shape)
-    elif kind == "iota":
-        numbers = numpy.arange(math.prod(shape)).reshape(shape)
-    elif integer:
-        high = 2 if name == "i1" else 8 if name == "i4" else 100
-        numbers = numpy.random.default_rng(seed).integers(0, high, shape)
-    else:
-        numbers = numpy.random.default_rng(seed).random(shape)
-    if integer:
-        return numbers.astype(dtype)
-    # Through the dialect's own conversion: NumPy has no name for some of these types.
-    from tileir.execute.arithmetic.conversion import float_to_float
-
-    return numpy.array(float_to_float(F64, FLOAT_TYPES[name])(numbers.astype(numpy.float64)))
-
-
-def _loaded_array(path: str, type: object) -> Any:
-    import numpy
-
-    from tileir.dialect.types import PointerType, TileType
-    from tileir.execute.dtypes import value_dtype
-
-    try:
-        array = numpy.load(path)
-    except (OSError, ValueError) as error:
-        hint = ": save small floats as bytes, numpy.save(path, x.view('V1'))" if "'<f1'" in str(error) else ""
-        raise _mistake(f"cannot read '{path}': {error}{hint}") from None
-    # The file format has no name for the types of ml_dtypes: they come back as bytes without a meaning.
-    if array.dtype.kind == "V" and isinstance(type, TileType) and isinstance(type.element, PointerType):
-        dtype = value_dtype(type.element.pointee)
-        if dtype.itemsize == array.dtype.itemsize:
-            array = array.view(dtype)
-    return array
-
-
-def _outputs(given: Arguments, values: list[Any]) -> list[tuple[int, str]]:
-    found = []
+def _outputs(given: Arguments, values: list[Any], kind: str) -> list[tuple[int, str]]:
+    """Where arrays go, looked at before the kernel runs: what took a while must not be lost."""
+    found: list[tuple[int, str]] = []
     for name, text in given.sequence:
         if name != "out":
             continue
-        number, equals, path = text.partition("=")
-        if not equals or not number.isdigit() or not path:
-            raise _mistake(f"'--out {text}' makes no sense: give the number of an argument and a file, as in 2=c.npy")
-        if int(number) >= len(values) or not _is_array(values[int(number)]):
-            arrays = ", ".join([str(index) for index, value in enumerate(values) if _is_array(value)])
+        spelled, equals, path = text.partition("=")
+        number = natural(spelled)
+        if not equals or number is None or not path:
+            raise mistake(f"'--out {text}' makes no sense: give the number of an argument and a file, as in 2=c.npy")
+        if number >= len(values) or not is_array(values[number]):
+            arrays = ", ".join([str(index) for index, value in enumerate(values) if is_array(value)])
             hint = f"its arrays are {arrays}" if arrays else "it has none"
-            raise _mistake(f"'--out {text}': argument {number} is no array of this launch, {hint}")
-        found.append((int(number), path))
+            raise mistake(f"'--out {text}': argument {number} is no array of this launch, {hint}")
+        if path == "-":
+            raise mistake("arrays are not written among the words on standard output: give a file, as in 2=c.npy")
+        if any(other == path and before != number for before, other in found):
+            raise mistake(f"'--out {text}': another argument goes to that file")
+        check_target(path)
+        protect_input(given, path, given.operands[0], (kind, "an array"))
+        found.append((number, path))
     return found
-
-
-def _save(path: str, array: Any) -> None:
-    import numpy
-
-    try:
-        # The format has no name for the types of ml_dtypes: as bytes without a meaning all of them can be read again.
-        numpy.save(path, array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}"))
-    except OSError as error:
-        raise _mistake(f"cannot write '{path}': {error}") from None
 
 
 # --- what is shown ---

@@ -49,10 +49,15 @@ def test_a_number_of_threads_that_is_no_whole_number_is_refused(number: Any) -> 
         kernel(COUNTING).launch(1, numpy.zeros(1, "i4"), 1, num_threads=number)
 
 
-@pytest.mark.parametrize("number", [0, -1])
-def test_a_launch_needs_a_thread(number: int) -> None:
-    with pytest.raises(tileir.LaunchError, match=f"num_threads is {number}: give one thread at least"):
+@pytest.mark.parametrize("number", [0, -1, 1025, 20_000, 1 << 70])
+def test_a_launch_has_no_fewer_threads_than_one_and_not_too_many(number: int) -> None:
+    with pytest.raises(tileir.LaunchError, match=f"num_threads is {number}: pass 1 to 1024 threads"):
         kernel(COUNTING).launch(1, numpy.zeros(1, "i4"), 1, num_threads=number)
+
+
+def test_a_number_of_threads_may_be_numpys() -> None:
+    data = numpy.zeros(1, "i4")
+    kernel(COUNTING).launch(1, data, 1, num_threads=numpy.int64(2))
 
 
 @pytest.mark.parametrize("backend", ["cpu", "interpreter"])

@@ -19,7 +19,7 @@ import tileir
 from tileir.execute.arguments import entries_of
 from tileir.execute.cpu.native.target import host
 from tileir.execute.observer import Observers
-from tileir.tools.run import argument
+from tileir.tools.arrays import argument
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered")]

@@ -128,7 +128,7 @@ def test_helpers_without_memory_are_an_error_of_the_launch(function: Loaded, mon
 def test_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_NUM_THREADS", "3")
     assert workers.default_threads() == 3
-    for wrong in ("0", "-1", "many"):
+    for wrong in ("0", "-1", "many", "²", "٣", "1e3", "1025", "20000", "9" * 5000, " "):
         monkeypatch.setenv("TILEIR_NUM_THREADS", wrong)
         with pytest.raises(LaunchError, match=f"TILEIR_NUM_THREADS is '{wrong}'"):
             workers.default_threads()

@@ -196,7 +196,7 @@ class CpuKernel:
         """Run the kernel; `sanitizer` is who gets the findings, with `sanitize` they are raised."""
         extents = check_grid(grid)
         count = extents[0] * extents[1] * extents[2]
-        threads = self._threads if num_threads is None else _checked_threads(num_threads)
+        threads = self._threads if num_threads is None else workers.checked_threads(num_threads)
         binding = self._binder(arguments, extents, max(1, min(64, count // (8 * threads))))
         version = self.version(binding.overlap, sanitize or sanitizer is not None)
         slots = binding.record.slots
@@ -373,14 +373,6 @@ def _tell(inspector: Inspector, sanitizer: Sanitizer | None, extents: BlockId, s
         taker.take(finding)
     if sanitize and taker.report:
         raise SanitizerError(taker.report)
-
-
-def _checked_threads(number: object) -> int:
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise LaunchError(f"num_threads is {number!r}: pass a whole number of threads, or None for all processors")
-    if number < 1:
-        raise LaunchError(f"num_threads is {number}: give one thread at least, or none for all processors")
-    return number
 
 
 @contextmanager

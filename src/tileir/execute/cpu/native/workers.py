@@ -19,13 +19,14 @@ import ctypes
 import functools
 import itertools
 import mmap
+import operator
 import os
 import sys
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
 from tileir.execute.cpu.native.runtime import Loaded
@@ -52,17 +53,29 @@ _PAUSE: Final = 0.05 if sys.platform == "win32" else -1.0
 """Seconds of an uninterrupted wait: on Windows a wait for a lock cannot be interrupted at all."""
 
 
+MOST_THREADS: Final = 1024
+"""More than any machine has use for, and few enough to be had."""
+
+
+def checked_threads(number: object) -> int:
+    """The number of threads that a launch asks for."""
+    if isinstance(number, bool) or not isinstance(number, SupportsIndex):
+        raise LaunchError(f"num_threads is {number!r}: pass a whole number of threads, or None for all processors")
+    count = operator.index(number)
+    if not 1 <= count <= MOST_THREADS:
+        raise LaunchError(f"num_threads is {count}: pass 1 to {MOST_THREADS} threads, or None for all processors")
+    return count
+
+
 def default_threads() -> int:
     """How many threads a launch uses that does not say: TILEIR_NUM_THREADS, or the processors this process may use."""
     text = os.environ.get(VARIABLE)
     if not text:
         return _processors()
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise LaunchError(f"{VARIABLE} is '{text}': set it to a number of threads, 1 or more")
+    plain = text.strip()
+    number = int(plain) if plain.isascii() and plain.isdecimal() and len(plain) < 20 else 0
+    if not 1 <= number <= MOST_THREADS:
+        raise LaunchError(f"{VARIABLE} is '{text}': set it to a number of threads, 1 to {MOST_THREADS}")
     return number
 
 

@@ -1,0 +1,145 @@
+"""Arrays and numbers of a command line: made as it says, read from files, written to them."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any, cast
+
+from tileir.tools.arguments import EXIT_USAGE
+from tileir.tools.output import Sink, write_file
+from tileir.tools.programs import ToolFailure, reason
+
+
+def mistake(message: str) -> ToolFailure:
+    return ToolFailure(message, EXIT_USAGE)
+
+
+def is_array(value: object) -> bool:
+    import numpy
+
+    return isinstance(value, numpy.ndarray)
+
+
+# Longer numbers are mistakes, and Python refuses to read very long ones.
+_MOST_DIGITS = 100
+
+
+def natural(text: str) -> int | None:
+    """The number that ASCII digits stand for; `str.isdigit` takes others, which `int` takes or not."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def argument(text: str, type: object) -> Any:
+    """What an `--arg` stands for; `type` is the parameter's, where there is one."""
+    kind, _, rest = text.partition(":")
+    if kind in ("zeros", "empty", "ones", "iota", "rand") and rest:
+        try:
+            return _made_array(text, kind, rest.split(":"))
+        except (MemoryError, ValueError, OverflowError):
+            raise mistake(f"'{text}' does not fit in memory: give smaller extents") from None
+    if text.endswith(".npy"):
+        return _loaded_array(text, type)
+    for convert in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            if text.isascii() and len(text) <= _MOST_DIGITS:
+                return convert()
+        except ValueError:
+            continue
+    if text in ("true", "false"):
+        return text == "true"
+    raise mistake(f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')")
+
+
+def _made_array(text: str, kind: str, parts: list[str]) -> Any:
+    import numpy
+
+    from tileir.execute.dtypes import value_dtype
+    from tileir.ir.types import F64, FLOAT_TYPES, integer_type
+
+    seed = 0
+    if kind == "rand" and len(parts) == 3:
+        given = natural(parts.pop())
+        if given is None:
+            raise mistake(f"'{text}' is no array: the seed is a number, as in rand:f32:64x64:7")
+        seed = given
+    name = parts[0]
+    extents = parts[1].split("x") if len(parts) == 2 else []
+    shape = tuple([number for number in [natural(extent) for extent in extents] if number is not None])
+    if not extents or len(shape) < len(extents):
+        raise mistake(f"'{text}' is no array: give a type and extents, as in {kind}:f32:64x64")
+    integer = name[:1] == "i" and name[1:] in ("1", "4", "8", "16", "32", "64")
+    if name not in FLOAT_TYPES and not integer:
+        known = ", ".join(["i1", "i8", "i16", "i32", "i64", *FLOAT_TYPES])
+        raise mistake(f"'{name}' in '{text}' is no element type: use one of {known}")
+    dtype = value_dtype(integer_type(int(name[1:])) if integer else FLOAT_TYPES[name])
+    if kind in ("zeros", "empty"):
+        return numpy.zeros(shape, dtype)
+    numbers: Any
+    if kind == "ones":
+        numbers = numpy.ones(shape)
+    elif kind == "iota":
+        numbers = numpy.arange(math.prod(shape)).reshape(shape)
+    elif integer:
+        high = 2 if name == "i1" else 8 if name == "i4" else 100
+        numbers = numpy.random.default_rng(seed).integers(0, high, shape)
+    else:
+        numbers = numpy.random.default_rng(seed).random(shape)
+    if integer:
+        return numbers.astype(dtype)
+    # Through the dialect's own conversion: NumPy has no name for some of these types.
+    from tileir.execute.arithmetic.conversion import float_to_float
+
+    return numpy.array(float_to_float(F64, FLOAT_TYPES[name])(numbers.astype(numpy.float64)))
+
+
+def _loaded_array(path: str, type: object) -> Any:
+    import numpy
+
+    from tileir.dialect.types import PointerType, TileType
+    from tileir.execute.dtypes import value_dtype
+
+    try:
+        with open(path, "rb") as file:
+            array = numpy.load(io.BytesIO(file.read()) if not file.seekable() else file, allow_pickle=False)
+    except OSError as error:
+        raise mistake(f"cannot read '{path}': {reason(error)}") from None
+    except MemoryError:
+        raise mistake(f"cannot read '{path}': the array it describes does not fit in memory") from None
+    except Exception as error:
+        # NumPy reads the header of a file with Python's own parser, whose exceptions are many.
+        text = str(error).partition("\n")[0]
+        hint = ": save small floats as bytes, numpy.save(path, x.view('V1'))" if "'<f1'" in text else ""
+        raise mistake(f"cannot read '{path}', which should be an array of NumPy's: {text}{hint}") from None
+    if not isinstance(array, numpy.ndarray):
+        raise mistake(f"cannot read '{path}': it holds several arrays (.npz): save one with numpy.save")
+    # The file format has no name for the types of ml_dtypes: they come back as bytes without a meaning.
+    if array.dtype.kind == "V" and isinstance(type, TileType) and isinstance(type.element, PointerType):
+        dtype = value_dtype(type.element.pointee)
+        if dtype.itemsize == array.dtype.itemsize:
+            array = array.view(dtype)
+    return array
+
+
+def save(path: str, array: Any) -> None:
+    import numpy
+
+    # The format has no name for the types of ml_dtypes: as bytes without a meaning all of them can be read again.
+    plain = array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")
+
+    def write(sink: Sink) -> None:
+        # Not the file itself: NumPy would ask for its position, which a pipe does not have.
+        numpy.save(cast(Any, _Through(sink)), plain)
+
+    write_file(path, write)
+
+
+class _Through:
+    """What NumPy takes for a file that can only be written."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink: Sink = sink
+
+    def write(self, data: Any) -> int:
+        self._sink.write(data)
+        return len(data)

@@ -1,0 +1,242 @@
+"""What the tools write: whole or not at all.
+
+A file is written under another name beside its place and then renamed, so that a disk that is full, a quota or Ctrl-C
+leaves what was there before, which may be the very program that was read.  The new file has the permissions of the old
+one; a symbolic link stays, and what it leads to is replaced.  Devices, pipes and open descriptors (`/dev/stdout`) are
+written directly: there is nothing to replace.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from tileir.tools.arguments import EXIT_USAGE, Arguments, Option
+from tileir.tools.programs import STANDARD_INPUT, ToolFailure, reason
+
+OVERWRITE = Option("overwrite", "let the output replace an input file of another kind")
+
+
+class Sink(Protocol):
+    """Where bytes go."""
+
+    def write(self, data: Any, /) -> Any: ...
+
+
+def write_output(path: str, text: str) -> None:
+    """Write a text to a file, or to standard output for `-`."""
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    data = text.encode("utf-8", "surrogateescape")
+    write_file(path, lambda sink: sink.write(data))
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Write bytes to a file, or to standard output for `-`, but never onto a screen."""
+    if path == "-":
+        if sys.stdout.isatty():
+            raise ToolFailure("bytecode is not written to a terminal: use '-o FILE'", EXIT_USAGE)
+        sys.stdout.buffer.write(data)
+        return
+    write_file(path, lambda sink: sink.write(data))
+
+
+def write_file(path: str, write: Callable[[Sink], object]) -> None:
+    """Give a file new contents: those that `write` gives to the sink.  Fails with what was there before in place."""
+    try:
+        descriptor = _open_descriptor(path)
+        if descriptor >= 0:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            _write_to(os.dup(descriptor), write)
+            return
+        target = _followed(path)
+        existing = _status(target)
+        _check(target, existing)
+        if existing is not None and not stat.S_ISREG(existing.st_mode):
+            _write_to(os.open(target, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)), write)
+        else:
+            _replace(target, existing, write)
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        raise ToolFailure(f"cannot write '{path}': {reason(error)}", EXIT_USAGE) from None
+
+
+def check_target(path: str) -> None:
+    """Refuse now what `write_file` would refuse later, after the work is done."""
+    try:
+        if _open_descriptor(path) < 0:
+            target = _followed(path)
+            _check(target, _status(target))
+    except (OSError, ValueError) as error:
+        raise ToolFailure(f"cannot write '{path}': {reason(error)}", EXIT_USAGE) from None
+
+
+def protect_input(given: Arguments, path: str, source: str, kinds: tuple[str, str]) -> None:
+    """Refuse to replace an input by something of another kind; `kinds` are what it holds and what would be written.
+
+    Symbolic and hard links to the input are the input.
+    """
+    if kinds[0] == kinds[1] or given.has(OVERWRITE.name) or path == "-":
+        return
+    try:
+        written = os.stat(path)
+        read = os.fstat(sys.stdin.fileno()) if source == "-" else os.stat(source)
+    except (OSError, ValueError, AttributeError):
+        # What cannot be looked at is not the file that was read; writing says what is wrong with it.
+        return
+    if stat.S_ISREG(read.st_mode) and os.path.samestat(written, read):
+        name = STANDARD_INPUT if source == "-" else source
+        same = "it" if path == source else f"'{path}', which is the same file,"
+        raise ToolFailure(
+            f"'{name}' holds {kinds[0]}, and {same} would be replaced by {kinds[1]}: "
+            f"choose another file, or add '--{OVERWRITE.name}'",
+            EXIT_USAGE,
+        )
+
+
+# --- places ---
+
+
+def _open_descriptor(path: str) -> int:
+    """The number of the open descriptor that a name such as `/dev/stdout` stands for, or -1."""
+    if not path.startswith(("/dev/", "/proc/")):
+        return -1
+    for number, name in enumerate(("/dev/stdin", "/dev/stdout", "/dev/stderr")):
+        if path == name:
+            return number
+    for directory in ("/dev/fd/", "/proc/self/fd/"):
+        number_text = path.removeprefix(directory)
+        if number_text != path and number_text.isascii() and number_text.isdecimal():
+            return int(number_text)
+    return -1
+
+
+def _followed(path: str) -> str:
+    """The file a path leads to, which need not exist."""
+    if path.endswith(("/", os.sep)):
+        raise IsADirectoryError(0, "it is the name of a directory")
+    # A loop of links stays as it is, and the system says so.
+    return os.path.realpath(path) if os.path.islink(path) else path
+
+
+def _status(target: str) -> os.stat_result | None:
+    try:
+        return os.stat(target)
+    except FileNotFoundError:
+        return None
+
+
+def _check(target: str, existing: os.stat_result | None) -> None:
+    if not target:
+        raise FileNotFoundError(0, "the name is empty")
+    if existing is None:
+        directory = os.path.dirname(target) or "."
+        if not stat.S_ISDIR(os.stat(directory).st_mode):
+            raise NotADirectoryError(0, f"'{directory}' is no directory")
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise PermissionError(0, f"nothing may be written in '{directory}'")
+    elif stat.S_ISDIR(existing.st_mode):
+        raise IsADirectoryError(0, "it is a directory")
+    elif not os.access(target, os.W_OK):
+        # A rename would replace it all the same.
+        raise PermissionError(0, "it may not be written to")
+
+
+# --- writing ---
+
+
+def _write_to(descriptor: int, write: Callable[[Sink], object]) -> None:
+    with open(descriptor, "wb") as file:
+        write(file)
+
+
+def _replace(target: str, existing: os.stat_result | None, write: Callable[[Sink], object]) -> None:
+    """Write beside the target, then take its place."""
+    made = _create_beside(target)
+    if made is None:
+        parts = _Parts()
+        write(parts)
+        _write_in_place(target, b"".join(parts.parts))
+        return
+    descriptor, beside = made
+    try:
+        with open(descriptor, "wb") as file:
+            if existing is not None:
+                _keep_permissions(beside, existing)
+            write(file)
+        try:
+            os.replace(beside, target)
+        except OSError as error:
+            if existing is None or error.errno not in _PINNED:
+                raise
+            with open(beside, "rb") as written:
+                _write_in_place(target, written.read())
+            os.unlink(beside)
+    except BaseException:
+        try:
+            os.unlink(beside)
+        except OSError:
+            pass
+        raise
+
+
+# What the system says of a file that may be written to and not replaced: a mount point, one of another user in /tmp.
+_PINNED = (errno.EBUSY, errno.EPERM, errno.EACCES)
+
+
+def _create_beside(target: str) -> tuple[int, str] | None:
+    """A new file in the directory of the target; None where the directory takes no new files."""
+    directory = os.path.dirname(target)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    while True:
+        # Short, because the target's own name may be as long as names can be.
+        beside = os.path.join(directory, f".tileir-{os.urandom(6).hex()}")
+        try:
+            return os.open(beside, flags, 0o666), beside
+        except FileExistsError:
+            continue
+        except PermissionError:
+            return None
+
+
+def _keep_permissions(beside: str, existing: os.stat_result) -> None:
+    if hasattr(os, "chown"):
+        try:
+            os.chown(beside, existing.st_uid, existing.st_gid)
+        except OSError:
+            pass
+    os.chmod(beside, stat.S_IMODE(existing.st_mode) & 0o777)
+
+
+class _Parts:
+    """A sink that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+
+    def write(self, data: Any, /) -> None:
+        self.parts.append(bytes(data))
+
+
+def _write_in_place(target: str, data: bytes) -> None:
+    """Onto a file that cannot be replaced: space for all of it is reserved before anything changes."""
+    descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "wb") as file:
+        size = os.fstat(descriptor).st_size
+        if len(data) > size and hasattr(os, "posix_fallocate"):
+            try:
+                os.posix_fallocate(descriptor, 0, len(data))
+            except OSError as error:
+                os.ftruncate(descriptor, size)
+                if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                    raise
+        file.write(data)
+        file.flush()
+        os.ftruncate(descriptor, len(data))
