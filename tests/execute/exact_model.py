@@ -101,6 +101,42 @@ def reference_fma(form: FloatFormat, a: int, b: int, c: int, mode: str) -> int:
     return round_fraction(form, value, mode, sum_is_negative_zero(product_sign, floats.is_negative(form, c), mode))
 
 
+WIDE = FloatFormat("24 bits, any exponent", exponent_bits=12, mantissa_bits=23, bias=2047)
+"""The precision of f32 and exponents that no operation on f32 leaves."""
+
+
+def is_tiny(value: Fraction, mode: str) -> bool:
+    """Whether an exact result of f32 is below the smallest normal number when it is rounded as if exponents had no end."""
+    return abs(exact_value(WIDE, round_fraction(WIDE, value, mode))) < Fraction(1, 1 << 126)
+
+
+def flushed(bits: int) -> int:
+    """A subnormal operand of f32 as a zero of its sign."""
+    return bits & 0x80000000 if bits & 0x7F800000 == 0 else bits
+
+
+def flushed_binary(name: str, a: int, b: int, mode: str) -> int:
+    """The pattern of an f32 operation with `flush_to_zero`, -1 for NaN."""
+    a, b = flushed(a), flushed(b)
+    result = reference_binary(floats.F32, name, a, b, mode)
+    if not (floats.is_finite(floats.F32, a) and floats.is_finite(floats.F32, b)):
+        return result
+    x, y = exact_value(floats.F32, a), exact_value(floats.F32, b)
+    if name == "divf" and y == 0:
+        return result
+    value = {"addf": x + y, "subf": x - y, "mulf": x * y, "divf": x / (y or 1)}[name]
+    return result & 0x80000000 if is_tiny(value, mode) else result
+
+
+def flushed_fma(a: int, b: int, c: int, mode: str) -> int:
+    a, b, c = flushed(a), flushed(b), flushed(c)
+    result = reference_fma(floats.F32, a, b, c, mode)
+    if not all(floats.is_finite(floats.F32, bits) for bits in (a, b, c)):
+        return result
+    value = exact_value(floats.F32, a) * exact_value(floats.F32, b) + exact_value(floats.F32, c)
+    return result & 0x80000000 if is_tiny(value, mode) else result
+
+
 def special(form: FloatFormat, operation: Callable[..., numpy.float64], *patterns: int) -> int:
     """Infinities, NaN and division by zero, where IEEE double has no rounding to do."""
     with numpy.errstate(all="ignore"):

@@ -7,6 +7,8 @@ import pytest
 from tests.execute.exact_model import (
     MODES,
     exact_value,
+    flushed_binary,
+    flushed_fma,
     mismatches,
     notable_patterns,
     pairs,
@@ -236,28 +238,86 @@ def test_mode_that_arithmetic_does_not_have_is_refused(mode):
 TINY = 2.0**-126
 
 
+def check_flushed(name: str, mode: str, lhs: list[int], rhs: list[int]) -> None:
+    result = float_binary(name, F32, mode, True)(values(F32, lhs), values(F32, rhs))
+    expected = [flushed_binary(name, a, b, mode) for a, b in zip(lhs, rhs, strict=True)]
+    wrong = mismatches(F32, result, expected)
+    assert not wrong, [(hex(lhs[i]), hex(rhs[i]), hex(got), hex(want)) for i, got, want in wrong[:5]]
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("mode", MODES)
 def test_flush_to_zero_flushes_operands_and_results_and_keeps_signs(name, mode):
-    form = floats.FORMATS["f32"]
-    lhs, rhs = pairs(form, 1500, 31)
-    result = float_binary(name, F32, mode, True)(values(F32, lhs), values(F32, rhs))
-
-    def flushed(bits: int) -> int:
-        return bits & 0x80000000 if bits >= 0 and bits & 0x7F800000 == 0 else bits
-
-    expected = [
-        flushed(reference_binary(form, name, flushed(a), flushed(b), mode)) for a, b in zip(lhs, rhs, strict=True)
-    ]
-    assert not mismatches(F32, result, expected)
+    check_flushed(name, mode, *pairs(floats.FORMATS["f32"], 1500, 31))
 
 
-def test_flush_to_zero_looks_at_the_rounded_result():
-    # The product is below the smallest normalised value and rounds to it: nothing to flush.
+def almost_normal(name: str, count: int) -> tuple[list[int], list[int]]:
+    """f32 factors, or dividends and divisors, whose exact result is the smallest normal number less up to 2**-22 of it."""
+    generator = numpy.random.default_rng(71)
+    lhs, rhs = [], []
+    for field, mantissa, below, signs in zip(
+        generator.integers(1, 126, count), generator.integers(1, 1 << 23, count), generator.uniform(0, 4, count),
+        generator.integers(0, 4, count), strict=True,
+    ):  # fmt: skip
+        other = numpy.float64(numpy.uint32(int(field) << 23 | int(mantissa)).view(numpy.float32))
+        wanted = TINY * (1 - below * 2.0**-24)
+        found = numpy.float32(wanted / other if name != "divf" else wanted * 2.0**64 * other)
+        if name == "divf":
+            other *= 2.0**64
+        lhs.append(int(found.view(numpy.uint32)) | int(signs & 1) << 31)
+        rhs.append(int(numpy.float32(other).view(numpy.uint32)) | int(signs >> 1) << 31)
+    return lhs, rhs
+
+
+@pytest.mark.parametrize("name", ["mulf", "divf"])
+@pytest.mark.parametrize("mode", MODES)
+def test_flush_to_zero_judges_after_rounding_with_any_exponent(name, mode):
+    lhs, rhs = almost_normal(name, 2000)
+    check_flushed(name, mode, lhs, rhs)
+    flushing = [flushed_binary(name, a, b, mode) for a, b in zip(lhs, rhs, strict=True)]
+    keeping = [reference_binary(floats.F32, name, a, b, mode) for a, b in zip(lhs, rhs, strict=True)]
+    edge = [f for f, k in zip(flushing, keeping, strict=True) if k & 0x7FFFFFFF == 0x00800000]
+    # Of those that round to the smallest normal number some are tiny; towards zero there is none.
+    assert mode == "zero" or {bits & 0x7FFFFFFF for bits in edge} == {0, 0x00800000}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_flush_to_zero_of_fma_judges_after_rounding_with_any_exponent(mode):
+    lhs, rhs = almost_normal("mulf", 1500)
+    generator = numpy.random.default_rng(73)
+    least = 0x00800000
+    addends = [0] * 500 + [least | int(s) << 31 for s in generator.integers(0, 2, 500)]
+    # A product of about twice the smallest normal number, less that number.
+    lhs[1000:] = [a + least for a in lhs[1000:]]
+    addends += [least | 0x80000000 if (a ^ b) >> 31 == 0 else least for a, b in zip(lhs[1000:], rhs[1000:], strict=True)]
+    kernel = float_fma(F32, mode, True)
+    expected = [flushed_fma(a, b, c, mode) for a, b, c in zip(lhs, rhs, addends, strict=True)]
+    assert not mismatches(F32, kernel(values(F32, lhs), values(F32, rhs), values(F32, addends)), expected)
+    many = fma_patterns(F32, 600, 79)
+    expected = [flushed_fma(a, b, c, mode) for a, b, c in zip(*many, strict=True)]
+    assert not mismatches(F32, kernel(*[values(F32, bits) for bits in many]), expected)
+
+
+def test_flush_to_zero_of_the_largest_product_below_the_smallest_normal_number():
+    # 1 - 2**-24 times the smallest normal number needs 24 bits: it is a value with any exponent, and tiny.
     a = numpy.array([1 - 2.0**-24, -(1 - 2.0**-24)], numpy.float32)
     b = numpy.array([TINY, TINY], numpy.float32)
-    assert (float_binary("mulf", F32, "nearest_even", True)(a, b) == [TINY, -TINY]).all()
-    assert (float_binary("mulf", F32, "zero", True)(a, b) == [0, 0]).all()
+    assert (float_binary("mulf", F32)(a, b) == [TINY, -TINY]).all()
+    flushing = float_binary("mulf", F32, "nearest_even", True)(a, b)
+    assert to_bits(F32, flushing).tolist() == [0, 0x80000000]
+
+
+@pytest.mark.parametrize("name", ["sqrt", "rsqrt", "exp2"])
+def test_no_function_that_flushes_rounds_up_to_the_smallest_normal_number(name):
+    # rsqrt and sqrt of normal numbers are far above; exp2 passes the number at -126, where the next argument is a step of
+    # 2**-17 away and the next result 2**-18 of it below.
+    nearest = numpy.nextafter(numpy.float32(-126), numpy.float32(-127))
+    arguments = numpy.array([-126, nearest, 2.0**-126, numpy.finfo(numpy.float32).max], numpy.float32)
+    raw = float_unary(name, F32)(arguments)
+    flushing = float_unary(name, F32, flush_to_zero=True)(arguments)
+    expected = numpy.where(numpy.abs(raw) < TINY, 0, raw)
+    assert numpy.array_equal(flushing, expected, equal_nan=True)
+    assert (raw == TINY).sum() == (1 if name == "exp2" else 0)
 
 
 def test_flush_to_zero_of_fma_keeps_the_sign_of_a_flushed_result():

@@ -7,6 +7,8 @@ import pytest
 from tests.execute.evaluation import evaluate, same
 
 import tileir
+from tileir.execute.dtypes import value_dtype
+from tileir.ir.types import FLOAT_TYPES
 
 A = numpy.arange(32, dtype="f4").reshape(4, 8)
 
@@ -221,6 +223,26 @@ def _special(dtype: object, shape: tuple[int, ...]) -> numpy.ndarray:
     x[-1].flat[::7] = numpy.nan
     x[2].flat[::5] *= 1e30 if dtype == "f4" else 1
     return x.astype(dtype)
+
+
+@pytest.mark.parametrize("name", ["maxf", "minf"])
+@pytest.mark.parametrize("element", ["f16", "f32", "f64", "bf16"])
+def test_extremes_remember_what_came_before_a_signalling_nan(element: str, name: str) -> None:
+    dtype = value_dtype(FLOAT_TYPES[element])
+    bits = numpy.dtype(f"u{dtype.itemsize}")
+    signalling = {"f16": 0x7C01, "f32": 0x7F800001, "f64": 0x7FF0000000000001, "bf16": 0x7F81}[element]
+    body = f"%s = {name} %previous, %current : tile<{element}>\nyield %s : tile<{element}>"
+    sign = 1 if name == "maxf" else -1
+    for extent, places in ((4, (1,)), (128, (64,))):
+        for place in places:
+            # All rows at once: a NaN that one of them gave would send them all the careful way.
+            x = numpy.full((2, extent), sign, dtype)
+            x[:, place] = 5 * sign
+            x.view(bits)[:, place + 1] = [signalling, signalling | 1 << bits.itemsize * 8 - 1]
+            for axis, shape in ((1, f"2x{extent}"), (0, f"{extent}x2")):
+                text = _reduce("reduce", axis, shape, f"tile<2x{element}>", body, element, "0.0")
+                found = evaluate(text, x=x if axis else numpy.ascontiguousarray(x.T), r=f"tile<2x{element}>")
+                assert found.astype(float).tolist() == [5.0 * sign] * 2, (extent, place, axis)
 
 
 _BODIES = [

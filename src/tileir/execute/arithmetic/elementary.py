@@ -21,7 +21,9 @@ from tileir.execute.arithmetic.rounding import (
     Binary,
     Ternary,
     as_array,
-    flush,
+    RAISED,
+    flush_single,
+    flush_tiny,
     ieee_mode,
     narrow,
     to_odd,
@@ -40,9 +42,9 @@ _DOUBLE: Final = {"addf": double.add, "subf": double.subtract, "mulf": double.mu
 
 
 def float_binary(name: str, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False) -> Binary:
-    """addf, subf, mulf or divf; `flush_to_zero` flushes subnormal operands and results."""
+    """addf, subf, mulf or divf; `flush_to_zero`, of f32, flushes subnormal operands and tiny results."""
     kernel = _binary(name, element, ieee_mode(rounding))
-    return _flushed_binary(kernel, element) if flush_to_zero else kernel
+    return _flushed_binary(name, kernel) if flush_to_zero else kernel
 
 
 def _binary(name: str, element: FloatType, rounding: str) -> Binary:
@@ -56,13 +58,17 @@ def _binary(name: str, element: FloatType, rounding: str) -> Binary:
     return _narrow_binary(name, element, rounding)
 
 
-def _flushed_binary(kernel: Binary, element: FloatType) -> Binary:
-    flusher = flush(element)
+def _flushed_binary(name: str, kernel: Binary) -> Binary:
+    def flushed_sum(a: Any, b: Any) -> Any:
+        # A sum below the smallest normal number is exact.
+        return flush_single(kernel(flush_single(a), flush_single(b)))
 
     def flushed(a: Any, b: Any) -> Any:
-        return flusher(kernel(flusher(a), flusher(b)))
+        a = flush_single(a)
+        b = flush_single(b)
+        return flush_tiny(kernel(a, b), kernel(a * RAISED, b))
 
-    return flushed
+    return flushed_sum if name in ("addf", "subf") else flushed
 
 
 def _narrow_binary(name: str, element: FloatType, rounding: str) -> Binary:
@@ -133,10 +139,12 @@ def float_fma(element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: b
         kernel = narrow_fma(element, element, rounding)
     if not flush_to_zero:
         return kernel
-    flusher = flush(element)
 
     def flushed(a: Any, b: Any, c: Any) -> Any:
-        return flusher(kernel(flusher(a), flusher(b), flusher(c)))
+        a = flush_single(a)
+        b = flush_single(b)
+        c = flush_single(c)
+        return flush_tiny(kernel(a, b, c), kernel(a * RAISED, b, c * RAISED))
 
     return flushed
 

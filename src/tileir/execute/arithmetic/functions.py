@@ -18,7 +18,7 @@ from tileir.execute.arithmetic.rounding import (
     Binary,
     Unary,
     float_format,
-    flush,
+    flush_single,
     ieee_mode,
     narrow,
     widen,
@@ -57,10 +57,10 @@ def float_unary(name: str, element: FloatType, rounding: str = NEAREST_EVEN, flu
     kernel = _unary(name, element, ieee_mode(rounding))
     if not flush_to_zero:
         return kernel
-    flusher = flush(element)
 
     def flushed(a: Any) -> Any:
-        return flusher(kernel(flusher(a)))
+        # No result of sqrt, rsqrt and exp2 lies so close below the smallest normal number that it is rounded to it.
+        return flush_single(kernel(flush_single(a)))
 
     return flushed
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.execute.arithmetic.rounding import Binary, float_format, flush, widen_single
+from tileir.execute.arithmetic.rounding import Binary, float_format, flush_single, widen_single
 from tileir.execute.dtypes import bits_dtype, from_bits, value_dtype
 from tileir.ir.types import BF16, F16, F32, F64, TF32, FloatType
 
@@ -77,10 +77,9 @@ def float_minmax(name: str, element: FloatType, propagate_nan: bool = False, flu
     kernel = _minmax(choose, largest, propagate, element)
     if not flush_to_zero:
         return kernel
-    flusher = flush(element)
 
     def flushed(a: Any, b: Any) -> Any:
-        return kernel(flusher(a), flusher(b))
+        return kernel(flush_single(a), flush_single(b))
 
     return flushed
 

@@ -296,9 +296,12 @@ def _encode_unsigned_eight(array: Any) -> Any:
     return numpy.where(regular, pattern, 255).astype(numpy.uint8)
 
 
-# Flushing
+# Flushing: f32 alone has operations with `flush_to_zero`
 
 _SMALLEST_NORMAL_SINGLE: Final = numpy.float32(2.0**-126)
+RAISED: Final = numpy.float32(2.0**64)
+"""What operands are multiplied with to see a result that is rounded to 24 bits whatever its exponent is."""
+_SMALLEST_NORMAL_RAISED: Final = numpy.float32(2.0**-62)
 
 
 def flush_single(array: Any) -> Any:
@@ -307,20 +310,12 @@ def flush_single(array: Any) -> Any:
     return array * (numpy.abs(array) >= _SMALLEST_NORMAL_SINGLE).astype(numpy.float32)
 
 
-def smallest_normal(element: FloatType) -> float:
-    return 2.0 ** float_format(element).minimum_exponent
+def flush_tiny(result: Any, raised: Any) -> Any:
+    """A result with a zero of the same sign where it is tiny after rounding, as GPUs judge it: rounded to 24 bits with
+    any exponent it is below the smallest normal number, be it that rounding at the end of the range gives that number.
 
-
-def flush(element: FloatType) -> Unary:
-    """The kernel that replaces subnormal values by zeros of the same sign."""
-    if element is F32:
-        return flush_single
-    threshold = smallest_normal(element)
-    up = widen(element)
-    down = encode_exact(element)
-
-    def flush_subnormals(array: Any) -> Any:
-        wide = up(array)
-        return down(wide * (numpy.abs(wide) >= threshold).astype(numpy.float64))
-
-    return flush_subnormals
+    `raised` is the same result of operands times `RAISED`: what is tiny is a normal number there.  Where a raised operand
+    overflows, `raised` is infinite or NaN, and the result is not tiny, but zero or far above: no operand is a subnormal
+    number, so with a factor, dividend or addend of 2**64 the last bit of an exact result is at least 2**-108.
+    """
+    return result * numpy.logical_not(numpy.abs(raised) < _SMALLEST_NORMAL_RAISED).astype(numpy.float32)

@@ -132,11 +132,11 @@ def _axis_back(rank: int, axis: int) -> tuple[int, ...]:
 # What gives the same bits in every order: integers, and the extremes of floats, where zeros are ordered by their sign
 # and a NaN result is the canonical one (docs/numerics.md).
 _INTEGER_REDUCTIONS: Final = ("addi", "muli", "andi", "ori", "xori", "maxi", "mini")
-_FLOAT_EXTREMES: Final[dict[str, tuple[Any, Any]]] = {
-    "maxf": (numpy.fmax, numpy.maximum),
-    "minf": (numpy.fmin, numpy.minimum),
-    "maximumf": (numpy.maximum, numpy.maximum),
-    "minimumf": (numpy.minimum, numpy.minimum),
+_FLOAT_EXTREMES: Final[dict[str, Any]] = {
+    "maxf": numpy.maximum,
+    "minf": numpy.minimum,
+    "maximumf": numpy.maximum,
+    "minimumf": numpy.minimum,
 }
 
 Quick = Callable[[Array], "Array | None"]
@@ -158,11 +158,12 @@ def _quick_reduction(compiler: Compiler, operation: Operation, axis: int) -> Qui
     if name in _INTEGER_REDUCTIONS and isinstance(kernel, numpy.ufunc):
         return lambda value: kernel.reduce(value, axis=axis, dtype=dtype)
     if name in _FLOAT_EXTREMES and "flush_to_zero" not in only.attributes:
-        extreme = _FLOAT_EXTREMES[name]["propagate_nan" in only.attributes]
+        extreme = _FLOAT_EXTREMES[name]
 
         def by_extreme(value: Array) -> Array | None:
+            # NumPy's fmax and fmin forget what came before a signalling NaN.
             found: Array = extreme.reduce(value, axis=axis)
-            # NumPy takes either of two zeros, any NaN, and sometimes a NaN where there is a number.
+            # NumPy takes either of two zeros, and any NaN; where an operand is NaN, the body knows whether the result is.
             if numpy.equal(found, 0).any() or numpy.isnan(found).any():
                 return None
             return kernel(found, found)  # type: ignore[no-any-return]

@@ -14,6 +14,7 @@ import numpy
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute import dtypes
+from tileir.execute.arithmetic.rounding import RAISED
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.casting import (
     BOOL,
@@ -140,17 +141,30 @@ def _flush(builder: Builder, value: Register) -> Register:
     return choose(builder, small, zero, value)
 
 
+def _raised(builder: Builder, value: Register) -> Register:
+    return binary(builder, "fmul", value, constant(RAISED, value))
+
+
+def _flush_tiny(builder: Builder, result: Register, raised: Register) -> Register:
+    """A result that is tiny after rounding (`arithmetic.rounding.flush_tiny`) as a zero of its sign."""
+    magnitude = intrinsic(builder, "fabs", [raised])
+    tiny = compare(builder, "fcmp olt", magnitude, constant(numpy.float32(2.0**-62), raised))
+    zero = intrinsic(builder, "copysign", [constant(0, result), result])
+    return choose(builder, tiny, zero, result)
+
+
 def _float_binary(instruction: str) -> Emit:
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
         element = _element(operation)
         if not _rounds_to_nearest(operation):
             return None
-        if element is F32 and _flushes(operation):
-            left, right = (_flush(builder, operand) for operand in operands)
-            return _flush(builder, binary(builder, instruction, left, right))
-        if _flushes(operation):
-            return None
         left, right = operands
+        if _flushes(operation):
+            left, right = (_flush(builder, operand) for operand in operands)
+            result = binary(builder, instruction, left, right)
+            if instruction in ("fadd", "fsub"):
+                return _flush(builder, result)
+            return _flush_tiny(builder, result, binary(builder, instruction, _raised(builder, left), right))
         if element is F32 or element is F64:
             return binary(builder, instruction, left, right)
         if element is F16 or element is BF16:
@@ -170,9 +184,9 @@ def _fma(builder: Builder, operation: Operation, operands: list[Register]) -> Re
         return None
     if not _flushes(operation):
         return intrinsic(builder, "fma", operands)
-    if element is not F32:
-        return None
-    return _flush(builder, intrinsic(builder, "fma", [_flush(builder, operand) for operand in operands]))
+    left, right, addend = (_flush(builder, operand) for operand in operands)
+    raised = intrinsic(builder, "fma", [_raised(builder, left), right, _raised(builder, addend)])
+    return _flush_tiny(builder, intrinsic(builder, "fma", [left, right, addend]), raised)
 
 
 def _float_unary(name: str) -> Emit:
@@ -206,8 +220,6 @@ def _minmax(largest: bool, always_propagates: bool) -> Emit:
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
         element = _element(operation)
         if _flushes(operation):
-            if element is not F32:
-                return None
             operands = [_flush(builder, operand) for operand in operands]
         propagates = always_propagates or "propagate_nan" in operation.attributes
         name = ("maximum" if largest else "minimum") + ("" if propagates else "num")
