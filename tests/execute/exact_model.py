@@ -71,6 +71,17 @@ def round_fraction(form: FloatFormat, value: Fraction, mode: str, negative_zero:
     return form.largest | sign if form.quiet_nan < 0 else -1
 
 
+def convert_fraction(form: FloatFormat, value: Fraction, mode: str, negative_zero: bool = False) -> int:
+    """The pattern of a conversion: as `round_fraction`, but f8E4M3FN and f8E5M2 stop at their largest value."""
+    bits = round_fraction(form, value, mode, negative_zero)
+    if form.name in SATURATING and (bits < 0 or bits & form.magnitude_mask > form.largest):
+        return form.largest | (form.sign_mask if value < 0 else 0)
+    return bits
+
+
+SATURATING = ("f8E4M3FN", "f8E5M2")
+
+
 def sum_is_negative_zero(a: bool, b: bool, mode: str) -> bool:
     """Whether an exact zero sum of terms with these sign bits is -0."""
     return (a or b) if mode == "negative_inf" else (a and b)

@@ -8,6 +8,8 @@ import numpy
 import pytest
 from tests.execute.exact_model import (
     MODES,
+    SATURATING,
+    convert_fraction,
     exact_value,
     mismatches,
     notable_patterns,
@@ -63,6 +65,8 @@ def quiet():
 
 
 def expected_conversion(source: floats.FloatFormat, target: floats.FloatFormat, bits: int, mode: str) -> int:
+    if source is target and not floats.is_nan(source, bits):
+        return bits
     if floats.is_nan(source, bits):
         return -1 if target.quiet_nan >= 0 else target.largest
     negative = floats.is_negative(source, bits)
@@ -70,6 +74,8 @@ def expected_conversion(source: floats.FloatFormat, target: floats.FloatFormat, 
     if floats.is_infinity(source, bits):
         if negative and not target.has_sign:
             return -1
+        if target.name in SATURATING:
+            return target.largest | sign
         if target.has_infinity:
             return target.infinity | sign
         return -1 if target.quiet_nan >= 0 else target.largest | sign
@@ -78,7 +84,7 @@ def expected_conversion(source: floats.FloatFormat, target: floats.FloatFormat, 
         # No zero, no subnormals: what lies below the smallest value becomes it.
         rounded = round_fraction(target, value, mode)
         return 0 if abs(value) < Fraction(2) ** target.minimum_exponent and rounded in (0, 1) else max(rounded, -1)
-    return round_fraction(target, value, mode, negative)
+    return convert_fraction(target, value, mode, negative)
 
 
 def check_conversion(source: FloatType, target: FloatType, mode: str, patterns: list[int]) -> None:
@@ -153,13 +159,54 @@ def converted(value: float, source: FloatType, target: FloatType, mode: str = "n
 
 
 def test_overflow_becomes_infinity_else_nan_else_the_largest_value():
-    assert converted(1e6, F32, F8E5M2) == 0x7C
-    assert converted(1e6, F32, F8E4M3FN) == 0x7F
+    assert converted(1e6, F32, F16) == 0x7C00
     assert converted(-1e6, F32, F4E2M1FN) == 0xF
     assert converted(1e6, F32, FNV8E5M3FNU) == 0xFF
     assert converted(float("inf"), F32, F8E8M0FNU) == 0xFF
-    assert converted(464.0, F32, F8E4M3FN) == 0x7E
-    assert converted(1e6, F32, F8E4M3FN, "zero") == 0x7E
+
+
+@pytest.mark.parametrize("source", [F16, BF16, TF32, F32, F64], ids=str)
+@pytest.mark.parametrize("mode", [*MODES, "nearest_away"])
+def test_conversions_to_two_types_of_eight_bits_saturate(source, mode):
+    for value in (float("inf"), 60000.0 if source is F16 else 1e30):
+        assert converted(value, source, F8E4M3FN, mode) == 0x7E
+        assert converted(-value, source, F8E4M3FN, mode) == 0xFE
+        assert converted(value, source, F8E5M2, mode) == 0x7B
+        assert converted(-value, source, F8E5M2, mode) == 0xFB
+    for target in (F8E4M3FN, F8E5M2):
+        assert floats.is_nan(floats.FORMATS[target.name], converted(float("nan"), source, target, mode))
+    assert converted(464.0, source, F8E4M3FN, mode) == 0x7E
+    assert converted(float("inf"), F8E5M2, F8E4M3FN) == 0x7E
+
+
+@pytest.mark.parametrize("mode", [*MODES, "nearest_away"])
+@pytest.mark.parametrize("target", [F16, BF16, TF32, F32, F64], ids=str)
+@pytest.mark.parametrize("source", [F16, BF16, TF32, F32, F64, F8E5M2], ids=str)
+def test_signalling_nan_is_converted_to_a_quiet_one(source, target, mode):
+    form, result_form = floats.FORMATS[source.name], floats.FORMATS[target.name]
+    if source is target or (source is BF16 and target is F32):
+        return
+    patterns = [form.infinity + 1, form.infinity + (form.quiet_nan - form.infinity) // 2, form.quiet_nan + 1]
+    patterns += [bits | form.sign_mask for bits in patterns]
+    result = float_to_float(source, target, mode)(values(source, patterns))
+    for bits in to_bits(target, result).tolist():
+        assert floats.is_nan(result_form, bits) and bits & result_form.quiet_nan == result_form.quiet_nan, hex(bits)
+    if target is TF32:
+        assert not numpy.any(result.view(numpy.uint32) & 0x1FFF)
+
+
+def test_nan_moves_from_bf16_to_f32_as_it_is():
+    assert float_to_float(BF16, F32)(values(BF16, [0x7F81, 0xFFC1])).view(numpy.uint32).tolist() == [0x7F810000, 0xFFC10000]
+
+
+def test_low_bits_of_tf32_do_not_count_where_it_is_converted():
+    held = numpy.array([0x3F801FFF, 0xBF803FFF, 0x7F800001, 0xFFFFFFFF, 0x00001FFF], numpy.uint32).view(numpy.float32)
+    single = float_to_float(TF32, F32)(held)
+    assert single.view(numpy.uint32).tolist() == [0x3F800000, 0xBF802000, 0x7FC00000, 0xFFFFE000, 0]
+    assert float_to_float(TF32, F64)(held)[:2].tolist() == [1.0, -1.0009765625]
+    assert float_to_float(TF32, F16)(held)[:2].tolist() == [1.0, -1.0009765625]
+    assert float_to_integer(TF32, I32, "signed")(numpy.array([0x3FFFFFFF], numpy.uint32).view(numpy.float32)).tolist() == [1]
+    assert float_to_integer(TF32, I1, "unsigned")(held).tolist() == [True, True, True, True, False]
 
 
 def test_nan_of_the_format_without_one_is_its_largest_value():
@@ -194,7 +241,7 @@ def test_tf32_keeps_ten_bits_of_mantissa_in_a_float32():
 @pytest.mark.parametrize("signedness", ["signed", "unsigned"])
 @pytest.mark.parametrize("target", INTEGERS, ids=str)
 @pytest.mark.parametrize("source", ALL, ids=str)
-def test_float_to_integer_saturates_and_has_zero_for_nan(source, target, signedness):
+def test_float_to_integer_saturates_and_has_zero_for_nan_but_i1_tells_what_is_not_zero(source, target, signedness):
     form = floats.FORMATS[source.name]
     patterns = notable_patterns(form) + random_patterns(form, 300, 7)
     edges = [Fraction(0), Fraction(2) ** (target.width - 1), Fraction(2) ** target.width]
@@ -213,7 +260,9 @@ def test_float_to_integer_saturates_and_has_zero_for_nan(source, target, signedn
         assert result.dtype == from_bits(target, numpy.zeros(1, bits_dtype(target))).dtype
         got = to_bits(target, result).tolist()
         for bits, value in zip(patterns, got, strict=True):
-            if floats.is_nan(form, bits):
+            if target is I1:
+                want = 0 if floats.is_zero(form, bits) else 1
+            elif floats.is_nan(form, bits):
                 want = 0
             elif floats.is_infinity(form, bits):
                 want = least if floats.is_negative(form, bits) else greatest
@@ -250,8 +299,7 @@ def test_integer_to_float_is_rounded_once(source, signedness, mode):
         expected = []
         for bits in patterns:
             value = bits - (1 << width) if signedness == "signed" and bits >> (width - 1) else bits
-            want = round_fraction(form, Fraction(value), mode)
-            expected.append(want)
+            expected.append(convert_fraction(form, Fraction(value), mode))
         result = integer_to_float(source, target, signedness, mode)(source_array)
         wrong = mismatches(target, result, expected)
         assert not wrong, (target, [(hex(patterns[i]), hex(got), hex(want)) for i, got, want in wrong[:5]])

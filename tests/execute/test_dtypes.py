@@ -18,6 +18,7 @@ from tileir.execute.dtypes import (
     memory_dtype,
     plain_memory,
     scalar_array,
+    tf32_numbers,
     to_bits,
     to_memory,
     value_dtype,
@@ -83,14 +84,15 @@ def test_four_bit_elements_take_a_byte_each_and_ignore_its_high_half():
     assert from_memory(F4E2M1FN, numpy.array([0xF7, 0x01], numpy.uint8)).astype(float).tolist() == [6.0, 0.5]
 
 
-def test_tf32_takes_four_bytes_and_ignores_the_low_thirteen_bits():
+def test_tf32_takes_four_bytes_that_are_copied_and_its_number_has_no_low_thirteen_bits():
     assert memory_bytes(TF32) == 4
     raw = numpy.array([0x3F801FFF, 0x3F802000, 0x7F800001, 0xFF800000], numpy.uint32).view(numpy.float32)
-    assert from_memory(TF32, raw).view(numpy.uint32).tolist() == [0x3F800000, 0x3F802000, 0x7FC00000, 0xFF800000]
+    assert from_memory(TF32, raw) is raw and to_memory(TF32, raw) is raw
+    assert tf32_numbers(raw).view(numpy.uint32).tolist() == [0x3F800000, 0x3F802000, 0x7FC00000, 0xFF800000]
 
 
 def test_only_types_with_unused_bits_need_conversion_from_memory():
-    assert [element for element in EVERY if not plain_memory(element)] == [I1, I4, TF32, F4E2M1FN]
+    assert [element for element in EVERY if not plain_memory(element)] == [I1, I4, F4E2M1FN]
 
 
 def test_type_that_no_tile_holds_is_named():

@@ -10,6 +10,7 @@ The interface, all of it by element type (`tile.element`):
     to_memory(element, array)     value_dtype -> memory_dtype, no copy where nothing changes
     to_bits(element, array)       value_dtype -> bits_dtype, the patterns of `tileir.ir.floats`
     from_bits(element, array)     the way back
+    tf32_numbers(array)           float32 arrays of the numbers that tf32 values hold
     constant_array(attribute)     a dense attribute as a read-only value array of its shape
     scalar_array(element, value)  a Python number as a 0-D value array
 
@@ -22,9 +23,12 @@ The interface, all of it by element type (`tile.element`):
 | bf16                           | ml_dtypes.bfloat16        | the same                     |
 | f8E4M3FN f8E5M2 f8E8M0FNU      | ml_dtypes.float8_*        | the same                     |
 | f4E2M1FN                       | ml_dtypes.float4_e2m1fn   | 1 byte, low four bits count  |
-| tf32                           | float32, low 13 bits zero | 4 bytes, low 13 bits ignored |
+| tf32                           | float32, see below        | the same                     |
 | fnv8E5M3FNU                    | uint8 bit pattern         | the same                     |
 | pointers                       | uint64 address            | the same                     |
+
+A tf32 is the 32 bits that it is held in: what moves it copies them all, as GPUs do.  The low 13 are no part of the
+number: what computes with a tf32 or converts it takes them for zeros (`tf32_numbers`), and what makes one leaves zeros.
 
 Integers are signless: an operation that is unsigned views its operands as unsigned.  `offset` and the views scale by
 `memory_bytes`, so an element never shares a byte (docs/conflicts.md C15); four-bit data that is packed two to a byte
@@ -47,7 +51,7 @@ Array: TypeAlias = "numpy.ndarray[Any, numpy.dtype[Any]]"
 DType: TypeAlias = "numpy.dtype[Any]"
 
 TF32_UNUSED_BITS: Final = 13
-"""Low bits of the float32 that holds a tf32, always zero."""
+"""Low bits of the float32 that holds a tf32, which do not count."""
 _TF32_MASK: Final = numpy.uint32(0xFFFFFFFF << TF32_UNUSED_BITS & 0xFFFFFFFF)
 _F32_QUIET: Final = numpy.uint32(0x00400000)
 
@@ -103,7 +107,7 @@ def bits_dtype(element: Type) -> DType:
 
 def plain_memory(element: Type) -> bool:
     """Whether memory and tile values agree byte for byte, whatever the bytes are."""
-    return element is not I1 and element is not I4 and element is not F4E2M1FN and element is not TF32
+    return element is not I1 and element is not I4 and element is not F4E2M1FN
 
 
 def is_float_dtype(dtype: DType) -> bool:
@@ -123,9 +127,7 @@ def from_memory(element: Type, array: Array) -> Array:
         return result
     if element is I4:
         return _sign_extend_four(array)
-    if element is F4E2M1FN:
-        return numpy.bitwise_and(array, numpy.uint8(15)).view(_VALUE["f4E2M1FN"])
-    return _drop_unused_bits(array)
+    return numpy.bitwise_and(array, numpy.uint8(15)).view(_VALUE["f4E2M1FN"])
 
 
 def to_memory(element: Type, array: Array) -> Array:
@@ -181,15 +183,17 @@ def _sign_extend_four(bits: Array) -> Array:
     return result
 
 
-def _drop_unused_bits(array: Array) -> Array:
-    """A float32 read as tf32.  The quiet bit keeps a NaN whose payload lies in the dropped bits from becoming inf."""
+def tf32_numbers(array: Any) -> Any:
+    """The numbers of tf32 values as float32.
+
+    The quiet bit keeps a NaN whose payload lies in the bits that do not count from becoming an infinity.
+    """
     bits = array.view(numpy.uint32)
     kept = numpy.bitwise_and(bits, _TF32_MASK)
     nan = numpy.isnan(array)
-    if nan.any():
+    if numpy.count_nonzero(nan):
         kept = numpy.where(nan, numpy.bitwise_or(kept, _F32_QUIET), kept)
-    result: Array = kept.view(numpy.float32)
-    return result
+    return kept.view(numpy.float32)
 
 
 # Constants
@@ -245,6 +249,6 @@ _ELEMENTS: Final = _elements_by_dtype()
 
 __all__ = [
     "Array", "DType", "bits_dtype", "constant_array", "element_of_dtype", "from_bits", "from_memory",
-    "is_float_dtype", "memory_bytes", "memory_dtype", "plain_memory", "scalar_array", "signed", "to_bits",
-    "to_memory", "unsigned", "value_dtype",
+    "is_float_dtype", "memory_bytes", "memory_dtype", "plain_memory", "scalar_array", "signed", "tf32_numbers",
+    "to_bits", "to_memory", "unsigned", "value_dtype",
 ]  # fmt: skip

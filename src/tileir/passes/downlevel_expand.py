@@ -92,12 +92,17 @@ def integer_power(emit: Emit, operation: Operation) -> Value:
 
 
 def saturating_conversion(emit: Emit, operation: Operation) -> Value:
-    """Convert zero in place of what is out of range, then put the ends of the range there; NaN stays zero."""
+    """Convert zero in place of what is out of range, then put the ends of the range there; NaN stays zero.
+
+    An i1 tells what is not zero.
+    """
     value = operation.operands[0]
     if tile_of(value).element.spelling not in _COMPARABLE:
         value = emit.convert("ftof", value, F32)
     type = tile_of(value)
     target = tile_of(operation.results[0])
+    if target.element is I1:
+        return emit.compare_floats("not_equal", "unordered", value, emit.number(type, 0.0))
     width = width_of(target)
     signedness = operation.attribute("signedness")
     signed = isinstance(signedness, EnumAttribute) and signedness.keyword == "signed"

@@ -13,6 +13,7 @@ from tileir.execute.arithmetic.rounding import (
     POSITIVE_INF,
     ZERO,
     Unary,
+    float_format,
     ieee_mode,
     narrow,
     to_odd,
@@ -20,7 +21,8 @@ from tileir.execute.arithmetic.rounding import (
     widen,
     widen_single,
 )
-from tileir.execute.dtypes import TF32_UNUSED_BITS, bits_dtype, from_bits, from_memory, to_bits, value_dtype
+from tileir.execute.dtypes import TF32_UNUSED_BITS, bits_dtype, from_bits, to_bits, value_dtype
+from tileir.ir import floats
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -46,7 +48,10 @@ def _unchanged(array: Any) -> Any:
 
 
 def float_to_float(source: FloatType, target: FloatType, rounding: str = NEAREST_EVEN) -> Unary:
-    """ftof: exact where the target holds the value, rounded once where it does not."""
+    """ftof: exact where the target holds the value, rounded once where it does not; a NaN comes out quiet.
+
+    From bf16 to f32 bits move, and nothing looks at them: a signalling NaN stays one.
+    """
     mode = rounding if rounding == "nearest_away" else ieee_mode(rounding)
     if source is target:
         return _unchanged
@@ -55,18 +60,62 @@ def float_to_float(source: FloatType, target: FloatType, rounding: str = NEAREST
         if direct is not None:
             return direct
     up = widen(source)
-    down = narrow(target, mode)
+    down = _narrow(target, mode)
 
     def convert(array: Any) -> Any:
         return down(up(array))
 
-    return convert
+    return _quiet_half(convert) if target is F16 else convert
+
+
+def _narrow(target: FloatType, mode: str) -> Unary:
+    """Doubles to values of the target as conversions do it: f8E4M3FN and f8E5M2 saturate."""
+    down = narrow(target, mode)
+    if target not in _SATURATING:
+        return down
+    saturate = _saturate(target)
+
+    def round_saturated(array: Any) -> Any:
+        return down(saturate(array))
+
+    return round_saturated
+
+
+_SATURATING: Final = (F8E4M3FN, F8E5M2)
+"""What is too large for them becomes the largest value, infinities too: so do NVIDIA's conversion instructions."""
+
+
+def _saturate(target: FloatType) -> Unary:
+    largest = floats.to_double(float_format(target), float_format(target).largest)
+
+    def saturate(array: Any) -> Any:
+        # NaN wins.
+        return numpy.minimum(numpy.maximum(array, -largest), largest)
+
+    return saturate
+
+
+def _quiet_half(convert: Unary) -> Unary:
+    """NumPy makes signalling halves of signalling NaNs, on some machines."""
+
+    def convert_quietly(array: Any) -> Any:
+        half = convert(array)
+        nan = numpy.isnan(half)
+        if numpy.count_nonzero(nan):
+            quiet = numpy.bitwise_or(half.view(numpy.uint16), numpy.uint16(0x0200)).view(numpy.float16)
+            half = numpy.where(nan, quiet, half)
+        return half
+
+    return convert_quietly
 
 
 def _direct_cast(source: FloatType, target: FloatType) -> Unary | None:
     """Casts of NumPy and ml_dtypes that are known to round once, to nearest even."""
     dtype = value_dtype(target)
     if target is F64:
+        if source is F16:
+            # Through f32, whose table has quiet NaNs.
+            return _half_as_double
         return widen(source)
     if target is F32:
         if source is F64:
@@ -74,16 +123,27 @@ def _direct_cast(source: FloatType, target: FloatType) -> Unary | None:
         return widen_single(source)
     if target is TF32 and source is F32:
         return _round_to_tf32
-    if target is F16 and source in (F32, F64, TF32):
-        return narrow(F16)
-    if target in (BF16, F8E4M3FN, F8E5M2) and source is not F64:
-        up = widen_single(source)
+    if target is F16 and source in (F32, F64):
+        return _quiet_half(narrow(F16))
+    up = widen_single(source) if source is not F64 else None
+    if up is not None and target is BF16:
 
         def cast_single(array: Any) -> Any:
             return up(array).astype(dtype)
 
         return cast_single
+    if up is not None and target in _SATURATING:
+        saturate = _saturate(target)
+
+        def cast_saturated(array: Any) -> Any:
+            return saturate(up(array)).astype(dtype)
+
+        return cast_saturated
     return None
+
+
+def _half_as_double(array: Any) -> Any:
+    return widen_single(F16)(array).astype(numpy.float64)
 
 
 def _round_to_tf32(array: Any) -> Any:
@@ -121,19 +181,22 @@ def float_to_integer(
 ) -> Unary:
     """ftoi: rounded to an integer, then to the nearest value the target has; NaN becomes 0 (docs/conflicts.md C10).
 
-    The attribute `saturating` asks for what happens anyway.
+    An i1 tells what is not zero, fractions and NaN among it.  The attribute `saturating` asks for what happens anyway.
     """
     integral = _INTEGRAL[rounding]
     up = widen(source)
+    if target is I1:
+
+        def is_not_zero(array: Any) -> Any:
+            return numpy.not_equal(up(array), 0)
+
+        return is_not_zero
     is_signed = signedness == "signed"
     width = target.width
     least = -(1 << (width - 1)) if is_signed else 0
     greatest = (1 << (width - 1)) - 1 if is_signed else (1 << width) - 1
     dtype = value_dtype(target)
     stage = dtype if is_signed else bits_dtype(target)
-    if target is I1:
-        # Bytes hold 0 and 1, or 0 and -1.
-        stage = numpy.dtype(numpy.int8)
     # The first double past the range; the greatest 64-bit integers are no doubles.
     past = float(greatest + 1)
 
@@ -148,16 +211,16 @@ def float_to_integer(
             whole = numpy.where(value < float(least), stage.type(least), whole)
         else:
             whole = value.astype(stage)
-        return whole.astype(dtype) if target is I1 else whole.view(dtype)
+        return whole.view(dtype)
 
     return convert
 
 
 def integer_to_float(source: IntegerType, target: FloatType, signedness: str, rounding: str = NEAREST_EVEN) -> Unary:
-    """itof: rounded once; what is too large follows `rounding.narrow`."""
+    """itof: rounded once; what is too large follows `rounding.narrow`, and saturates where `ftof` does."""
     mode = ieee_mode(rounding)
     read = _read_integer(source, signedness)
-    down = narrow(target, mode)
+    down = _narrow(target, mode)
     if source.width < 64:
         # At most 32 bits are exact in double.
 
@@ -324,11 +387,8 @@ def unpack(target: Type) -> Unary:
         fours[1::2] = numpy.right_shift(packed, numpy.uint8(4))
         return from_bits(target, fours)
 
-    def unpack_tf32(array: Any) -> Any:
-        return from_memory(TF32, numpy.ascontiguousarray(array).view(dtype))
-
     if target is I1:
         return unpack_bits
     if target in (I4, F4E2M1FN):
         return unpack_fours
-    return unpack_tf32 if target is TF32 else unpack_bytes
+    return unpack_bytes

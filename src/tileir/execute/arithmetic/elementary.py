@@ -18,10 +18,10 @@ from tileir.execute.arithmetic import double
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
     NEGATIVE_INF,
+    RAISED,
     Binary,
     Ternary,
     as_array,
-    RAISED,
     flush_single,
     flush_tiny,
     ieee_mode,

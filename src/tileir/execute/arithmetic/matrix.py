@@ -17,7 +17,7 @@ import numpy
 from tileir.execute.arithmetic.double import fma
 from tileir.execute.arithmetic.elementary import single_from_sum
 from tileir.execute.arithmetic.rounding import NEAREST_EVEN, Ternary, Unary, narrow, widen, widen_single
-from tileir.ir.types import F16, F32, F64, TF32, FloatType
+from tileir.ir.types import F16, F32, F64, FloatType
 
 Scaled: TypeAlias = Callable[[Any, Any, Any, Any, Any], Any]
 
@@ -31,7 +31,7 @@ def matrix_float(lhs: FloatType, accumulator: FloatType, exact: bool = False) ->
         return _chain(lhs, accumulator)
     if accumulator is F64:
         return _multiply_add_double
-    if accumulator is F32 and lhs in (F32, TF32):
+    if accumulator is F32 and lhs is F32:
         return _multiply_add_single
     up = widen_single(lhs)
     if accumulator is F32:

@@ -51,7 +51,7 @@ def float_compare(predicate: str, ordering: str, element: FloatType) -> Binary:
             return numpy.logical_not(inverse(a, b))
 
         kernel = negated
-    if element in (F16, F32, F64, TF32, BF16):
+    if element in (F16, F32, F64, BF16):
         return kernel
     up = widen_single(element)
 

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import numpy
 
-from tileir.execute.dtypes import Array, value_dtype
+from tileir.execute.dtypes import Array, tf32_numbers, value_dtype
 from tileir.ir import floats
 from tileir.ir.floats import FloatFormat
 from tileir.ir.types import BF16, F4E2M1FN, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, TF32, FloatType
@@ -110,9 +110,11 @@ def value_table(element: FloatType) -> Array:
 
 @cache
 def single_table(element: FloatType) -> Array:
-    """The same as float32, and for f16 too: looking it up is three times as fast as NumPy's cast."""
+    """The same as float32, and for f16 too: looking it up is three times as fast as NumPy's cast.  NaNs are quiet."""
     if element is F16:
-        return numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16).astype(numpy.float32)
+        table = numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16).astype(numpy.float32)
+        table.view(numpy.uint32)[numpy.isnan(table)] |= numpy.uint32(0x00400000)
+        return table
     return value_table(element).astype(numpy.float32)
 
 
@@ -128,12 +130,18 @@ def _brain_as_double(array: Any) -> Any:
     return array.astype(numpy.float32).astype(numpy.float64)
 
 
+def _tf32_as_double(array: Any) -> Any:
+    return tf32_numbers(array).astype(numpy.float64)
+
+
 def widen(element: FloatType) -> Unary:
     """The kernel that gives values as doubles."""
     if element is F64:
         return _identity
-    if element in (F32, F16, TF32):
+    if element in (F32, F16):
         return _as_double
+    if element is TF32:
+        return _tf32_as_double
     if element is BF16:
         return _brain_as_double
     return _look_up(value_table(element), numpy.uint8)
@@ -141,8 +149,10 @@ def widen(element: FloatType) -> Unary:
 
 def widen_single(element: FloatType) -> Unary:
     """The kernel that gives values of an element type of at most 24 bits as float32."""
-    if element in (F32, TF32):
+    if element is F32:
         return _identity
+    if element is TF32:
+        return tf32_numbers
     if element is BF16:
         return _as_single
     return _look_up(single_table(element), numpy.uint16 if element is F16 else numpy.uint8)
@@ -314,8 +324,8 @@ def flush_tiny(result: Any, raised: Any) -> Any:
     """A result with a zero of the same sign where it is tiny after rounding, as GPUs judge it: rounded to 24 bits with
     any exponent it is below the smallest normal number, be it that rounding at the end of the range gives that number.
 
-    `raised` is the same result of operands times `RAISED`: what is tiny is a normal number there.  Where a raised operand
-    overflows, `raised` is infinite or NaN, and the result is not tiny, but zero or far above: no operand is a subnormal
-    number, so with a factor, dividend or addend of 2**64 the last bit of an exact result is at least 2**-108.
+    `raised` is the same result of operands times `RAISED`: what is tiny is a normal number there.  Where a raised
+    operand overflows, `raised` is infinite or NaN, and the result is not tiny, but zero or far above: no operand is a
+    subnormal number, so with a factor, dividend or addend of 2**64 an exact result has no bit below 2**-108.
     """
     return result * numpy.logical_not(numpy.abs(raised) < _SMALLEST_NORMAL_RAISED).astype(numpy.float32)

@@ -163,7 +163,7 @@ def _quick_reduction(compiler: Compiler, operation: Operation, axis: int) -> Qui
         def by_extreme(value: Array) -> Array | None:
             # NumPy's fmax and fmin forget what came before a signalling NaN.
             found: Array = extreme.reduce(value, axis=axis)
-            # NumPy takes either of two zeros, and any NaN; where an operand is NaN, the body knows whether the result is.
+            # It takes either of two zeros, and NaN where an element is one: then the body decides.
             if numpy.equal(found, 0).any() or numpy.isnan(found).any():
                 return None
             return kernel(found, found)  # type: ignore[no-any-return]

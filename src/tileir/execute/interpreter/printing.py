@@ -15,13 +15,14 @@ from typing import Any, cast
 import numpy
 
 from tileir.dialect.types import PointerType
+from tileir.execute.dtypes import tf32_numbers
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.execute.observer import TileBlock
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.floats import FORMATS, to_double
-from tileir.ir.types import FNV8E5M3FNU, FloatType, IntegerType, Type
+from tileir.ir.types import FNV8E5M3FNU, TF32, FloatType, IntegerType, Type
 
 _CONVERSION = re.compile(
     r"%([-+ #0]*)(\d*)(?:\.(\d*))?(?:hh|h|ll|l|q|j|z|t|L)?(.*?)([diuoxXeEfFgGaAcsSpn%])", re.DOTALL
@@ -33,6 +34,8 @@ def _number(element: Type) -> Callable[[Any], Any]:
     if element is FNV8E5M3FNU:
         form = FORMATS["fnv8E5M3FNU"]
         return lambda value: to_double(form, int(value))
+    if element is TF32:
+        return lambda value: float(tf32_numbers(value))
     return float if isinstance(element, FloatType) else int
 
 

@@ -25,7 +25,7 @@ from tileir.execute.dtypes import plain_memory
 from tileir.execute.interpreter.compiler import Compiler
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation, Value
-from tileir.ir.types import F32, F64, TF32
+from tileir.ir.types import F32, F64
 
 COPIED: Final = 0
 BORROWED: Final = 1
@@ -67,7 +67,7 @@ def _read_repeatedly(user: Operation, tile: Value, exact: bool) -> bool:
     """Whether a product hands the tile to BLAS as its right factor: other element types are widened first."""
     if user.declaration.mnemonic != "mmaf" or exact or user.operands[1] is not tile:
         return False
-    return cast(TileType, tile.type).element in (F32, F64, TF32)
+    return cast(TileType, tile.type).element in (F32, F64)
 
 
 def _reads(user: Operation, tile: Value) -> bool:

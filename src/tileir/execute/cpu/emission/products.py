@@ -22,9 +22,10 @@ from tileir.execute.cpu.lowering.statements import Memo, Multiply
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
-from tileir.execute.dtypes import DType, memory_bytes
+from tileir.execute.cpu.vector.tracing import trace
+from tileir.execute.dtypes import DType, memory_bytes, tf32_numbers
 from tileir.ir.attributes import EnumAttribute
-from tileir.ir.types import FNV8E5M3FNU
+from tileir.ir.types import FNV8E5M3FNU, TF32, Type
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.emission.worker import Emission
@@ -69,8 +70,10 @@ def _signed(statement: Multiply, side: str) -> bool:
     return not isinstance(found, EnumAttribute) or found.keyword == "signed"
 
 
-def _factor(emission: Emission, register: Register, dtype: DType, signed: bool) -> Register:
+def _factor(emission: Emission, element: Type, register: Register, dtype: DType, signed: bool) -> Register:
     """An element in the type the product wants; the conversion is exact."""
+    if element is TF32:
+        register = trace(emission.builder, tf32_numbers, [register])
     if register.dtype == numpy.int8 and not signed:
         register = casting.retag(register, numpy.dtype(numpy.uint8))
     if register.dtype == dtype or (register.dtype.itemsize == dtype.itemsize and dtype.kind in "iu"):
@@ -86,9 +89,9 @@ def _left(emission: Emission, statement: Multiply, batch: Number) -> tuple[str, 
     plan, lhs = statement.plan, statement.lhs
     size = plan.lhs_dtype.itemsize
     row = plan.k * size
-    if isinstance(lhs, Stored) and lhs.dtype == plan.lhs_dtype and not statement.scales:
+    if statement.left is None:
+        assert isinstance(lhs, Stored)
         return emission.shifted(emission.buffer(lhs.buffer), emission.multiply(batch, plan.m * row)), row
-    assert statement.left is not None
     copy = emission.buffer(statement.left)
     load = matrix_in_memory(lhs)
     if load is None or not statement.in_place:
@@ -150,7 +153,7 @@ def _copy_left(emission: Emission, statement: Multiply, batch: Number) -> None:
         row, column = nest.index
         register, _ = nest.at(lhs, (*first, row, column))
         with nest.at_level(nest.depth):
-            register = _factor(emission, register, plan.lhs_dtype, signed)
+            register = _factor(emission, lhs.element, register, plan.lhs_dtype, signed)
         if scale is not None:
             register = _scaled(emission, nest, register, scale, (*first, row, _divided(emission, nest, column, block)))
         size = plan.lhs_dtype.itemsize
@@ -255,7 +258,7 @@ def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) 
             index = (*first, row, column)
             register, _ = nest.at(rhs, index)
             with nest.at_level(nest.depth):
-                register = _factor(emission, register, plan.rhs_dtype, signed)
+                register = _factor(emission, rhs.element, register, plan.rhs_dtype, signed)
             if scale is not None:
                 scale_index = (*first, _divided(emission, nest, row, block), column)
                 register = _scaled(emission, nest, register, scale, scale_index)

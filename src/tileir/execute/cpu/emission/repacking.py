@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-import numpy
-
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.emission.nests import Number
 from tileir.execute.cpu.lowering.expressions import Stored
 from tileir.execute.cpu.lowering.statements import Repack
-from tileir.execute.cpu.vector import instructions
-from tileir.execute.cpu.vector.llvm import Register
-from tileir.ir.types import I1, I4, TF32
+from tileir.ir.types import I1, I4
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.emission.worker import Emission
-
-_UINT8 = numpy.dtype(numpy.uint8)
-
 
 def emit_repack(emission: Emission, statement: Repack) -> None:
     """Element by element: bits move between bytes that hold one element and bytes that hold several."""
@@ -30,16 +23,6 @@ def emit_repack(emission: Emission, statement: Repack) -> None:
     source = emission.buffer(statement.source.buffer)
     target = emission.buffer(statement.buffer)
     suffix = emission.arena_suffix
-    if narrow.element is TF32:
-
-        def convert(position: Number) -> None:
-            offset = emission.multiply(position, 4)
-            loaded = builder.emit(f"load float, ptr {emission.shifted(source, offset)}, align 1{suffix}")
-            register = instructions.from_memory(builder, TF32, Register(loaded, numpy.dtype(numpy.float32)))
-            builder.do(f"store {register.typed}, ptr {emission.shifted(target, offset)}, align 4{suffix}")
-
-        emission.loop(0, narrow.count, 1, convert)
-        return
     width = 1 if narrow.element is I1 else 4
     per_byte = 8 // width
 

@@ -31,7 +31,7 @@ from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
 from tileir.execute.dtypes import value_dtype
 from tileir.ir.attributes import EnumAttribute, IntegerAttribute
 from tileir.ir.core import Operation, Value
-from tileir.ir.types import F32
+from tileir.ir.types import F32, TF32
 
 
 def lower_reduce(lowering: Lowering, operation: Operation) -> None:
@@ -105,9 +105,11 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     roots = lowering.resolved(roots)
     left, right, scales = roots[0], roots[1], roots[2:]
     load = matrix_in_memory(left)
-    in_place = load is not None and fusion.is_plain_load(load) and load.dtype == plan.lhs_dtype and not scales
+    # The bits of a tf32 that do not count are dropped on the way to a copy.
+    as_it_is = left.dtype == plan.lhs_dtype and left.element is not TF32 and not scales
+    in_place = load is not None and fusion.is_plain_load(load) and as_it_is
     copy: Buffer | None = None
-    if not isinstance(left, Stored) or left.dtype != plan.lhs_dtype or scales:
+    if not isinstance(left, Stored) or not as_it_is:
         copy = lowering.new_buffer(plan.lhs_dtype, plan.m * plan.k)
     memo = _memo(lowering, operation, right, scales, plan)
     packed = None if memo is not None else lowering.new_buffer(plan.rhs_dtype, plan.k * plan.n)

@@ -29,7 +29,7 @@ from tileir.execute.dtypes import constant_array, value_dtype
 from tileir.execute.errors import LaunchError
 from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute
 from tileir.ir.core import Operation, Value
-from tileir.ir.types import F4E2M1FN, I1, I4, TF32
+from tileir.ir.types import F4E2M1FN, I1, I4
 
 
 def lower_let(lowering: Lowering, operation: Operation) -> None:
@@ -269,7 +269,7 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
         expression = lowering.store(source)
     packing = operation.declaration.mnemonic == "pack"
     narrow = tile_of(source if packing else result).element
-    if narrow in (I1, I4, F4E2M1FN) or (narrow is TF32 and not packing):
+    if narrow in (I1, I4, F4E2M1FN):
         lowering.body.append(Repack(operation, expression, buffer))
     else:
         buffer = expression.buffer

@@ -56,6 +56,7 @@ FORMATS: Final = {
 }
 _SINGLE_SIGN: Final = 0x80000000
 _SINGLE_INFINITY: Final = 0x7F800000
+_SINGLE_QUIET: Final = 0x7FC00000
 
 
 # Shorthands
@@ -248,6 +249,18 @@ def _from_double(builder: Builder, value: Register, dtype: DType) -> Register:
     raise Untraceable(f"a cast from float64 to {dtype}")
 
 
+def quieted(builder: Builder, source: Register, result: Register) -> Register:
+    """A narrower float with a quiet NaN where its source is NaN.
+
+    The machine's conversions do that, but LLVM may undo a widening and a narrowing together, as if nothing had been.
+    """
+    quiet = {HALF: 0x0200, SINGLE: 0x00400000}[result.dtype]
+    pattern = bits(builder, result)
+    nan = compare(builder, "fcmp uno", source, source)
+    chosen = choose(builder, nan, binary(builder, "or", pattern, constant(quiet, pattern)), pattern)
+    return reinterpret(builder, chosen, result.dtype)
+
+
 def _single_to_odd(builder: Builder, value: Register) -> Register:
     """A double as a float32 rounded to odd: of the two neighbours of what is no float32, the odd one."""
     near = convert(builder, "fptrunc", value, SINGLE)
@@ -289,8 +302,10 @@ def decode(builder: Builder, pattern: Register, name: str) -> Register:
         if form.nan == form.overflow:
             substitute = constant(0x7FC00000, wide)
         else:
-            # Infinity and NaN keep their mantissa.
-            substitute = binary(builder, "or", moved, constant(_SINGLE_INFINITY, wide))
+            # Infinity and NaN keep their mantissa, and a NaN gets the bit that makes it a quiet one.
+            nan = compare(builder, "icmp ugt", magnitude, constant(form.overflow, wide))
+            field = choose(builder, nan, constant(_SINGLE_QUIET, wide), constant(_SINGLE_INFINITY, wide))
+            substitute = binary(builder, "or", moved, field)
         result = choose(builder, special, substitute, result)
     if form.has_sign:
         sign = binary(builder, "and", wide, constant(1 << sign_place, wide))

@@ -390,7 +390,13 @@ def _float_to_float(builder: Builder, operation: Operation, operands: list[Regis
     if source is F64 and target is BF16:
         # Through float32 would round twice.
         return None
-    return casting.cast(builder, operands[0], value_dtype(target))
+    (value,) = operands
+    if value.dtype not in (SINGLE, DOUBLE):
+        value = to_single(builder, value)
+    result = casting.cast(builder, value, value_dtype(target))
+    if target is F16 or (source is F64 and target is F32):
+        return casting.quieted(builder, value, result)
+    return result
 
 
 # Values
