@@ -268,7 +268,8 @@ _conversion(
         "A conversion to f8E8M0FNU, which holds powers of two only, must name one of the modes `zero` and "
         "`positive_inf`.  Up to 13.3 every other conversion has the default mode only; 13.4 also takes `zero` where "
         "a standard type is narrowed, `nearest_away` from f32 to tf32, the directed modes from f64 to f32, and any of "
-        "these where the target holds every value of the source, so that nothing is rounded."
+        "these where the target holds every value of the source, so that nothing is rounded.  f8E4M3FN and f8E5M2 have "
+        "their largest value for what is beyond their range, infinities included (docs/conflicts.md C27)."
     ),
     example="%h = ftof %x : tile<4xf32> -> tile<4xf16>",
     attributes=(_NEAREST,),
@@ -287,7 +288,8 @@ _conversion(
         "Drops the fraction of each element and gives the integer, signed or unsigned.  NaN, an infinity, or a value "
         "outside the range of the target is undefined behaviour in the public dialect; with `saturating` (13.4) such "
         "a value becomes the nearest integer of the range and NaN becomes 0.  The seed always saturates and maps NaN "
-        "to 0, which is also what the interpreter does (docs/conflicts.md C10)."
+        "to 0, which is also what the interpreter does (docs/conflicts.md C10).  An i1 becomes true for every value "
+        "that is not zero, fractions and NaN among them."
     ),
     example="%i = ftoi %x signed : tile<4xf32> -> tile<4xi32>",
     attributes=(
@@ -312,8 +314,8 @@ _conversion(
     summary="Convert integers to floats",
     description=(
         "Converts each element, read as signed or unsigned, to the nearest value of the float type, ties to even.  "
-        "A value beyond the range becomes an infinity, or NaN in a type that has no infinity.  There is no conversion "
-        "to f8E8M0FNU: go through another float type."
+        "A value beyond the range becomes an infinity, or NaN in a type that has no infinity; f8E4M3FN and f8E5M2 "
+        "saturate (docs/conflicts.md C27).  There is no conversion to f8E8M0FNU: go through another float type."
     ),
     example="%f = itof %i unsigned : tile<4xi32> -> tile<4xf32>",
     attributes=(_SIGNEDNESS, _NEAREST),

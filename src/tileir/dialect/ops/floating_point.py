@@ -52,7 +52,7 @@ _ARITHMETIC: Final[tuple[AttributeDeclaration, ...]] = (NEAREST_EVEN, FLUSH_TO_Z
 _IEEE_SYNTAX: Final = "rounding(rounding_mode, nearest_even zero negative_inf positive_inf) flag(flush_to_zero)"
 _ROUNDS: Final = (
     "The exact result is rounded once, to nearest with ties to even unless `rounding` names another of the four IEEE "
-    "modes.  `flush_to_zero`, for f32 only, takes subnormal inputs and results for zeros of the same sign."
+    "modes.  `flush_to_zero`, for f32 only, takes subnormal inputs and tiny results for zeros of the same sign."
 )
 
 IEEE_MODES: Final[tuple[str, ...]] = ("nearest_even", "zero", "negative_inf", "positive_inf")
