@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tileir.execute.number_watch import NumberWatch
     from tileir.execute.observer import Observer
     from tileir.execute.overlap import overlap
-    from tileir.execute.sanitizer import Finding, Report, Sanitizer, SanitizerError
+    from tileir.execute.sanitizer import Coverage, Finding, Report, Sanitizer, SanitizerError
     from tileir.interface import from_bytecode, load, parse, to_bytecode, verify
     from tileir.ir.core import Block, Operation, Region, Value
     from tileir.ir.diagnostics import BuildError, Diagnostic, ParseError, TileIRError, VerifyError
@@ -35,6 +35,7 @@ __all__ = [
     "Builder",
     "BytecodeError",
     "Callback",
+    "Coverage",
     "Diagnostic",
     "ExecutionError",
     "Finding",
@@ -78,6 +79,7 @@ _HOMES = {
     "Builder": "tileir.dialect.builder",
     "BytecodeError": "tileir.bytecode.primitives",
     "Callback": "tileir.execute.debugging",
+    "Coverage": "tileir.execute.sanitizer",
     "Diagnostic": "tileir.ir.diagnostics",
     "ExecutionError": "tileir.execute.errors",
     "Finding": "tileir.execute.sanitizer",

@@ -449,6 +449,29 @@ def race(out):
     ct.scatter(out, 0, ct.gather(out, 0) + 1.0)
 
 
+@ct.kernel
+def number_tiles(c: Any) -> None:
+    across = ct.num_tiles(c, axis=1, shape=(32, 32))
+    block = ct.bid(0)
+    ct.store(c, (block // across, block % across), ct.full((32, 32), 1.0, ct.float32))
+
+
+def test_output_that_is_never_written_is_told_with_the_block_that_should_have() -> None:
+    matrix = numpy.zeros((100, 100), F32)
+    tileir.launch(number_tiles, 16, (matrix,), sanitize="all")
+    assert matrix.all()
+    with pytest.raises(tileir.SanitizerError) as caught:
+        tileir.launch(number_tiles, 11, (matrix,), sanitize="all")
+    finding = caught.value.report.findings[0]
+    assert finding.title == "528 of the 10000 elements of argument 'c' of number_tiles (array float32[100, 100]) are never written"
+    assert finding.details == [
+        "[64..95, 96..99]: tile block (11, 0, 0) would write it, and the grid is (11, 1, 1)",
+        "[96..99, 0..99]: tile blocks (12, 0, 0) to (15, 0, 0) would write it, and the grid is (11, 1, 1)",
+    ]
+    assert finding.hint == "launch a grid of (16, 1, 1): round up, as in -(-n // tile)"
+    assert "| ct.store(c, (block // across" in str(caught.value)
+
+
 def test_sanitizer_shows_the_line_of_the_kernel() -> None:
     with pytest.raises(tileir.SanitizerError) as caught:
         tileir.launch(race, 2, (numpy.zeros(1, F32),), sanitize=True)

@@ -408,4 +408,69 @@ def _ends() -> Iterator[Pair]:
     yield Pair("error", "more memory than there is", alloca, str(1 << 50), "16")
 
 
-PAIRS = [*_places(), *_contents(), *_order(), *_promises(), *_numbers(), *_loops(), *_ends()]
+# --- what is left unwritten, and what is written twice ---
+
+POINTERS = """  %lane = iota : tile<4xi32>
+  %four = constant <i32: 4> : tile<i32>
+  %start = muli %x, %four : tile<i32>
+  %start_1 = reshape %start : tile<i32> -> tile<1xi32>
+  %start_4 = broadcast %start_1 : tile<1xi32> -> tile<4xi32>
+  %place = addi %start_4, %lane : tile<4xi32>
+  %p_1 = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %p_4 = broadcast %p_1 : tile<1xptr<i32>> -> tile<4xptr<i32>>
+  %q = offset %p_4, %place : tile<4xptr<i32>>, tile<4xi32> -> tile<4xptr<i32>>
+"""
+
+
+def _coverage() -> Iterator[Pair]:
+    view = "partition_view<tile=(4), tensor_view<?xi32, strides=[1]>>"
+    made = f"""  %s = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xi32, strides=[1]>
+  %w = make_partition_view %s : {view}
+  %c = constant <i32: 5> : tile<4xi32>
+  %t = store_view_tko weak %c, %w[%x] : tile<4xi32>, {view}, tile<i32> -> token"""
+    both = {"parameters": "%p: tile<ptr<i32>>, %n: tile<i32>"}
+    yield Pair("unwritten", "store_view_tko, a grid too small", made, "9", "8", arguments="zeros:i32:HERE 8", grid=2, **both)
+    yield Pair("unwritten", "store_view_tko, a tensor too small", made, "7", "8", arguments="zeros:i32:8 HERE", grid=2, **both)
+    for operation, manner in (("store_ptr_tko", "weak"), ("atomic_store_tko", "relaxed device")):
+        store = f"  %t = {operation} {manner} %q, %lane, %m : tile<4xptr<i32>>, tile<4xi32>, tile<4xi1> -> token"
+        mask = """  %n_1 = reshape %n : tile<i32> -> tile<1xi32>
+  %n_4 = broadcast %n_1 : tile<1xi32> -> tile<4xi32>
+  %m = cmpi less_than %place, %n_4, signed : tile<4xi32> -> tile<4xi1>
+"""
+        body = POINTERS + mask + store
+        yield Pair("unwritten", f"{operation}, a grid too small", body, "9", "8", arguments="zeros:i32:HERE 8", grid=2, **both)
+        yield Pair("unwritten", f"{operation}, a mask too small", body, "7", "8", arguments="zeros:i32:8 HERE", grid=2, **both)
+        scatter = f"""  %i = constant <i32: [3, 1, HERE, 2]> : tile<4xi32>
+  %p_1 = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %p_4 = broadcast %p_1 : tile<1xptr<i32>> -> tile<4xptr<i32>>
+  %q = offset %p_4, %i : tile<4xptr<i32>>, tile<4xi32> -> tile<4xptr<i32>>
+  %f = constant <i32: 4> : tile<i32>
+  %r = offset %p, %f : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %u = store_ptr_tko weak %r, %f : tile<ptr<i32>>, tile<i32> -> token
+  %v = store_ptr_tko weak %p, %f : tile<ptr<i32>>, tile<i32> -> token
+  %t = {operation} {manner} %q, %i token=%v : tile<4xptr<i32>>, tile<4xi32> -> token"""
+        yield Pair("written-twice", operation, scatter, "1", "0", arguments="zeros:i32:5")
+    gather = "gather_scatter_view<tile=(4), tensor_view<5xi32, strides=[1]>, sparse_dim=0>"
+    scatter = f"""  %s = make_tensor_view %p, shape = [5], strides = [1] : tensor_view<5xi32, strides=[1]>
+  %w = make_gather_scatter_view %s : {gather}
+  %i = constant <i32: [0, 3, HERE, 2]> : tile<4xi32>
+  %f = constant <i32: 4> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %r = offset %p, %f : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %u = store_ptr_tko weak %r, %f : tile<ptr<i32>>, tile<i32> -> token
+  %l = offset %p, %one : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %v = store_ptr_tko weak %l, %f : tile<ptr<i32>>, tile<i32> -> token
+  %t = store_view_tko weak %i, %w[%i] token=%v : tile<4xi32>, {gather}, tile<4xi32> -> token"""
+    yield Pair("written-twice", "store_view_tko that scatters", scatter, "3", "1", arguments="zeros:i32:5")
+    overlapping = """  %s = make_tensor_view %p, shape = [2, 4], strides = [HERE, 1] : tensor_view<2x4xi32, strides=[HERE,1]>
+  %w = make_partition_view %s : partition_view<tile=(2x4), tensor_view<2x4xi32, strides=[HERE,1]>>
+  %c = constant <i32: 5> : tile<2x4xi32>
+  %f = constant <i32: 7> : tile<i32>
+  %r = offset %p, %f : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %u = store_ptr_tko weak %r, %f : tile<ptr<i32>>, tile<i32> -> token
+  %t = store_view_tko weak %c, %w[%x, %x] token=%u : tile<2x4xi32>, partition_view<tile=(2x4), tensor_view<2x4xi32, strides=[HERE,1]>>, tile<i32> -> token"""
+    yield Pair("written-twice", "store_view_tko of a tensor whose rows overlap", overlapping, "3", "4", arguments="zeros:i32:8")
+
+
+COVERAGE_KINDS = ("unwritten", "written-twice")
+PAIRS = [*_places(), *_contents(), *_order(), *_promises(), *_numbers(), *_loops(), *_ends(), *_coverage()]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tileir
+from tileir.execute.observer import Observers
 from tileir.tools.arrays import argument
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
@@ -21,11 +22,14 @@ def test_the_page_shows_what_the_sanitizer_says(program: str, shown: str) -> Non
     arguments = [argument(text, None) for text in given.split()]
     empty = [value for value, text in zip(arguments, given.split(), strict=True) if text.startswith("empty:")]
     sanitizer = tileir.Sanitizer(uninitialized=empty)
-    tileir.compile(tileir.parse(program, "k.mlir")).launch(int(grid), *arguments, observer=sanitizer)
+    blocks, *everything = grid.split()
+    coverage = [tileir.Coverage(report=sanitizer.report)] if everything == ["all"] else []
+    kernel = tileir.compile(tileir.parse(program, "k.mlir"))
+    kernel.launch(int(blocks), *arguments, observer=Observers([sanitizer, *coverage]))
     report = "\n\n".join([finding.render() for finding in sanitizer.report.findings]) + "\n"
     assert re.sub("0x[0-9a-f]+", "0x..", report) == shown
     assert set(sanitizer.report.kinds) <= set(KINDS)
 
 
 def test_the_page_shows_a_report_of_each_family() -> None:
-    assert len(SHOWN) == 9 and len(KINDS) == 15
+    assert len(SHOWN) == 11 and len(KINDS) == 17

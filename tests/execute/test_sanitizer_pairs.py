@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.execute.sanitizer_pairs import ACCESSES, OVERFLOW, PAIRS, PREDICATES, Pair
+from tests.execute.sanitizer_pairs import ACCESSES, COVERAGE_KINDS, OVERFLOW, PAIRS, PREDICATES, Pair
 
 import tileir
 from tileir.dialect import attributes, enums
+from tileir.execute.observer import Observers
 from tileir.execute.sanitizer.events import Manner
 from tileir.execute.sanitizer.report import KINDS
 from tileir.ir.core import Operation
@@ -25,7 +26,10 @@ def report(pair: Pair, chosen: str, schedule: str = "forward") -> tileir.Report:
     empty = [value for value, text in zip(values, texts, strict=True) if text.startswith("empty:")]
     sanitizer = tileir.Sanitizer(uninitialized=empty)
     kernel = tileir.compile(tileir.parse(pair.program(chosen), "k.mlir"))
-    kernel.launch(pair.grid, *values, observer=sanitizer, schedule=schedule)
+    watching: tileir.Observer = sanitizer
+    if pair.kind in COVERAGE_KINDS:
+        watching = Observers([sanitizer, tileir.Coverage(report=sanitizer.report)])
+    kernel.launch(pair.grid, *values, observer=watching, schedule=schedule)
     return sanitizer.report
 
 
@@ -46,7 +50,9 @@ def test_report_says_where_in_which_block_and_what_to_do(kind: str) -> None:
         finding = report(pair, pair.wrong).findings[0]
         first, place, *lines = finding.render().split("\n")
         assert first.startswith(f"{kind}: ")
-        assert re.match(r"  at k\.mlir:\d+:\d+, tile block \(\d+, 0, 0\)", place), place
+        # What nobody writes happens in no tile block: which one ought to is said below.
+        where = "" if kind == "unwritten" else r", tile block \(\d+, 0, 0\)"
+        assert re.match(rf"  at k\.mlir:\d+:\d+{where}", place), place
         assert finding.operation.declaration.mnemonic in lines[0]
         assert re.fullmatch(r" *\| *\^", lines[1]), lines[1]
         assert lines[-1].startswith("  hint: ")
@@ -76,6 +82,10 @@ _TOUCH_NOTHING = {"print_tko", "gdc_wait_tko", "gdc_launch_dependents_tko", "mem
 def test_every_memory_operation_is_in_the_table() -> None:
     named = {name for name in REGISTRY.by_name if name.startswith("cuda_tile.") and name.endswith("_tko")}
     assert {name.removeprefix("cuda_tile.") for name in named} - _TOUCH_NOTHING == set(ACCESSES)
+    stores = [name for name in ACCESSES if "store" in name]
+    for kind in COVERAGE_KINDS:
+        texts = " ".join([pair.name for pair in PAIRS if pair.kind == kind])
+        assert [name for name in stores if name not in texts] == [], kind
     for kind in ("out-of-bounds", "misaligned", "race", "unordered"):
         texts = " ".join([pair.name for pair in PAIRS if pair.kind == kind])
         assert [name for name in ACCESSES if name not in texts] == [], kind

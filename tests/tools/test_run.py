@@ -190,6 +190,8 @@ def test_assembly_for_a_machine_that_cannot_run_it(capsys: pytest.CaptureFixture
         (["--cpu", "haswell", "--backend", "interpreter"], 2, "--cpu is for the CPU engine: add --backend cpu"),
         (["--dump", "asm", "--backend", "interpreter"], 2, "--dump is for the CPU engine: add --backend cpu"),
         (["--backend", "cpu", "--trace", "0"], 2, "--trace watches the interpreter: leave out --backend cpu"),
+        (["--backend", "cpu", "--sanitize=all"], 2, "--sanitize=all watches the interpreter: leave out --backend cpu"),
+        (["--sanitize=some"], 2, "'some' is not a value of '--sanitize': use mistakes or all"),
         (["--backend", "cpu", "--watch-nan"], 2, "--watch-nan watches the interpreter: leave out --backend cpu"),
         (["--backend", "cpu", "--schedule", "reverse"], 2, "--schedule is the interpreter's"),
         (["--backend", "cpu", "--exact", "--fast"], 2, "--exact and --fast contradict each other"),
@@ -253,6 +255,24 @@ def test_trace_prints_the_values_of_one_block(capsys: pytest.CaptureFixture[str]
     for wrong in ("a", "0,0,0,0", "-1"):
         status, out, err = tool(capsys, *RACY, "--trace", wrong)
         assert (status, out) == (2, "") and f"'--trace {wrong}' is no tile block of the grid" in err
+
+
+def test_sanitize_all_tells_what_is_never_written(capsys: pytest.CaptureFixture[str]) -> None:
+    def launch(grid: int, count: int, option: str) -> tuple[int, str]:
+        values = ["rand:f32:1000", "rand:f32:1000", "zeros:f32:1000", str(count)]
+        arguments = ["--grid", str(grid), *[part for value in values for part in ("--arg", value)], option, "-q"]
+        status, _, err = tool(capsys, VECTOR_ADD, *arguments)
+        return status, err
+
+    assert launch(8, 1000, "--sanitize=all") == (0, "")
+    assert launch(7, 1000, "--sanitize") == launch(7, 1000, "--sanitize=mistakes") == (0, "")
+    status, err = launch(7, 1000, "--sanitize=all")
+    assert status == 1
+    assert err.startswith("sanitizer: 1 finding in @vector_add, grid (7, 1, 1)\n\nunwritten: 104 of the 1000 elements of ")
+    assert "  [896..999]: tile block (7, 0, 0) would write it, and the grid is (7, 1, 1)\n" in err
+    assert err.endswith("  hint: launch a grid of (8, 1, 1): round up, as in -(-n // tile)\n")
+    status, err = launch(8, 900, "--sanitize=all")
+    assert status == 1 and "  [900..999]: tile block (7, 0, 0) has it in the tile and leaves it out\n" in err
 
 
 def test_watch_nan_names_the_operation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

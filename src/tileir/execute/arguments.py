@@ -6,7 +6,7 @@ number stands for a scalar.  Everything that does not fit is a `LaunchError` tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import numpy
@@ -398,7 +398,12 @@ def select_entry(module: Operation, name: str | None) -> Operation:
 
 
 def may_write(entry: Operation, number: int) -> bool:
-    """Whether a kernel may write through a parameter: follows every value that comes from it, wherever it goes."""
+    """Whether a kernel may write through a parameter."""
+    return next(writers_of(entry, number), None) is not None
+
+
+def writers_of(entry: Operation, number: int) -> Iterator[Operation]:
+    """The operations that may write through a parameter: follows every value that comes from it, wherever it goes."""
     work: list[Any] = [entry.regions[0].blocks[0].arguments[number]]
     seen = set(work)
     while work:
@@ -407,7 +412,7 @@ def may_write(entry: Operation, number: int) -> bool:
             declaration = user.declaration
             if declaration.accesses_memory:
                 if declaration.writes is not None and value in user.operand_group(declaration.writes):
-                    return True
+                    yield user
                 continue
             reached: list[Any] = list(user.results)
             if declaration.mnemonic in ("yield", "break", "continue"):
@@ -423,4 +428,3 @@ def may_write(entry: Operation, number: int) -> bool:
                 if result not in seen:
                     seen.add(result)
                     work.append(result)
-    return False

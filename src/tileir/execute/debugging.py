@@ -10,7 +10,7 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.errors import BlockId
 from tileir.execute.observer import Observer, TileBlock
-from tileir.execute.sanitizer.report import Spelling, several
+from tileir.execute.sanitizer.report import Spelling, several, spelled_number
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import TOKEN_ORDERED
 
@@ -113,13 +113,6 @@ def described(value: Value, content: Any) -> str:
     if usable.size < flat.size:
         parts.append(several(flat.size - usable.size, "NaN"))
     return f"{text}  {', '.join(parts)}  {elements}"
-
-
-def spelled_number(value: Any) -> str:
-    """A number of a tile, to six digits."""
-    if isinstance(value, (numpy.bool_, numpy.integer)):
-        return str(int(value))
-    return f"{float(value):.6g}"
 
 
 def _address(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tileir.execute.errors import ExecutionError, LaunchError, MissingDependency, NestsTooDeep
 from tileir.ir.core import Operation
@@ -199,7 +199,7 @@ class Kernel:
         grid: int | tuple[int, ...],
         *arguments: object,
         schedule: str | None = None,
-        sanitize: bool = False,
+        sanitize: bool | Literal["all"] = False,
         observer: Observer | None = None,
         memory: Iterable[object] = (),
         output: Callable[[str], object] | None = None,
@@ -212,10 +212,15 @@ class Kernel:
         `memory` names further arrays that the kernel reaches by addresses it reads from memory.  `schedule` is the
         order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between blocks at
         memory operations.  `sanitize` looks for mistakes (docs/sanitizer.md): the launch goes on to its end, then
-        `SanitizerError` is raised if there were any.  `observer` watches the launch.  `output` takes what the kernel
+        `SanitizerError` is raised if there were any; "all" looks also for elements that no store or one store twice
+        writes, in the interpreter.  `observer` watches the launch.  `output` takes what the kernel
         prints, standard output by default.  `progress` is called with the number of finished and of all tile blocks.
         `num_threads` is for the CPU engine, which uses all processors otherwise.
         """
+        if isinstance(sanitize, str) and sanitize != "all":
+            raise LaunchError(f"sanitize is {sanitize!r}: pass True, or 'all' to be told also what is left unwritten")
+        if sanitize == "all" and self.backend == "cpu":
+            raise LaunchError("sanitize='all' is the interpreter's: compile with backend='auto' or 'interpreter'")
         if self.backend == "cpu" or (
             self.backend == "auto"
             and observer is None
@@ -230,7 +235,7 @@ class Kernel:
                 grid,
                 *arguments,
                 num_threads=num_threads,
-                sanitize=sanitize,
+                sanitize=bool(sanitize),
                 sanitizer=sanitizer,
                 memory=memory,
                 output=output,
@@ -238,10 +243,15 @@ class Kernel:
             )
             return
         if sanitize:
-            from tileir.execute.sanitizer import Sanitizer, SanitizerError
+            from tileir.execute.sanitizer import Coverage, Sanitizer, SanitizerError
 
             sanitizer = Sanitizer()
-            watching = sanitizer if observer is None else Observers([sanitizer, observer])
+            watchers: list[Observer] = [sanitizer]
+            if sanitize == "all":
+                watchers.append(Coverage(report=sanitizer.report))
+            if observer is not None:
+                watchers.append(observer)
+            watching = watchers[0] if len(watchers) == 1 else Observers(watchers)
             self.launch(
                 grid, *arguments, schedule=schedule, observer=watching, memory=memory, output=output, progress=progress
             )

@@ -18,13 +18,12 @@ from typing import Any, Final
 import numpy
 
 from tileir.dialect.types import PointerType, TileType, TileViewType
-from tileir.execute.debugging import spelled_number
 from tileir.execute.dtypes import Array, from_memory, memory_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.memory import Memory, OutsideMemory
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.numbers import first_element
-from tileir.execute.sanitizer.report import Finding, Place, Report, WatchKind, several
+from tileir.execute.sanitizer.report import Finding, Place, Report, WatchKind, several, spelled_number
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import ATOMIC
 from tileir.ir.types import FloatType

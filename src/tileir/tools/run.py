@@ -29,7 +29,12 @@ USAGE = Usage(
         Option("cpu", "the machine the cpu backend makes code for (default: this one)", value="NAME"),
         Option("dump", "print the code of the cpu backend instead: tiles, loops, llvm, llvm-opt, asm", value="STAGE"),
         Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
-        Option("sanitize", "look for mistakes while it runs, and explain them (docs/sanitizer.md)"),
+        Option(
+            "sanitize",
+            "look for mistakes while it runs, and explain them (docs/sanitizer.md); all: also what is never written",
+            choices=("mistakes", "all"),
+            bare="mistakes",
+        ),
         Option("trace", "print each value that one tile block computes", value="X[,Y[,Z]]"),
         Option("watch-nan", "name every operation that makes a NaN or an infinity"),
         Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
@@ -136,7 +141,7 @@ class _Watching:
         from tileir.execute.debugging import Trace
         from tileir.execute.number_watch import NumberWatch
         from tileir.execute.observer import Observer, Observers
-        from tileir.execute.sanitizer import Report, Sanitizer
+        from tileir.execute.sanitizer import Coverage, Report, Sanitizer
 
         observers: list[Observer] = []
         self._reports: list[Report] = []
@@ -144,6 +149,8 @@ class _Watching:
             sanitizer = Sanitizer(uninitialized=unwritten)
             observers.append(sanitizer)
             self._reports.append(sanitizer.report)
+            if given.value("sanitize", "") == "all":
+                observers.append(Coverage(report=sanitizer.report))
         if given.has("watch-nan"):
             numbers = NumberWatch()
             observers.append(numbers)
@@ -179,6 +186,8 @@ def _backend(given: Arguments) -> str:
         for name in _INTERPRETER_ONLY:
             if given.has(name):
                 raise mistake(f"--{name} watches the interpreter: leave out --backend cpu")
+        if given.value("sanitize", "") == "all":
+            raise mistake("--sanitize=all watches the interpreter: leave out --backend cpu")
         if given.value("schedule", "forward") != "forward":
             raise mistake("--schedule is the interpreter's: threads of the CPU engine take tile blocks as they come")
         if given.has("fast") and given.has("exact"):

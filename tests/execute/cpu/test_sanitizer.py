@@ -11,7 +11,7 @@ import numpy
 import pytest
 from tests.execute.cpu.stress import stress_program
 from tests.execute.cpu.test_agreement import stress_arguments
-from tests.execute.sanitizer_pairs import PAIRS, Pair
+from tests.execute.sanitizer_pairs import COVERAGE_KINDS, PAIRS, Pair
 from tests.execute.test_random_programs import OPERATIONS, arguments_for
 from tests.generators.programs import random_module
 
@@ -22,7 +22,7 @@ from tileir.execute.observer import Observers
 from tileir.tools.arrays import argument
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered")]
+COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered", *COVERAGE_KINDS)]
 """What nothing orders is the interpreter's to find."""
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
+
+import numpy
 
 from tileir.execute.errors import BlockId
 from tileir.execute.places import line_at, place_of
@@ -31,6 +33,8 @@ Kind = Literal[
     "index",
     "assert",
     "error",
+    "unwritten",
+    "written-twice",
 ]
 WatchKind = Literal["nan", "infinity"]
 # What is worth a word and no mistake: it fails no launch.
@@ -288,3 +292,10 @@ def bracketed(index: Index) -> str:
 def several(count: int, what: str) -> str:
     """A number with its noun: `1 byte`, `2 bytes`."""
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def spelled_number(value: Any) -> str:
+    """A number of a tile, to six digits."""
+    if isinstance(value, (numpy.bool_, numpy.integer)):
+        return str(int(value))
+    return f"{float(value):.6g}"

@@ -1,0 +1,425 @@
+"""What a kernel's stores leave out, and what one store writes twice.
+
+For each array that a launch stores to: the elements that nobody wrote, as ranges of the array's indices, and the tile
+block they belong to by the rule that the others follow (`patterns`).  A grid that is too small and a number of elements
+that is too small show themselves like this.  Two elements of one store at the same place are told too: which of them
+stays is not defined.
+
+What is written more than once by several stores is no mistake (a loop that accumulates in memory does it), and only
+counted; places that atomics update need not all be updated, so an array that only atomics write is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final, cast
+
+import numpy
+
+from tileir.execute.arguments import ArgumentLabel, Buffer, buffer_of, writers_of
+from tileir.execute.dtypes import Array
+from tileir.execute.errors import BlockId
+from tileir.execute.memory import Memory, Region
+from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.sanitizer.bounds import Bounds, element_of, where_in
+from tileir.execute.sanitizer.ledger import Ledger
+from tileir.execute.sanitizer.patterns import Pattern, Tile, is_within
+from tileir.execute.sanitizer.report import (
+    Finding,
+    Place,
+    Report,
+    bracketed,
+    parenthesized,
+    several,
+    spelled_number,
+)
+from tileir.ir.core import Operation
+
+# What the shadow holds for each cell: the tile block that stored there last, and what else happened.
+_BLOCK: Final = (1 << 28) - 1
+_UPDATED: Final = 1 << 28
+_AGAIN: Final = 1 << 29
+_SHARED: Final = 1 << 30
+
+_MOST_BOXES: Final = 3
+
+Range = tuple[int, int]
+
+
+class _Silent(Ledger):
+    """Takes the findings of the bounds check, which are not ours to tell."""
+
+    def add(self, finding: Finding) -> None:
+        pass
+
+
+class ArrayCoverage:
+    """How much of an array a launch stored: the numbers of its elements."""
+
+    __slots__ = ("again", "name", "shape", "shared", "size", "unwritten", "updated")
+
+    def __init__(self, name: str, shape: tuple[int, ...], events: Array) -> None:
+        self.name: str = name
+        self.shape: tuple[int, ...] = shape
+        self.size: int = int(events.size)
+        stored = (events & _BLOCK) != 0
+        updated = (events & _UPDATED) != 0
+        self.unwritten: Array = ~(stored | updated)
+        """Which elements nobody wrote, in the shape of the array."""
+        self.updated: int = int(updated.sum())
+        """How many elements atomics updated."""
+        self.again: int = int(((events & _AGAIN) != 0).sum())
+        """How many elements a tile block stored more than once."""
+        self.shared: int = int(((events & _SHARED) != 0).sum())
+        """How many elements several tile blocks stored."""
+
+    @property
+    def written(self) -> int:
+        """How many elements were written."""
+        return self.size - int(self.unwritten.sum())
+
+    def __repr__(self) -> str:
+        return f"ArrayCoverage({self.name}: {self.written} of {several(self.size, 'element')} written)"
+
+
+class Coverage(Observer):
+    """Finds elements that no store of a launch writes, and elements that one store writes twice.
+
+    `kernel.launch(.., sanitize="all")` looks for them and for everything else.  Alone:
+
+        coverage = tileir.Coverage(arrays=[c])          # of all arrays, without `arrays`
+        kernel.launch(8, a, b, c, observer=coverage)
+        print(coverage.report)
+
+    `arrays` has the numbers for each array that was written.
+    """
+
+    def __init__(self, *, arrays: Iterable[object] = (), report: Report | None = None) -> None:
+        self.report: Report = report if report is not None else Report("coverage", "every element is written")
+        self.arrays: list[ArrayCoverage] = []
+        self._only: list[object] = list(arrays)
+        self._entry: Operation | None = None
+        self._operands: list[Any] = []
+        self._twice: dict[Operation, Finding] = {}
+        self._begin((1, 1, 1), Memory())
+
+    def _begin(self, grid: BlockId, memory: Memory) -> None:
+        self._grid: BlockId = grid
+        self._memory: Memory = memory
+        self._cells: _Silent = _Silent()
+        self._cells.begin(memory)
+        self._bounds: Bounds = Bounds(self._cells, memory)
+        self._patterns: dict[object, Pattern] = {}
+        # How often each tile block that runs has come to a store.
+        self._turns: dict[int, dict[Operation, int]] = {}
+        # The stores to each region, and all in the order in which they were first seen.
+        self._stored: dict[int, set[Operation]] = {}
+        self._order: dict[Operation, None] = {}
+        self._failed: bool = False
+
+    def launch_started(self, grid: BlockId, memory: Memory) -> None:
+        self.report.grid = grid
+        self._begin(grid, memory)
+
+    def watches(self, operation: Operation) -> bool:
+        if self._entry is None or self._entry.parent_operation is None:
+            top: Operation | None = operation
+            while top is not None and top.declaration.mnemonic != "entry":
+                top = top.parent_operation
+            self._entry = top
+        declaration = operation.declaration
+        return declaration.accesses_memory and declaration.writes is not None and declaration.reads is None
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        self._operands = operands
+
+    def block_finished(self, block: TileBlock) -> None:
+        self._turns.pop(block.number, None)
+
+    def failed(self, error: object, block: TileBlock) -> bool:
+        # What a tile block that ended early leaves out is another mistake's doing.
+        self._failed = True
+        return False
+
+    # --- stores ---
+
+    def access(self, access: Access) -> None:
+        if access.kind == "read":
+            return
+        touched, _ = self._bounds.check(access)
+        mine = access.block.number % _BLOCK + 1
+        for shadow, cells in touched:
+            if not self._cells.is_lasting(shadow.region):
+                continue
+            known = cells.of(shadow.writers)
+            if access.kind == "atomic":
+                cells.put(shadow.writers, known | _UPDATED)
+                continue
+            self._stored.setdefault(id(shadow.region), set()).add(access.operation)
+            self._order[access.operation] = None
+            if known.any():
+                before = known & _BLOCK
+                flags = numpy.where(before == 0, 0, numpy.where(before == mine, _AGAIN, _SHARED))
+                cells.put(shadow.writers, (known & ~_BLOCK | flags | mine).astype(numpy.int32))
+            else:
+                cells.put(shadow.writers, mine)
+        if access.kind == "write":
+            self._look_for_meetings(access)
+            self._remember(access)
+
+    def _remember(self, access: Access) -> None:
+        """Where the tile begins, masked or not."""
+        turns = self._turns.setdefault(access.block.number, {})
+        turn = turns[access.operation] = turns.get(access.operation, 0) + 1
+        tile = _tile_of_view(access) if access.box is not None else _tile_of_pointers(access)
+        if tile is None:
+            return
+        address = tile[0]
+        key = (access.operation, turn, tile[1:])
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            view: Any = access.view
+            if view is not None:
+                origin = view.tensor.address
+            else:
+                region = self._memory.find(address)
+                origin = region.start if region is not None else address
+            pattern = self._patterns[key] = Pattern(access.operation, origin, tile)
+        pattern.add(access.block.number, address)
+
+    def _look_for_meetings(self, access: Access) -> None:
+        view: Any = access.view
+        if access.box is not None and view.is_distinct():
+            return
+        places = access.touched
+        if places.size < 2 or bool((places[1:] > places[:-1]).all()):
+            return
+        order = numpy.argsort(places, kind="stable")
+        again = places[order[1:]] == places[order[:-1]]
+        if not again.any():
+            return
+        known = self._twice.get(access.operation)
+        if known is not None:
+            known.count += 1
+            return
+        # The first element that goes where an earlier one went, and the one before it there.
+        seconds, firsts = order[1:][again], order[:-1][again]
+        chosen = int(seconds.argmin())
+        finding = self._twice[access.operation] = self._meeting(
+            access, int(firsts[chosen]), int(seconds[chosen]), int(seconds.size), int(places.size)
+        )
+        self.report.add(finding)
+
+    def _meeting(self, access: Access, first: int, second: int, count: int, total: int) -> Finding:
+        mnemonic = access.operation.declaration.mnemonic
+        address = int(access.touched[second])
+        region = self._memory.find(address)
+        where = f": {where_in(region, address)}" if region is not None else ""
+        details = [f"element {bracketed(element_of(access, first) or ())} of the tile goes there too{where}"]
+        values = [spelled_number(value) for value in self._values(access, (first, second))]
+        if values[0] == values[1]:
+            details.append(f"both bring {values[0]}")
+        else:
+            details.append(f"they bring {values[0]} and {values[1]}: which of them stays is not defined")
+        details.append(f"{count} of the {several(total, 'element')} it writes {_goes(count)} where an earlier one went")
+        place = Place(access.operation, access.block.id, element_of(access, second))
+        hint = "give each its own place, or combine them with an atomic (atomic_rmw_tko; in cuTile ct.atomic_add)"
+        return Finding("written-twice", f"one {mnemonic} writes an element twice", place, details, hint)
+
+    def _values(self, access: Access, numbers: tuple[int, ...]) -> list[Any]:
+        operation = access.operation
+        names = [declared.name for declared in operation.declaration.operands]
+        (value,) = operation.operand_group("tile" if "tile" in names else "value")
+        content = numpy.asarray(self._operands[[operand is value for operand in operation.operands].index(True)])
+        mask = access.mask
+        flat = content.reshape(-1) if mask is None else content[numpy.broadcast_to(mask, content.shape)]
+        return [flat[number] for number in numbers]
+
+    # --- the end of a launch ---
+
+    def launch_finished(self) -> None:
+        if self._failed:
+            return
+        wanted = {buffer_of(array, "an element of `arrays`").address for array in self._only}
+        seen: set[object] = set()
+        for region in self._memory.regions:
+            for label in region.labels:
+                if not isinstance(label, ArgumentLabel) or 0 in label.buffer.shape:
+                    continue
+                buffer = label.buffer
+                if (wanted and buffer.address not in wanted) or (key := (buffer.address, buffer.shape)) in seen:
+                    continue
+                seen.add(key)
+                self._conclude(region, label)
+
+    def _conclude(self, region: Region, label: ArgumentLabel) -> None:
+        buffer = label.buffer
+        shadow = self._cells.shadow(region, buffer.dtype.itemsize)
+        cells = shadow.box(buffer.address, buffer.dtype.itemsize, buffer.shape, _steps(buffer))
+        events = cells.of(shadow.writers)
+        if events.ndim > len(buffer.shape):
+            # An element is written when all of its bytes are.
+            events = numpy.where((events == 0).any(axis=-1), 0, numpy.bitwise_or.reduce(events, axis=-1))
+        stored = bool((events & _BLOCK).any())
+        if not stored and not self._ought_to_be_stored(label, events):
+            return
+        found = ArrayCoverage(str(label), buffer.shape, events)
+        self.arrays.append(found)
+        if found.unwritten.any():
+            self.report.add(self._left_out(region, label, found))
+
+    def _ought_to_be_stored(self, label: ArgumentLabel, events: Array) -> bool:
+        """Whether the kernel has a store to an array that nothing was stored to."""
+        if self._entry is None or label.number < 0 or events.any():
+            return False
+        return any(self.watches(operation) for operation in writers_of(self._entry, label.number))
+
+    def _left_out(self, region: Region, label: ArgumentLabel, found: ArrayCoverage) -> Finding:
+        missing = found.size - found.written
+        if found.size == 1:
+            title = f"{label} is never written"
+        elif missing == found.size:
+            title = f"no element of {label} is ever written"
+        else:
+            is_or_are = "is" if missing == 1 else "are"
+            title = f"{missing} of the {found.size} elements of {label} {is_or_are} never written"
+        details, told = [], 0
+        needed: list[int] = list(self._grid)
+        operation = self._operation_for(region, label)
+        for box in islice(_boxes(found.unwritten), _MOST_BOXES):
+            told += _count(box)
+            first, last = (self._address(label.buffer, box, end) for end in (0, 1))
+            words, blocks = self._belonging(region, first, last)
+            details.append(f"{_spelled(box)}{words}")
+            for block in blocks:
+                needed = [max(extent, number + 1) for extent, number in zip(needed, block, strict=True)]
+        if told < missing:
+            details.append(f"and {several(missing - told, 'element')} more")
+        if tuple(needed) != self._grid:
+            hint = f"launch a grid of {parenthesized(cast(BlockId, tuple(needed)))}: round up, as in -(-n // tile)"
+        else:
+            hint = "check the number of elements that is passed in, the indices, and the mask"
+        return Finding("unwritten", title, Place(operation, None), details, hint)
+
+    def _operation_for(self, region: Region, label: ArgumentLabel) -> Operation:
+        """The store that the finding is shown at: one that stored there, or else one that might have."""
+        stored = self._stored.get(id(region))
+        if stored:
+            return next(operation for operation in self._order if operation in stored)
+        assert self._entry is not None
+        return next(operation for operation in writers_of(self._entry, label.number) if self.watches(operation))
+
+    def _address(self, buffer: Buffer, box: tuple[Range, ...], end: int) -> int:
+        ends = [bounds[end] for bounds in box]
+        return buffer.address + sum([number * stride for number, stride in zip(ends, buffer.strides, strict=True)])
+
+    def _belonging(self, region: Region, first: int, last: int) -> tuple[str, list[BlockId]]:
+        """Which tile blocks the first and the last element of a box belong to, in words."""
+        stored, grid = self._stored.get(id(region), set()), parenthesized(self._grid)
+        patterns = [pattern for pattern in self._patterns.values() if pattern.operation in stored]
+        for pattern, start in self._candidates(patterns, first)[:1]:
+            end = next((block for _, block in self._candidates(patterns, last)), None)
+            blocks = [start] if end is None or end == start else [start, end]
+            one = len(blocks) == 1
+            many = f"tile block{'' if one else 's'} {' to '.join([parenthesized(block) for block in blocks])}"
+            inside = [is_within(block, self._grid) for block in blocks]
+            has, leaves = ("has", "leaves") if one else ("have", "leave")
+            if pattern.is_outside(first):
+                ends = f"the tensor view of shape {bracketed(pattern.tensor)} ends before it"
+                return f": {many} {has} it in the tile, but {ends}" if all(inside) else f": {ends}", []
+            if not any(inside):
+                return f": {many} would write it, and the grid is {grid}", blocks
+            if all(inside):
+                return f": {many} {has} it in the tile and {leaves} it out", []
+            return f": {many} would write it, and some of them are not in the grid, which is {grid}", blocks
+        return "", []
+
+    def _candidates(self, patterns: list[Pattern], address: int) -> list[tuple[Pattern, BlockId]]:
+        known = [(one, block) for one in patterns if (block := one.block_of(address, self._grid)) is not None]
+        # A tile block that ran comes before one that did not: a kernel may go through many tiles in a loop.
+        return sorted(known, key=lambda entry: not is_within(entry[1], self._grid))
+
+
+def _goes(count: int) -> str:
+    return "goes" if count == 1 else "go"
+
+
+def _steps(buffer: Buffer) -> tuple[int, ...]:
+    # The stride of a dimension with one position means nothing.
+    return tuple([stride if extent > 1 else 0 for extent, stride in zip(buffer.shape, buffer.strides, strict=True)])
+
+
+# --- boxes of elements ---
+
+
+def _boxes(chosen: Array) -> Iterator[tuple[Range, ...]]:
+    """The chosen elements as boxes of indices, first and last: rows that are alike are one box."""
+    if chosen.ndim == 0:
+        if chosen:
+            yield ()
+        return
+    if not chosen.any():
+        return
+    count = chosen.shape[0]
+    rows = chosen.reshape(count, -1)
+    changes = numpy.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
+    starts = [0, *changes.tolist()]
+    for start, end in zip(starts, [*starts[1:], count], strict=True):
+        for box in _boxes(chosen[start]):
+            yield ((start, end - 1), *box)
+
+
+def _count(box: tuple[Range, ...]) -> int:
+    total = 1
+    for low, high in box:
+        total *= high - low + 1
+    return total
+
+
+def _spelled(box: tuple[Range, ...]) -> str:
+    """As in `[0..3, 96]`."""
+    return f"[{', '.join([str(low) if low == high else f'{low}..{high}' for low, high in box])}]"
+
+
+# --- tiles ---
+
+
+
+def _tile_of_view(access: Access) -> Tile:
+    assert access.box is not None
+    view: Any = access.view
+    address, _, strides = access.box
+    # Along a dimension with one position there is nothing to tell apart.
+    kept = [axis for axis, extent in enumerate(view.extents) if extent > 1]
+    steps = tuple([(kept.index(axis) if axis in kept else -1, step) for axis, step in enumerate(view.steps)])
+    if not kept:
+        return address, (1,), (access.size,), steps, (1,), view.tensor.shape
+    shape, ways, ends = (tuple([each[axis] for axis in kept]) for each in (view.shape, strides, view.extents))
+    return address, shape, ways, steps, ends, view.tensor.shape
+
+
+def _tile_of_pointers(access: Access) -> Tile | None:
+    """None for pointers that are not at even distances."""
+    places = access.addresses.view(numpy.int64)
+    corner = places[(0,) * places.ndim]
+    shape, strides, address = [], [], int(corner)
+    expected = corner
+    for axis, extent in enumerate(places.shape):
+        if extent == 1:
+            continue
+        index = [0] * places.ndim
+        index[axis] = 1
+        stride = int(places[tuple(index)] - corner)
+        along = [1] * places.ndim
+        along[axis] = extent
+        expected = expected + (numpy.arange(extent, dtype=numpy.int64) * stride).reshape(along)
+        if stride < 0:
+            address += (extent - 1) * stride
+        shape.append(extent)
+        strides.append(abs(stride))
+    if access.view is not None or (numpy.broadcast_to(expected, places.shape) != places).any():
+        return None
+    if not shape:
+        return address, (1,), (access.size,), (), (), ()
+    return address, tuple(shape), tuple(strides), (), (), ()
