@@ -205,15 +205,31 @@ def test_types_that_contain_each_other_are_refused():
     refused(make_file(types=blobs, signature=ADDED))
 
 
-def test_deep_types_are_refused():
-    blobs = [b"\x10\1" + varint(ADDED + level + 1) + b"\0" for level in range(5000)]
-    refused(make_file(types=(*blobs, b"\x10\0\0"), signature=ADDED))
+def function_types(depth: int) -> tuple[bytes, ...]:
+    """Function types in each other."""
+    blobs = [b"\x10\1" + varint(ADDED + level + 1) + b"\0" for level in range(depth)]
+    return (*blobs, b"\x10\0\0")
 
 
-@pytest.mark.parametrize(("levels", "width"), [(15, 2), (15, 8), (8, 60), (2, 2000)])
+def test_deep_types_cost_what_their_text_costs():
+    hints = b"\x0b\1\0\x0a\1\0\x04" + varint(ADDED)
+    for depth in (17, 65, 109, 1000):
+        text = accepted(make_file(types=function_types(depth), flags=6, hints=hints), 64)
+        assert text.count("->") == 2 * (depth + 1)
+    # The text of each level holds that of all below it.
+    assert "function types are too large" in refused(make_file(types=function_types(10_000), flags=6, hints=hints), 64)[0]
+
+
+def test_types_that_contain_each_other_far_away_are_refused():
+    blobs = [b"\x10\1" + varint(ADDED + (level + 1) % 100) + b"\0" for level in range(100)]
+    messages = refused(make_file(types=tuple(blobs), signature=ADDED))
+    assert "failed to get parameter type" in messages[0]
+
+
+@pytest.mark.parametrize(("levels", "width"), [(22, 2), (15, 8), (8, 60), (2, 2000)])
 def test_function_types_that_spell_exponentially_are_refused(levels, width):
     blobs = [b"\x10" + varint(width) + varint(ADDED + level + 1) * width + b"\0" for level in range(levels)]
-    refused(make_file(types=(*blobs, b"\x10\0\0"), signature=ADDED), 32)
+    refused(make_file(types=(*blobs, b"\x10\0\0"), signature=ADDED), 64)
 
 
 def results(indices: list[int]) -> bytes:
@@ -259,12 +275,22 @@ def test_overlapping_strings_are_refused_before_they_cost():
     assert refused(file.build(), 32)[0] == "strings overlap too much"
 
 
-@pytest.mark.parametrize("tag", [6, 10, 11], ids=["arrays", "dictionaries", "hints"])
-def test_deep_attributes_are_refused(tag):
+@pytest.mark.parametrize("depth", [65, 109, 1000, 10_000])
+@pytest.mark.parametrize("tag", [6, 10], ids=["arrays", "dictionaries"])
+def test_deep_attributes_are_accepted(tag, depth):
     level = bytes([6, 1]) if tag == 6 else bytes([tag, 1, 0])
-    for depth in (65, 10_000):
-        refused(make_file(b"\x06" + bytes([TILE_I32]) + level * depth + b"\x0a\0\0" + RETURN))
-        refused(make_file(flags=6, hints=b"\x0b\1\0" + level * depth + b"\x0a\0"))
+    text = accepted(make_file(flags=6, hints=b"\x0b\1\0\x0a\1\0" + level * depth + b"\x0a\0"), 32)
+    # Printed twice; the architecture and its hint have a dictionary of their own.
+    assert text.count("[" if tag == 6 else "k = {") == 2 * (depth if tag == 6 else depth + 2)
+
+
+@pytest.mark.parametrize("tag", [6, 10, 11], ids=["arrays", "dictionaries", "hints"])
+def test_deep_attributes_that_are_wrong_inside_are_refused(tag):
+    level = bytes([6, 1]) if tag == 6 else bytes([tag, 1, 0])
+    for depth in (65, 1000):
+        messages = refused(make_file(flags=6, hints=b"\x0b\1\0\x0a\1\0" + level * depth + b"\x63"))
+        assert len(messages) > depth
+        assert "unsupported AttributeTag 99" in messages[0]
 
 
 def test_repeated_keys_are_refused():
@@ -307,19 +333,61 @@ def test_debug_attributes_that_contain_themselves_are_refused():
         assert "failed to read" in messages[0]
 
 
-def test_call_sites_that_spell_exponentially_are_refused():
+def call_sites(depth: int, side: str, forward: bool = False) -> bytes:
+    """A file whose `return` has a location of call sites in each other, each before or behind what it contains."""
     blobs = [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB]
-    for level in range(60):
-        blobs.append(b"\x06" + varint(4 + level) * 2)
-    messages = refused(make_file(debug=debug_payload([0], [4, len(blobs)], blobs), location=1))
-    assert "call sites are nested too deep" in messages[0]
+    for level in range(depth):
+        inner = varint((6 + level if level + 1 < depth else 4) if forward else 4 + level)
+        sides = {"callee": inner + b"\4", "caller": b"\4" + inner, "both": inner * 2}
+        blobs.append(b"\x06" + sides[side])
+    return make_file(debug=debug_payload([0], [4, 5 if forward else len(blobs)], blobs), location=1)
 
 
-def test_deep_scopes_are_refused():
-    blobs = [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB]
-    blobs += [b"\x03" + varint(5 + level) + b"\1\1\1" for level in range(5000)]
-    blobs += [b"\x03\3\1\1\1", b"\x04\4\0\1\1"]
-    refused(make_file(debug=debug_payload([0], [len(blobs), 0], blobs), location=1))
+def lexical_blocks(depth: int, forward: bool = False) -> bytes:
+    """A file whose `return` lies in lexical blocks in each other."""
+    blobs = [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB]
+    for level in range(depth):
+        inner = (6 + level if level + 1 < depth else 3) if forward else (4 + level if level else 3)
+        blobs.append(b"\x03" + varint(inner) + b"\1\1\1")
+    blobs.append(b"\x04" + varint(5 if forward else len(blobs)) + b"\0\1\1")
+    return make_file(debug=debug_payload([0], [4, len(blobs)], blobs), location=1)
+
+
+@pytest.mark.parametrize("depth", [65, 109, 1000, 10_000])
+@pytest.mark.parametrize("forward", [False, True])
+def test_deep_call_sites_and_scopes_are_accepted(depth, forward):
+    for side in ("callee", "caller"):
+        with cpu_limit(20, "one file"):
+            assert use(call_sites(depth, side, forward)).count("callsite(") == depth
+    with cpu_limit(20, "one file"):
+        assert use(lexical_blocks(depth, forward)).count("di_lexical_block<") == depth
+
+
+def test_call_sites_that_would_spell_exponentially_share_their_parts():
+    assert accepted(call_sites(60, "both")).count("callsite(") == 60
+
+
+def test_many_operations_at_all_depths_of_a_chain_cost_what_they_weigh():
+    """Each of 3,000 operations has a longer chain of call sites, and of scopes, than the one before."""
+    count = 3000
+    common = [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB]
+    sites = [b"\x06\4" + varint(4 + level) for level in range(count)]
+    blocks = [b"\x03" + varint(4 + level if level else 3) + b"\1\1\1" for level in range(count)]
+    places = [b"\x04" + varint(5 + level) + b"\0\1\1" for level in range(count)]
+    body = (b"\x44" + bytes([TOKEN])) * count + RETURN
+    for blobs, first in (([*common, *sites], 5), ([*common, *blocks, *places], 5 + count)):
+        entries = [4, *range(first, first + count), 4]
+        data = make_file(body, debug=debug_payload([0], entries, blobs), location=1)
+        with cpu_limit(20, "one file"):
+            assert use(data).count("make_token") == 2 * count
+
+
+def test_location_that_fails_at_the_bottom_of_a_chain_is_told_level_by_level():
+    blobs = [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB]
+    blobs += [b"\x06" + varint(6 + level) + b"\4" for level in range(500)]
+    messages = refused(make_file(debug=debug_payload([0], [4, 5], [*blobs, b"\x06\4"]), location=1))
+    assert len([message for message in messages if "failed to read callee attribute" in message]) == 500
+    assert "failed to read caller attribute" in messages[0]
 
 
 @pytest.mark.parametrize("indices", [[], [4], [4, 4]])

@@ -132,16 +132,11 @@ DEEP = {
     "modules": nested("cuda_tile.module @m {\n", "", "}\n"),
     "unclosed regions": in_entry("if %b {\n" * DEPTH),
     "braces": nested("{", "", "}"),
-    "array": with_attribute(nested("[", "1", "]")),
-    "dictionary": with_attribute(nested("{a = ", "1", "}")),
     "parentheses": with_attribute(nested("(", "", ")")),
     "function type": with_attribute(nested("(", "i32", ") -> i32")),
     "function type results": with_attribute("() -> (" * DEPTH + "i32" + ")" * DEPTH),
     "dense literal": in_entry("%x = constant <i32: " + nested("[", "1", "]") + "> : tile<1xi32>"),
     "dense attribute": with_attribute("dense<" + nested("[", "1", "]") + "> : tile<1xi32>"),
-    "location": in_entry("return loc(" + nested('"a"(', "unknown", ")") + ")"),
-    "callsite": in_entry("return loc(" + "callsite(" * DEPTH + "unknown" + " at unknown)" * DEPTH + ")"),
-    "fused": in_entry("return loc(" + nested("fused[", "unknown", "]") + ")"),
     "fused metadata": in_entry("return loc(" + nested("fused<loc(", "unknown", ")>[unknown]") + ")"),
     "lexical blocks": with_attribute(nested("#cuda_tile.di_lexical_block<scope = ", "1", ">")),
     "tile": in_entry("%x = iota : " + nested("tile<4x", "i32", ">")),
@@ -149,12 +144,6 @@ DEEP = {
     "opaque type": with_attribute(nested("!a.b<", "i32", ">")) + "}",
     "cute": with_attribute("#cute.layout<" + nested("(", "1", ")") + ">"),
     "assume predicates": in_entry("%x = assume " + "[" * DEPTH),
-    "aliases": "#a0 = [1]\n" + "".join([f"#a{i + 1} = [#a{i}]\n" for i in range(DEPTH)]),
-    "aliases before their use": with_attribute(f"#a{DEPTH}")
-    + "\n#a0 = [1]\n"
-    + "".join([f"#a{i + 1} = [#a{i}]\n" for i in range(DEPTH)]),
-    "location aliases": "#l0 = loc(unknown)\n"
-    + "".join([f"#l{i + 1} = loc(callsite(#l{i} at unknown))\n" for i in range(DEPTH)]),
     "type aliases": "!t0 = i32\n" + "".join([f"!t{i + 1} = () -> !t{i}\n" for i in range(DEPTH)]),
 }
 
@@ -164,16 +153,76 @@ def test_nesting_ten_thousand_deep_is_refused(name):
     assert check(DEEP[name]) == "refused"
 
 
-@pytest.mark.parametrize("name", ["if", "array", "callsite", "aliases"])
-def test_too_deep_nesting_is_named_as_the_reason(name):
-    with pytest.raises(tileir.ParseError, match=r"nesting is too deep \(more than 100 levels\)"):
+@pytest.mark.parametrize(("name", "levels"), [("if", 1000), ("function type", 100), ("fused metadata", 100)])
+def test_too_deep_nesting_is_named_as_the_reason(name, levels):
+    with pytest.raises(tileir.ParseError, match=rf"nesting is too deep \(more than {levels} levels\)"):
         tileir.parse(DEEP[name])
 
 
-def test_nesting_as_deep_as_programs_go_is_read():
-    module = tileir.parse(in_entry("if %b {\n" * 60 + "}\n" * 60))
+@pytest.mark.parametrize("levels", [60, 101, 990])
+def test_regions_as_deep_as_bytecode_has_them_are_read(levels):
+    module = tileir.parse(in_entry("if %b {\n" * levels + "}\n" * levels))
     tileir.verify(module)
     assert structurally_equal(module, tileir.parse(str(module)))
+
+
+def test_mistake_deep_inside_regions_is_reported_where_it_is():
+    levels = 300
+    with pytest.raises(tileir.ParseError) as caught:
+        tileir.parse(in_entry("if %b {\n" * levels + "what\n" + "}\n" * levels))
+    assert [diagnostic.position[1] for diagnostic in caught.value.diagnostics] == [3 + levels]
+
+
+#: What nests without a region or a type: read, verified, printed and read again, however deep.
+DEEP_AND_VALID = {
+    "array": with_attribute(nested("[", "1", "]")),
+    "dictionary": with_attribute(nested("{a = ", "1", "}")),
+    "arrays in dictionaries": with_attribute(nested("{a = [", "1", "]}")),
+    "empty": with_attribute(nested("[", "", "]")),
+    "location": in_entry("return loc(" + nested('"a"(', "unknown", ")") + ")"),
+    "callsite": in_entry("return loc(" + "callsite(" * DEPTH + "unknown" + " at unknown)" * DEPTH + ")"),
+    "callers": in_entry("return loc(" + "callsite(unknown at " * DEPTH + "unknown" + ")" * DEPTH + ")"),
+    "fused": in_entry("return loc(" + nested("fused[", "unknown", "]") + ")"),
+    "aliases": "#a0 = [1]\n" + "".join([f"#a{i + 1} = [#a{i}]\n" for i in range(DEPTH)]) + with_attribute(f"#a{DEPTH}"),
+    "aliases before their definition": with_attribute(f"#a{DEPTH}")
+    + "\n#a0 = [1]\n"
+    + "".join([f"#a{i + 1} = [#a{i}]\n" for i in range(DEPTH)]),
+    "aliases in the wrong order": "".join([f"#a{i + 1} = [#a{i}]\n" for i in reversed(range(DEPTH))])
+    + "#a0 = [1]\n"
+    + with_attribute(f"#a{DEPTH}"),
+    "location aliases": in_entry(f"return loc(#l{DEPTH})")
+    + "\n#l0 = loc(unknown)\n"
+    + "".join([f"#l{i + 1} = loc(callsite(#l{i} at unknown))\n" for i in range(DEPTH)]),
+    "scopes": in_entry("return loc(#l)")
+    + """
+#f = #cuda_tile.di_file<"k" in "">
+#u = #cuda_tile.di_compile_unit<file = #f>
+#b0 = #cuda_tile.di_subprogram<file = #f, line = 1, name = "k", linkageName = "k", compileUnit = #u>
+"""
+    + "".join([f"#b{i + 1} = #cuda_tile.di_lexical_block<scope = #b{i}, file = #f, line = 1>\n" for i in range(DEPTH)])
+    + f'#l = #cuda_tile.di_loc<loc("k":1:1) in #b{DEPTH}>\n',
+}
+
+
+@pytest.mark.parametrize("name", DEEP_AND_VALID)
+def test_attributes_and_locations_nest_as_deep_as_the_text_says(name):
+    module = tileir.parse(DEEP_AND_VALID[name])
+    if name != "scopes":  # A scope in a function without one is invalid, which is told all the same.
+        tileir.verify(module)
+    else:
+        with pytest.raises(tileir.VerifyError, match="function debug info scope is undefined"):
+            tileir.verify(module)
+    again = tileir.parse(module.text(debug_info=True))
+    assert structurally_equal(module, again)
+    assert module.text(debug_info=True) == again.text(debug_info=True)
+
+
+def test_alias_that_is_broken_deep_inside_is_reported_for_each_use_without_end():
+    chain = "".join([f"#l{i + 1} = loc(callsite(#l{i} at unknown))\n" for i in range(2000)])
+    uses = "".join([f"%t{i} = make_token : token loc(#l{i % 2000 + 1})\n" for i in range(2000)])
+    with pytest.raises(tileir.ParseError) as caught:
+        tileir.parse(in_entry(uses) + "\n" + chain)
+    assert {diagnostic.message for diagnostic in caught.value.diagnostics} == {"undefined symbol alias id 'l0'"}
 
 
 def test_opaque_attribute_nested_deep_is_carried_without_a_look_inside():
@@ -189,9 +238,9 @@ GROWING = {
     "arrays before their use": with_attribute(f"#a{LEVELS}")
     + "\n#a0 = [1]\n"
     + "".join([f"#a{i + 1} = [#a{i}, #a{i}]\n" for i in range(LEVELS)]),
-    "locations": "#l0 = loc(unknown)\n"
+    "locations in an attribute": "#l0 = loc(unknown)\n"
     + "".join([f"#l{i + 1} = loc(callsite(#l{i} at #l{i}))\n" for i in range(LEVELS)])
-    + in_entry(f"return loc(#l{LEVELS})"),
+    + with_attribute(f"[#l{LEVELS}]"),
     "types": "!t0 = i32\n" + "".join([f"!t{i + 1} = (!t{i}, !t{i}) -> !t{i}\n" for i in range(LEVELS)]),
 }
 
@@ -201,6 +250,15 @@ def test_aliases_that_would_double_sixty_times_are_refused(name):
     assert check(GROWING[name]) == "refused"
     with pytest.raises(tileir.ParseError, match=r"too long with (their|the) aliases"):
         tileir.parse(GROWING[name])
+
+
+def test_locations_that_would_double_sixty_times_are_printed_with_their_aliases():
+    lines = "".join([f"#l{i + 1} = loc(callsite(#l{i} at #l{i}))\n" for i in range(LEVELS)])
+    module = tileir.parse(in_entry(f"return loc(#l{LEVELS})") + '\n#l0 = loc("k":1:1)\n' + lines)
+    tileir.verify(module)
+    text = module.text(debug_info=True)
+    assert text.count("callsite(") == LEVELS
+    assert tileir.parse(text).text(debug_info=True) == text
 
 
 def test_alias_that_refers_to_itself_is_refused():

@@ -263,23 +263,45 @@ def tag_name(kind: str, tag: int) -> str:
     return _ATTRIBUTE_TAGS[tag] if tag < len(_ATTRIBUTE_TAGS) else ""
 
 
+# A description is one line of a dump.
+_LONGEST_DESCRIPTION: Final = 240
+
+
 def describe(attribute: Attribute) -> str:
     """A debug attribute in few words."""
+    out: list[str] = []
+    length = 0
+    # An explicit stack, because call sites and scopes may nest deeply.
+    pending: list[str | Attribute] = [attribute]
+    while pending:
+        part = pending.pop()
+        if not isinstance(part, str):
+            pending.extend(reversed(_words(part)))
+            continue
+        out.append(part)
+        length += len(part)
+        if length > _LONGEST_DESCRIPTION:
+            out.append("...")
+            break
+    return "".join(out)
+
+
+def _words(attribute: Attribute) -> list[str | Attribute]:
     if isinstance(attribute, DILocation):
-        return f"{describe(attribute.source)} in {describe(attribute.scope)}"
+        return [attribute.source, " in ", attribute.scope]
     if isinstance(attribute, DISubprogram):
-        return f"function {quote(attribute.name)}"
+        return [f"function {quote(attribute.name)}"]
     if isinstance(attribute, DILexicalBlock):
-        return f"block at {attribute.line}:{attribute.column} in {describe(attribute.scope)}"
+        return [f"block at {attribute.line}:{attribute.column} in ", attribute.scope]
     if isinstance(attribute, DICompileUnit):
-        return f"compile unit {describe(attribute.file)}"
+        return ["compile unit ", attribute.file]
     if isinstance(attribute, DIFile):
-        return f"file {quote(attribute.name)} in {quote(attribute.directory)}"
+        return [f"file {quote(attribute.name)} in {quote(attribute.directory)}"]
     if isinstance(attribute, CallSiteLocation):
-        return f"{describe(attribute.callee)} called at {describe(attribute.caller)}"
+        return [attribute.callee, " called at ", attribute.caller]
     if isinstance(attribute, FileLocation):
         name = attribute.file.rpartition("/")[2]
-        return f"{name}:{attribute.line}:{attribute.column}"
+        return [f"{name}:{attribute.line}:{attribute.column}"]
     if isinstance(attribute, UnknownLocation):
-        return "unknown"
-    return attribute.inner if isinstance(attribute, Location) else attribute.text
+        return ["unknown"]
+    return [attribute.inner if isinstance(attribute, Location) else attribute.text]

@@ -48,9 +48,7 @@ SAME_ELEMENTS: Final = 9
 DICTIONARY: Final = 10
 HINTS: Final = 11
 BOUNDED: Final = 12
-
-# Arrays and dictionaries may nest this deep.
-_MAXIMUM_DEPTH: Final = 64
+_NESTED: Final = (ARRAY, DICTIONARY, HINTS)
 
 
 def read_bits(reader: ByteReader, width: int) -> int:
@@ -71,19 +69,113 @@ def write_bits(writer: ByteWriter, width: int, bits: int) -> None:
         writer.signed(bits - (1 << 64) if bits >> 63 else bits)
 
 
-def read_attribute(reader: ByteReader, tables: Tables, depth: int = 0) -> Attribute:
+class _Open:
+    """An array, a dictionary or hints being read; `words` is the line for a part of it that fails, "" between parts."""
+
+    __slots__ = ("count", "elements", "entries", "index", "key", "repeated", "start", "tag", "words")
+
+    def __init__(self, tag: int, reader: ByteReader) -> None:
+        self.tag: int = tag
+        self.start: int = reader.position
+        self.index: int = 0
+        self.elements: list[Attribute] = []
+        self.entries: dict[str, Attribute] = {}
+        self.key: str = ""
+        self.repeated: str = ""
+        self.words: str = ""
+        size = "failed to read size for ArrayAttr." if tag == ARRAY else "failed to read size for DictionaryAttr"
+        self.count: int = reader.count(size)
+
+    def begin_part(self, reader: ByteReader, tables: Tables) -> None:
+        if self.tag == ARRAY:
+            self.words = f"failed to parse ArrayAttr element {self.index}"
+            return
+        key = tables.string(reader, f"failed to read key for DictionaryAttr element {self.index}")
+        if not key:
+            reader.fail(f"invalid empty attribute name for DictionaryAttr element {self.index}")
+        self.key = key
+        self.words = f"failed to parse DictionaryAttr value for key {key}"
+
+    def add(self, part: Attribute) -> None:
+        self.words = ""
+        self.index += 1
+        if self.tag == ARRAY:
+            self.elements.append(part)
+            return
+        key = self.key
+        if key in self.entries:
+            # Of several repeated keys the first in sorting order is reported.
+            self.repeated = min(self.repeated, key) if self.repeated else key
+        self.entries[key] = part
+
+    def finish(self, reader: ByteReader, tables: Tables) -> Attribute:
+        if self.tag == ARRAY:
+            return array_attribute(tuple(self.elements))
+        if self.repeated:
+            reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{self.repeated}"')
+        found = dictionary_attribute(self.entries)
+        if tables.spellings is not None:
+            tables.spellings.note(found, reader.data[self.start : reader.position])
+        if self.tag == DICTIONARY:
+            return found
+        mistake = optimization_hints_mistake(found)
+        if mistake is not None:
+            reader.fail(mistake)
+        return optimization_hints(found)
+
+
+def read_attribute(reader: ByteReader, tables: Tables) -> Attribute:
     """A tag and what belongs to it."""
     start = reader.position
-    found = _read_attribute(reader, tables, depth)
-    if tables.spellings is not None and isinstance(found, (IntegerAttribute, FloatAttribute)):
-        tables.spellings.note(found, reader.data[start : reader.position])
+    tag = reader.varint("failed to read AttributeTag for self-contained attribute.")
+    if tag in _NESTED:
+        return read_nested(reader, tables, tag)
+    found = _read_leaf(reader, tables, tag)
+    _note_number(found, reader, start, tables)
     return found
 
 
-def _read_attribute(reader: ByteReader, tables: Tables, depth: int) -> Attribute:
-    if depth > _MAXIMUM_DEPTH:
-        reader.fail("attribute nesting is too deep")
-    tag = reader.varint("failed to read AttributeTag for self-contained attribute.")
+def read_nested(reader: ByteReader, tables: Tables, tag: int) -> Attribute:
+    """An array, a dictionary or hints behind their tag, or where the context says it.
+
+    An explicit stack, because they nest as deep as the file says: each level costs it two bytes.
+    """
+    path = [_Open(tag, reader)]
+    try:
+        while True:
+            top = path[-1]
+            if top.index == top.count:
+                found = top.finish(reader, tables)
+                path.pop()
+                if not path:
+                    return found
+                path[-1].add(found)
+                continue
+            top.begin_part(reader, tables)
+            start = reader.position
+            tag = reader.varint("failed to read AttributeTag for self-contained attribute.")
+            if tag in _NESTED:
+                path.append(_Open(tag, reader))
+            else:
+                found = _read_leaf(reader, tables, tag)
+                if top.tag == ARRAY:
+                    _note_number(found, reader, start, tables)
+                top.add(found)
+    except Malformed as failure:
+        for place in reversed(path):
+            if place.words:
+                failure.add(place.words, reader.offset)
+        raise failure from None
+
+
+def _note_number(found: Attribute, reader: ByteReader, start: int, tables: Tables) -> None:
+    """Keep how a number is written, where the bytes around it are not kept."""
+    if tables.spellings is not None and isinstance(found, (IntegerAttribute, FloatAttribute)):
+        tables.spellings.note(found, reader.data[start : reader.position])
+
+
+def _read_leaf(reader: ByteReader, tables: Tables, tag: int) -> Attribute:
+    """An attribute that is not made of others, behind its tag."""
     if tag == INTEGER:
         return _read_integer(reader, tables)
     if tag == FLOAT:
@@ -97,8 +189,6 @@ def _read_attribute(reader: ByteReader, tables: Tables, depth: int) -> Attribute
         return type_attribute(tables.read_type(reader, "failed to get referenced type for TypeAttr"))
     if tag == STRING:
         return string_attribute(tables.string(reader, "failed to read StringAttr."))
-    if tag == ARRAY:
-        return read_array(reader, tables, depth)
     if tag == DENSE:
         # NVIDIA's reader has this tag and always fails on it.
         found = tables.read_type(reader, "failed to read valid MLIR Type for self-contained DenseElementsAttr")
@@ -109,10 +199,6 @@ def _read_attribute(reader: ByteReader, tables: Tables, depth: int) -> Attribute
         return _read_div_by(reader)
     if tag == SAME_ELEMENTS:
         return same_elements(reader.integers(8, "failed to read values data"))
-    if tag == DICTIONARY:
-        return read_dictionary(reader, tables, depth)
-    if tag == HINTS:
-        return read_hints(reader, tables, depth)
     if tag == BOUNDED:
         return _read_bounded(reader)
     reader.fail(f"unsupported AttributeTag {tag} for self-contained attribute")
@@ -143,18 +229,6 @@ def check_values(reader: ByteReader, values: tuple[int, ...], width: int) -> Non
             reader.fail(f"array contains unsupported value {value}")
 
 
-def read_array(reader: ByteReader, tables: Tables, depth: int = 0) -> ArrayAttribute:
-    """A counted array of attributes, without a tag."""
-    elements: list[Attribute] = []
-    for index in range(reader.count("failed to read size for ArrayAttr.")):
-        try:
-            element = read_attribute(reader, tables, depth + 1)
-        except Malformed as failure:
-            raise failure.add(f"failed to parse ArrayAttr element {index}", reader.offset) from None
-        elements.append(element)
-    return array_attribute(tuple(elements))
-
-
 def _read_div_by(reader: ByteReader) -> Attribute:
     divisor = reader.varint("failed to read divisor")
     flags = reader.varint("failed to read optional parameter flags")
@@ -170,41 +244,63 @@ def _read_bounded(reader: ByteReader) -> Attribute:
     return bounded(lower, upper)
 
 
-def read_dictionary(reader: ByteReader, tables: Tables, depth: int = 0) -> DictionaryAttribute:
-    start = reader.position
-    entries: dict[str, Attribute] = {}
-    repeated = ""
-    for index in range(reader.count("failed to read size for DictionaryAttr")):
-        key = tables.string(reader, f"failed to read key for DictionaryAttr element {index}")
-        if not key:
-            reader.fail(f"invalid empty attribute name for DictionaryAttr element {index}")
-        try:
-            value = _read_attribute(reader, tables, depth + 1)
-        except Malformed as failure:
-            raise failure.add(f"failed to parse DictionaryAttr value for key {key}", reader.offset) from None
-        if key in entries:
-            # Of several repeated keys the first in sorting order is reported.
-            repeated = min(repeated, key) if repeated else key
-        entries[key] = value
-    if repeated:
-        reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{repeated}"')
-    found = dictionary_attribute(entries)
-    if tables.spellings is not None:
-        tables.spellings.note(found, reader.data[start : reader.position])
-    return found
-
-
-def read_hints(reader: ByteReader, tables: Tables, depth: int = 0) -> Attribute:
-    """The dictionary of optimization hints, without a tag."""
-    entries = read_dictionary(reader, tables, depth)
-    mistake = optimization_hints_mistake(entries)
-    if mistake is not None:
-        reader.fail(mistake)
-    return optimization_hints(entries)
-
-
 def write_attribute(writer: ByteWriter, attribute: Attribute, tables: TableWriter) -> None:
     """The tag of an attribute and what belongs to it."""
+    _write_pending(writer, [attribute], tables)
+
+
+def write_array(writer: ByteWriter, array: ArrayAttribute, tables: TableWriter) -> None:
+    """The elements of an array where the context says that it is one."""
+    _write_pending(writer, _begin_array(writer, array), tables)
+
+
+def write_dictionary(writer: ByteWriter, dictionary: DictionaryAttribute, tables: TableWriter) -> None:
+    """The entries of a dictionary where the context says that it is one."""
+    _write_pending(writer, _begin_dictionary(writer, dictionary, tables), tables)
+
+
+def _write_pending(writer: ByteWriter, pending: list[str | Attribute], tables: TableWriter) -> None:
+    """Write what is pending, the last first: keys, and attributes with their tags.  Not recursive, as they nest."""
+    while pending:
+        part = pending.pop()
+        if isinstance(part, str):
+            writer.varint(tables.string(part))
+        elif isinstance(part, ArrayAttribute):
+            writer.varint(ARRAY)
+            pending.extend(_begin_array(writer, part))
+        elif isinstance(part, DictionaryAttribute):
+            writer.varint(DICTIONARY)
+            pending.extend(_begin_dictionary(writer, part, tables))
+        elif isinstance(part, OptimizationHintsAttribute):
+            writer.varint(HINTS)
+            pending.extend(_begin_dictionary(writer, part.entries, tables))
+        else:
+            _write_leaf(writer, part, tables)
+
+
+def _begin_array(writer: ByteWriter, array: ArrayAttribute) -> list[str | Attribute]:
+    """Write the head of an array; its elements, the last first."""
+    writer.varint(len(array.elements))
+    return list(reversed(array.elements))
+
+
+def _begin_dictionary(
+    writer: ByteWriter, dictionary: DictionaryAttribute, tables: TableWriter
+) -> list[str | Attribute]:
+    """Write the head of a dictionary, or all of it as it was read; its keys and values, the last first."""
+    spelling = tables.spelling(dictionary)
+    if spelling is not None:
+        writer.raw(spelling)
+        return []
+    writer.varint(len(dictionary.entries))
+    pending: list[str | Attribute] = []
+    for key, value in reversed(dictionary.entries):
+        pending.append(value)
+        pending.append(key)
+    return pending
+
+
+def _write_leaf(writer: ByteWriter, attribute: Attribute, tables: TableWriter) -> None:
     spelling = tables.spelling(attribute) if isinstance(attribute, (IntegerAttribute, FloatAttribute)) else None
     if spelling is not None:
         writer.raw(spelling)
@@ -226,9 +322,6 @@ def write_attribute(writer: ByteWriter, attribute: Attribute, tables: TableWrite
     elif isinstance(attribute, StringAttribute):
         writer.varint(STRING)
         writer.varint(tables.string(attribute.value))
-    elif isinstance(attribute, ArrayAttribute):
-        writer.varint(ARRAY)
-        write_array(writer, attribute, tables)
     elif isinstance(attribute, DivByAttribute):
         writer.varint(DIV_BY)
         writer.varint(attribute.divisor)
@@ -240,12 +333,6 @@ def write_attribute(writer: ByteWriter, attribute: Attribute, tables: TableWrite
     elif isinstance(attribute, SameElementsAttribute):
         writer.varint(SAME_ELEMENTS)
         writer.integers(attribute.values, 8)
-    elif isinstance(attribute, DictionaryAttribute):
-        writer.varint(DICTIONARY)
-        write_dictionary(writer, attribute, tables)
-    elif isinstance(attribute, OptimizationHintsAttribute):
-        writer.varint(HINTS)
-        write_dictionary(writer, attribute.entries, tables)
     elif isinstance(attribute, BoundedAttribute) and not attribute.strict:
         writer.varint(BOUNDED)
         writer.byte((attribute.lower is not None) | (attribute.upper is not None) << 1)
@@ -255,20 +342,3 @@ def write_attribute(writer: ByteWriter, attribute: Attribute, tables: TableWrite
             writer.signed(attribute.upper)
     else:
         raise Malformed(f"attribute '{attribute.text}' has no bytecode form", 0, prefixed=False)
-
-
-def write_array(writer: ByteWriter, array: ArrayAttribute, tables: TableWriter) -> None:
-    writer.varint(len(array.elements))
-    for element in array.elements:
-        write_attribute(writer, element, tables)
-
-
-def write_dictionary(writer: ByteWriter, dictionary: DictionaryAttribute, tables: TableWriter) -> None:
-    spelling = tables.spelling(dictionary)
-    if spelling is not None:
-        writer.raw(spelling)
-        return
-    writer.varint(len(dictionary.entries))
-    for key, value in dictionary.entries:
-        writer.varint(tables.string(key))
-        write_attribute(writer, value, tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import Final
 from tileir.bytecode import records
-from tileir.bytecode.attributes import check_values, read_array, read_attribute, read_hints, read_unsigned
+from tileir.bytecode.attributes import ARRAY, HINTS, check_values, read_attribute, read_nested, read_unsigned
 from tileir.bytecode.debug import DebugTable
 from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.records import AttributeField, Record, records_of
@@ -14,6 +14,7 @@ from tileir.bytecode.trace import Span
 from tileir.dialect.attributes import PredicateAttribute
 from tileir.ir.attributes import (
     UNIT,
+    ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
     FloatAttribute,
@@ -399,14 +400,14 @@ class BodyReader(ByteReader):
             values = self.integers(1, "failed to read DenseBoolArrayAttr values.")
             return dense_array_attribute(I1, tuple([1 if value else 0 for value in values]))
         if codec == records.ARRAY:
-            array = read_array(self, self.tables)
-            for element in array.elements:
+            array = read_nested(self, self.tables, ARRAY)
+            for element in array.elements if isinstance(array, ArrayAttribute) else ():
                 # Readers before 13.4 refuse this here, the one of 13.4 crashes on it later.
                 if not isinstance(element, (IntegerAttribute, FloatAttribute)):
                     self.fail("ArrayAttr contains non-TypedAttr elements or is null")
             return array
         if codec == records.HINTS:
-            return read_hints(self, self.tables)
+            return read_nested(self, self.tables, HINTS)
         return self._read_predicate()
 
     def _read_predicate(self) -> Attribute:

@@ -39,9 +39,9 @@ def fail(operation: Operation, message: str) -> WriteFailure:
     return WriteFailure([Diagnostic("error", message, operation.location)])
 
 
-def check_location(operation: Operation) -> None:
+def check_location(operation: Operation, tables: TableWriter) -> None:
     """Refuse a location that cannot be written, whether or not the function it stands in has a table of locations."""
-    mistake = location_mistake(operation.location)
+    mistake = location_mistake(operation.location, tables.debug.writable)
     if mistake is not None:
         raise fail(operation, mistake)
 
@@ -114,7 +114,7 @@ class BodyWriter(ByteWriter):
             if record is None:
                 raise self._unavailable(operation)
             if type(operation.location) in COMPOSED:
-                check_location(operation)
+                check_location(operation, self.tables)
             if self.located:
                 self.tables.debug.add(operation.location)
             if record.simple and not operation.regions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.bytecode.container import check_count, read_offsets, starts_of
-from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, varints
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, PartWanted, varints
 from tileir.bytecode.strings import StringInterner, StringTable
 from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import (
@@ -42,10 +42,6 @@ LOCATION: Final = 4
 SUBPROGRAM: Final = 5
 CALL_SITE: Final = 6
 
-_MAXIMUM_DEPTH: Final = 64
-# How many locations one may consist of when it is written out: call sites share their parts, and text does not.
-_MAXIMUM_CALL_SITES: Final = 4096
-
 
 class DebugTable:
     """The debug section of a file; attributes are decoded when asked for."""
@@ -54,12 +50,13 @@ class DebugTable:
         "_busy",
         "_data",
         "_end",
+        "_failed",
+        "_failure",
         "_known",
         "_offsets",
         "_start",
         "_strings",
         "_trace",
-        "_weights",
         "function_starts",
         "indices",
     )
@@ -68,7 +65,9 @@ class DebugTable:
         self._strings: StringTable = strings
         self._known: dict[int, Attribute] = {}
         self._busy: set[int] = set()
-        self._weights: dict[Location, int] = {}
+        # The part that could not be decoded, for the attribute that it is a part of.
+        self._failed: int = -1
+        self._failure: Malformed | None = None
         self._offsets: list[int] = []
         self._data: bytes = b""
         self._start: int = 0
@@ -116,6 +115,13 @@ class DebugTable:
 
     def attribute(self, reference: int) -> Attribute | None:
         """The attribute of an entry; None when there is none or when it contains itself."""
+        try:
+            return self._part(reference)
+        except PartWanted as wanted:
+            return self._decode_with_parts(wanted.index)
+
+    def _part(self, reference: int) -> Attribute | None:
+        """The attribute of an entry that is decoded already; None as for `attribute`."""
         if reference == 0:
             return UNKNOWN
         index = reference - 1
@@ -124,18 +130,50 @@ class DebugTable:
         known = self._known.get(index)
         if known is not None:
             return known
-        if index in self._busy or len(self._busy) > _MAXIMUM_DEPTH:
+        if index == self._failed and self._failure is not None:
+            raise self._failure
+        if index in self._busy:
             return None
         start, end = self.piece(index)
         if not self._start <= start <= end <= self._end:
             return None
+        raise PartWanted(index)
+
+    def _decode_with_parts(self, index: int) -> Attribute:
+        """Decode an attribute and first what it is made of.
+
+        An explicit stack, because call sites and scopes nest as deep as the file says.  An attribute is begun again
+        each time that a part of it was missing; it has three at most.
+        """
+        path = [index]
         self._busy.add(index)
+        trace = self._trace
         try:
-            found = self._decode(ByteReader(self._data, start, end, self._trace))
+            while True:
+                top = path[-1]
+                start, end = self.piece(top)
+                spans = len(trace.spans) if trace is not None else 0
+                try:
+                    found = self._decode(ByteReader(self._data, start, end, trace))
+                except PartWanted as wanted:
+                    path.append(wanted.index)
+                    self._busy.add(wanted.index)
+                    if trace is not None:
+                        del trace.spans[spans:]
+                    continue
+                except Malformed as failure:
+                    if len(path) == 1:
+                        raise
+                    self._failed, self._failure = top, failure
+                else:
+                    self._known[top] = found
+                    if len(path) == 1:
+                        return found
+                path.pop()
+                self._busy.discard(top)
         finally:
-            self._busy.discard(index)
-        self._known[index] = found
-        return found
+            self._busy.clear()
+            self._failed, self._failure = -1, None
 
     def _decode(self, reader: ByteReader) -> Attribute:
         tag = reader.varint("") & 0xFF
@@ -161,13 +199,7 @@ class DebugTable:
             return di_lexical_block(scope, file, line, self._number(reader, "column number", "DILexicalBlockAttr"))
         if tag == CALL_SITE:
             callee = self._location(reader, "callee")
-            caller = self._location(reader, "caller")
-            weight = self._weights.get(callee, 1) + self._weights.get(caller, 1) + 1
-            if weight > _MAXIMUM_CALL_SITES:
-                reader.fail("call sites are nested too deep")
-            found = call_site_location(callee, caller)
-            self._weights[found] = weight
-            return found
+            return call_site_location(callee, self._location(reader, "caller"))
         return UNKNOWN
 
     def _subprogram(self, reader: ByteReader) -> Attribute:
@@ -201,7 +233,7 @@ class DebugTable:
         if reader.trace is not None:
             reader.trace.refer("debug attribute")
         try:
-            return self.attribute(reference)
+            return self._part(reference)
         except Malformed as failure:
             raise failure.add(message, reader.offset) from None
 
@@ -233,12 +265,14 @@ def _more(section: ByteReader, message: str) -> None:
 class DebugEncoder:
     """Collects the locations of the functions that have any."""
 
-    __slots__ = ("_intern", "blobs", "function_starts", "indices", "references")
+    __slots__ = ("_intern", "blobs", "function_starts", "indices", "references", "writable")
 
     def __init__(self, intern: StringInterner) -> None:
         self._intern: StringInterner = intern
         self.blobs: list[bytes] = []
         self.references: dict[Attribute, int] = {UNKNOWN: 0}
+        # Call sites that were looked at and hold nothing that cannot be written.
+        self.writable: set[Location] = set()
         self.function_starts: list[int] = []
         self.indices: list[int] = []
 
@@ -252,15 +286,35 @@ class DebugEncoder:
         self.indices.append(self.reference(location))
 
     def reference(self, attribute: Attribute) -> int:
-        found = self.references.get(attribute)
-        if found is None:
-            if isinstance(attribute, (FileLocation, TextLocation, UnknownLocation)):
-                # Without a scope a position has no place in the section.
-                return 0
-            blob = self._encode(attribute)
-            self.blobs.append(blob)
-            found = self.references[attribute] = len(self.blobs)
+        found = self.known_reference(attribute)
+        if found >= 0:
+            return found
+        # An explicit stack, because call sites and scopes may nest deeply; what an attribute is made of comes first.
+        path = [attribute]
+        while path:
+            missing = self._missing_part(path[-1])
+            if missing is not None:
+                path.append(missing)
+                continue
+            top = path.pop()
+            self.blobs.append(self._encode(top))
+            self.references[top] = len(self.blobs)
+        return self.references[attribute]
+
+    def known_reference(self, attribute: Attribute) -> int:
+        """The number of an attribute that has one; -1 for one that is still to be written."""
+        found = self.references.get(attribute, -1)
+        if found < 0 and isinstance(attribute, (FileLocation, TextLocation, UnknownLocation)):
+            # Without a scope a position has no place in the section.
+            return 0
         return found
+
+    def _missing_part(self, attribute: Attribute) -> Attribute | None:
+        """The first part of an attribute that has no number yet."""
+        for part in _parts(attribute):
+            if self.known_reference(part) < 0:
+                return part
+        return None
 
     def _encode(self, attribute: Attribute) -> bytes:
         if isinstance(attribute, DILocation):
@@ -307,20 +361,45 @@ class DebugEncoder:
 COMPOSED: Final = frozenset([CallSiteLocation, FusedLocation, NameLocation, OpaqueLocation])
 
 
-def location_mistake(location: Location) -> str | None:
-    """What is said about a location that cannot be written."""
-    if isinstance(location, CallSiteLocation):
-        found = location_mistake(location.caller)
-        return found if found is not None else location_mistake(location.callee)
-    if isinstance(location, NameLocation):
-        return _unsupported("NameLoc")
-    if isinstance(location, FusedLocation):
-        return _unsupported("FusedLoc")
-    return _unsupported("OpaqueLoc") if isinstance(location, OpaqueLocation) else None
+def location_mistake(location: Location, seen: set[Location] | None = None) -> str | None:
+    """What is said about a location that cannot be written; `seen` remembers the call sites that can."""
+    if seen is None:
+        seen = set()
+    # An explicit stack, because call sites may nest deeply; they share their parts.
+    pending: list[Location] = [location]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, CallSiteLocation):
+            if part not in seen:
+                seen.add(part)
+                pending.append(part.callee)
+                pending.append(part.caller)
+        elif isinstance(part, NameLocation):
+            return _unsupported("NameLoc")
+        elif isinstance(part, FusedLocation):
+            return _unsupported("FusedLoc")
+        elif isinstance(part, OpaqueLocation):
+            return _unsupported("OpaqueLoc")
+    return None
 
 
 def _unsupported(name: str) -> str:
     return f"unsupported location, got {name}, expected DILocAttr or CallSiteLoc"
+
+
+def _parts(attribute: Attribute) -> list[Attribute]:
+    """What a blob refers to, in the order in which NVIDIA's writer gives numbers."""
+    if isinstance(attribute, DILocation):
+        return [attribute.scope]
+    if isinstance(attribute, DISubprogram):
+        return [attribute.file, attribute.compile_unit]
+    if isinstance(attribute, DILexicalBlock):
+        return [attribute.scope, attribute.file]
+    if isinstance(attribute, DICompileUnit):
+        return [attribute.file]
+    if isinstance(attribute, CallSiteLocation):
+        return [attribute.callee, attribute.caller]
+    return []
 
 
 def is_encodable(location: Location) -> bool:

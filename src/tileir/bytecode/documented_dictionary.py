@@ -322,11 +322,12 @@ def read_attribute_table(file: Container, tables: DocumentedTables) -> Attribute
 class AttributeEncoder:
     """The attribute table of a file being written: each entry once, what it refers to before it."""
 
-    __slots__ = ("_indices", "blobs", "tables")
+    __slots__ = ("_depth", "_indices", "blobs", "tables")
 
     def __init__(self, tables: DocumentedTableWriter) -> None:
         self.tables: DocumentedTableWriter = tables
         self._indices: dict[bytes, int] = {_EMPTY: 0}
+        self._depth: int = 0
         self.blobs: list[bytes] = [_EMPTY]
 
     def add(self, blob: bytes) -> int:
@@ -347,9 +348,15 @@ class AttributeEncoder:
 
     def reference(self, attribute: Attribute) -> int:
         """The index of any attribute."""
+        if self._depth > _MAXIMUM_DEPTH:
+            raise Malformed("attribute nesting is too deep for the documented layout", 0, prefixed=False)
+        self._depth += 1
         if isinstance(attribute, DictionaryAttribute):
-            return self.dictionary(attribute.entries)
-        return self.dictionary((("", attribute),))
+            found = self.dictionary(attribute.entries)
+        else:
+            found = self.dictionary((("", attribute),))
+        self._depth -= 1
+        return found
 
     def write_value(self, writer: ByteWriter, value: Attribute) -> None:
         """The kind of a value and what belongs to it."""

@@ -189,7 +189,7 @@ class DocumentedModuleWriter(ModuleWriter):
 
 def encode_location(operation: Operation, tables: DocumentedTableWriter) -> bytes:
     """The location field of a record; as in the public layout a position without a scope is unknown in the file."""
-    check_location(operation)
+    check_location(operation, tables)
     # References count from 1; the field counts from 0, and nothing is -1.
     return signed_leb128(tables.debug.reference(operation.location) - 1)
 

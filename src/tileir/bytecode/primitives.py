@@ -50,6 +50,14 @@ class Malformed(Exception):
         return self
 
 
+class PartWanted(Exception):
+    """Ends the decoding of an entry of a table; the part of it with this index is to be decoded first."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self.index: int = index
+
+
 class ByteReader:
     """A piece of bytes with a position; offsets in messages count from the start of the piece.
 

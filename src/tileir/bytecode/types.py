@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.bytecode.container import check_count, read_offsets
-from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, PartWanted
 from tileir.bytecode.trace import Trace
 from tileir.dialect.availability import (
     ELEMENT_GATES,
@@ -96,12 +96,12 @@ _GATES: Final[dict[int, tuple[str, Version]]] = {
     **{tag: ELEMENT_GATES[type] for tag, type in SCALARS.items() if type in ELEMENT_GATES},
 }
 
-# A type may contain types; real ones nest three deep.
-_MAXIMUM_DEPTH: Final = 16
+# A type may contain types; real ones nest three deep.  What lies deeper than this is decoded first.
+_RECURSION: Final = 16
 # What the types of any file may cost, in decoded bytes and in characters of function types, and what each byte of the
 # section adds.  Blobs may overlap and types may nest, so without a bound the cost is not linear in the file.
 _DECODING_ALLOWANCE: Final = 1 << 16
-_SPELLING_ALLOWANCE: Final = 1 << 18
+_SPELLING_ALLOWANCE: Final = 1 << 23
 _SPELLING_PER_BYTE: Final = 256
 
 
@@ -262,11 +262,26 @@ class TypeDecoder:
 class TypeTable:
     """The types of a file, decoded when asked for, because a bad type nobody uses is no mistake."""
 
-    __slots__ = ("_budget", "_busy", "_data", "_decoder", "_end", "_offsets", "_start", "_trace", "known")
+    __slots__ = (
+        "_budget",
+        "_busy",
+        "_data",
+        "_decoder",
+        "_end",
+        "_failed",
+        "_failures",
+        "_offsets",
+        "_start",
+        "_trace",
+        "known",
+    )
 
     def __init__(self, section: ByteReader | None, version: Version, version_name: str = "") -> None:
-        self._decoder: TypeDecoder = TypeDecoder(version, self.get, version_name)
+        self._decoder: TypeDecoder = TypeDecoder(version, self.part, version_name)
         self._busy: set[int] = set()
+        # Types that were decoded for one that contains them, and are none; with the reason, where there is one.
+        self._failed: set[int] = set()
+        self._failures: dict[int, Malformed] = {}
         self._budget: int = 0
         self._offsets: list[int] = []
         self._data: bytes = b""
@@ -304,13 +319,54 @@ class TypeTable:
 
     def get(self, index: int) -> Type | None:
         """The type of an index; None when there is none or when it contains itself."""
+        found = self.known[index] if index < len(self.known) else None
+        return found if found is not None or index >= len(self.known) else self._get(index)
+
+    def _get(self, index: int) -> Type | None:
+        # Function types nest as deep as the file says: what lies too deep for Python's stack is decoded first.
+        path = [index]
+        spans = len(self._trace.spans) if self._trace is not None else 0
+        try:
+            while True:
+                top = path[-1]
+                found: Type | None = None
+                try:
+                    found = self.part(top)
+                except PartWanted as wanted:
+                    if self._trace is not None:
+                        del self._trace.spans[spans:]
+                    if wanted.index in path:
+                        self._failed.add(wanted.index)
+                    else:
+                        path.append(wanted.index)
+                    continue
+                except Malformed as failure:
+                    if len(path) == 1:
+                        raise
+                    self._failures[top] = failure
+                if len(path) == 1:
+                    return found
+                if found is None:
+                    self._failed.add(top)
+                path.pop()
+        finally:
+            self._failed.clear()
+            self._failures.clear()
+
+    def part(self, index: int) -> Type | None:
+        """The type of an index as `get` gives it, to the one that is being decoded."""
         if index >= len(self.known):
             return None
         found = self.known[index]
         if found is not None:
             return found
-        if index in self._busy or len(self._busy) > _MAXIMUM_DEPTH:
-            return None
+        if self._busy:
+            if index in self._failures:
+                raise self._failures[index]
+            if index in self._failed or index in self._busy:
+                return None
+            if len(self._busy) > _RECURSION:
+                raise PartWanted(index)
         start, end = self.piece(index)
         if not self._start <= start <= end <= self._end or self._budget < 0:
             return None
@@ -338,10 +394,32 @@ class TypeEncoder:
     def index(self, type: Type) -> int:
         found = self.indices.get(type)
         if found is None:
+            if isinstance(type, FunctionType):
+                self._add_parts(type)
             blob = self._encode(type)
             found = self.indices[type] = len(self.blobs)
             self.blobs.append(blob)
         return found
+
+    def _add_parts(self, type: FunctionType) -> None:
+        """Give the types in a function type their numbers."""
+        # An explicit stack, because function types may nest deeply.
+        path: list[FunctionType] = [type]
+        while path:
+            top = path[-1]
+            missing: Type | None = None
+            for part in (*top.inputs, *top.results):
+                if part not in self.indices:
+                    missing = part
+                    break
+            if isinstance(missing, FunctionType):
+                path.append(missing)
+            elif missing is not None:
+                self.index(missing)
+            else:
+                path.pop()
+                if top is not type:
+                    self.index(top)
 
     def _encode(self, type: Type) -> bytes:
         writer = ByteWriter()

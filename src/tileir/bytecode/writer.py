@@ -175,7 +175,7 @@ class ModuleWriter:
             writer.varint(tables.types.index(signature.type))
             is_entry = operation.name == "cuda_tile.entry"
             writer.byte((2 if is_entry else 0) | (4 if hints is not None else 0))
-            check_location(operation)
+            check_location(operation, tables)
             located = is_encodable(operation.location) or self.keeps_debug or _has_located(operation)
             debug = tables.debug if located else None
             writer.varint(debug.start_function(operation.location) if debug is not None else 0)

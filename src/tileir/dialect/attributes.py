@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.attributes import (
+    BODY,
+    WHOLE,
     ArrayAttribute,
     Attribute,
     DenseAttribute,
@@ -19,6 +21,7 @@ from tileir.ir.attributes import (
     element_text,
     is_bare_identifier,
     quote,
+    spell,
 )
 from tileir.ir.declaration import AttributeConstraint
 from tileir.ir.location import (
@@ -125,14 +128,31 @@ class OptimizationHintsAttribute(Attribute):
     def bare_text(self) -> str:
         return "<" + ", ".join([_architecture_text(name, hints) for name, hints in self.entries.entries]) + ">"
 
+    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
+        found: list[str | tuple[Attribute, int]] = ["<" if way == BODY else "#cuda_tile.optimization_hints<"]
+        for index, (name, hints) in enumerate(self.entries.entries):
+            found.append(f"{', ' if index else ''}{_key_text(name)} = ")
+            if not isinstance(hints, DictionaryAttribute):
+                found.append((hints, WHOLE))
+                continue
+            found.append("{")
+            for position, (key, value) in enumerate(hints.entries):
+                found.append(f"{', ' if position else ''}{_key_text(key)} = ")
+                # As in an array, a number goes without its type if that is the one the reader takes anyway.
+                number = isinstance(value, (IntegerAttribute, FloatAttribute))
+                found.append(element_text(value) if number else (value, WHOLE))
+            found.append("}")
+        found.append(">")
+        return found
+
     @property
     def exact_text(self) -> str:
         """The same with the quotes and types NVIDIA's printer leaves out, where the reader would miss them."""
-        return "<" + ", ".join([_exact_entry(name, hints) for name, hints in self.entries.entries]) + ">"
+        return spell(self, BODY)
 
     @property
     def text(self) -> str:
-        return "#cuda_tile.optimization_hints" + self.exact_text
+        return spell(self)
 
 
 def _architecture_text(name: str, hints: Attribute) -> str:
@@ -150,16 +170,8 @@ def _untyped_text(value: Attribute) -> str:
     return value.text
 
 
-def _exact_entry(name: str, value: Attribute) -> str:
-    key = name if is_bare_identifier(name) else quote(name)
-    if isinstance(value, DictionaryAttribute):
-        return f"{key} = {{{', '.join([_exact_hint(*entry) for entry in value.entries])}}}"
-    return f"{key} = {value.text}"
-
-
-def _exact_hint(name: str, value: Attribute) -> str:
-    """As in an array, a number goes without its type if that is the one the reader takes anyway."""
-    return f"{name if is_bare_identifier(name) else quote(name)} = {element_text(value)}"
+def _key_text(name: str) -> str:
+    return name if is_bare_identifier(name) else quote(name)
 
 
 def optimization_hints_mistake(entries: DictionaryAttribute) -> str | None:
@@ -185,17 +197,21 @@ class DebugScope(Attribute):
     def stem(self) -> str:
         raise TypeError(type(self).__name__)
 
-    def body(self, aliases: dict[Attribute, str]) -> str:
-        """What follows the name, with the aliases used where there are any."""
+    def body(self) -> list[str | tuple[Attribute, int]]:
+        """The pieces of what follows the name."""
         raise TypeError(type(self).__name__)
+
+    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
+        # Where the field already says the kind it goes without its name (docs/printing.md section 9).
+        return self.body() if way == BODY else [f"#cuda_tile.{self.stem}", *self.body()]
 
     @property
     def bare_text(self) -> str:
-        return self.body(_NO_ALIASES)
+        return spell(self, BODY)
 
     @property
     def text(self) -> str:
-        return f"#cuda_tile.{self.stem}{self.body(_NO_ALIASES)}"
+        return spell(self)
 
 
 class LocalScope(DebugScope):
@@ -217,8 +233,8 @@ class DIFile(DebugScope):
     def stem(self) -> str:
         return "di_file"
 
-    def body(self, aliases: dict[Attribute, str]) -> str:
-        return f"<{quote(self.name)} in {quote(self.directory)}>"
+    def body(self) -> list[str | tuple[Attribute, int]]:
+        return [f"<{quote(self.name)} in {quote(self.directory)}>"]
 
 
 class DICompileUnit(DebugScope):
@@ -233,8 +249,8 @@ class DICompileUnit(DebugScope):
     def stem(self) -> str:
         return "di_compile_unit"
 
-    def body(self, aliases: dict[Attribute, str]) -> str:
-        return f"<file = {_fixed_kind(self.file, aliases)}>"
+    def body(self) -> list[str | tuple[Attribute, int]]:
+        return ["<file = ", (self.file, BODY), ">"]
 
 
 class DISubprogram(LocalScope):
@@ -256,12 +272,11 @@ class DISubprogram(LocalScope):
     def stem(self) -> str:
         return "di_subprogram"
 
-    def body(self, aliases: dict[Attribute, str]) -> str:
-        return (
-            f"<file = {_fixed_kind(self.file, aliases)}, line = {self.line}, name = {quote(self.name)}, "
-            f"linkageName = {quote(self.linkage_name)}, compileUnit = {_fixed_kind(self.compile_unit, aliases)}"
-            f"{f', scopeLine = {self.scope_line}' if self.scope_line else ''}>"
-        )
+    def body(self) -> list[str | tuple[Attribute, int]]:
+        names = f"name = {quote(self.name)}, linkageName = {quote(self.linkage_name)}"
+        scope_line = f", scopeLine = {self.scope_line}>" if self.scope_line else ">"
+        middle = f", line = {self.line}, {names}, compileUnit = "
+        return ["<file = ", (self.file, BODY), middle, (self.compile_unit, BODY), scope_line]
 
 
 class DILexicalBlock(LocalScope):
@@ -279,11 +294,10 @@ class DILexicalBlock(LocalScope):
     def stem(self) -> str:
         return "di_lexical_block"
 
-    def body(self, aliases: dict[Attribute, str]) -> str:
-        return (
-            f"<scope = {spelled(self.scope, aliases)}, file = {_fixed_kind(self.file, aliases)}, line = {self.line}"
-            f"{f', column = {self.column}' if self.column else ''}>"
-        )
+    def body(self) -> list[str | tuple[Attribute, int]]:
+        column = f", column = {self.column}>" if self.column else ">"
+        place = f", line = {self.line}{column}"
+        return ["<scope = ", (self.scope, WHOLE), ", file = ", (self.file, BODY), place]
 
 
 class DILocation(Location):
@@ -295,58 +309,11 @@ class DILocation(Location):
         self.source: Location = source
         self.scope: LocalScope = scope
 
-    def spelled(self, aliases: dict[Attribute, str]) -> str:
-        return f"#cuda_tile.di_loc<{spelled(self.source, aliases)} in {spelled(self.scope, aliases)}>"
+    def inside(self) -> list[str | tuple[Attribute, int]]:
+        return ["#cuda_tile.di_loc<", (self.source, WHOLE), " in ", (self.scope, WHOLE), ">"]
 
-    @property
-    def inner(self) -> str:
-        return self.spelled(_NO_ALIASES)
-
-    @property
-    def text(self) -> str:
-        return self.inner
-
-
-_NO_ALIASES: Final[dict[Attribute, str]] = {}
-
-
-def _fixed_kind(scope: DebugScope, aliases: dict[Attribute, str]) -> str:
-    """A nested attribute whose kind the field already says goes without its name (docs/printing.md section 9)."""
-    return aliases.get(scope) or scope.body(aliases)
-
-
-def spelled(attribute: Attribute, aliases: dict[Attribute, str]) -> str:
-    """The attribute as it stands inside another one: its alias, or its own spelling."""
-    return aliases.get(attribute) or definition(attribute, aliases)
-
-
-def definition(attribute: Attribute, aliases: dict[Attribute, str]) -> str:
-    """The spelling of a location or debug attribute itself, with aliases (`#loc1`, `#di_file`) for what it contains."""
-    if isinstance(attribute, DILocation):
-        return attribute.spelled(aliases)
-    if isinstance(attribute, Location):
-        return f"loc({inner_definition(attribute, aliases)})"
-    if isinstance(attribute, DebugScope):
-        return f"#cuda_tile.{attribute.stem}{attribute.body(aliases)}"
-    return attribute.text
-
-
-def inner_definition(location: Location, aliases: dict[Attribute, str]) -> str:
-    """What stands between the parentheses of `loc(...)`, with aliases for what it contains."""
-    if isinstance(location, DILocation):
-        return location.spelled(aliases)
-    if isinstance(location, NameLocation) and not isinstance(location.child, UnknownLocation):
-        return f"{quote(location.name)}({_inside(location.child, aliases)})"
-    if isinstance(location, CallSiteLocation):
-        return f"callsite({_inside(location.callee, aliases)} at {_inside(location.caller, aliases)})"
-    if isinstance(location, FusedLocation):
-        metadata = f"<{spelled(location.metadata, aliases)}>" if location.metadata is not None else ""
-        return f"fused{metadata}[{', '.join([_inside(part, aliases) for part in location.locations])}]"
-    return location.inner
-
-
-def _inside(location: Location, aliases: dict[Attribute, str]) -> str:
-    return aliases.get(location) or inner_definition(location, aliases)
+    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
+        return self.inside()
 
 
 def children(attribute: Attribute) -> list[Attribute]:

@@ -21,7 +21,7 @@ from tileir.ir.attributes import Attribute, DenseArrayAttribute, DenseAttribute,
 from tileir.ir.core import Operation
 from tileir.ir.declaration import V13_3, V13_4, Version, version_text
 from tileir.ir.diagnostics import Diagnostic
-from tileir.ir.types import F4E2M1FN, F8E8M0FNU, FNV8E5M3FNU, I4, FunctionType, Type
+from tileir.ir.types import F4E2M1FN, F8E8M0FNU, FNV8E5M3FNU, I4, Type, flattened
 
 # The names the gates of types use, with the first version of each.
 ELEMENT_GATES: Final[dict[Type, tuple[str, Version]]] = {
@@ -165,6 +165,14 @@ def _newer_type_of(operation: Operation, version: Version, types: dict[Type, str
 
 def newer_type(type: Type, version: Version) -> str | None:
     """What a version says against a type; None if it has it."""
+    for part in flattened(type):
+        words = _newer_part(part, version)
+        if words is not None:
+            return words
+    return None
+
+
+def _newer_part(type: Type, version: Version) -> str | None:
     gate = ELEMENT_GATES.get(type)
     if isinstance(type, GatherScatterViewType):
         gate = GATHER_SCATTER_VIEW_GATE
@@ -172,19 +180,13 @@ def newer_type(type: Type, version: Version) -> str | None:
         gate = STRIDED_VIEW_GATE
     if gate is not None and gate[1] > version:
         return type_words(gate, version)
-    inner: list[Type] = []
+    inner: Type | None = None
     if isinstance(type, TileType):
-        inner = [type.element]
+        inner = type.element
     elif isinstance(type, (PointerType, TensorViewType)):
         if type.attribute is not None and version < V13_4:
             return pointer_attribute_words(version)
-        inner = [type.pointee if isinstance(type, PointerType) else type.element]
+        inner = type.pointee if isinstance(type, PointerType) else type.element
     elif isinstance(type, TileViewType):
-        inner = [type.tensor]
-    elif isinstance(type, FunctionType):
-        inner = [*type.inputs, *type.results]
-    for part in inner:
-        words = newer_type(part, version)
-        if words is not None:
-            return words
-    return None
+        inner = type.tensor
+    return _newer_part(inner, version) if inner is not None else None

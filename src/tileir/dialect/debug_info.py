@@ -13,7 +13,7 @@ from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.attributes import DILexicalBlock, DILocation, DISubprogram, LocalScope
 from tileir.ir.attributes import quote
 from tileir.ir.core import Block, Operation
-from tileir.ir.diagnostics import Invalid
+from tileir.ir.diagnostics import Invalid, shown
 from tileir.ir.location import (
     CallSiteLocation,
     FileLocation,
@@ -30,24 +30,55 @@ if TYPE_CHECKING:
     from tileir.ir.verifier import VerifyContext
 
 
-def scoped_location(location: Location) -> DILocation | None:
-    """The location with a scope that an operation's location holds; of a call site the caller's side counts."""
+def scoped_location(location: Location, known: dict[Location, DILocation | None] | None = None) -> DILocation | None:
+    """The location with a scope that an operation's location holds; of a call site the caller's side counts.
+
+    `known` remembers what was found, for callers that ask about many locations with parts in common.
+    """
     if isinstance(location, (TextLocation, UnknownLocation, FileLocation)):
         return None
     if isinstance(location, DILocation):
         return location
+    if known is None:
+        known = {}
+    # An explicit stack, because locations may nest deeply: what is open, and how many of its parts were looked at.
+    path: list[Location] = [location] if location not in known else []
+    positions: list[int] = [0]
+    while path:
+        parts = _parts_with_scope(path[-1])
+        found: DILocation | None = None
+        position = positions[-1]
+        part: Location | None = None
+        while position < len(parts) and found is None:
+            part = parts[position]
+            if isinstance(part, DILocation):
+                found = part
+            elif part in known:
+                found = known[part]
+            elif not isinstance(part, (TextLocation, UnknownLocation, FileLocation)):
+                break
+            position += 1
+        if found is None and position < len(parts) and part is not None:
+            positions[-1] = position
+            path.append(part)
+            positions.append(0)
+            continue
+        known[path.pop()] = found
+        positions.pop()
+    return known[location]
+
+
+def _parts_with_scope(location: Location) -> tuple[Location, ...]:
+    """The parts of a location that may give it its scope, the first one that has one decides."""
     if isinstance(location, CallSiteLocation):
-        return scoped_location(location.caller)
+        return (location.caller,)
     if isinstance(location, NameLocation):
-        return scoped_location(location.child)
+        return (location.child,)
     if isinstance(location, FusedLocation):
-        for part in location.locations:
-            found = scoped_location(part)
-            if found is not None:
-                return found
+        return location.locations
     if isinstance(location, OpaqueLocation):
-        return scoped_location(location.fallback)
-    return None
+        return (location.fallback,)
+    return ()
 
 
 def subprogram_of(scope: LocalScope) -> DISubprogram | None:
@@ -57,9 +88,28 @@ def subprogram_of(scope: LocalScope) -> DISubprogram | None:
     return scope if isinstance(scope, DISubprogram) else None
 
 
-def _subprogram_at(location: Location) -> DISubprogram | None:
-    found = scoped_location(location)
-    return subprogram_of(found.scope) if found is not None else None
+class _Subprograms:
+    """The subprograms that locations lie in; each location and scope is followed once."""
+
+    __slots__ = ("_locations", "_scopes")
+
+    def __init__(self) -> None:
+        self._locations: dict[Location, DILocation | None] = {}
+        self._scopes: dict[LocalScope, DISubprogram | None] = {}
+
+    def at(self, location: Location) -> DISubprogram | None:
+        found = scoped_location(location, self._locations)
+        if found is None:
+            return None
+        path: list[LocalScope] = []
+        scope = found.scope
+        while scope not in self._scopes and isinstance(scope, DILexicalBlock):
+            path.append(scope)
+            scope = scope.scope
+        result = self._scopes[scope] if scope in self._scopes else subprogram_of(scope)
+        for inner in path:
+            self._scopes[inner] = result
+        return result
 
 
 def verify_function_scope(function: Operation) -> None:
@@ -67,7 +117,7 @@ def verify_function_scope(function: Operation) -> None:
     location = function.location
     if isinstance(location, CallSiteLocation):
         raise Invalid(
-            f"invalid function debug info location: {location.text}. Function location must not be a CallSiteLoc."
+            f"invalid function debug info location: {shown(location)}. Function location must not be a CallSiteLoc."
         )
     found = scoped_location(location)
     if found is None:
@@ -75,19 +125,20 @@ def verify_function_scope(function: Operation) -> None:
     scope = found.scope
     if not isinstance(scope, DISubprogram):
         raise Invalid(
-            f"invalid function debug info scope: {scope.text}. "
+            f"invalid function debug info scope: {shown(scope)}. "
             "Function location must have cuda_tile.di_subprogram debug info scope."
         )
     if scope.linkage_name != function.symbol_name:
         raise Invalid(
-            f'invalid function debug info scope: {scope.text}. Function name "{function.symbol_name}" does not match '
+            f'invalid function debug info scope: {shown(scope)}. Function name "{function.symbol_name}" does not match '
             f"subprogram scope linkage name {quote(scope.linkage_name)}."
         )
 
 
 def verify_body_scopes(function: Operation, context: VerifyContext) -> None:
     """Rule 4, for the operations in post-order; the first one that breaks it is reported."""
-    expected = _subprogram_at(function.location)
+    subprograms = _Subprograms()
+    expected = subprograms.at(function.location)
     # An explicit stack, because programs may nest deeply: blocks to come, and operations whose contents are done.
     pending: list[Block | Operation] = _blocks_of(function)
     while pending:
@@ -96,7 +147,7 @@ def verify_body_scopes(function: Operation, context: VerifyContext) -> None:
             cursor = place.first
         else:
             if not isinstance(place.location, TextLocation):
-                _verify_scope(place, expected, context)
+                _verify_scope(place, expected, subprograms, context)
             cursor = place.next
         while cursor is not None:
             if cursor.regions:
@@ -105,7 +156,7 @@ def verify_body_scopes(function: Operation, context: VerifyContext) -> None:
                 break
             # Nearly all locations are plain text positions: ask them nothing.
             if not isinstance(cursor.location, TextLocation):
-                _verify_scope(cursor, expected, context)
+                _verify_scope(cursor, expected, subprograms, context)
             cursor = cursor.next
 
 
@@ -114,11 +165,13 @@ def _blocks_of(operation: Operation) -> list[Block | Operation]:
     return [block for region in reversed(operation.regions) for block in reversed(region.blocks)]
 
 
-def _verify_scope(operation: Operation, expected: DISubprogram | None, context: VerifyContext) -> None:
-    found = _subprogram_at(operation.location)
+def _verify_scope(
+    operation: Operation, expected: DISubprogram | None, subprograms: _Subprograms, context: VerifyContext
+) -> None:
+    found = subprograms.at(operation.location)
     if found is None or found is expected:
         return
-    message = f"invalid operation debug info scope: {found.text}. "
+    message = f"invalid operation debug info scope: {shown(found)}. "
     if expected is None:
         name = operation_name(operation, context.version)
         raise Invalid(
@@ -127,7 +180,7 @@ def _verify_scope(operation: Operation, expected: DISubprogram | None, context: 
             bare=True,
         )
     raise Invalid(
-        f"{message}Operation debug info scope does not match function debug info scope: {expected.text}.",
+        f"{message}Operation debug info scope does not match function debug info scope: {shown(expected)}.",
         operation.location,
         bare=True,
     )
@@ -135,16 +188,17 @@ def _verify_scope(operation: Operation, expected: DISubprogram | None, context: 
 
 def verify_module_scopes(module: Operation, context: VerifyContext) -> None:
     """Rule 5."""
+    known: dict[Location, DILocation | None] = {}
     for region in module.regions:
         for block in region.blocks:
             for operation in block:
                 if "function_type" in operation.declaration.inherent:
                     continue
-                found = scoped_location(operation.location)
+                found = scoped_location(operation.location, known)
                 if found is not None:
                     name = operation_name(operation, context.version)
                     raise Invalid(
-                        f"'{name}' op invalid operation debug info scope: {found.text}. "
+                        f"'{name}' op invalid operation debug info scope: {shown(found)}. "
                         "Global variables must not have scope.",
                         operation.location,
                         bare=True,

@@ -18,26 +18,39 @@ from tileir.ir.location import (
 )
 
 _LIBRARIES = ("/cuda/tile/", "\\cuda\\tile\\")
+# A kernel that recurses may have thousands of frames, and call sites share their parts.
+_MOST_FRAMES = 1000
+_MOST_STEPS = 100_000
 
 
 def frames_of(location: Location) -> list[FileLocation]:
-    """The file positions of a location, the innermost call first."""
-    if isinstance(location, DILocation):
-        return frames_of(location.source)
-    if isinstance(location, CallSiteLocation):
-        return frames_of(location.callee) + frames_of(location.caller)
-    if isinstance(location, NameLocation):
-        return frames_of(location.child)
-    if isinstance(location, OpaqueLocation):
-        return frames_of(location.fallback)
-    if isinstance(location, FusedLocation):
-        for part in location.locations:
-            found = frames_of(part)
-            if found:
-                return found
-        return []
-    position = position_of(location)
-    return [] if position is None else [position]
+    """The file positions of a location, the innermost call first; of a very deep one as many as anyone reads."""
+    frames: list[FileLocation] = []
+    # An explicit stack, because call sites may nest deeply: what is still to be looked at.  For the parts of a fused
+    # location, of which the first that has a position counts, the number of frames when they were begun.
+    pending: list[tuple[Location, int]] = [(location, -1)]
+    steps = 0
+    while pending and len(frames) < _MOST_FRAMES and steps < _MOST_STEPS:
+        steps += 1
+        part, begun = pending.pop()
+        if 0 <= begun < len(frames):
+            continue
+        if isinstance(part, DILocation):
+            pending.append((part.source, -1))
+        elif isinstance(part, CallSiteLocation):
+            pending.append((part.caller, -1))
+            pending.append((part.callee, -1))
+        elif isinstance(part, NameLocation):
+            pending.append((part.child, -1))
+        elif isinstance(part, OpaqueLocation):
+            pending.append((part.fallback, -1))
+        elif isinstance(part, FusedLocation):
+            pending.extend([(inner, len(frames)) for inner in reversed(part.locations)])
+        else:
+            position = position_of(part)
+            if position is not None:
+                frames.append(position)
+    return frames
 
 
 def place_of(location: Location) -> Location:

@@ -10,11 +10,23 @@ from tileir.annotations import Final
 from tileir.ir.floats import FORMATS, format_float, integral_value, is_nan
 from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
 
+# How a part of an attribute is spelled: as anywhere, as a location in a location, or without the name of its kind.
+WHOLE: Final = 0
+INSIDE: Final = 1
+BODY: Final = 2
+
+# What is spelled out at most: attributes share their parts, and text does not.
+LONGEST_TEXT: Final = 1 << 26
+
 
 class Attribute:
     """Base of all attributes."""
 
     __slots__ = ()
+
+    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
+        """The spelling in pieces: text, and attributes with the way each is spelled.  A leaf is one text."""
+        return [self.text]
 
     @property
     def text(self) -> str:
@@ -139,9 +151,21 @@ class ArrayAttribute(Attribute):
     def __init__(self, elements: tuple[Attribute, ...]) -> None:
         self.elements: tuple[Attribute, ...] = elements
 
+    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
+        found: list[str | tuple[Attribute, int]] = ["["]
+        for element in self.elements:
+            if len(found) > 1:
+                found.append(", ")
+            if isinstance(element, (IntegerAttribute, FloatAttribute)):
+                found.append(element.element_text)
+            else:
+                found.append((element, WHOLE))
+        found.append("]")
+        return found
+
     @property
     def text(self) -> str:
-        return "[" + ", ".join([element_text(e) for e in self.elements]) + "]"
+        return spell(self)
 
 
 class DictionaryAttribute(Attribute):
@@ -158,9 +182,21 @@ class DictionaryAttribute(Attribute):
                 return value
         return None
 
+    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
+        found: list[str | tuple[Attribute, int]] = ["{"]
+        for name, value in self.entries:
+            if len(found) > 1:
+                found.append(", ")
+            found.append(name if is_bare_identifier(name) else quote(name))
+            if not isinstance(value, UnitAttribute):
+                found.append(" = ")
+                found.append((value, WHOLE))
+        found.append("}")
+        return found
+
     @property
     def text(self) -> str:
-        return "{" + ", ".join([entry_text(name, value) for name, value in self.entries]) + "}"
+        return spell(self)
 
 
 class DenseArrayAttribute(Attribute):
@@ -326,6 +362,38 @@ class OpaqueAttribute(Attribute):
 
 
 # --- spelling ---
+
+_NO_ALIASES: Final[dict[Attribute, str]] = {}
+
+
+def spell(
+    attribute: Attribute, way: int = WHOLE, aliases: dict[Attribute, str] = _NO_ALIASES, limit: int = LONGEST_TEXT
+) -> str:
+    """The spelling of an attribute, with the aliases for its parts; one longer than `limit` is cut, and ends in `...`.
+
+    Not recursive: attributes nest as deep as a file says.
+    """
+    out: list[str] = []
+    length = 0
+    pending = attribute.parts(way)
+    pending.reverse()
+    while pending:
+        part = pending.pop()
+        if not isinstance(part, str):
+            child, inner_way = part
+            alias = aliases.get(child)
+            if alias is None:
+                inner = child.parts(inner_way)
+                inner.reverse()
+                pending.extend(inner)
+                continue
+            part = alias
+        out.append(part)
+        length += len(part)
+        if length > limit:
+            out.append("...")
+            break
+    return "".join(out)
 
 
 def quote(value: str) -> str:

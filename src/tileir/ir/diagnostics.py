@@ -6,8 +6,12 @@ A mistake by the user is a diagnostic, never a traceback.  `ParseError` and `Ver
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
 from tileir.ir.escapes import harmless, harmless_line
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
+
+# Of a location that is spelled out before a message, as much as this is shown.
+_LONGEST_PREFIX: Final = 1 << 16
 
 
 class Diagnostic:
@@ -72,7 +76,12 @@ def location_prefix(location: Location) -> str:
     found = position_of(location)
     if found is not None:
         return f"{harmless(found.file)}:{found.line}:{found.column}: "
-    return f"{harmless(location.inner)}: "
+    return f"{harmless(shown(location, INSIDE))}: "
+
+
+def shown(attribute: Attribute, way: int = WHOLE) -> str:
+    """The spelling of an attribute for a message, which nobody reads to its end if it is very long."""
+    return spell(attribute, way, limit=_LONGEST_PREFIX)
 
 
 class TileIRError(Exception):

@@ -9,30 +9,35 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
-from tileir.ir.attributes import Attribute, quote
+from tileir.ir.attributes import INSIDE, WHOLE, Attribute, quote, spell
 
 
 class Location(Attribute):
-    """Base of all locations."""
+    """Base of all locations; `inside` gives the pieces of the spelling inside `loc(...)`."""
 
     __slots__ = ()
+
+    def inside(self) -> list[str | tuple[Attribute, int]]:
+        raise TypeError(type(self).__name__)
+
+    def parts(self, way: int) -> list[str | tuple[Attribute, int]]:
+        return self.inside() if way == INSIDE else ["loc(", *self.inside(), ")"]
 
     @property
     def inner(self) -> str:
         """The spelling inside `loc(...)`."""
-        raise TypeError(type(self).__name__)
+        return spell(self, INSIDE)
 
     @property
     def text(self) -> str:
-        return f"loc({self.inner})"
+        return spell(self)
 
 
 class UnknownLocation(Location):
     __slots__ = ()
 
-    @property
-    def inner(self) -> str:
-        return "unknown"
+    def inside(self) -> list[str | tuple[Attribute, int]]:
+        return ["unknown"]
 
 
 class FileLocation(Location):
@@ -45,9 +50,8 @@ class FileLocation(Location):
         self.line: int = line
         self.column: int = column
 
-    @property
-    def inner(self) -> str:
-        return f"{quote(self.file)}:{self.line}:{self.column}"
+    def inside(self) -> list[str | tuple[Attribute, int]]:
+        return [f"{quote(self.file)}:{self.line}:{self.column}"]
 
 
 class NameLocation(Location):
@@ -59,11 +63,10 @@ class NameLocation(Location):
         self.name: str = name
         self.child: Location = child
 
-    @property
-    def inner(self) -> str:
+    def inside(self) -> list[str | tuple[Attribute, int]]:
         if isinstance(self.child, UnknownLocation):
-            return quote(self.name)
-        return f"{quote(self.name)}({self.child.inner})"
+            return [quote(self.name)]
+        return [f"{quote(self.name)}(", (self.child, INSIDE), ")"]
 
 
 class CallSiteLocation(Location):
@@ -75,9 +78,8 @@ class CallSiteLocation(Location):
         self.callee: Location = callee
         self.caller: Location = caller
 
-    @property
-    def inner(self) -> str:
-        return f"callsite({self.callee.inner} at {self.caller.inner})"
+    def inside(self) -> list[str | tuple[Attribute, int]]:
+        return ["callsite(", (self.callee, INSIDE), " at ", (self.caller, INSIDE), ")"]
 
 
 class FusedLocation(Location):
@@ -89,10 +91,17 @@ class FusedLocation(Location):
         self.locations: tuple[Location, ...] = locations
         self.metadata: Attribute | None = metadata
 
-    @property
-    def inner(self) -> str:
-        metadata = f"<{self.metadata.text}>" if self.metadata is not None else ""
-        return f"fused{metadata}[{', '.join([part.inner for part in self.locations])}]"
+    def inside(self) -> list[str | tuple[Attribute, int]]:
+        found: list[str | tuple[Attribute, int]] = ["fused"]
+        if self.metadata is not None:
+            found.extend(["<", (self.metadata, WHOLE), ">"])
+        found.append("[")
+        for index, part in enumerate(self.locations):
+            if index:
+                found.append(", ")
+            found.append((part, INSIDE))
+        found.append("]")
+        return found
 
 
 class OpaqueLocation(Location):
@@ -104,9 +113,8 @@ class OpaqueLocation(Location):
         self.handle: str = handle
         self.fallback: Location = fallback
 
-    @property
-    def inner(self) -> str:
-        return self.fallback.inner
+    def inside(self) -> list[str | tuple[Attribute, int]]:
+        return [(self.fallback, INSIDE)]
 
 
 class TextLocation(Location):
@@ -122,9 +130,8 @@ class TextLocation(Location):
         line, column = self.source.line_and_column(self.source.token_offset(self.token))
         return file_location(self.source.name, line, column)
 
-    @property
-    def inner(self) -> str:
-        return self.resolve().inner
+    def inside(self) -> list[str | tuple[Attribute, int]]:
+        return self.resolve().inside()
 
 
 class CharacterLocation(TextLocation):

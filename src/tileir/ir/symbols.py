@@ -152,20 +152,45 @@ def _first_operations(operation: Operation) -> list[Operation | None]:
 
 
 def _refers_to(value: Attribute, name: str) -> bool:
-    if isinstance(value, SymbolAttribute):
-        return value.path[0] == name
-    if isinstance(value, ArrayAttribute):
-        return any(_refers_to(element, name) for element in value.elements)
-    if isinstance(value, DictionaryAttribute):
-        return any(_refers_to(element, name) for _, element in value.entries)
+    # An explicit stack, because arrays may nest deeply.
+    pending: list[Attribute] = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, SymbolAttribute):
+            if part.path[0] == name:
+                return True
+        elif isinstance(part, ArrayAttribute):
+            pending.extend(part.elements)
+        elif isinstance(part, DictionaryAttribute):
+            pending.extend([element for _, element in part.entries])
     return False
 
 
 def _renamed(value: Attribute, old: str, new: str) -> Attribute:
     if isinstance(value, SymbolAttribute):
         return symbol_attribute(new, *value.path[1:]) if value.path[0] == old else value
+    known: dict[Attribute, Attribute] = {}
+    # An explicit stack; what an attribute is made of is done before it.
+    path: list[Attribute] = [value]
+    while path:
+        top = path[-1]
+        waiting = [part for part in _elements(top) if part not in known]
+        if waiting:
+            path.extend(waiting)
+            continue
+        path.pop()
+        if isinstance(top, SymbolAttribute):
+            known[top] = _renamed(top, old, new)
+        elif isinstance(top, ArrayAttribute):
+            known[top] = array_attribute(tuple([known[element] for element in top.elements]))
+        elif isinstance(top, DictionaryAttribute):
+            known[top] = dictionary_attribute({key: known[element] for key, element in top.entries})
+        else:
+            known[top] = top
+    return known[value]
+
+
+def _elements(value: Attribute) -> list[Attribute]:
     if isinstance(value, ArrayAttribute):
-        return array_attribute(tuple([_renamed(element, old, new) for element in value.elements]))
-    if isinstance(value, DictionaryAttribute):
-        return dictionary_attribute({key: _renamed(element, old, new) for key, element in value.entries})
-    return value
+        return list(value.elements)
+    return [element for _, element in value.entries] if isinstance(value, DictionaryAttribute) else []

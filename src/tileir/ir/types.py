@@ -99,6 +99,24 @@ def function_type(inputs: tuple[Type, ...], results: tuple[Type, ...]) -> Functi
     return found
 
 
+def flattened(type: Type) -> list[Type]:
+    """The types a function type is made of, each once, with those inside it taken apart; another type alone."""
+    if not isinstance(type, FunctionType):
+        return [type]
+    # An explicit stack, because function types nest as deep as a file says.
+    found: dict[Type, None] = {}
+    seen: set[Type] = set()
+    pending: list[Type] = [type]
+    while pending:
+        part = pending.pop()
+        if not isinstance(part, FunctionType):
+            found[part] = None
+        elif part not in seen:
+            seen.add(part)
+            pending.extend(reversed((*part.inputs, *part.results)))
+    return list(found)
+
+
 def opaque_type(text: str) -> OpaqueType:
     found = _opaques.get(text)
     if found is None:

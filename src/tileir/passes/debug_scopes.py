@@ -41,13 +41,14 @@ from tileir.ir.traversal import is_function, pre_order
 def run(root: Operation) -> int:
     """Give scopes to the functions of every module in `root`; gives the number of functions that got one."""
     count = 0
+    unscoped: set[Location] = set()
     for operation in pre_order(root):
         if operation.name == "cuda_tile.module":
             unit = _compile_unit(operation.location)
             for region in operation.regions:
                 for block in region.blocks:
                     for function in block:
-                        if is_function(function) and not _has_scope(function.location):
+                        if is_function(function) and not _has_scope(function.location, unscoped):
                             _scope_function(function, unit)
                             count += 1
     return count
@@ -63,8 +64,9 @@ def _scope_function(function: Operation, unit: DICompileUnit) -> None:
     else:
         file = _file(position)
     subprogram = di_subprogram(file, position.line, name, name, unit, position.line)
+    known: dict[Location, FileLocation | None] = {}
     for operation in pre_order(function):
-        own = file_position(operation.location)
+        own = file_position(operation.location, known)
         operation.location = di_location(own if own is not None else position, subprogram)
 
 
@@ -74,38 +76,63 @@ def _compile_unit(location: Location) -> DICompileUnit:
     return di_compile_unit(_file(position) if position is not None else di_file("<unknown>", ""))
 
 
-def _has_scope(location: Location) -> bool:
-    """Rule 2; both sides of a call site count."""
-    if isinstance(location, DILocation):
-        return True
-    if isinstance(location, NameLocation):
-        return _has_scope(location.child)
-    if isinstance(location, OpaqueLocation):
-        return _has_scope(location.fallback)
-    if isinstance(location, CallSiteLocation):
-        return _has_scope(location.callee) or _has_scope(location.caller)
-    if isinstance(location, FusedLocation):
-        return any(_has_scope(part) for part in location.locations)
+def _has_scope(location: Location, unscoped: set[Location]) -> bool:
+    """Rule 2; both sides of a call site count.  `unscoped` remembers what was looked at in vain."""
+    # An explicit stack, because locations may nest deeply; they share their parts.
+    seen: set[Location] = set()
+    pending: list[Location] = [location]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, DILocation):
+            return True
+        if part in unscoped or part in seen:
+            continue
+        if isinstance(part, NameLocation):
+            pending.append(part.child)
+        elif isinstance(part, OpaqueLocation):
+            pending.append(part.fallback)
+        elif isinstance(part, CallSiteLocation):
+            pending.append(part.callee)
+            pending.append(part.caller)
+        elif isinstance(part, FusedLocation):
+            pending.extend(part.locations)
+        else:
+            continue
+        seen.add(part)
+    unscoped.update(seen)
     return False
 
 
-def file_position(location: Location) -> FileLocation | None:
-    """The file position a location stands for."""
+def file_position(
+    location: Location, known: dict[Location, FileLocation | None] | None = None
+) -> FileLocation | None:
+    """The file position a location stands for; `known` remembers those of the locations on the way."""
+    path: list[Location] = []
+    found: FileLocation | None = None
     while True:
         if isinstance(location, TextLocation):
-            return location.resolve()
+            found = location.resolve()
+            break
         if isinstance(location, FileLocation):
-            return location
+            found = location
+            break
+        if known is not None and location in known:
+            found = known[location]
+            break
+        path.append(location)
         if isinstance(location, NameLocation):
             location = location.child
         elif isinstance(location, OpaqueLocation):
             location = location.fallback
         elif isinstance(location, CallSiteLocation):
             location = location.caller
-        elif isinstance(location, FusedLocation):
-            return _first_position(location)
         else:
-            return None
+            found = _first_position(location) if isinstance(location, FusedLocation) else None
+            break
+    if known is not None:
+        for place in path:
+            known[place] = found
+    return found
 
 
 def _first_position(location: FusedLocation) -> FileLocation | None:

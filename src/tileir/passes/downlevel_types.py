@@ -18,7 +18,7 @@ from tileir.dialect.types import (
     tile_type,
 )
 from tileir.ir.declaration import V13_3, V13_4, Version
-from tileir.ir.types import FunctionType, Type, function_type
+from tileir.ir.types import FunctionType, Type, flattened, function_type
 
 
 def newer_type(type: Type, version: Version) -> tuple[str, Version] | None:
@@ -36,7 +36,7 @@ def newer_type(type: Type, version: Version) -> tuple[str, Version] | None:
     if isinstance(type, (PartitionViewType, StridedViewType, GatherScatterViewType)):
         return newer_type(type.tensor, version)
     if isinstance(type, FunctionType):
-        for inner in (*type.inputs, *type.results):
+        for inner in flattened(type):
             found = newer_type(inner, version)
             if found is not None:
                 return found
@@ -64,10 +64,28 @@ def older_type(type: Type, version: Version) -> Type:
     if isinstance(type, TensorViewType):
         return type if type.attribute is None else tensor_view_type(type.element, type.shape, type.strides)
     if isinstance(type, FunctionType):
-        inputs = tuple([older_type(inner, version) for inner in type.inputs])
-        results = tuple([older_type(inner, version) for inner in type.results])
-        return type if (inputs, results) == (type.inputs, type.results) else function_type(inputs, results)
+        return _older_function(type, version)
     return _older_view(type, version)
+
+
+def _older_function(type: FunctionType, version: Version) -> Type:
+    known: dict[Type, Type] = {}
+    # An explicit stack, because function types nest as deep as a file says; parts come first.
+    path: list[Type] = [type]
+    while path:
+        top = path[-1]
+        if not isinstance(top, FunctionType):
+            known[top] = older_type(top, version)
+            path.pop()
+            continue
+        waiting = [part for part in (*top.inputs, *top.results) if part not in known]
+        if waiting:
+            path.extend(waiting)
+            continue
+        inputs = tuple([known[part] for part in top.inputs])
+        known[top] = function_type(inputs, tuple([known[part] for part in top.results]))
+        path.pop()
+    return known[type]
 
 
 def _older_view(type: Type, version: Version) -> Type:

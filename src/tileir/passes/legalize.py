@@ -24,7 +24,7 @@ from tileir.dialect.types import STRING
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation, Value
 from tileir.ir.diagnostics import Diagnostic, PassError
-from tileir.ir.types import FunctionType, Type
+from tileir.ir.types import Type, flattened
 from tileir.passes.emit import Emit, replace, tile_of, width_of
 from tileir.passes.legalize_assume import write_assumptions
 from tileir.passes.legalize_expand import EXPANSIONS
@@ -97,9 +97,7 @@ def _types(operation: Operation) -> list[Type]:
 
 
 def _holds_string(type: Type) -> bool:
-    if isinstance(type, FunctionType):
-        return any(_holds_string(inner) for inner in (*type.inputs, *type.results))
-    return type is STRING
+    return STRING in flattened(type)
 
 
 def _inclusive(operation: Operation, predicate: BoundedAttribute) -> BoundedAttribute | None:

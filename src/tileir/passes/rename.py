@@ -18,6 +18,7 @@ from tileir.dialect.attributes import (
     DILocation,
     DISubprogram,
     LocalScope,
+    children,
     di_lexical_block,
     di_location,
     di_subprogram,
@@ -80,13 +81,12 @@ def rename_symbol(scope: Operation, symbol: Operation, new_name: str, update_use
 class _Replacement:
     """Puts one subprogram in the place of another, wherever attributes hold it."""
 
-    __slots__ = ("_known", "_locations", "new", "old")
+    __slots__ = ("_known", "new", "old")
 
     def __init__(self, old: DISubprogram, new: DISubprogram) -> None:
         self.old: DISubprogram = old
         self.new: DISubprogram = new
         self._known: dict[Attribute, Attribute] = {}
-        self._locations: dict[Location, Location] = {}
 
     def apply(self, root: Operation) -> None:
         for operation in pre_order(root):
@@ -101,52 +101,54 @@ class _Replacement:
                     for argument in block.arguments:
                         argument.location = self.location(argument.location)
 
-    def attribute(self, value: Attribute) -> Attribute:
-        if not isinstance(value, (LocalScope, Location, ArrayAttribute, DictionaryAttribute)):
-            return value
-        found = self._known.get(value)
-        if found is None:
-            found = self._known[value] = self._replaced_attribute(value)
-        return found
+    def location(self, location: Location) -> Location:
+        found = self.attribute(location)
+        return found if isinstance(found, Location) else location
 
-    def _replaced_attribute(self, value: Attribute) -> Attribute:
-        if isinstance(value, LocalScope):
-            return self.scope(value)
-        if isinstance(value, Location):
-            return self.location(value)
+    def attribute(self, value: Attribute) -> Attribute:
+        # An explicit stack, because locations and arrays may nest deeply; parts are done before what they are part of.
+        path: list[Attribute] = [value] if value not in self._known else []
+        while path:
+            top = path[-1]
+            waiting = [part for part in children(top) if part not in self._known]
+            if waiting:
+                path.extend(waiting)
+            else:
+                path.pop()
+                self._known[top] = self._replaced(top)
+        return self._known[value]
+
+    def _replaced(self, value: Attribute) -> Attribute:
+        """An attribute whose parts are known, with what stands for them."""
+        if value is self.old:
+            return self.new
+        if isinstance(value, DILexicalBlock):
+            return di_lexical_block(self._scope(value.scope), value.file, value.line, value.column)
+        if isinstance(value, DILocation):
+            return di_location(self._place(value.source), self._scope(value.scope))
+        if isinstance(value, NameLocation):
+            return name_location(value.name, self._place(value.child))
+        if isinstance(value, CallSiteLocation):
+            return call_site_location(self._place(value.callee), self._place(value.caller))
+        if isinstance(value, FusedLocation):
+            metadata = self._known[value.metadata] if value.metadata is not None else None
+            return fused_location(tuple([self._place(part) for part in value.locations]), metadata)
+        if isinstance(value, OpaqueLocation):
+            fallback = self._place(value.fallback)
+            return value if fallback is value.fallback else OpaqueLocation(value.handle, fallback)
         if isinstance(value, ArrayAttribute):
-            return array_attribute(tuple([self.attribute(element) for element in value.elements]))
+            return array_attribute(tuple([self._known[element] for element in value.elements]))
         if isinstance(value, DictionaryAttribute):
-            return dictionary_attribute({key: self.attribute(element) for key, element in value.entries})
+            return dictionary_attribute({key: self._known[element] for key, element in value.entries})
         return value
 
-    def scope(self, scope: LocalScope) -> LocalScope:
-        if scope is self.old:
-            return self.new
-        if isinstance(scope, DILexicalBlock):
-            return di_lexical_block(self.scope(scope.scope), scope.file, scope.line, scope.column)
-        return scope
+    def _scope(self, scope: LocalScope) -> LocalScope:
+        found = self._known[scope]
+        return found if isinstance(found, LocalScope) else scope
 
-    def location(self, location: Location) -> Location:
-        found = self._locations.get(location)
-        if found is None:
-            found = self._locations[location] = self._replaced_location(location)
-        return found
-
-    def _replaced_location(self, location: Location) -> Location:
-        if isinstance(location, DILocation):
-            return di_location(self.location(location.source), self.scope(location.scope))
-        if isinstance(location, NameLocation):
-            return name_location(location.name, self.location(location.child))
-        if isinstance(location, CallSiteLocation):
-            return call_site_location(self.location(location.callee), self.location(location.caller))
-        if isinstance(location, FusedLocation):
-            metadata = self.attribute(location.metadata) if location.metadata is not None else None
-            return fused_location(tuple([self.location(part) for part in location.locations]), metadata)
-        if isinstance(location, OpaqueLocation):
-            fallback = self.location(location.fallback)
-            return location if fallback is location.fallback else OpaqueLocation(location.handle, fallback)
-        return location
+    def _place(self, location: Location) -> Location:
+        found = self._known.get(location, location)
+        return found if isinstance(found, Location) else location
 
 
 # --- as the public test suite asks for it ---

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tileir.dialect.attributes import DebugScope, children, definition
-from tileir.ir.attributes import Attribute
+from tileir.dialect.attributes import DebugScope, children
+from tileir.ir.attributes import WHOLE, Attribute, spell
 from tileir.ir.core import Operation, Region
 from tileir.ir.equality import same_location
 from tileir.ir.location import Location, resolved
@@ -61,19 +61,29 @@ class Aliases:
             return None
         return implied_terminator(parent.regions[index], declared[index].implicit_terminator, self._lossless)
 
-    def _visit(self, attribute: Attribute) -> int:
+    def _visit(self, attribute: Attribute) -> None:
         """Note an attribute and what it contains; its depth is one more than the deepest of those."""
-        known = self._depths.get(attribute)
-        if known is not None:
-            return known
+        if attribute in self._depths:
+            return
+        # An explicit stack, because locations may nest deeply: what is open, and the parts still to be visited.
         self._order.append(attribute)
         self._depths[attribute] = 1
-        depth = 1
-        for child in children(attribute):
-            inner = resolved(child) if isinstance(child, Location) else child
-            depth = max(depth, 1 + self._visit(inner))
-        self._depths[attribute] = depth
-        return depth
+        path: list[tuple[Attribute, list[Attribute]]] = [(attribute, _parts(attribute))]
+        while path:
+            outer, waiting = path[-1]
+            if waiting:
+                inner = waiting.pop()
+                if inner in self._depths:
+                    self._depths[outer] = max(self._depths[outer], 1 + self._depths[inner])
+                else:
+                    self._order.append(inner)
+                    self._depths[inner] = 1
+                    path.append((inner, _parts(inner)))
+                continue
+            path.pop()
+            if path:
+                around = path[-1][0]
+                self._depths[around] = max(self._depths[around], 1 + self._depths[outer])
 
     def _number(self) -> None:
         counts: dict[str, int] = {}
@@ -93,7 +103,7 @@ class Aliases:
 
     def definitions(self) -> str:
         """One line per alias."""
-        lines = [f"{self.names[a]} = {definition(a, self.names)}\n" for a in self._order]
+        lines = [f"{self.names[a]} = {spell(a, WHOLE, self.names)}\n" for a in self._order]
         return "".join(lines)
 
 
@@ -108,6 +118,13 @@ def implied_terminator(region: Region, name: str | None, located: bool) -> Opera
     if located and region.parent is not None and not same_location(last.location, region.parent.location):
         return None
     return last
+
+
+def _parts(attribute: Attribute) -> list[Attribute]:
+    """What an attribute is made of, the last part first."""
+    found = [resolved(child) if isinstance(child, Location) else child for child in children(attribute)]
+    found.reverse()
+    return found
 
 
 def _stem(attribute: Attribute) -> str:

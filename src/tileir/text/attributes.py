@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.dialect.attributes import (
     SAME_ELEMENTS_EVERYWHERE,
     bounded,
@@ -18,7 +19,6 @@ from tileir.ir.attributes import (
     UNIT,
     Attribute,
     DenseAttribute,
-    DictionaryAttribute,
     EnumAttribute,
     EnumKind,
     array_attribute,
@@ -35,9 +35,39 @@ from tileir.ir.attributes import (
 from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
-from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH
+from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, SyntaxFailure
 from tileir.text.dense import DenseReader
 from tileir.text.types import TypeCursor
+
+# More tokens than any text has, where their number is of no interest.
+_COUNTLESS: Final = 1 << 60
+
+_CLOSING: Final[dict[str, str]] = {"[": "]", "{": "}"}
+_OPENING: Final = frozenset("<([{")
+_ENDING: Final = frozenset(">)]}")
+
+
+class _Open:
+    """An array or dictionary being read."""
+
+    __slots__ = ("elements", "entries", "key", "opening")
+
+    def __init__(self, opening: str) -> None:
+        self.opening: str = opening
+        self.elements: list[Attribute] = []
+        self.entries: dict[str, Attribute] = {}
+        self.key: str = ""
+
+    def add(self, part: Attribute) -> None:
+        if self.opening == "[":
+            self.elements.append(part)
+        else:
+            self.entries[self.key] = part
+
+    def finish(self) -> Attribute:
+        if self.opening == "[":
+            return array_attribute(tuple(self.elements))
+        return dictionary_attribute(self.entries)
 
 
 class AttributeCursor(TypeCursor):
@@ -52,8 +82,12 @@ class AttributeCursor(TypeCursor):
         self.aliases: dict[str, Attribute] = {}
         self.alias_positions: dict[str, int] = {}
         self.open_aliases: set[str] = set()
-        # How deep each alias nests and how many tokens it stands for.
-        self.alias_costs: dict[str, tuple[int, int]] = {}
+        # How many tokens each alias stands for.
+        self.alias_costs: dict[str, int] = {}
+        # Why a definition could not be read.
+        self.broken_aliases: dict[str, SyntaxFailure] = {}
+        # Positive while a location is read.
+        self.locating: int = 0
 
     def parse_attribute(self) -> Attribute:
         """attribute ::= number | string | symbol | array | dictionary | type | `#`-attribute | `loc` | `dense` ..."""
@@ -67,10 +101,8 @@ class AttributeCursor(TypeCursor):
             return self.parse_number_attribute(None)
         if first == "@":
             return self.parse_symbol_reference()
-        if first == "[":
-            return self.parse_array()
-        if first == "{":
-            return self.parse_dictionary()
+        if first == "[" or first == "{":
+            return self.parse_nested()
         if token in ("true", "false"):
             self.position += 1
             return bool_attribute(token == "true")
@@ -114,27 +146,50 @@ class AttributeCursor(TypeCursor):
             path.append(self.parse_symbol_name())
         return symbol_attribute(*path)
 
-    def parse_array(self) -> Attribute:
-        """array ::= `[` (attribute (`,` attribute)*)? `]`"""
-        self.expect("[")
-        self.enter()
-        elements: list[Attribute] = []
-        if not self.accept("]"):
-            while True:
-                elements.append(self.parse_attribute())
-                if not self.accept(","):
-                    break
-            self.expect("]")
-        self.leave()
-        return array_attribute(tuple(elements))
+    def parse_nested(self) -> Attribute:
+        """array ::= `[` (attribute (`,` attribute)*)? `]`, dictionary ::= `{` (entry (`,` entry)*)? `}`"""
+        # An explicit stack, because arrays and dictionaries nest as deep as the text says.
+        path: list[_Open] = []
+        while True:
+            token = self.tokens[self.position]
+            found: Attribute
+            if token == "[" or token == "{":
+                self.position += 1
+                if not self.accept(_CLOSING[token]):
+                    path.append(_Open(token))
+                    if token == "{" and not self._begin_entry(path[-1]):
+                        found = UNIT
+                    else:
+                        continue
+                elif token == "[":
+                    found = array_attribute(())
+                else:
+                    found = dictionary_attribute({})
+            else:
+                found = self.parse_attribute()
+            # Hand what was read to what it stands in, which may end with it.
+            while path:
+                top = path[-1]
+                top.add(found)
+                if self.accept(","):
+                    if top.opening == "[" or self._begin_entry(top):
+                        break
+                    found = UNIT
+                else:
+                    self.expect(_CLOSING[top.opening])
+                    found = top.finish()
+                    path.pop()
+            else:
+                return found
 
-    def parse_dictionary(self) -> DictionaryAttribute:
-        """dictionary ::= `{` (entry (`,` entry)*)? `}`; entry ::= (bare-id | string) (`=` attribute)?"""
-        return dictionary_attribute(self.parse_dictionary_entries())
+    def _begin_entry(self, place: _Open) -> bool:
+        """entry ::= (bare-id | string) (`=` attribute)?; whether a value follows."""
+        place.key = self.parse_entry_name(place.entries)
+        return self.accept("=")
 
     def parse_dictionary_entries(self) -> dict[str, Attribute]:
+        """A dictionary that is no attribute: what an operation carries, or hints."""
         self.expect("{")
-        self.enter()
         entries: dict[str, Attribute] = {}
         if not self.accept("}"):
             while True:
@@ -142,10 +197,13 @@ class AttributeCursor(TypeCursor):
                 if not self.accept(","):
                     break
             self.expect("}")
-        self.leave()
         return entries
 
     def parse_entry(self, entries: dict[str, Attribute]) -> None:
+        key = self.parse_entry_name(entries)
+        entries[key] = self.parse_attribute() if self.accept("=") else UNIT
+
+    def parse_entry_name(self, entries: dict[str, Attribute]) -> str:
         start = self.position
         token = self.tokens[start]
         if token[:1] == '"':
@@ -159,7 +217,7 @@ class AttributeCursor(TypeCursor):
             self.fail("expected valid attribute name", start)
         if key in entries:
             self.fail(f"duplicate key '{key}' in dictionary attribute", start)
-        entries[key] = self.parse_attribute() if self.accept("=") else UNIT
+        return key
 
     # --- numbers ---
 
@@ -214,46 +272,101 @@ class AttributeCursor(TypeCursor):
     def alias(self, name: str, use: int) -> Attribute:
         """The attribute an alias stands for, read now if its definition comes later."""
         found = self.aliases.get(name)
-        if found is not None:
-            depth, tokens = self.alias_costs[name]
-            self.reach(self.nesting + depth)
-            self.expansion += tokens
-            return found
-        where = self.alias_positions.get(name)
-        if where is None:
-            self.fail(f"undefined symbol alias id '{name[1:]}'", use)
-        if name in self.open_aliases:
-            self.fail(f"alias '{name[1:]}' refers to itself", use)
-        self.open_aliases.add(name)
+        if found is None:
+            found = self._read_alias_of(name, use)
+        tokens = self.alias_costs[name]
+        self.expansion = min(self.expansion + tokens, _COUNTLESS)
+        # Locations share their parts and are printed with aliases again; anywhere else they are written out.
+        if not self.locating and tokens > MAXIMUM_GROWTH * len(self.tokens) + ALLOWANCE:
+            self.fail(f"alias '{name[1:]}' is too long with the aliases in it written out", use)
+        return found
+
+    def _read_alias_of(self, name: str, use: int) -> Attribute:
+        """Read the definition of an alias, and first of those it uses: they may stand in any order, and be many."""
         back = self.position
-        self.position = where
-        self.enter()
+        outer_locating = self.locating
+        path = [(name, use)]
+        looked: set[str] = set()
         try:
-            found = self.read_alias(name)
+            while True:
+                top, place = path[-1]
+                where = self.alias_positions.get(top)
+                if where is None:
+                    self.fail(f"undefined symbol alias id '{top[1:]}'", place)
+                if top in self.broken_aliases:
+                    raise self.broken_aliases[top]
+                if top not in looked:
+                    if top in self.open_aliases:
+                        self.fail(f"alias '{top[1:]}' refers to itself", place)
+                    looked.add(top)
+                    self.open_aliases.add(top)
+                    waiting = [part for part in self._aliases_in(where) if part[0] not in looked]
+                    if waiting:
+                        path.extend(waiting)
+                        continue
+                path.pop()
+                if top in self.aliases:
+                    continue
+                self.position = where
+                self.locating = 0
+                # What is not among the tokens that were looked at is read in the middle of this.
+                self.enter()
+                found = self.read_alias(top)
+                self.leave()
+                self.open_aliases.discard(top)
+                if not path:
+                    return found
+        except SyntaxFailure as failure:
+            # Those that wait for the broken one are broken as well: the next to use them need not look for it again.
+            for waiting_name, _ in path[1:]:
+                self.broken_aliases[waiting_name] = failure
+            raise
         finally:
             # A mistake in the definition ends the operation that used it: parsing goes on there.
+            self.open_aliases -= looked
             self.position = back
-            self.open_aliases.discard(name)
-        self.leave()
-        self.expansion += self.alias_costs[name][1]
+            self.locating = outer_locating
+
+    def _aliases_in(self, start: int) -> list[tuple[str, int]]:
+        """The aliases that a definition uses and that are not read yet, the last first, with their tokens."""
+        found: list[tuple[str, int]] = []
+        depth = 0
+        position = start
+        while position < len(self.tokens):
+            token = self.tokens[position]
+            if token[:1] == "#" and token in self.alias_positions and token not in self.aliases:
+                found.append((token, position))
+            position += 1
+            if token in _OPENING:
+                depth += 1
+            elif token in _ENDING:
+                depth -= 1
+            if depth <= 0 and (position >= len(self.tokens) or self.tokens[position] not in _OPENING):
+                break
+        found.reverse()
         return found
 
     def read_alias(self, name: str) -> Attribute:
         """Read the definition of an alias and what it costs to write it out."""
         start = self.position
-        outer_deepest = self.deepest
         outer_expansion = self.expansion
-        self.deepest = self.nesting
         self.expansion = 0
+        # An alias for an alias writes nothing out.
+        another = self.tokens[start] in self.alias_positions
+        self.locating += another
         found = self.parse_attribute()
+        self.locating -= another
         tokens = self.expansion + self.position - start
-        if tokens > MAXIMUM_GROWTH * len(self.tokens) + ALLOWANCE:
+        if not self.is_shared(found) and tokens > MAXIMUM_GROWTH * len(self.tokens) + ALLOWANCE:
             self.fail(f"alias '{name[1:]}' is too long with the aliases in it written out", start)
-        self.alias_costs[name] = (self.deepest - self.nesting, tokens)
-        self.deepest = max(outer_deepest, self.deepest)
+        self.alias_costs[name] = min(tokens, _COUNTLESS)
         self.expansion = outer_expansion
         self.aliases[name] = found
         return found
+
+    def is_shared(self, attribute: Attribute) -> bool:
+        """Whether an attribute is printed with aliases for its parts (`text/locations.py` knows)."""
+        return False
 
     def parse_dialect_attribute(self, name: str) -> Attribute:
         """The body of `#cuda_tile.name`."""
@@ -375,6 +488,7 @@ class AttributeCursor(TypeCursor):
         """hints ::= `<` (entry (`,` entry)*)? `>`; the seed puts braces inside (docs/conflicts.md A7)."""
         start = self.position
         self.expect("<")
+        self.enter()
         entries: dict[str, Attribute] = {}
         if self.peek() == "{" and self.seed_spellings:
             self.remark("the braces around the hints are left out", self.position)
@@ -388,6 +502,7 @@ class AttributeCursor(TypeCursor):
                 if not self.accept(","):
                     break
             self.expect(">")
+        self.leave()
         dictionary = dictionary_attribute(entries)
         mistake = optimization_hints_mistake(dictionary)
         if mistake is not None:

@@ -10,8 +10,10 @@ from tileir.ir.location import CharacterLocation, Location, SourceText, TextLoca
 from tileir.ir.types import FloatType
 from tileir.text.lexer import TOKEN, tokenize, unescape
 
-# Regions, attributes and types may nest this deep; deeper text is refused before Python's stack is in danger.
+# What is read by functions that call themselves may nest this deep on one stack; deeper text is refused before Python's
+# stack is in danger.  Regions go on on another stack (`text/stack.py`), and may nest as deep as in bytecode.
 MAXIMUM_NESTING = 100
+MAXIMUM_REGIONS = 1000
 # With aliases of aliases a short text could mean a boundless one.  What an alias stands for, and all function types
 # together, may be this many times as long as the text (beyond what every text may take).
 MAXIMUM_GROWTH = 16
@@ -40,8 +42,9 @@ class Cursor:
         self.position: int = 0
         self.version: Version = version
         self.nesting: int = 0
-        # How deep and how long what was read is with its aliases written out; `alias` starts them afresh.
-        self.deepest: int = 0
+        # How deep the nesting was where the stack at hand began.
+        self.stack_base: int = 0
+        # How long what was read is with its aliases written out; `alias` starts it afresh.
         self.expansion: int = 0
         self.seed_spellings: bool = True
         # Off in the drop-ins, which say what NVIDIA's tools say and no more.
@@ -88,14 +91,8 @@ class Cursor:
     def enter(self) -> None:
         """Go one level deeper."""
         self.nesting += 1
-        self.reach(self.nesting)
-
-    def reach(self, nesting: int) -> None:
-        """Note that the text nests this deep."""
-        if nesting > MAXIMUM_NESTING:
+        if self.nesting - self.stack_base > MAXIMUM_NESTING:
             self.fail(f"nesting is too deep (more than {MAXIMUM_NESTING} levels)")
-        if nesting > self.deepest:
-            self.deepest = nesting
 
     def leave(self) -> None:
         self.nesting -= 1

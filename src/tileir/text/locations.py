@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.dialect.attributes import (
+    DebugScope,
     DICompileUnit,
     DIFile,
     LocalScope,
@@ -43,36 +44,67 @@ _FIELDS: dict[str, tuple[tuple[str, str, bool], ...]] = {
 }
 
 
+class _Open:
+    """A location being read whose parts are still to come; `kind` is its keyword, or "name"."""
+
+    __slots__ = ("kind", "metadata", "name", "parts")
+
+    def __init__(self, kind: str, name: str, metadata: Attribute | None) -> None:
+        self.kind: str = kind
+        self.name: str = name
+        self.metadata: Attribute | None = metadata
+        self.parts: list[Location] = []
+
+
 class LocationCursor(AttributeCursor):
     """Adds locations to the cursor."""
 
+    def is_shared(self, attribute: Attribute) -> bool:
+        return isinstance(attribute, (Location, DebugScope))
+
     def parse_location_attribute(self) -> Attribute:
         """location ::= `loc` `(` location-body `)`"""
-        self.position += 1
-        self.expect("(")
-        found = self.parse_location_body()
-        self.expect(")")
-        return found
+        return self.parse_location_body()
 
     def parse_trailing_location(self) -> Location:
         """A location after an operation or an argument."""
-        found = self.parse_location_attribute()
-        if not isinstance(found, Location):
-            self.fail("expected location attribute")
-        return found
+        return self.parse_location_body()
 
     def parse_location_body(self) -> Location:
-        """location-body ::= `unknown` | string ... | `callsite` ... | `fused` ... | `#`alias"""
-        self.enter()
-        found = self._parse_location_body()
-        self.leave()
-        return found
+        """location-body ::= `unknown` | string ... | `callsite` ... | `fused` ... | `#`alias | `loc` `(` ... `)`"""
+        self.locating += 1
+        # An explicit stack, because locations nest as deep as the text says.
+        path: list[_Open] = []
+        while True:
+            found = self._parse_leaf_or_open(path)
+            if found is None:
+                continue
+            # Hand what was read to what it stands in, which may end with it.
+            while path:
+                top = path[-1]
+                ended = self._close(top, found)
+                if ended is None:
+                    break
+                path.pop()
+                found = ended
+            else:
+                self.locating -= 1
+                return found
 
-    def _parse_location_body(self) -> Location:
+    def _parse_leaf_or_open(self, path: list[_Open]) -> Location | None:
+        """Read a location without parts, or begin one with parts: then None."""
         start = self.position
         token = self.tokens[start]
         if token[:1] == '"':
-            return self._parse_name_or_file()
+            name = self.parse_string()
+            if self.accept(":"):
+                line = self._parse_number("line")
+                self.expect(":")
+                return file_location(name, line, self._parse_number("column"))
+            if not self.accept("("):
+                return name_location(name)
+            path.append(_Open("name", name, None))
+            return None
         if token[:1] == "#":
             found = self.parse_hash_attribute()
             if not isinstance(found, Location):
@@ -81,35 +113,46 @@ class LocationCursor(AttributeCursor):
         if token == "unknown":
             self.position += 1
             return UNKNOWN
-        if token == "callsite":
+        if token == "callsite" or token == "loc":
             self.position += 1
             self.expect("(")
-            callee = self.parse_location_body()
-            if not self.accept("at"):
-                self.fail("expected 'at' in callsite location")
-            caller = self.parse_location_body()
-            self.expect(")")
-            return call_site_location(callee, caller)
+            path.append(_Open(token, "", None))
+            return None
         if token == "fused":
-            return self._parse_fused()
-        if token == "loc":
-            found = self.parse_location_attribute()
-            if isinstance(found, Location):
-                return found
+            return self._begin_fused(path)
         self.fail("expected location instance")
 
-    def _parse_name_or_file(self) -> Location:
-        """string (`:` line `:` column | `(` location `)`)?"""
-        name = self.parse_string()
-        if self.accept(":"):
-            line = self._parse_number("line")
-            self.expect(":")
-            return file_location(name, line, self._parse_number("column"))
-        if self.accept("("):
-            child = self.parse_location_body()
-            self.expect(")")
-            return name_location(name, child)
-        return name_location(name)
+    def _begin_fused(self, path: list[_Open]) -> Location | None:
+        """`fused` (`<` attribute `>`)? `[` location (`,` location)* `]`"""
+        self.position += 1
+        metadata: Attribute | None = None
+        if self.accept("<"):
+            self.enter()
+            metadata = self.parse_attribute()
+            self.leave()
+            self.expect(">")
+        self.expect("[")
+        if self.accept("]"):
+            return fused_location((), metadata)
+        path.append(_Open("fused", "", metadata))
+        return None
+
+    def _close(self, place: _Open, part: Location) -> Location | None:
+        """Add a part to a location; the location if that was the last one."""
+        place.parts.append(part)
+        if place.kind == "fused":
+            if self.accept(","):
+                return None
+            self.expect("]")
+            return fused_location(tuple(place.parts), place.metadata)
+        if place.kind == "callsite" and len(place.parts) == 1:
+            if not self.accept("at"):
+                self.fail("expected 'at' in callsite location")
+            return None
+        self.expect(")")
+        if place.kind == "name":
+            return name_location(place.name, part)
+        return call_site_location(place.parts[0], part) if place.kind == "callsite" else part
 
     def _parse_number(self, what: str) -> int:
         value = self.integer_token(self.peek())
@@ -117,23 +160,6 @@ class LocationCursor(AttributeCursor):
             self.fail(f"expected integer {what} number")
         self.position += 1
         return value
-
-    def _parse_fused(self) -> Location:
-        """`fused` (`<` attribute `>`)? `[` location (`,` location)* `]`"""
-        self.position += 1
-        metadata: Attribute | None = None
-        if self.accept("<"):
-            metadata = self.parse_attribute()
-            self.expect(">")
-        self.expect("[")
-        parts: list[Location] = []
-        if not self.accept("]"):
-            while True:
-                parts.append(self.parse_location_body())
-                if not self.accept(","):
-                    break
-            self.expect("]")
-        return fused_location(tuple(parts), metadata)
 
     # --- debug information ---
 
@@ -150,7 +176,9 @@ class LocationCursor(AttributeCursor):
         if fields is None and name != "di_loc":
             return None
         self.enter()
+        self.locating += 1
         found = self._parse_debug_location() if fields is None else self._build(name, self._parse_fields(name, fields))
+        self.locating -= 1
         self.leave()
         return found
 

@@ -17,15 +17,21 @@ from tileir.ir.declaration import ISOLATED, NEWEST, REGISTRY, OperationDeclarati
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.types import I32, FunctionType, Type
-from tileir.text.cursor import SyntaxFailure
+from tileir.text.cursor import MAXIMUM_REGIONS, SyntaxFailure
 from tileir.text.directive import enum_kind_of
 from tileir.text.format import Assembly, assembly_of
+from tileir.text.stack import on_fresh_stack
 from tileir.text.state import ParseState
 from tileir.text.types import DIALECT_TYPES
 from tileir.text.values import ValueCursor
 
 # Whether a text defines aliases at all; most do not, and then the tokens need not be looked through.
 _ALIAS_DEFINITION: Final = re.compile(r"^[ \t]*[#!][\w$.\-]+[ \t]*=", re.MULTILINE)
+
+# So many regions fit well into a stack, with all that may stand around them.
+_REGIONS_PER_STACK: Final = 60
+# The modules and the function around what bytecode counts.
+_AROUND: Final = 4
 
 
 class Parser(ValueCursor):
@@ -117,6 +123,7 @@ class Parser(ValueCursor):
                 self.note_failure(self._named(failure, start))
                 self.nesting = nesting
                 self.open_aliases.clear()
+                self.locating = 0
                 self.recover_after(start)
 
     def parse_region(
@@ -125,14 +132,29 @@ class Parser(ValueCursor):
         """region ::= `{` operation* (block-label operation*)* `}`; `arguments` are those of the first block."""
         region = Region()
         if not isolated:
-            self._parse_region_body(region, arguments)
+            self._enter_region(region, arguments)
             return region
         outer = (self.values, self.forward, self.defined)
         self.values, self.forward, self.defined = {}, {}, []
-        self._parse_region_body(region, arguments)
+        self._enter_region(region, arguments)
         self.close_scope()
         self.values, self.forward, self.defined = outer
         return region
+
+    def _enter_region(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
+        """Read a region, on another stack where this one is near its end."""
+        if self.nesting >= MAXIMUM_REGIONS + _AROUND:
+            self.fail(f"nesting is too deep (more than {MAXIMUM_REGIONS} levels)")
+        outer = self.stack_base
+        if self.nesting - outer < _REGIONS_PER_STACK:
+            self._parse_region_body(region, arguments)
+            return
+        self.stack_base = self.nesting
+        try:
+            if not on_fresh_stack(lambda: self._parse_region_body(region, arguments)):
+                self.fail(f"nesting is too deep (more than {self.nesting} levels)")
+        finally:
+            self.stack_base = outer
 
     def _parse_region_body(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
         self.expect("{")
