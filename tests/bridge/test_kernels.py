@@ -504,6 +504,17 @@ def test_kernel_matches_numpy(name: str) -> None:
     COMPARISONS[name]().check()
 
 
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+@pytest.mark.parametrize("dtype", [numpy.float16, numpy.float32, numpy.float64])
+def test_every_float_but_zero_is_true(dtype: Any, backend: str) -> None:
+    # As NVIDIA's own tests of `astype(bool)` have it, and `bool` of Python.
+    x = numpy.zeros(64, dtype)
+    x[:8] = [-20.7, 0.3, numpy.nan, -0.0, numpy.inf, -numpy.inf, numpy.finfo(dtype).smallest_subnormal, 1.0]
+    found = numpy.zeros(64, numpy.float32)
+    tileir.launch(conversions.booleans, 1, (x, found), backend)
+    assert found.tolist() == [3.0 * bool(value) for value in x.tolist()]
+
+
 def test_lists_are_walked_together() -> None:
     sources = [normal(length) for length in (100, 30, 64)]
     targets = [numpy.zeros_like(source) for source in sources]
