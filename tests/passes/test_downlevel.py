@@ -242,7 +242,7 @@ def compare(body: str, inputs: dict[str, tuple[str, numpy.ndarray]], type: str, 
     return found
 
 
-@pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64"])
+@pytest.mark.parametrize("element", ["i1", "i8", "i16", "i32", "i64"])
 @pytest.mark.parametrize("signedness", ["signed", "unsigned"])
 @pytest.mark.parametrize("source", ["f32", "f64", "f16"])
 def test_saturating_conversion(element: str, signedness: str, source: str) -> None:
@@ -252,7 +252,7 @@ def test_saturating_conversion(element: str, signedness: str, source: str) -> No
     with numpy.errstate(over="ignore"):
         values = numpy.array(numbers).astype({"f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64}[source])
     body = f"%r = ftoi %x {signedness} saturating : tile<16x{source}> -> tile<16x{element}>"
-    output = numpy.zeros(16, f"int{width}")
+    output = numpy.zeros(16, f"int{width}" if width > 1 else numpy.bool_)
     compare(body, {"x": (f"tile<16x{source}>", values)}, f"tile<16x{element}>", output)
 
 

@@ -394,9 +394,20 @@ def _float_to_float(builder: Builder, operation: Operation, operands: list[Regis
     if value.dtype not in (SINGLE, DOUBLE):
         value = to_single(builder, value)
     result = casting.cast(builder, value, value_dtype(target))
-    if target is F16 or (source is F64 and target is F32):
-        return casting.quieted(builder, value, result)
+    if (target is F16 or (source is F64 and target is F32)) and not _is_computed(operation):
+        return casting.quieted(builder, result)
     return result
+
+
+def _is_computed(operation: Operation) -> bool:
+    """Whether the operand is the result of arithmetic, of which no NaN signals."""
+    made = operation.operands[0].defining_operation
+    return made is not None and made.declaration.mnemonic in _ARITHMETIC
+
+
+_ARITHMETIC: Final = frozenset(
+    ("addf", "subf", "mulf", "divf", "fma", "sqrt", "rsqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tanh", "mmaf")
+)
 
 
 # Values
