@@ -26,10 +26,10 @@ def test_the_page_shows_what_the_sanitizer_says(program: str, shown: str) -> Non
     coverage = [tileir.Coverage(report=sanitizer.report)] if everything == ["all"] else []
     kernel = tileir.compile(tileir.parse(program, "k.mlir"))
     kernel.launch(int(blocks), *arguments, observer=Observers([sanitizer, *coverage]))
-    report = "\n\n".join([finding.render() for finding in sanitizer.report.findings]) + "\n"
+    report = "\n\n".join([finding.render() for finding in [*sanitizer.report.findings, *sanitizer.report.notes]]) + "\n"
     assert re.sub("0x[0-9a-f]+", "0x..", report) == shown
     assert set(sanitizer.report.kinds) <= set(KINDS)
 
 
 def test_the_page_shows_a_report_of_each_family() -> None:
-    assert len(SHOWN) == 11 and len(KINDS) == 17
+    assert len(SHOWN) == 12 and len(KINDS) == 17

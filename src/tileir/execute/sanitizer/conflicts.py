@@ -12,6 +12,7 @@ import numpy
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Region
 from tileir.execute.observer import Access
+from tileir.execute.sanitizer.assembler import Doubts
 from tileir.execute.sanitizer.bounds import element_of, where_in
 from tileir.execute.sanitizer.events import HOST, NOBODY, Event, Events, Token
 from tileir.execute.sanitizer.ledger import Ledger
@@ -28,11 +29,17 @@ class Conflicts:
     def __init__(self, ledger: Ledger, events: Events) -> None:
         self._ledger: Ledger = ledger
         self._events: Events = events
+        self._doubts: Doubts = Doubts(ledger)
 
     def check(self, access: Access, touched: list[tuple[Shadow, Cells]]) -> None:
         event, token = self._events.begin(access.operation, access.block, access.kind)
         manner = event.manner
         assert manner is not None
+        event.layout = self._doubts.layout(access)
+        if not touched and access.kind == "read" and access.view is None:
+            mask = access.mask
+            if mask is not None and not mask.any():
+                self._events.reads_nothing(event)
         for shadow, cells in touched:
             if access.kind == "read":
                 self._read(access, event, token, shadow, cells)
@@ -137,20 +144,27 @@ class Conflicts:
             if earlier.block is access.block or (event.manner.strong and earlier.manner.strong):
                 return
         if earlier.is_before(token, access.block):
+            if earlier.block is access.block and (doubt := self._doubts.look(access, event, token, earlier)):
+                place, other, target = self._parties(access, shadow, numbers, earlier)
+                self._doubts.tell(doubt, place, other, target, token)
             return
         race = earlier.block is not access.block
         kind: Kind = "race" if race else "unordered"
         if self._ledger.counted(kind, access.operation, earlier.operation):
             return
-        element, address = self._locate(access, shadow, numbers, earlier.number)
-        place = Place(access.operation, access.block.id, element)
-        other = Place(earlier.operation, earlier.block.id)
-        target = where_in(shadow.region, address)
+        place, other, target = self._parties(access, shadow, numbers, earlier)
         if race:
             finding = _race(access, event, earlier, place, other, target)
         else:
             finding = _unordered(access, earlier, place, other, target)
         self._ledger.add(finding)
+
+    def _parties(self, access: Access, shadow: Shadow, numbers: Array, earlier: Event) -> tuple[Place, Place, str]:
+        """Where an access and an earlier one are, and the memory they meet in."""
+        assert earlier.operation is not None and earlier.block is not None
+        element, address = self._locate(access, shadow, numbers, earlier.number)
+        other = Place(earlier.operation, earlier.block.id)
+        return Place(access.operation, access.block.id, element), other, where_in(shadow.region, address)
 
     def _locate(
         self, access: Access, shadow: Shadow, numbers: Array, number: int

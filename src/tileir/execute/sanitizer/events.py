@@ -51,13 +51,18 @@ Others = dict[int, int]
 
 
 class Token:
-    """The events that come before whoever takes this token: bits of its own tile block's events, and of others'."""
+    """The events that come before whoever takes this token: bits of its own tile block's events, and of others'.
 
-    __slots__ = ("bits", "others")
+    `firm` is those whose order does not hang on a load that reads nothing, `masked` such a load (see `assembler`).
+    """
+
+    __slots__ = ("bits", "firm", "masked", "others")
 
     def __init__(self, bits: int, others: Others) -> None:
         self.bits: int = bits
         self.others: Others = others
+        self.firm: int = bits
+        self.masked: Operation | None = None
 
 
 _NOTHING: Final = Token(0, {})
@@ -73,10 +78,17 @@ def _joined(left: Others, right: Others) -> Others:
     return union
 
 
+def _firmly(tokens: list[Token]) -> int:
+    firm = 0
+    for token in tokens:
+        firm |= token.firm
+    return firm
+
+
 class Event:
     """One access of a tile block.  `also` has the bits of earlier reads that this one hides and does not follow."""
 
-    __slots__ = ("also", "bit", "block", "kind", "manner", "number", "operation")
+    __slots__ = ("also", "bit", "block", "kind", "layout", "manner", "number", "operation")
 
     def __init__(
         self,
@@ -94,6 +106,12 @@ class Event:
         self.kind: str = kind
         self.operation: Operation | None = operation
         self.manner: Manner | None = manner
+        self.layout: object = None
+        """Which element of a tile went where, where somebody wants to know."""
+
+    def is_before_firmly(self, token: Token) -> bool:
+        """The same for a token of the same tile block, without loads that read nothing."""
+        return bool(token.firm >> self.bit & 1) and not self.also & ~token.firm
 
     def is_before(self, token: Token, block: TileBlock) -> bool:
         """Whether everything in a tile block that takes the token comes after this event."""
@@ -153,12 +171,27 @@ class Events:
                     taken = token
                 else:
                     taken = Token(taken.bits | token.bits, _joined(taken.others, token.others))
+        hanging = next((token for token in tokens if token is not None and token.masked is not None), None)
+        if hanging is not None and taken is not hanging:
+            taken.firm = _firmly([token for token in tokens if token is not None])
+            taken.masked = hanging.masked if taken.firm != taken.bits else None
         if not self.manner(operation).is_access:
             return taken
         state = self._state(block)
         state.taken = taken
         state.given = Token(taken.bits | 1 << state.bits, taken.others)
+        if taken.masked is not None:
+            state.given.firm = taken.firm | 1 << state.bits
+            state.given.masked = taken.masked
         return state.given
+
+    def reads_nothing(self, event: Event) -> None:
+        """The load that runs now has a mask that is false: what comes before it hangs on it alone."""
+        assert event.block is not None
+        state = self._state(event.block)
+        if state.taken.bits:
+            state.given.firm = 1 << event.bit
+            state.given.masked = event.operation
 
     def begin(self, operation: Operation, block: TileBlock, kind: str) -> tuple[Event, Token]:
         """The event of an access, and what comes before it."""
@@ -172,6 +205,7 @@ class Events:
         """An event in place of one that hides an earlier read without following it."""
         group = Event(len(self.all), event.block, event.bit, event.kind, event.operation, event.manner)
         group.also = event.also | hidden.also | 1 << hidden.bit
+        group.layout = event.layout
         self.all.append(group)
         return group
 

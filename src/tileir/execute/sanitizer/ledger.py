@@ -16,6 +16,8 @@ class Ledger(Observer):
     def __init__(self) -> None:
         self.report: Report = Report()
         self._known: dict[tuple[AnyKind, Operation, Operation | None], Finding] = {}
+        self.notes: dict[tuple[str, Operation, Operation], Finding] = {}
+        """The notes on pairs of operations, by what they are about."""
         self.begin(Memory())
 
     def begin(self, memory: Memory) -> None:
