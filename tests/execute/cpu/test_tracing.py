@@ -320,8 +320,8 @@ U, V, W = numpy.uint32, numpy.uint64, numpy.uint8
 FUNCTIONS = [
     *[_function_case(f"{f.__name__} {numpy.dtype(d)}", f, d, d) for d in (D, F) for f in (
         numpy.nextafter, numpy.copysign, numpy.fmod, numpy.less, numpy.not_equal)],
-    # Which of two zeros NumPy chooses differs from machine to machine.
-    *[_function_case(f"{f.__name__} {numpy.dtype(d)}", lambda x, y, f=f: numpy.where(f(x, y) == 0, 0, f(x, y)), d, d)
+    # Which of two zeros NumPy chooses differs from machine to machine, and whether a signalling NaN wins: sums are quiet.
+    *[_function_case(f"{f.__name__} {numpy.dtype(d)}", lambda x, y, f=f: numpy.where(f(x, y) == 0, 0, f(x + 0, y + 0)), d, d)
       for d in (D, F, H) for f in (numpy.minimum, numpy.maximum, numpy.fmin, numpy.fmax)],
     *[_function_case(f"{f.__name__} {numpy.dtype(d)}", f, d) for d in (D, F, H) for f in (
         numpy.sign, numpy.rint, numpy.trunc, numpy.isinf, numpy.isfinite, numpy.isnan, numpy.signbit, numpy.square,

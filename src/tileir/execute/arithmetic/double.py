@@ -162,7 +162,8 @@ def fma(rounding: str) -> Ternary:
             both = negative_product | negative_addend
         scaled = numpy.where(regular & (result == 0), numpy.where(both, -0.0, 0.0), scaled)
         # A product of finite factors must not overflow to an infinity that meets an infinite addend.
-        special = numpy.where(finite_factors, c, a * b + c)
+        # The sum of a NaN with itself is quiet.
+        special = numpy.where(finite_factors, c + c, a * b + c)
         return numpy.where(regular, scaled, special)
 
     return fma_exact

@@ -73,7 +73,7 @@ def _with_special_values(x: Any, result: Any) -> Any:
     """Minus infinity for zeros, NaN below, infinity and NaN as they are."""
     irregular = numpy.logical_not((x > 0.0) & (x < numpy.inf))
     if numpy.count_nonzero(irregular):
-        special = numpy.where(x == 0.0, -numpy.inf, numpy.where(x < 0.0, numpy.nan, x))
+        special = numpy.where(x == 0.0, -numpy.inf, numpy.where(x < 0.0, numpy.nan, x + x))
         result = numpy.where(irregular, special, result)
     return result
 

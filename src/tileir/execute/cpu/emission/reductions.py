@@ -8,14 +8,15 @@ other case the sources lie in buffers, and loops over rows, columns and elements
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, NestEmission, Number
 from tileir.execute.cpu.lowering.expressions import Stored, row_major
 from tileir.execute.cpu.lowering.fusion import is_along_lanes, works_on_vectors
 from tileir.execute.cpu.lowering.sinks import Keep
 from tileir.execute.cpu.lowering.statements import Reduce
-from tileir.execute.cpu.vector.casting import BOOL
+from tileir.execute.cpu.vector import nans
+from tileir.execute.cpu.vector.casting import BOOL, SINGLE, is_machine_float
 from tileir.execute.cpu.vector.llvm import Register, storage_type
 from tileir.execute.dtypes import DType
 from tileir.execute.interpreter.aggregates import LANES
@@ -28,14 +29,30 @@ Registers = list[Register]
 Combine = Callable[[Registers, Registers], Registers]
 
 
+class Combination:
+    """The body of a reduction: elements are made ready, which may give them other dtypes, combined, and settled."""
+
+    def __init__(
+        self,
+        combine: Combine,
+        dtypes: list[DType],
+        ready: Callable[[Register], Register],
+        settle: Callable[[Registers], Registers],
+    ) -> None:
+        self.combine: Combine = combine
+        self.dtypes: list[DType] = dtypes
+        self.ready: Callable[[Register], Register] = ready
+        self.settle: Callable[[Registers], Registers] = settle
+
+
 def emit_reduce(emission: Emission, statement: Reduce) -> None:
     combine = _combination(emission, statement)
     if statement.operation.declaration.mnemonic == "scan":
         _emit_scan(emission, statement, combine)
     elif is_along_lanes(statement.shape, statement.axis) and works_on_vectors(statement.body):
-        _emit_rows(emission, statement, combine)
+        _emit_rows(emission, statement, _extreme(emission, statement) or _plain(statement, combine))
     else:
-        _emit_columns(emission, statement, combine)
+        _emit_columns(emission, statement, _extreme(emission, statement) or _plain(statement, combine))
     for result, target in zip(statement.operation.results, statement.targets, strict=True):
         if target is None:
             emission.take(result)
@@ -60,10 +77,46 @@ def _combination(emission: Emission, statement: Reduce) -> Combine:
     return combine
 
 
+def _plain(statement: Reduce, combine: Combine) -> Combination:
+    dtypes = [source.dtype for source in statement.sources]
+    return Combination(combine, dtypes, lambda register: register, lambda registers: registers)
+
+
+def _extreme(emission: Emission, statement: Reduce) -> Combination | None:
+    """A body that is one maxf or minf: which NaN it is, and narrow types, wait for the end."""
+    block = statement.operation.regions[0].blocks[0]
+    operations = list(block)
+    first = operations[0]
+    name = first.declaration.mnemonic
+    if emission.sanitize or len(operations) != 2 or name not in _EXTREMES or "flush_to_zero" in first.attributes:
+        return None
+    if set(first.operands) != set(block.arguments) or operations[1].operands[0] is not first.results[0]:
+        return None
+    largest, propagates = _EXTREMES[name]
+    propagates = propagates or "propagate_nan" in first.attributes
+    builder = emission.builder
+    dtype = statement.sources[0].dtype
+    return Combination(
+        lambda left, right: [nans.joined(builder, largest, propagates, left[0], right[0])],
+        [dtype if is_machine_float(dtype) else SINGLE],
+        lambda register: nans.ready(builder, propagates, register),
+        lambda registers: [nans.settled(builder, registers[0], dtype)],
+    )
+
+
+_EXTREMES: Final = {
+    "maxf": (True, False),
+    "minf": (False, False),
+    "maximumf": (True, True),
+    "minimumf": (False, True),
+}
+
+
 # --- along the lanes ---
 
 
-def _emit_rows(emission: Emission, statement: Reduce, combine: Combine) -> None:
+def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None:
+    combine = body.combine
     shape, axis = statement.shape, statement.axis
     extent = shape[axis]
     virtual = min(extent, LANES)
@@ -87,7 +140,7 @@ def _emit_rows(emission: Emission, statement: Reduce, combine: Combine) -> None:
                 index = (*outer[:axis], here, *outer[axis + 1 :])
                 values = [nest.at(source, nest.index_of(source, shape, index))[0] for source in statement.sources]
                 with nest.at_level(level):
-                    values = [builder.splat(register, lanes) for register in values]
+                    values = [body.ready(builder.splat(register, lanes)) for register in values]
                 for sink in statement.keeps:
                     assert isinstance(sink, Keep)
                     nest.keep(
@@ -118,7 +171,7 @@ def _emit_rows(emission: Emission, statement: Reduce, combine: Combine) -> None:
             # After the loop the registers of its last turn count.
             vectors = results
         with nest.at_level(level, after=extent > virtual):
-            single = _tree(emission, vectors, combine)
+            single = body.settle(_tree(emission, vectors, combine))
             _put_results(emission, nest, statement, single, tuple(outer), level, extent > virtual)
         nest.close()
 
@@ -252,13 +305,14 @@ class _Rows:
         builder.do(f"store {text}, ptr {where}, align {register.dtype.itemsize}{suffix}")
 
 
-def _emit_columns(emission: Emission, statement: Reduce, combine: Combine) -> None:
+def _emit_columns(emission: Emission, statement: Reduce, body: Combination) -> None:
+    combine = body.combine
     rows = _Rows(emission, statement, works_on_vectors(statement.body))
     extent = statement.shape[statement.axis]
     virtual = min(extent, LANES)
     width = max(rows.lanes, 1)
     count = len(statement.sources)
-    dtypes = [source.dtype for source in statement.sources]
+    dtypes = body.dtypes
     room = [emission.reserve(storage_type(dtype), virtual * width) for dtype in dtypes]
 
     def load_room(place: Number) -> Registers:
@@ -273,7 +327,7 @@ def _emit_columns(emission: Emission, statement: Reduce, combine: Combine) -> No
     def one(place: Number, target: Number) -> None:
         def item(position: Number) -> Registers:
             here = emission.add(place, emission.multiply(position, rows.step))
-            return [rows.load(number, here) for number in range(count)]
+            return [body.ready(rows.load(number, here)) for number in range(count)]
 
         emission.loop(0, virtual, 1, lambda position: store_room(item(position), position))
 
@@ -293,8 +347,8 @@ def _emit_columns(emission: Emission, statement: Reduce, combine: Combine) -> No
 
             emission.loop(0, half, 1, halve)
             half //= 2
-        for number, (result, buffer) in enumerate(zip(statement.operation.results, statement.targets, strict=True)):
-            register = load_room(0)[number]
+        final = body.settle(load_room(0))
+        for register, result, buffer in zip(final, statement.operation.results, statement.targets, strict=True):
             if buffer is None:
                 emission.put(result, register)
             else:

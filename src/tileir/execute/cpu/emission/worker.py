@@ -70,6 +70,7 @@ class Emission:
         self.module.native_half = target.has_f16c
         self.module.native_fma = target.has_fma
         self.module.native_scale = target.has_avx512
+        self.module.native_extremes = target.is_aarch64
         self.builder: Builder = Builder(self.module)
         self.scalars: dict[Value, Register] = {}
         self.views: dict[Value, TensorView | TileView] = {}

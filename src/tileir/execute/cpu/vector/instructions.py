@@ -34,6 +34,7 @@ from tileir.execute.cpu.vector.casting import (
 )
 from tileir.execute.cpu.vector.fast_math import emit_fast
 from tileir.execute.cpu.vector.llvm import Builder, Register
+from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
 from tileir.execute.cpu.vector.settled import fused
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.cpu.vector.ufuncs import divide_integers
@@ -160,20 +161,24 @@ def _float_binary(instruction: str) -> Emit:
             return None
         left, right = operands
         if _flushes(operation):
-            left, right = (_flush(builder, operand) for operand in operands)
-            result = binary(builder, instruction, left, right)
+            one, other = (_flush(builder, operand) for operand in operands)
+            result = binary(builder, instruction, one, other)
             if instruction in ("fadd", "fsub"):
-                return _flush(builder, result)
-            return _flush_tiny(builder, result, binary(builder, instruction, _raised(builder, left), right))
-        if element is F32 or element is F64:
-            return binary(builder, instruction, left, right)
-        if element is F16 or element is BF16:
+                result = _flush(builder, result)
+            else:
+                result = _flush_tiny(builder, result, binary(builder, instruction, _raised(builder, one), other))
+        elif element is F32 or element is F64:
+            result = binary(builder, instruction, left, right)
+        elif element is F16 or element is BF16:
             # The second rounding changes nothing: 24 bits are enough (Figueroa 1995).  Where a bf16 result is
             # subnormal, so is the float32 one, but products are exact there down to a quarter of bf16's smallest value,
             # and quotients of 8-bit mantissas stay 2**-9 of it away from a midpoint, float32 rounding by 2**-17 of it.
             wide = binary(builder, instruction, to_single(builder, left), to_single(builder, right))
-            return casting.cast(builder, wide, left.dtype)
-        return None
+            result = casting.cast(builder, wide, left.dtype)
+        else:
+            return None
+        kept = handed_on(instruction, left, right)
+        return result if kept is None else quieted(builder, kept, result)
 
     return emit
 
@@ -183,10 +188,13 @@ def _fma(builder: Builder, operation: Operation, operands: list[Register]) -> Re
     if not _rounds_to_nearest(operation) or element not in (F32, F64) or not builder.module.native_fma:
         return None
     if not _flushes(operation):
-        return intrinsic(builder, "fma", operands)
-    left, right, addend = (_flush(builder, operand) for operand in operands)
-    raised = intrinsic(builder, "fma", [_raised(builder, left), right, _raised(builder, addend)])
-    return _flush_tiny(builder, intrinsic(builder, "fma", [left, right, addend]), raised)
+        result = intrinsic(builder, "fma", operands)
+    else:
+        left, right, addend = (_flush(builder, operand) for operand in operands)
+        raised = intrinsic(builder, "fma", [_raised(builder, left), right, _raised(builder, addend)])
+        result = _flush_tiny(builder, intrinsic(builder, "fma", [left, right, addend]), raised)
+    unknown = [operand for operand in operands if literal_float(operand) is None]
+    return quieted(builder, unknown[0], result) if len(unknown) == 1 else result
 
 
 def _float_unary(name: str) -> Emit:
@@ -215,18 +223,11 @@ _DIVIDE: Final = _float_binary("fdiv")
 
 
 def _minmax(largest: bool, always_propagates: bool) -> Emit:
-    """-0.0 is below 0.0, which LLVM's intrinsics know; NaN either wins or loses."""
-
     def emit(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-        element = _element(operation)
         if _flushes(operation):
             operands = [_flush(builder, operand) for operand in operands]
         propagates = always_propagates or "propagate_nan" in operation.attributes
-        name = ("maximum" if largest else "minimum") + ("" if propagates else "num")
-        if element is F16 or element is BF16:
-            chosen = intrinsic(builder, name, [to_single(builder, operand) for operand in operands])
-            return casting.cast(builder, chosen, operands[0].dtype)
-        return intrinsic(builder, name, operands)
+        return extreme(builder, largest, propagates, operands[0], operands[1])
 
     return emit
 

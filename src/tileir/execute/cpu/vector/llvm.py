@@ -110,9 +110,12 @@ def literal_text(value: Any, dtype: DType) -> str:
     if name == "float16":
         return f"0xH{int(numpy.float16(value).view(numpy.uint16)):04X}"
     if name == "float32" or name == "float64":
-        # LLVM writes a float with the bits of the double that equals it; widening quiets a signalling NaN, which no
-        # operation tells apart.
-        return f"0x{int(numpy.float64(value).view(numpy.uint64)):016X}"
+        # LLVM writes a float with the bits of the double that equals it.
+        if name == "float32" and value != value:
+            # Widened by hand: a conversion would make a signalling NaN quiet.
+            pattern = int(numpy.asarray(value, numpy.float32).view(numpy.uint32))
+            return f"0x{(pattern >> 31) << 63 | 0x7FF << 52 | (pattern & 0x7FFFFF) << 29:016X}"
+        return f"0x{int(numpy.asarray(value, numpy.float64).view(numpy.uint64)):016X}"
     return str(int(numpy.asarray(value, dtype).view(f"u{dtype.itemsize}")))
 
 
@@ -126,6 +129,8 @@ class Module:
         """Whether the machine has fused multiply-add; where not, LLVM would call the C library for every lane."""
         self.native_scale: bool = False
         """Whether the machine has AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
+        self.native_extremes: bool = False
+        """Whether the machine's maxima and minima order zeros, and give the number where one operand is a quiet NaN."""
         self.fast: bool = False
         """Whether functions may be near the interpreter's results instead of equal to them."""
         self.symbols: set[str] = set()

@@ -1,0 +1,159 @@
+"""Which NaN a result is (docs/numerics.md): where instructions alone do not say, or LLVM leaves one out.
+
+Arithmetic instructions make every NaN quiet.  LLVM takes signalling NaNs for quiet ones, though, and replaces `x * 1`
+and its like by `x`: `handed_on` finds those, and `quieted` says what they leave unsaid.
+
+Maxima and minima: NaN loses or wins, signalling or not, a NaN that is left is the canonical one, and -0.0 is below 0.0.
+No machine has an instruction for that.  Those of 64-bit ARM order zeros and take a quiet NaN as they should.
+Elsewhere it is made of `a > b ? a : b`, which is an instruction of x86 and gives `b` where the two are equal: for zeros
+the other way round gives the other one, and the two together, by `and` or `or` of their bits, the right one.
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from tileir.execute.cpu.vector.casting import (
+    HALF,
+    binary,
+    bits,
+    choose,
+    compare,
+    constant,
+    intrinsic,
+    reinterpret,
+    to_single,
+)
+from tileir.execute.cpu.vector.casting import cast as convert_to
+from tileir.execute.cpu.vector.llvm import Builder, Register
+from tileir.execute.dtypes import DType
+
+
+def literal_float(value: Register) -> float | None:
+    """The number that a float register holds in all lanes, where that is known; NaN for any NaN."""
+    text = value.name
+    if text.startswith("%"):
+        return None
+    text = text.removeprefix("splat (").removesuffix(")").rpartition(" ")[2]
+    if value.dtype == HALF:
+        return float(numpy.uint16(int(text[3:], 16)).view(numpy.float16)) if text.startswith("0xH") else None
+    if value.dtype.name == "bfloat16":
+        return float(numpy.uint32(int(text) << 16).view(numpy.float32)) if text.isdigit() else None
+    return float(numpy.uint64(int(text, 16)).view(numpy.float64)) if text.startswith("0x") else None
+
+
+def is_negative_zero(value: float) -> bool:
+    return value == 0 and bool(numpy.signbit(value))
+
+
+def handed_on(instruction: str, left: Register, right: Register) -> Register | None:
+    """The operand that LLVM takes for the result, or for its negative."""
+    first, second = literal_float(left), literal_float(right)
+    if first is not None:
+        if instruction == "fmul" and abs(first) == 1:
+            return right
+        if instruction in ("fadd", "fsub") and is_negative_zero(first):
+            return right
+    if second is not None:
+        if instruction in ("fmul", "fdiv") and abs(second) == 1:
+            return left
+        if instruction in ("fadd", "fsub") and second == 0 and is_negative_zero(second) == (instruction == "fadd"):
+            return left
+    return None
+
+
+def quieted(builder: Builder, operand: Register, result: Register) -> Register:
+    """The result of an operation that gives its operand or the negative, where that is NaN a quiet one."""
+    mantissa = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[operand.dtype.name]
+    width = operand.dtype.itemsize * 8
+    pattern = bits(builder, operand)
+    magnitude = binary(builder, "and", pattern, constant((1 << (width - 1)) - 1, pattern))
+    infinity = ((1 << (width - 1 - mantissa)) - 1) << mantissa
+    nan = compare(builder, "icmp ugt", magnitude, constant(infinity, pattern))
+    quiet = binary(builder, "or", pattern, constant(1 << (mantissa - 1), pattern))
+    return reinterpret(builder, choose(builder, nan, quiet, bits(builder, result)), result.dtype)
+
+
+# Maxima and minima
+
+
+def extreme(builder: Builder, largest: bool, propagates: bool, left: Register, right: Register) -> Register:
+    """maxf or minf of operands of one type."""
+    dtype = left.dtype
+    if literal_float(left) is not None:
+        left, right = right, left
+    known = literal_float(right)
+    if known is None:
+        left, right = (ready(builder, propagates, operand) for operand in (left, right))
+        if builder.module.native_extremes or not propagates:
+            return settled(builder, joined(builder, largest, propagates, left, right), dtype)
+        nan = compare(builder, "fcmp uno", left, right)
+        return convert_to(builder, _canonical_where(builder, nan, _of_numbers(builder, largest, left, right)), dtype)
+    if numpy.isnan(known):
+        return constant(numpy.nan, left) if propagates else _canonical_where(builder, _is_nan(builder, left), left)
+    value = ready(builder, propagates, left)
+    limit = right if value.dtype == right.dtype else constant(known, value)
+    if builder.module.native_extremes:
+        result = joined(builder, largest, propagates, value, limit)
+    else:
+        result = _with_constant(builder, largest, value, limit, known)
+    if propagates:
+        result = _canonical_where(builder, _is_nan(builder, value), result)
+    return convert_to(builder, result, dtype)
+
+
+# In three steps, so that a reduction takes the first and the last once: elements made ready, joined, and the result.
+
+
+def ready(builder: Builder, propagates: bool, value: Register) -> Register:
+    """An operand of `joined`."""
+    if value.dtype == HALF or value.dtype.name == "bfloat16":
+        value = to_single(builder, value)
+    if builder.module.native_extremes and not propagates:
+        # The instruction would let a signalling NaN win.
+        return intrinsic(builder, "canonicalize", [value])
+    return value
+
+
+def joined(builder: Builder, largest: bool, propagates: bool, left: Register, right: Register) -> Register:
+    """The larger or smaller one, or some NaN, which may be joined again."""
+    if builder.module.native_extremes:
+        return intrinsic(builder, ("maximum" if largest else "minimum") + ("" if propagates else "num"), [left, right])
+    first, second = _is_nan(builder, left), _is_nan(builder, right)
+    if not propagates:
+        left = choose(builder, first, right, left)
+        return _of_numbers(builder, largest, left, choose(builder, second, left, right))
+    result = choose(builder, second, right, _of_numbers(builder, largest, left, right))
+    return choose(builder, first, left, result)
+
+
+def settled(builder: Builder, result: Register, dtype: DType) -> Register:
+    """What was joined, as the result: the canonical NaN for any."""
+    return convert_to(builder, _canonical_where(builder, _is_nan(builder, result), result), dtype)
+
+
+def _of_numbers(builder: Builder, largest: bool, left: Register, right: Register) -> Register:
+    """Of operands that are no NaN, or of one NaN twice, which is the result."""
+    predicate = "fcmp ogt" if largest else "fcmp olt"
+    one = choose(builder, compare(builder, predicate, left, right), left, right)
+    other = choose(builder, compare(builder, predicate, right, left), right, left)
+    joined = binary(builder, "and" if largest else "or", bits(builder, one), bits(builder, other))
+    return reinterpret(builder, joined, left.dtype)
+
+
+def _with_constant(builder: Builder, largest: bool, value: Register, limit: Register, known: float) -> Register:
+    """One comparison: a NaN compares as false and leaves the constant."""
+    # Of equal ones the constant will do, unless it is the zero that loses.
+    loses = known == 0 and is_negative_zero(known) == largest
+    predicate = ("fcmp oge" if loses else "fcmp ogt") if largest else ("fcmp ole" if loses else "fcmp olt")
+    return choose(builder, compare(builder, predicate, value, limit), value, limit)
+
+
+def _is_nan(builder: Builder, value: Register) -> Register:
+    if value.dtype == HALF or value.dtype.name == "bfloat16":
+        value = to_single(builder, value)
+    return compare(builder, "fcmp uno", value, value)
+
+
+def _canonical_where(builder: Builder, nan: Register, result: Register) -> Register:
+    return choose(builder, nan, constant(numpy.nan, result), result)
