@@ -5,6 +5,9 @@ Read, write, check, optimize, explain and run tile programs anywhere.  See docs/
 
 from __future__ import annotations
 
+# Before anything is imported in one thread while another forks.
+from tileir import forking as _forking  # noqa: F401
+
 # Type checkers know the name; `typing` itself is not worth importing for it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ _current: ContextVar[Launches | None] = ContextVar("tileir.overlap", default=Non
 def overlapped() -> Launches | None:
     """The launches under way of the `overlap` around the caller, if there is one."""
     found = _current.get()
-    return found if found is not None and found.is_open else None
+    return found if found is not None and found.is_usable else None
 
 
 @contextmanager
@@ -34,6 +34,7 @@ def overlap() -> Iterator[None]:
     before.  Launches that print, sanitize, report progress or reach memory by addresses, and those on the interpreter,
     run at once, after all earlier ones.  See docs/cpu.md.
     """
+    before = _current.get()
     outer = overlapped()
     if outer is not None:
         launches = outer
@@ -56,4 +57,4 @@ def overlap() -> Iterator[None]:
         raise
     finally:
         launches.is_closed = outer is None
-        _current.set(outer)
+        _current.set(before)

@@ -148,7 +148,8 @@ class CpuKernel:
         found = self._versions.get((overlapping, sanitize))
         if found is None:
             options = Options(overlapping, self.fast, sanitize)
-            found = self._versions[overlapping, sanitize] = self._compiled(options)
+            # Two threads may make one each: the first that is ready is what both use.
+            found = self._versions.setdefault((overlapping, sanitize), self._compiled(options))
         return found
 
     def _compiled(self, options: Options) -> Version:

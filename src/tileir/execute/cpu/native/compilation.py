@@ -8,7 +8,6 @@ accord where the machine lacks an instruction.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
@@ -16,6 +15,7 @@ from typing import Any, Final
 from tileir.execute.cpu.native.objects import symbols_of
 from tileir.execute.cpu.native.target import Target, binding
 from tileir.execute.errors import LaunchError
+from tileir.forking import NO_FORK
 
 _ROUNDING: Final = ("floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven")
 
@@ -77,21 +77,26 @@ def check_symbols(data: bytes) -> None:
 _MANY_BRANCHES: Final = 80
 """With more, only cheap passes run: those about loops take time that grows with the square of their number."""
 
-_lock: Final = threading.Lock()
+_under_way: list[None] = []
+"""One entry for each compilation that holds the lock: more than one where a signal handler compiles."""
 _machines: dict[tuple[str, str, str, int], Any] = {}
 _all_targets: bool = False
 
 
 def _machine(target: Target, level: int) -> Any:
     key = (target.name, target.triple, target.features, level)
-    found = _machines.get(key)
+    # Inside of another compilation, whose machine is in use, one of its own.
+    is_alone = len(_under_way) == 1
+    found = _machines.get(key) if is_alone else None
     if found is None:
         llvm = binding()
         if target.triple != llvm.get_process_triple():
             _initialize_all(llvm)
-        found = _machines[key] = llvm.Target.from_triple(target.triple).create_target_machine(
+        found = llvm.Target.from_triple(target.triple).create_target_machine(
             cpu=target.name, features=target.features, opt=level, reloc="pic", codemodel="small"
         )
+        if is_alone:
+            _machines[key] = found
     return found
 
 
@@ -104,13 +109,22 @@ def _initialize_all(llvm: Any) -> None:
 
 
 @contextmanager
+def _counted() -> Iterator[None]:
+    _under_way.append(None)
+    try:
+        yield
+    finally:
+        _under_way.pop()
+
+
+@contextmanager
 def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]]:
     """The machine, and the module after LLVM's passes."""
     llvm = binding()
     if "half" in text and target.is_x86 and not target.has_avx512_fp16:
         text += HALF_CONVERSIONS
     is_large = text.count("br i1 ") > _MANY_BRANCHES
-    with _lock:
+    with NO_FORK, _counted():
         machine = _machine(target, level)
         # In front, not set afterwards: the alignment of accesses that state none follows from the layout.
         header = f'target datalayout = "{machine.target_data}"\ntarget triple = "{target.triple}"\n'

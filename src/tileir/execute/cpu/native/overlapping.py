@@ -20,7 +20,8 @@ import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from tileir.execute.cpu.native import cache, workers
@@ -138,22 +139,21 @@ exit:
 
 
 _chain: Loaded | None = None
-_chain_lock = threading.Lock()
 
 
 def _chain_function() -> Loaded:
+    """The function; to be kept as long as it runs, since two threads may make one each."""
     global _chain
-    # Made once: a second one would take the place of the first, and its code away while a helper runs it.
-    with _chain_lock:
-        if _chain is None:
-            store, target = cache.default_cache(), host()
-            key = cache.key_of(target, [_CHAIN])
-            found = store.get(key)
-            data = found[0] if found is not None else assemble(_CHAIN, target)
-            if found is None:
-                store.put(key, data, {})
-            _chain = load(data)
-        return _chain
+    made = _chain
+    if made is None:
+        store, target = cache.default_cache(), host()
+        key = cache.key_of(target, [_CHAIN])
+        found = store.get(key)
+        data = found[0] if found is not None else assemble(_CHAIN, target)
+        if found is None:
+            store.put(key, data, {})
+        made = _chain = load(data)
+    return made
 
 
 def _run_chain(chain: list[Launch], desk: workers.Desk) -> None:
@@ -167,7 +167,8 @@ def _run_chain(chain: list[Launch], desk: workers.Desk) -> None:
         table = array("q", [3 * len(chain)])
         for launch in chain:
             table.extend((launch.function.address, launch.record.address, launch.number))
-        _chain_function().call(table.buffer_info()[0], scratch)
+        function = _chain_function()
+        function.call(table.buffer_info()[0], scratch)
     except Exception as error:
         for launch in chain:
             launch.error = error
@@ -196,6 +197,8 @@ class Launches:
     def __init__(self) -> None:
         self.is_closed: bool = False
         self._process: int = os.getpid()
+        self._inside: set[int] = set()
+        """Threads in the middle of something here: a signal handler that runs then must not wait for them."""
         self._threads: int = workers.default_threads()
         self._lock = threading.Lock()
         self._news = _thread.allocate_lock()
@@ -220,6 +223,20 @@ class Launches:
         return not self.is_closed and self._process == os.getpid()
 
     @property
+    def is_usable(self) -> bool:
+        """Whether launches can be left to this context here and now."""
+        return self.is_open and threading.get_ident() not in self._inside
+
+    @contextmanager
+    def _entered(self) -> Iterator[None]:
+        thread = threading.get_ident()
+        self._inside.add(thread)
+        try:
+            yield
+        finally:
+            self._inside.discard(thread)
+
+    @property
     def is_idle(self) -> bool:
         return not self._unfinished and not self._failed
 
@@ -227,6 +244,8 @@ class Launches:
 
     def submit(self, launch: Launch, spans: list[Span]) -> None:
         """Run a launch, which works in this memory, as soon as it may."""
+        thread = threading.get_ident()
+        self._inside.add(thread)
         try:
             if len(self._unfinished) >= _MOST:
                 self._wait(_MOST // 2)
@@ -237,32 +256,38 @@ class Launches:
         except BaseException:
             self.abort()
             raise
+        finally:
+            self._inside.discard(thread)
 
     def settle(self) -> None:
         """Wait for all launches, and raise the error of the first that failed."""
-        try:
-            self._wait(0)
-        except BaseException:
-            self.abort()
-            raise
-        errors = self._errors()
+        with self._entered():
+            try:
+                self._wait(0)
+            except BaseException:
+                self.abort()
+                raise
+            errors = self._errors()
         if errors:
             _add_notes(errors[0], errors[1:])
             raise errors[0]
 
     def settle_after(self, mistake: Exception) -> None:
         """Wait for all launches; errors are noted on a mistake that is raised already."""
-        try:
-            self._wait(0)
-        except BaseException:
-            self.abort()
-            raise
-        _add_notes(mistake, self._errors())
+        with self._entered():
+            try:
+                self._wait(0)
+            except BaseException:
+                self.abort()
+                raise
+            _add_notes(mistake, self._errors())
 
     def abort(self) -> None:
         """Let launches finish the tile blocks at hand and none begin, and forget them all."""
+        thread = threading.get_ident()
         while self.is_open:
             try:
+                self._inside.add(thread)
                 self._is_stopped = True
                 with self._lock:
                     for launch in [*self._unfinished, *self._running]:
@@ -270,6 +295,7 @@ class Launches:
                     if not any(shift.started for shift in self._shifts):
                         self._shifts.clear()
                         self._reset()
+                        self._inside.discard(thread)
                         return
                 self._news.acquire(True, _PAUSE)
             except BaseException:
@@ -278,6 +304,8 @@ class Launches:
 
     def _errors(self) -> list[BaseException]:
         """What the launches that failed raise, in the order of their launches; they are forgotten with this."""
+        if not self.is_open:
+            return []
         with self._lock:
             failed, self._failed = sorted(self._failed, key=lambda launch: launch.number), []
         errors: list[BaseException] = []

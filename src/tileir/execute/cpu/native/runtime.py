@@ -7,7 +7,6 @@ import ctypes.util
 import itertools
 import operator
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
@@ -16,6 +15,7 @@ from tileir.execute.cpu.native.mapping import mapped
 from tileir.execute.cpu.native.objects import UnknownObject, symbols_of
 from tileir.execute.cpu.native.record import ARGUMENTS, GRID
 from tileir.execute.cpu.native.target import binding
+from tileir.forking import NO_FORK
 
 _WORKER: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -57,7 +57,6 @@ class Loaded:
             self._measured = self._deciding(slots)
 
 
-_lock: Final = threading.Lock()
 _engine: Any = None
 _numbers: Final = itertools.count()
 
@@ -85,7 +84,7 @@ def _linked(data: bytes, entry: str, imports: dict[str, int]) -> Loaded:
     builder = llvm.JITLibraryBuilder().add_object_img(data).export_symbol(entry)
     for name, address in imports.items():
         builder.import_symbol(name, address)
-    with _lock:
+    with NO_FORK:
         if _engine is None:
             # LLVM's newer linker keeps code and constants together, so that no distance is too large for an
             # instruction; for Windows it is not complete.

@@ -12,6 +12,7 @@ import sys
 from typing import Any, Final
 
 from tileir.execute.errors import LaunchError, MissingDependency
+from tileir.forking import NO_FORK
 
 VARIABLE: Final = "TILEIR_CPU"
 
@@ -65,7 +66,8 @@ def binding() -> Any:
     global _binding
     if _binding is None:
         try:
-            import llvmlite.binding as found
+            with NO_FORK:
+                import llvmlite.binding as found
         except ImportError as missing:
             raise MissingDependency(
                 f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose backend='interpreter'"

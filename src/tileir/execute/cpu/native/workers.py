@@ -258,11 +258,20 @@ class _Share(Job):
     def finish(self, helper: Helper) -> None:
         self.finished.append(helper)
         if len(self.finished) == self.expected:
-            try:
-                self.done.release()
-            except RuntimeError:
-                # Two helpers saw the last one finish.
-                pass
+            self._tell()
+
+    def abandon(self) -> None:
+        """No helper is there any more."""
+        self.errors.append(LaunchError("a process made by a fork in the middle of a launch cannot go on with it"))
+        self.expected = 0
+        self._tell()
+
+    def _tell(self) -> None:
+        try:
+            self.done.release()
+        except RuntimeError:
+            # Two helpers saw the last one finish.
+            pass
 
 
 class Helper(Desk):
@@ -339,11 +348,20 @@ def lend(job: Job, most: int) -> bool:
     return bool(job.started)
 
 
+_awaited: list[_Share] = []
+"""Launches that a thread waits for."""
+
+
 def _forget_threads() -> None:
-    """In a process made by a fork: the threads are gone, and their scratch memory was in use."""
+    """In a process made by a fork: the threads are gone, and their scratch memory was in use.
+
+    A signal handler may fork while its thread waits for them: the launch has no end in the new process.
+    """
     global _helper_count, _lock, _main_thread
     _idle.clear()
     _spare.clear()
+    for job in _awaited:
+        job.abandon()
     _helper_count = 0
     _lock = threading.Lock()
     _main_thread = threading.get_ident()
@@ -502,11 +520,15 @@ _RELEASE: Final[Callable[[Any], None]] = _thread.LockType.release
 def _wait(job: _Share) -> None:
     """Wait until every helper is done with a job; an interrupt stops the workers and is raised afterwards."""
     interrupt: BaseException | None = None
-    while len(job.finished) < job.expected:
-        try:
-            job.done.acquire(True, _PAUSE)
-        except BaseException as error:
-            job.record.slots[STOP] = 1
-            interrupt = error
+    _awaited.append(job)
+    try:
+        while len(job.finished) < job.expected:
+            try:
+                job.done.acquire(True, _PAUSE)
+            except BaseException as error:
+                job.record.slots[STOP] = 1
+                interrupt = error
+    finally:
+        _awaited.remove(job)
     if interrupt is not None:
         raise interrupt

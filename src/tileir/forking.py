@@ -1,0 +1,87 @@
+"""Work that a fork waits for.
+
+A process made by a fork has one thread, and a copy of whatever the others were in the middle of: a lock that one of
+them held stays locked, what LLVM was writing stays half written, a module that was being imported is never there.  So
+a fork waits until no other thread is in the middle of such work, which is done with `NO_FORK` held.
+
+The lock may be taken again by the thread that has it, as a signal handler does that compiles a kernel while its thread
+compiles one.  Such a handler runs between two steps of Python, so that LLVM itself is always in order; what Python
+shares between compilations is not used by the inner one.
+"""
+
+from __future__ import annotations
+
+# Every use of this package comes by here: nothing that takes time to import.
+import _thread
+import os
+import sys
+import time
+
+# Type checkers know the name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+NO_FORK: Final = _thread.RLock()
+
+_PAUSE: Final = 0.002
+_PATIENCE: Final = 10_000
+
+_taken: list[Any] = []
+"""The locks that a fork under way holds."""
+
+
+def _binding_lock() -> Any:
+    """The lock that llvmlite holds while LLVM runs, for this package and for others; None if it is not there."""
+    library = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
+    return getattr(getattr(library, "_lock", None), "_lock", None)
+
+
+def _is_importing() -> bool:
+    """Whether another thread imports a module of this package, and with it those that it needs."""
+    locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
+    this = _thread.get_ident()
+    for name, reference in list(locks.items()):
+        if name.startswith("tileir"):
+            owner = getattr(reference(), "owner", None)
+            if owner is not None and owner != this:
+                return True
+    return False
+
+
+def _before() -> None:
+    interrupt = _take(NO_FORK)
+    # Who imports may need the lock, or may be stuck for a reason that this cannot know.
+    for _ in range(_PATIENCE):
+        if not _is_importing():
+            break
+        _after()
+        time.sleep(_PAUSE)
+        interrupt = _take(NO_FORK) or interrupt
+    # Not before that: it may be an import of llvmlite that this waited for.
+    lock = _binding_lock()
+    if lock is not None:
+        interrupt = _take(lock) or interrupt
+    if interrupt is not None:
+        raise interrupt
+
+
+def _take(lock: Any) -> BaseException | None:
+    """Take a lock in spite of interrupts: the fork takes place whatever is raised, which can only be told about."""
+    interrupt: BaseException | None = None
+    while True:
+        try:
+            lock.acquire()
+            _taken.append(lock)
+            return interrupt
+        except BaseException as error:
+            interrupt = error
+
+
+def _after() -> None:
+    while _taken:
+        _taken.pop().release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)
