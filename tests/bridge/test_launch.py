@@ -472,6 +472,49 @@ def test_output_that_is_never_written_is_told_with_the_block_that_should_have() 
     assert "| ct.store(c, (block // across" in str(caught.value)
 
 
+@ct.kernel
+def tiles_in_groups(c: Any, group: ct.Constant[int]) -> None:
+    """The order in which products take their tiles, so that neighbours share operands."""
+    down, across = ct.num_tiles(c, axis=0, shape=(16, 16)), ct.num_tiles(c, axis=1, shape=(16, 16))
+    block = ct.bid(0)
+    first = block // (group * across) * group
+    rows = min(down - first, group)
+    ct.store(c, (first + block % rows, block % (group * across) // rows), ct.full((16, 16), 1.0, ct.float32))
+
+
+@ct.kernel
+def tiles_in_turn(c: Any, count: ct.Constant[int], blocks: ct.Constant[int]) -> None:
+    for tile in range(ct.bid(0), count, blocks):
+        ct.store(c, (tile,), ct.full((32,), 1.0, ct.float32))
+
+
+def test_what_is_never_written_is_told_for_tiles_in_groups_and_in_turn() -> None:
+    def told(kernel: Any, grid: int, *values: Any) -> tuple[list[str], str]:
+        try:
+            tileir.launch(kernel, grid, values, sanitize="all")
+        except tileir.SanitizerError as error:
+            (finding,) = error.report.findings
+            return finding.details, finding.hint.partition(":")[0]
+        return [], ""
+
+    matrix, vector = numpy.zeros((100, 100), F32), numpy.zeros(320, F32)
+    assert told(tiles_in_groups, 49, matrix, 2) == ([], "") == told(tiles_in_turn, 4, vector, 10, 4)
+    assert told(tiles_in_groups, 48, matrix, 2) == (
+        ["[96..99, 96..99]: each tile block writes one of the view's 49 tiles, and the grid is (48, 1, 1)"],
+        "launch a grid of (49, 1, 1)",
+    )
+    assert told(tiles_in_turn, 4, vector, 9, 4)[0] == [
+        "[288..319]: tile block (1, 0, 0) has it in the tile and leaves it out"
+    ]
+    assert told(tiles_in_turn, 3, vector, 10, 4) == (
+        [
+            "[96..127]: tile block (3, 0, 0) would write it, and the grid is (3, 1, 1)",
+            "[224..255]: tile block (3, 0, 0) would write it, and the grid is (3, 1, 1)",
+        ],
+        "launch a grid of (4, 1, 1)",
+    )
+
+
 def test_sanitizer_shows_the_line_of_the_kernel() -> None:
     with pytest.raises(tileir.SanitizerError) as caught:
         tileir.launch(race, 2, (numpy.zeros(1, F32),), sanitize=True)

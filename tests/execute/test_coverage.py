@@ -12,6 +12,7 @@ import pytest
 
 import tileir
 from tileir.execute.observer import Observers
+from tileir.execute.sanitizer.coverage import first_boxes
 
 EMPTY = -1
 
@@ -349,6 +350,22 @@ def test_masked_elements_meet_nothing() -> None:
     met = mask.replace("true, false, true, true, false", "true, true, true, true, false")
     finding = covered(module(met + masked), 1, numpy.zeros(6, "i4"), 0, 0).report.findings[0]
     assert finding.element == (3,) and finding.details[1].startswith("they bring 1 and 3")
+
+
+# --- boxes ---
+
+
+def test_boxes_have_the_chosen_elements_and_no_others() -> None:
+    generator = numpy.random.default_rng(5)
+    for number in range(200):
+        shape = tuple(generator.integers(1, 5, generator.integers(0, 4)))
+        chosen = generator.random(shape) < generator.choice([0.1, 0.5, 0.95])
+        covered: Any = numpy.zeros(shape, int)
+        for box in first_boxes(chosen, 1000):
+            covered[tuple([slice(low, high + 1) for low, high in box])] += 1
+        assert (covered == chosen).all(), number
+        for most in (1, 3):
+            assert list(first_boxes(chosen, most)) == list(first_boxes(chosen, 1000))[:most]
 
 
 # --- sanitize="all" ---

@@ -287,7 +287,7 @@ class Coverage(Observer):
         details, told = [], 0
         needed: list[int] = list(self._grid)
         operation = self._operation_for(region, label)
-        for box in islice(_boxes(found.unwritten), _MOST_BOXES):
+        for box in first_boxes(found.unwritten, _MOST_BOXES):
             told += _count(box)
             first, last = (self._address(label.buffer, box, end) for end in (0, 1))
             words, blocks = self._belonging(region, first, last)
@@ -333,12 +333,26 @@ class Coverage(Observer):
             if all(inside):
                 return f": {many} {has} it in the tile and {leaves} it out", []
             return f": {many} would write it, and some of them are not in the grid, which is {grid}", blocks
+        count = self._grid[0]
+        for pattern in patterns:
+            if pattern.is_outside(first):
+                continue
+            # In an order of its own, but each block a tile.
+            if pattern.tile_count > len(pattern.blocks) == count == pattern.distinct and self._grid == (count, 1, 1):
+                words = f": each tile block writes one of the view's {pattern.tile_count} tiles, and the grid is {grid}"
+                return words, [(pattern.tile_count - 1, 0, 0)]
         return "", []
 
     def _candidates(self, patterns: list[Pattern], address: int) -> list[tuple[Pattern, BlockId]]:
         known = [(one, block) for one in patterns if (block := one.block_of(address, self._grid)) is not None]
-        # A tile block that ran comes before one that did not: a kernel may go through many tiles in a loop.
-        return sorted(known, key=lambda entry: not is_within(entry[1], self._grid))
+        # A tile block that ran comes first, then one that is close to the grid: a kernel may go through many tiles in a
+        # loop.
+        return sorted(known, key=lambda entry: _beyond(entry[1], self._grid))
+
+
+def _beyond(block: BlockId, grid: BlockId) -> int:
+    """How far a tile block is from the grid; 0 within it."""
+    return sum([max(number - extent + 1, 0) for number, extent in zip(block, grid, strict=True)])
 
 
 def _goes(count: int) -> str:
@@ -353,20 +367,23 @@ def _steps(buffer: Buffer) -> tuple[int, ...]:
 # --- boxes of elements ---
 
 
-def _boxes(chosen: Array) -> Iterator[tuple[Range, ...]]:
-    """The chosen elements as boxes of indices, first and last: rows that are alike are one box."""
+def first_boxes(chosen: Array, most: int) -> Iterator[tuple[Range, ...]]:
+    """The chosen elements as boxes of indices, first and last, at most so many: rows that are alike are one box."""
+    return islice(_boxes(chosen, most), most)
+
+
+def _boxes(chosen: Array, most: int) -> Iterator[tuple[Range, ...]]:
     if chosen.ndim == 0:
         if chosen:
             yield ()
         return
-    if not chosen.any():
-        return
     count = chosen.shape[0]
     rows = chosen.reshape(count, -1)
     changes = numpy.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
-    starts = [0, *changes.tolist()]
-    for start, end in zip(starts, [*starts[1:], count], strict=True):
-        for box in _boxes(chosen[start]):
+    # Of two groups of rows that follow each other at least one has a box: more groups than these are not needed.
+    ends = [*changes[: 2 * most].tolist(), count] if changes.size < 2 * most else changes[: 2 * most].tolist()
+    for start, end in zip([0, *ends], ends, strict=False):
+        for box in _boxes(chosen[start], most):
             yield ((start, end - 1), *box)
 
 

@@ -12,6 +12,7 @@ do that number their tiles in a grid of one dimension.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
 from itertools import pairwise
@@ -68,6 +69,18 @@ class Pattern:
     def add(self, block: int, address: int) -> None:
         self.blocks.append(block)
         self.places.append(address)
+
+    @property
+    def distinct(self) -> int:
+        """How many different tiles were stored."""
+        return len(set(self.places))
+
+    @property
+    def tile_count(self) -> int:
+        """Of a view how many tiles it has; else 0."""
+        if not self.ends:
+            return 0
+        return math.prod([-(-end // extent) for end, extent in zip(self.ends, self.shape, strict=True)])
 
     def is_outside(self, address: int) -> bool:
         """Whether an address lies outside of the tensor that the store sees."""
