@@ -46,10 +46,13 @@ def patterns(element: str, bits: list[int]) -> Any:
     return numpy.array(bits, f"u{dtype.itemsize}").view(dtype)
 
 
-def found(case: Measured, backend: str, **options: Any) -> Bits:
+def found(case: Measured, backend: str, *, optimized: bool = False, **options: Any) -> Bits:
     """The patterns that an engine gives, as many as were measured."""
     arguments = [value.copy() if isinstance(value, numpy.ndarray) else value for value in case.arguments]
-    tileir.compile(tileir.parse(case.text), backend=backend, **options).launch(1, *arguments)
+    module = tileir.parse(case.text)
+    if optimized:
+        tileir.optimize(module, 3, "seed")
+    tileir.compile(module, backend=backend, **options).launch(1, *arguments)
     output = arguments[case.output].reshape(-1)
     bits = output.view(f"u{output.dtype.itemsize}")[case.start : case.start + len(case.ours)]
     return [int(pattern) for pattern in bits]

@@ -191,6 +191,11 @@ def test_engines_give_what_the_documents_say(case: Measured, backend: str) -> No
     assert found(case, backend) == case.ours
 
 
+@pytest.mark.parametrize("case", [*FOLLOWED, *FREE, *UNMEASURED], ids=lambda case: case.name)
+def test_what_our_optimizer_folds_has_the_same_bits(case: Measured) -> None:
+    assert found(case, "interpreter", optimized=True) == case.ours
+
+
 @pytest.mark.parametrize("backend", ["interpreter", "cpu"])
 def test_a_signalling_nan_becomes_a_quiet_one_when_it_is_converted_to_f16(backend: str) -> None:
     case = _elementwise("", "ftof %a_v", ["f32"], "f16", [[SIGNALLING, 0xFF800001]], [0, 0])

@@ -62,6 +62,11 @@ def test_programs_of_the_page_give_what_the_dialect_says(case: Measured, backend
     assert case.ours != case.hardware
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_our_optimizer_folds_has_the_same_bits(case: Measured) -> None:
+    assert found(case, "interpreter", optimized=True) == case.ours
+
+
 @pytest.mark.parametrize("backend", ["interpreter", "cpu"])
 def test_a_loaded_value_is_the_one_before_the_store(backend: str) -> None:
     text = PROGRAMS["load-issued-again"][0]

@@ -249,22 +249,6 @@ def _from_double(builder: Builder, value: Register, dtype: DType) -> Register:
     raise Untraceable(f"a cast from float64 to {dtype}")
 
 
-def quieted(builder: Builder, value: Register) -> Register:
-    """A half or a float32 that was narrowed, its NaNs quiet.
-
-    The machine's conversions do that, but LLVM may undo a widening and a narrowing together, as if nothing had been.
-    Integers as narrow as the result take the fewest instructions.
-    """
-    sign, infinity, quiet = (
-        (0x8000, 0x7C00, 0x0200) if value.dtype == HALF else (_SINGLE_SIGN, _SINGLE_INFINITY, 0x00400000)
-    )
-    pattern = bits(builder, value)
-    magnitude = binary(builder, "and", pattern, constant(sign - 1, pattern))
-    nan = compare(builder, "icmp ugt", magnitude, constant(infinity, pattern))
-    missing = choose(builder, nan, constant(quiet, pattern), constant(0, pattern))
-    return reinterpret(builder, binary(builder, "or", pattern, missing), value.dtype)
-
-
 def _single_to_odd(builder: Builder, value: Register) -> Register:
     """A double as a float32 rounded to odd: of the two neighbours of what is no float32, the odd one."""
     near = convert(builder, "fptrunc", value, SINGLE)

@@ -396,7 +396,8 @@ def _float_to_float(builder: Builder, operation: Operation, operands: list[Regis
         value = to_single(builder, value)
     result = casting.cast(builder, value, value_dtype(target))
     if (target is F16 or (source is F64 and target is F32)) and not _is_computed(operation):
-        return casting.quieted(builder, result)
+        # LLVM would undo a widening and a narrowing together, as if nothing had been.
+        return quieted(builder, result, result)
     return result
 
 
