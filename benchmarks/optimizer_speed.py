@@ -70,7 +70,7 @@ def compare(rounds: int) -> bool:
     ours_text, same = cuda_tile_program(OPERATIONS, live=True)
     if operations != same:
         sys.exit("the two programs differ in size: the comparison would not be fair")
-    tileir.run_passes(tileir.parse(cuda_tile_program(1, live=True)[0]), PASSES)
+    tileir.run_passes(tileir.parse(cuda_tile_program(1, live=True)[0]), PASSES, verify_each=False)
     run(parse(arith_program(1, live=True)[0]))
     theirs: list[float] = []
     ours: list[float] = []
@@ -79,7 +79,7 @@ def compare(rounds: int) -> bool:
         their_module = parse(theirs_text)
         theirs.append(timed(lambda module=their_module: run(module))[0])
         our_module = tileir.parse(ours_text)
-        ours.append(timed(lambda module=our_module: tileir.run_passes(module, PASSES))[0])
+        ours.append(timed(lambda module=our_module: tileir.run_passes(module, PASSES, verify_each=False))[0])
         left = (count(their_module), count(our_module))
     ratio = min(theirs) / min(ours)
     met = ratio >= SPEED_BAR
@@ -198,13 +198,13 @@ def ordinary(operations: int) -> Any:
 def optimize(module: Any) -> None:
     import tileir
 
-    tileir.run_passes(module, PASSES)
+    tileir.run_passes(module, PASSES, verify_each=False)
 
 
 def eliminate(module: Any) -> None:
     import tileir
 
-    tileir.run_passes(module, ["cse"])
+    tileir.run_passes(module, ["cse"], verify_each=False)
 
 
 def store(module: Any) -> None:
@@ -243,7 +243,7 @@ def scale(rounds: int) -> bool:
 
     rows: list[tuple[str, ...]] = []
     all_met = True
-    tileir.run_passes(ordinary(1), PASSES)
+    tileir.run_passes(ordinary(1), PASSES, verify_each=False)
     for name, make, work, sizes in SHAPES:
         work(make(10))
         first = 0.0

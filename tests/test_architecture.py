@@ -19,16 +19,17 @@ ROOMS = {
     "forking": 0,
     "ir": 1,
     "dialect": 2,
-    "types": 3,
     "text": 3,
     "bytecode": 3,
     "rewrite": 3,
-    "interface": 4,
     "passes": 4,
-    "execute": 5,
-    "bridge": 6,
-    "tools": 7,
-    "__main__": 8,
+    "pickling": 4,
+    "interface": 5,
+    "types": 6,
+    "execute": 6,
+    "bridge": 7,
+    "tools": 8,
+    "__main__": 9,
 }
 
 # Where not even annotations go round in a circle.  In the other rooms some classes are parts of each other.

@@ -5,12 +5,41 @@ from __future__ import annotations
 import os
 
 from tileir.bytecode.magic import is_bytecode
-from tileir.ir.core import Operation
+from tileir.ir.clone import clone
+from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import NEWEST, Version, version_named
 from tileir.ir.diagnostics import Diagnostic, VerifyError, has_errors
+from tileir.ir.reducing import REDUCING, Reduced
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 from tileir.text.reading import parse_text
+
+
+def _reduced(thing: object) -> Reduced:
+    # Imported here: few pickle anything.
+    from tileir.pickling import reduced
+
+    return reduced(thing)
+
+
+def _copied(thing: object, memo: dict[int, object]) -> object:
+    """A clone of an operation; in `memo`, as `copy.deepcopy` keeps it, is what became of everything in it."""
+    assert isinstance(thing, Operation)
+    values: dict[Value, Value] = {}
+    copy = clone(thing, values)
+    for old, new in values.items():
+        memo[id(old)] = new
+    for before, after in zip(thing.walk(), copy.walk(), strict=True):
+        memo[id(before)] = after
+        for region, new_region in zip(before.regions, after.regions, strict=True):
+            memo[id(region)] = new_region
+            for block, new_block in zip(region.blocks, new_region.blocks, strict=True):
+                memo[id(block)] = new_block
+    return copy
+
+
+REDUCING.reduce = _reduced
+REDUCING.clone = _copied
 
 
 def parse(text: str, name: str = "-", *, allow_unregistered: bool = False) -> Operation:

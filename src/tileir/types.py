@@ -5,6 +5,7 @@ Element types are names; the others are functions that check what they are given
 
 from __future__ import annotations
 
+from tileir import interface as _interface  # noqa: F401  (gives types their pickled form)
 from tileir.dialect.construct import (
     gather_scatter_view,
     partition_view,

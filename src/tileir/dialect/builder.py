@@ -49,6 +49,10 @@ _PREFIX: Final = "cuda_tile."
 _KEYWORD_METHODS: Final = ("for", "global", "if")
 
 
+def _at_work() -> TypeError:
+    return TypeError("a Builder is at work in a program and cannot be copied: copy the module that finish() gives")
+
+
 class OperationMethod:
     """An operation of the builder, ready to be called; it prints as its signature."""
 
@@ -132,6 +136,15 @@ class Builder:
         if mnemonic in _KEYWORD_METHODS and name == mnemonic:
             return getattr(self, name + "_")
         return OperationMethod(self, declaration)
+
+    def __copy__(self) -> Builder:
+        raise _at_work()
+
+    def __deepcopy__(self, memo: object) -> Builder:
+        raise _at_work()
+
+    def __reduce__(self) -> str:
+        raise _at_work()
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *[d.mnemonic for d in REGISTRY.declarations()]})

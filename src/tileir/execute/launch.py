@@ -189,6 +189,20 @@ class Kernel:
             select_entry(module, entry), self.exact, self.schedule, self.globals, self.backend, self.fast, self.cpu
         )
 
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Copied and pickled as its program, which is compiled again; globals begin with their first values."""
+        return Kernel, (self.entry, self.exact, self.schedule, None, self.backend, self.fast, self.cpu)
+
+    def __copy__(self) -> Kernel:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Kernel:
+        module = self.entry
+        while module.parent_operation is not None:
+            module = module.parent_operation
+        entry = select_entry(clone(module), self.name)
+        return Kernel(entry, self.exact, self.schedule, backend=self.backend, fast=self.fast, cpu=self.cpu)
+
     @property
     def parameters(self) -> list[str]:
         """The types of the parameters, as the program spells them."""

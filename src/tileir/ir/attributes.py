@@ -7,8 +7,9 @@ a prefix ask for `bare_text`.  As with types, build attributes through the facto
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.floats import FORMATS, format_float, integral_value, is_nan
-from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
+from tileir.ir.floats import FORMATS, format_float, from_double, integral_value, is_nan
+from tileir.ir.reducing import REDUCING, Reduced
+from tileir.ir.types import F64, I1, I8, I16, I32, I64, FloatType, IntegerType, Type
 
 # How a part of an attribute is spelled: as anywhere, as a location in a location, or without the name of its kind.
 WHOLE: Final = 0
@@ -43,6 +44,17 @@ class Attribute:
 
     def __repr__(self) -> str:
         return self.text
+
+    # There is one of each: a copy is the thing itself.
+
+    def __copy__(self) -> Attribute:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Attribute:
+        return self
+
+    def __reduce__(self) -> Reduced:
+        return REDUCING.reduce(self)
 
 
 class UnitAttribute(Attribute):
@@ -598,3 +610,44 @@ def opaque_attribute(spelling: str) -> OpaqueAttribute:
     if found is None:
         found = _opaques[spelling] = OpaqueAttribute(spelling)
     return found
+
+
+def plain_attributes(value: object) -> list[Attribute]:
+    """The attributes a Python value may stand for, the likeliest first; `TypeError` says what has one."""
+    if isinstance(value, Attribute):
+        return [value]
+    if isinstance(value, bool):
+        return [bool_attribute(value)]
+    if isinstance(value, int):
+        if not -(1 << 63) <= value < 1 << 64:
+            raise TypeError(f"{value} is too large for an attribute of 64 bits")
+        # i64 has no sign: the larger half stands for the negative numbers.
+        wide = value if value < 1 << 63 else value - (1 << 64)
+        found: list[Attribute] = [integer_attribute(I64, wide)]
+        for type in (I32, I16, I8):
+            if -(1 << (type.width - 1)) <= value < 1 << (type.width - 1):
+                found.append(integer_attribute(type, value))
+        return found
+    if isinstance(value, float):
+        return [float_attribute(F64, from_double(FORMATS["f64"], value))]
+    if isinstance(value, str):
+        return [string_attribute(value), symbol_attribute(value)]
+    if isinstance(value, Type):
+        return [type_attribute(value)]
+    if isinstance(value, (list, tuple)):
+        elements = [plain_attributes(element)[0] for element in value]
+        found = [array_attribute(tuple(elements))]
+        numbers = [element for element in value if isinstance(element, int) and not isinstance(element, bool)]
+        if len(numbers) == len(value):
+            found += [dense_array_attribute(I64, tuple(numbers)), dense_array_attribute(I32, tuple(numbers))]
+        return found
+    if isinstance(value, dict):
+        entries: dict[str, Attribute] = {}
+        for name, entry in value.items():
+            if not isinstance(name, str):
+                raise TypeError(f"the name of an attribute is a string, not {name!r}")
+            entries[name] = plain_attributes(entry)[0]
+        return [dictionary_attribute(entries)]
+    raise TypeError(
+        f"{value!r} is no attribute: give an Attribute, a string, a number, a boolean, a type, a list or a dictionary"
+    )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tileir.annotations import TYPE_CHECKING, Final
-from tileir.ir.attributes import Attribute, StringAttribute
+from tileir.annotations import TYPE_CHECKING, Final, cast
+from tileir.ir.attributes import Attribute, EnumAttribute, StringAttribute, plain_attributes
 from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:
@@ -111,6 +112,15 @@ class Value:
     def parent_block(self) -> Block | None:
         """The block this value is defined in."""
         return None
+
+    def __copy__(self) -> Value:
+        raise part_of_a_program(self)
+
+    def __deepcopy__(self, memo: object) -> Value:
+        raise part_of_a_program(self)
+
+    def __reduce__(self) -> Reduced:
+        return REDUCING.reduce(self)
 
 
 class OperationResult(Value):
@@ -306,19 +316,45 @@ class Operation:
 
     # --- changing ---
 
-    def set_attribute(self, name: str, value: Attribute | None) -> None:
-        """Set an attribute; None, or the declared default, removes it."""
-        keep = value is not None and self.declaration.defaults.get(name) is not value
+    def set_attribute(self, name: str, value: object) -> None:
+        """Set an attribute; None, or the declared default, removes it.
+
+        Strings, numbers, booleans, types, lists and dictionaries become the attribute that stands for them; what the
+        declaration does not take is a `TypeError`.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"the name of an attribute is a string, not a {type(name).__name__}")
+        attribute: Attribute | None = None
+        if value is not None:
+            attribute = value if isinstance(value, Attribute) else self._plain_attribute(name, value)
+        keep = attribute is not None and self.declaration.defaults.get(name) is not attribute
         if not keep and name not in self.attributes:
             return
         attributes = dict(self.attributes)
-        if value is not None and keep:
-            attributes[name] = value
+        if attribute is not None and keep:
+            attributes[name] = attribute
         else:
             del attributes[name]
         self.attributes = attributes if attributes else NO_ATTRIBUTES
 
+    def _plain_attribute(self, name: str, value: object) -> Attribute:
+        """The attribute a Python value stands for: the first that the declaration takes, where there is one."""
+        candidates = plain_attributes(value)
+        declared = self.declaration.inherent.get(name)
+        if declared is None:
+            return candidates[0]
+        default = declared.default
+        if isinstance(default, EnumAttribute) and isinstance(value, str) and value in default.kind.cases:
+            return default.kind.cases[value]
+        for candidate in candidates:
+            if declared.constraint.predicate(candidate):
+                return candidate
+        wanted = declared.constraint.description or declared.constraint.kind
+        raise TypeError(f"attribute '{name}' of '{self.name}' takes {wanted}, which {value!r} does not stand for")
+
     def set_operand(self, index: int, value: Value) -> None:
+        if not isinstance(value, Value):
+            raise TypeError(f"an operand is a Value, not a {type(value).__name__}")
         old = self.operands[index]
         if old is not value:
             old.drop_user(self)
@@ -326,6 +362,9 @@ class Operation:
             value.add_user(self)
 
     def set_operands(self, operands: list[Value], segments: tuple[int, ...] | None = None) -> None:
+        for value in operands:
+            if not isinstance(value, Value):
+                raise TypeError(f"an operand is a Value, not a {type(value).__name__}")
         for value in self.operands:
             value.drop_user(self)
         for value in operands:
@@ -382,6 +421,19 @@ class Operation:
     def __str__(self) -> str:
         return self.text()
 
+    # --- copies ---
+
+    def __copy__(self) -> Operation:
+        """As `copy.deepcopy`: what is in an operation is in one only."""
+        return cast(Operation, REDUCING.clone(self, {}))
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Operation:
+        """A clone, in no block; what is in it stands for what was copied in the rest of a deep copy."""
+        return cast(Operation, REDUCING.clone(self, memo))
+
+    def __reduce__(self) -> Reduced:
+        return REDUCING.reduce(self)
+
 
 class Block:
     """A list of operations with arguments."""
@@ -396,6 +448,15 @@ class Block:
         if argument_types:
             for type in argument_types:
                 self.add_argument(type)
+
+    def __copy__(self) -> Block:
+        raise part_of_a_program(self)
+
+    def __deepcopy__(self, memo: object) -> Block:
+        raise part_of_a_program(self)
+
+    def __reduce__(self) -> Reduced:
+        return REDUCING.reduce(self)
 
     def add_argument(self, type: Type, location: Location = UNKNOWN) -> BlockArgument:
         argument = BlockArgument(type, self, len(self.arguments), location)
@@ -460,6 +521,15 @@ class Region:
         if blocks:
             for block in blocks:
                 self.append(block)
+
+    def __copy__(self) -> Region:
+        raise part_of_a_program(self)
+
+    def __deepcopy__(self, memo: object) -> Region:
+        raise part_of_a_program(self)
+
+    def __reduce__(self) -> Reduced:
+        return REDUCING.reduce(self)
 
     def append(self, block: Block) -> None:
         block.parent = self

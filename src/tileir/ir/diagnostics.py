@@ -9,6 +9,7 @@ from tileir.annotations import Final
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
 from tileir.ir.escapes import harmless, harmless_line
 from tileir.ir.location import UNKNOWN, FileLocation, Location, SourceText, TextLocation, UnknownLocation
+from tileir.ir.reducing import REDUCING, Reduced
 
 # Of a location that is spelled out before a message, as much as this is shown.
 _LONGEST_PREFIX: Final = 1 << 16
@@ -50,6 +51,16 @@ class Diagnostic:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def __copy__(self) -> Diagnostic:
+        return Diagnostic(self.severity, self.message, self.location, self.notes)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Diagnostic:
+        notes = [note.__deepcopy__(memo) for note in self.notes]
+        return Diagnostic(self.severity, self.message, self.location, notes)
+
+    def __reduce__(self) -> Reduced:
+        return REDUCING.reduce(self)
 
 
 # What a message of several lines is laid out with.
@@ -93,6 +104,15 @@ class TileIRError(Exception):
 
     def __str__(self) -> str:
         return "\n".join([d.render() for d in self.diagnostics])
+
+    def __copy__(self) -> TileIRError:
+        return self
+
+    def __deepcopy__(self, memo: object) -> TileIRError:
+        return self
+
+    def __reduce__(self) -> Reduced:
+        return REDUCING.reduce(self)
 
 
 class ParseError(TileIRError):

@@ -10,6 +10,7 @@ import re
 
 from tileir.annotations import Final
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, quote, spell
+from tileir.ir.reducing import REDUCING, Reduced
 
 
 class Location(Attribute):
@@ -158,20 +159,29 @@ class SourceText:
     `first_line` places a part of a larger file, as `// -----` splitting does.
     """
 
-    __slots__ = ("_line_starts", "_starts", "_token_pattern", "first_line", "name", "text")
+    __slots__ = ("_line_starts", "_starts", "first_line", "name", "text", "token_pattern")
 
     def __init__(self, text: str, name: str, token_pattern: re.Pattern[str], first_line: int = 1) -> None:
         self.text: str = text
         self.name: str = name
         self.first_line: int = first_line
-        self._token_pattern: re.Pattern[str] = token_pattern
+        self.token_pattern: re.Pattern[str] = token_pattern
         self._starts: list[int] | None = None
         self._line_starts: list[int] | None = None
+
+    def __copy__(self) -> SourceText:
+        return self
+
+    def __deepcopy__(self, memo: object) -> SourceText:
+        return self
+
+    def __reduce__(self) -> Reduced:
+        return REDUCING.reduce(self)
 
     def token_offset(self, token: int) -> int:
         """The character offset of a token; the offset just past the last token for one past the end."""
         if self._starts is None:
-            starts = [match.start(1) for match in self._token_pattern.finditer(self.text) if match.start(1) >= 0]
+            starts = [match.start(1) for match in self.token_pattern.finditer(self.text) if match.start(1) >= 0]
             starts.append(len(self.text.rstrip()))
             self._starts = starts
         starts = self._starts

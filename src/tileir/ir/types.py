@@ -9,6 +9,7 @@ the factory returns the one instance there is (seed 002, "TypeStorage and TypeID
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.ir.reducing import REDUCING, Reduced
 
 
 class Type:
@@ -30,6 +31,17 @@ class Type:
 
     def __repr__(self) -> str:
         return self.text
+
+    # There is one of each: a copy is the thing itself.
+
+    def __copy__(self) -> Type:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Type:
+        return self
+
+    def __reduce__(self) -> Reduced:
+        return REDUCING.reduce(self)
 
 
 class IntegerType(Type):

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from tileir.annotations import Final
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version
-from tileir.ir.diagnostics import Diagnostic, VerifyError, has_errors
+from tileir.ir.diagnostics import Diagnostic, VerifyError, has_errors, note
+from tileir.ir.location import UNKNOWN
 from tileir.ir.traversal import functions
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.passes.catalogue import pass_named
@@ -46,8 +47,9 @@ class PassRun:
 class Report:
     """What running passes may tell; fill in what is wanted, read `runs` afterwards.
 
-    `verify` checks the module after each pass, by the rules of `version`.  `after_each` gets the name of each pass and
-    the module as it left it; `trace` gets the steps of rewriting.  `diagnostics` are the warnings of the passes.
+    `verify` checks the module after each pass, by the rules of `version`, unless it is false.  `after_each` gets the
+    name of each pass and the module as it left it; `trace` gets the steps of rewriting.  `diagnostics` are the warnings
+    of the passes.
     """
 
     __slots__ = ("after_each", "diagnostics", "drop_in", "runs", "statistics", "trace", "verify", "version")
@@ -55,7 +57,7 @@ class Report:
     def __init__(
         self,
         *,
-        verify: bool = False,
+        verify: bool = True,
         version: Version = NEWEST,
         statistics: bool = False,
         after_each: Callable[[str, Operation], None] | None = None,
@@ -97,14 +99,16 @@ def optimize(
     fuse_fma: bool = False,
     *,
     report: Report | None = None,
+    verify_each: bool = True,
 ) -> Operation:
     """Optimize a module in place and give it back.
 
     `level` is 0 (nothing) to 3.  `pipeline` is "parity", what NVIDIA's public optimizer does, or "seed", that and what
-    seed 004 adds.  `fuse_fma` also fuses products and sums, which changes how results are rounded.
+    seed 004 adds.  `fuse_fma` also fuses products and sums, which changes how results are rounded.  The module is
+    verified before and after each pass, unless `verify_each` is false.
     """
     steps = [parse_pass(text) for text in passes_of_level(level, pipeline, fuse_fma)]
-    return run_until_stable(module, steps, pipeline, report)
+    return run_until_stable(module, steps, pipeline, _begun(module, report, verify_each))
 
 
 def passes_of_level(level: int, pipeline: str = PARITY, fuse_fma: bool = False) -> list[str]:
@@ -126,17 +130,54 @@ def passes_of_level(level: int, pipeline: str = PARITY, fuse_fma: bool = False) 
 
 
 def run_passes(
-    module: Operation, passes: list[str], *, pipeline: str = PARITY, report: Report | None = None
+    module: Operation,
+    passes: list[str] | tuple[str, ...],
+    *,
+    pipeline: str = PARITY,
+    report: Report | None = None,
+    verify_each: bool = True,
 ) -> Operation:
-    """Run passes in order, each given as `name` or `name{option=value ...}`; changes the module and gives it back."""
-    return run_steps(module, [parse_pass(text) for text in passes], pipeline, report)
+    """Run passes in order, each given as `name` or `name{option=value ...}`; changes the module and gives it back.
+
+    The module is verified before the first pass and after each: `VerifyError` names the pass that broke it.
+    `verify_each=False` trusts all of them.
+    """
+    if not isinstance(passes, (list, tuple)) or not all(isinstance(text, str) for text in passes):
+        raise TypeError(f"passes are a list of names, as in ['canonicalize', 'cse'], not {passes!r}")
+    steps = [parse_pass(text) for text in passes]
+    check_steps(steps)
+    return run_steps(module, steps, pipeline, _begun(module, report, verify_each))
 
 
 def run_pipeline(
-    module: Operation, text: str, *, pipeline: str = PARITY, report: Report | None = None
+    module: Operation,
+    text: str,
+    *,
+    pipeline: str = PARITY,
+    report: Report | None = None,
+    verify_each: bool = True,
 ) -> Operation:
-    """Run a pipeline as MLIR's tools write it, such as `builtin.module(cuda_tile.module(canonicalize,cse))`."""
-    return run_steps(module, parse_pipeline(text), pipeline, report)
+    """Run a pipeline as MLIR's tools write it, such as `builtin.module(cuda_tile.module(canonicalize,cse))`.
+
+    It is verified as by `run_passes`.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a pipeline is a text, as 'builtin.module(canonicalize)', not {text!r}")
+    steps = parse_pipeline(text)
+    check_steps(steps)
+    return run_steps(module, steps, pipeline, _begun(module, report, verify_each))
+
+
+def _begun(module: Operation, report: Report | None, verify_each: bool) -> Report:
+    """The report of a run that begins; a pass must not be blamed for what was wrong before it."""
+    if not isinstance(module, Operation):
+        raise TypeError(f"passes run on a module, not on a {type(module).__name__}")
+    wanted = report if report is not None else Report()
+    if not verify_each:
+        wanted.verify = False
+    if wanted.verify:
+        _verify(module, wanted, "before the first pass")
+    return wanted
 
 
 def _check_rules(pipeline: str) -> None:
@@ -199,7 +240,7 @@ def _run_step(module: Operation, step: Step, rules: str, report: Report) -> None
     if report.after_each is not None:
         report.after_each(step.name, module)
     if report.verify:
-        _verify(module, report.version)
+        _verify(module, report, f"after pass '{step.name}'")
 
 
 def _roots(module: Operation, step: Step, scope: str) -> list[Operation]:
@@ -233,10 +274,13 @@ def _count(module: Operation) -> int:
     return sum(1 for _ in module.walk())
 
 
-def _verify(module: Operation, version: Version) -> None:
-    context = VerifyContext(version)
+def _verify(module: Operation, report: Report, when: str) -> None:
+    context = VerifyContext(report.version)
     verify_operation(module, context)
     if has_errors(context.diagnostics):
+        first = next(diagnostic for diagnostic in context.diagnostics if diagnostic.severity == "error")
+        if not report.drop_in:
+            first.notes.append(note(f"the program is wrong {when}", UNKNOWN))
         raise VerifyError(context.diagnostics)
 
 

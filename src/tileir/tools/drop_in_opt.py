@@ -21,12 +21,15 @@ _PASSES = tuple(
     for found in passes()
 )
 _PIPELINE = Option("pass-pipeline", "run the passes of a text such as 'builtin.module(canonicalize)'", value="PIPELINE")
+_VERIFY = Option(
+    "verify-each", "verify the program after each pass (default)", choices=("true", "false", "1", "0"), bare="true"
+)
 
 USAGE = Usage(
     "tileir-opt",
     "Reads a Tile IR program, verifies it, runs passes and prints it, as NVIDIA's cuda-tile-opt does.",
     "[FILE]",
-    (*OPTIONS, _PIPELINE, *_PASSES),
+    (*OPTIONS, _PIPELINE, _VERIFY, *_PASSES),
     least=0,
     details="Options may begin with one dash or two. Without FILE, or with '-', standard input is read.",
     single_dash=True,
@@ -80,8 +83,9 @@ class _Passes:
         self.steps: list[Step] = steps
 
     def text(self, module: Operation, diagnostics: list[Diagnostic]) -> str | None:
+        verify = self.given.value("verify-each", "true") in ("true", "1")
         try:
-            run_steps(module, self.steps, report=Report(verify=True, version=VERSION, drop_in=True))
+            run_steps(module, self.steps, report=Report(verify=verify, version=VERSION, drop_in=True))
         except TileIRError as error:
             diagnostics.extend(error.diagnostics)
             return None

@@ -413,7 +413,7 @@ def optimized(entry: Operation) -> Operation:
     if parent is None:
         raise LaunchError("the kernel is in no module")
     module = clone(parent)
-    run_passes(module, ["canonicalize", "cse", "loop-invariant-code-motion", "canonicalize", "dce"])
+    run_passes(module, ["canonicalize", "cse", "loop-invariant-code-motion", "canonicalize", "dce"], verify_each=False)
     for operation in module.regions[0].blocks[0]:
         if operation.symbol_name == entry.symbol_name:
             return operation

@@ -1,0 +1,38 @@
+"""The ways from a part of a program to its pickled form and to a copy of it.
+
+Both are made in modules that know more than those that define the parts; these put themselves here (`interface.py`),
+so that no arrow points up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tileir.annotations import Final
+
+Reduced = tuple[object, tuple[object, ...]]
+
+
+class Reducing:
+    __slots__ = ("clone", "reduce")
+
+    def __init__(self) -> None:
+        self.reduce: Callable[[object], Reduced] = _not_ready
+        self.clone: Callable[[object, dict[int, object]], object] = _no_clone
+
+
+def _not_ready(thing: object) -> Reduced:
+    raise TypeError(f"a {type(thing).__name__} can be pickled when the package is in use: import tileir.interface")
+
+
+def _no_clone(thing: object, memo: dict[int, object]) -> object:
+    raise TypeError(f"a {type(thing).__name__} can be copied when the package is in use: import tileir.interface")
+
+
+def part_of_a_program(thing: object) -> TypeError:
+    """What is told who copies a part that makes no sense alone."""
+    kind = type(thing).__name__
+    return TypeError(f"a {kind} is part of a program and cannot be copied alone: copy the operation around it")
+
+
+REDUCING: Final = Reducing()

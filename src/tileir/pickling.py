@@ -1,0 +1,345 @@
+"""Programs through `pickle`: for `multiprocessing`, for caches, for errors that cross processes.
+
+Types, attributes and locations come back as the one object there is.  An operation carries the whole program it is
+part of, and comes back as the same operation of a copy of it; so do values, blocks and regions.  Everything is flat
+lists of numbers: a program may nest deeper than Python's stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tileir.dialect.ops  # noqa: F401  (declares the operations)
+from tileir.bytecode.container import Container, Section
+from tileir.bytecode.documented_attributes import (
+    DenseStringAttribute,
+    VerifiedDivByAttribute,
+    dense_string_attribute,
+    verified_div_by,
+)
+from tileir.bytecode.origin import BytecodeOrigin
+from tileir.dialect import attributes as dialect
+from tileir.dialect import types as tiles
+from tileir.dialect.cute import CuteAttribute, CuteTerm, cute_attribute
+from tileir.ir import attributes, location, types
+from tileir.ir.core import Block, BlockArgument, Operation, OperationResult, Region, Value
+from tileir.ir.declaration import REGISTRY, Version, unregistered
+from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.reducing import Reduced
+from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
+
+Parts = tuple[object, ...]
+# For each class what makes one, and what that is given.
+Recipe = tuple[type, Callable[..., object], Callable[[Any], Parts]]
+
+
+def _origin(data: bytes, version: Version, tag: int, sections: tuple[tuple[int, ...], ...]) -> BytecodeOrigin:
+    return BytecodeOrigin(Container(data, version, tag, [Section(*section) for section in sections]))
+
+
+def _origin_parts(origin: BytecodeOrigin) -> Parts:
+    file = origin.file
+    sections = [(s.identifier, s.header, s.alignment, s.start, s.end) for s in file.order]
+    return file.data, file.version, file.tag, tuple(sections)
+
+
+def _enumeration(owner: str, keyword: str) -> attributes.EnumAttribute:
+    return _ENUMERATIONS[owner][keyword]
+
+
+def _diagnostic(severity: str, message: str, where: location.Location, *notes: Diagnostic) -> Diagnostic:
+    return Diagnostic(severity, message, where, list(notes))
+
+
+def _enumerations() -> dict[str, attributes.EnumKind]:
+    from tileir.dialect import enums
+
+    return {kind.name: kind for kind in vars(enums).values() if isinstance(kind, attributes.EnumKind)}
+
+
+_ENUMERATIONS = _enumerations()
+
+_RECIPES: list[Recipe] = [
+    # --- types ---
+    (types.IntegerType, types.integer_type, lambda t: (t.width, t.spelling.partition("i")[0])),
+    (types.FloatType, lambda name: types.FLOAT_TYPES[name], lambda t: (t.name,)),
+    (types.FunctionType, types.function_type, lambda t: (t.inputs, t.results)),
+    (types.OpaqueType, types.opaque_type, lambda t: (t.text,)),
+    (tiles.TileType, tiles.tile_type, lambda t: (t.shape, t.element)),
+    (tiles.PointerType, tiles.pointer_type, lambda t: (t.pointee, t.attribute)),
+    (tiles.TensorViewType, tiles.tensor_view_type, lambda t: (t.element, t.shape, t.strides, t.attribute)),
+    (tiles.PartitionViewType, tiles.partition_view_type, lambda t: (t.tile_shape, t.tensor, t.padding, t.dim_map)),
+    (
+        tiles.StridedViewType,
+        tiles.strided_view_type,
+        lambda t: (t.tile_shape, t.tensor, t.traversal_strides, t.padding, t.dim_map),
+    ),
+    (
+        tiles.GatherScatterViewType,
+        tiles.gather_scatter_view_type,
+        lambda t: (t.tile_shape, t.tensor, t.sparse_dim, t.padding),
+    ),
+    (tiles.TokenType, lambda: tiles.TOKEN, lambda t: ()),
+    (tiles.StringType, lambda: tiles.STRING, lambda t: ()),
+    # --- attributes ---
+    (attributes.UnitAttribute, lambda: attributes.UNIT, lambda a: ()),
+    (attributes.IntegerAttribute, attributes.integer_attribute, lambda a: (a.type, a.value)),
+    (attributes.FloatAttribute, attributes.float_attribute, lambda a: (a.type, a.bits)),
+    (attributes.StringAttribute, attributes.string_attribute, lambda a: (a.value,)),
+    (attributes.TypeAttribute, attributes.type_attribute, lambda a: (a.type,)),
+    (attributes.SymbolAttribute, attributes.symbol_attribute, lambda a: a.path),
+    (attributes.ArrayAttribute, attributes.array_attribute, lambda a: (a.elements,)),
+    (
+        attributes.DictionaryAttribute,
+        lambda entries: attributes.dictionary_attribute(dict(entries)),
+        lambda a: (a.entries,),
+    ),
+    (attributes.DenseArrayAttribute, attributes.dense_array_attribute, lambda a: (a.element_type, a.values)),
+    (attributes.EnumAttribute, _enumeration, lambda a: (a.kind.name, a.keyword)),
+    (attributes.DenseAttribute, attributes.dense_attribute, lambda a: (a.type, a.shape, a.element_type, a.data)),
+    (attributes.OpaqueAttribute, attributes.opaque_attribute, lambda a: (a.spelling,)),
+    (DenseStringAttribute, dense_string_attribute, lambda a: (a.shape, a.strings)),
+    (VerifiedDivByAttribute, verified_div_by, lambda a: (dialect.div_by(a.divisor, a.every, a.along),)),
+    (dialect.DivByAttribute, dialect.div_by, lambda a: (a.divisor, a.every, a.along)),
+    (dialect.BoundedAttribute, dialect.bounded, lambda a: (a.lower, a.upper, a.strict)),
+    (dialect.SameElementsAttribute, dialect.same_elements, lambda a: (a.values,)),
+    (dialect.OptimizationHintsAttribute, dialect.optimization_hints, lambda a: (a.entries,)),
+    (CuteAttribute, cute_attribute, lambda a: (a.kind, a.term)),
+    (CuteTerm, CuteTerm, lambda t: (t.value, t.dimension, t.elements)),
+    # --- locations ---
+    (location.UnknownLocation, lambda: location.UNKNOWN, lambda a: ()),
+    (BytecodeOrigin, _origin, _origin_parts),
+    (location.FileLocation, location.file_location, lambda a: (a.file, a.line, a.column)),
+    (location.NameLocation, location.name_location, lambda a: (a.name, a.child)),
+    (location.CallSiteLocation, location.call_site_location, lambda a: (a.callee, a.caller)),
+    (location.FusedLocation, location.fused_location, lambda a: (a.locations, a.metadata)),
+    (location.OpaqueLocation, location.OpaqueLocation, lambda a: (a.handle, a.fallback)),
+    (location.CharacterLocation, location.CharacterLocation, lambda a: (a.source, a.token, a.offset)),
+    (location.TextLocation, location.TextLocation, lambda a: (a.source, a.token)),
+    (location.SourceText, location.SourceText, lambda s: (s.text, s.name, s.token_pattern, s.first_line)),
+    (dialect.DIFile, dialect.di_file, lambda a: (a.name, a.directory)),
+    (dialect.DICompileUnit, dialect.di_compile_unit, lambda a: (a.file,)),
+    (
+        dialect.DISubprogram,
+        dialect.di_subprogram,
+        lambda a: (a.file, a.line, a.name, a.linkage_name, a.compile_unit, a.scope_line),
+    ),
+    (dialect.DILexicalBlock, dialect.di_lexical_block, lambda a: (a.scope, a.file, a.line, a.column)),
+    (dialect.DILocation, dialect.di_location, lambda a: (a.source, a.scope)),
+    (Diagnostic, _diagnostic, lambda d: (d.severity, d.message, d.location, *d.notes)),
+]
+_BY_CLASS: dict[type, tuple[str, Callable[[Any], Parts]]] = {
+    kind: (kind.__name__, parts) for kind, _, parts in _RECIPES
+}
+_BY_NAME: dict[str, Callable[..., object]] = {kind.__name__: make for kind, make, _ in _RECIPES}
+
+
+# --- flat lists ---
+
+
+class Reference(int):
+    """Stands for the thing of that number."""
+
+
+class Things:
+    """Types, attributes, locations and diagnostics, each once and after those it is made of."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, Parts]] = []
+        # By identity: it holds them, so that no number is used twice.
+        self._numbers: dict[int, tuple[int, object]] = {}
+
+    def number(self, thing: object) -> Reference:
+        """The number of a thing, which is added if it is new."""
+        waiting = [thing]
+        while waiting:
+            last = waiting[-1]
+            if id(last) in self._numbers:
+                waiting.pop()
+                continue
+            found = _BY_CLASS.get(type(last))
+            if found is None:
+                raise TypeError(f"a {type(last).__name__} cannot be pickled")
+            name, parts_of = found
+            parts = parts_of(last)
+            missing = [part for part in _things_in(parts) if id(part) not in self._numbers]
+            if missing:
+                waiting.extend(missing)
+                continue
+            waiting.pop()
+            self._numbers[id(last)] = (len(self.rows), (last, parts))
+            self.rows.append((name, self._referred(parts)))
+        return Reference(self._numbers[id(thing)][0])
+
+    def _referred(self, parts: Parts) -> Parts:
+        return tuple([self._refer(part) for part in parts])
+
+    def _refer(self, part: object) -> object:
+        if isinstance(part, tuple):
+            return self._referred(part)
+        return Reference(self._numbers[id(part)][0]) if type(part) in _BY_CLASS else part
+
+
+def _things_in(parts: Parts) -> list[object]:
+    found: list[object] = []
+    for part in parts:
+        if isinstance(part, tuple):
+            found.extend(_things_in(part))
+        elif type(part) in _BY_CLASS:
+            found.append(part)
+    return found
+
+
+def _made(rows: list[tuple[str, Parts]]) -> list[object]:
+    """The things of a list, made again."""
+    made: list[object] = []
+
+    def found(part: object) -> object:
+        if isinstance(part, Reference):
+            return made[part]
+        return tuple([found(inner) for inner in part]) if isinstance(part, tuple) else part
+
+    for name, parts in rows:
+        made.append(_BY_NAME[name](*[found(part) for part in parts]))
+    return made
+
+
+# --- programs ---
+
+
+def _program_rows(root: Operation) -> tuple[list[tuple[str, Parts]], list[Parts], list[Parts]]:
+    """The things, blocks and operations of a program; values are numbered results first, then block arguments."""
+    operations = list(root.walk())
+    number_of = {operation: number for number, operation in enumerate(operations)}
+    blocks = [block for operation in operations for region in operation.regions for block in region.blocks]
+    block_numbers = {block: number for number, block in enumerate(blocks)}
+    values: dict[Value, int] = {}
+    for operation in operations:
+        for result in operation.results:
+            values[result] = len(values)
+    for block in blocks:
+        for argument in block.arguments:
+            values[argument] = len(values)
+    things = Things()
+    rows: list[Parts] = []
+    for operation in operations:
+        for operand in operation.operands:
+            if operand not in values:
+                raise TypeError(f"'{operation.name}' cannot be pickled: it takes a value of another program")
+        rows.append(
+            (
+                operation.name,
+                operation.declaration.unregistered,
+                [values[operand] for operand in operation.operands],
+                [things.number(result.type) for result in operation.results],
+                [(name, things.number(value)) for name, value in operation.attributes.items()],
+                [[block_numbers[block] for block in region.blocks] for region in operation.regions],
+                things.number(operation.location),
+                operation.segments,
+                None if operation.successors is None else [block_numbers[block] for block in operation.successors],
+            )
+        )
+    block_rows: list[Parts] = []
+    for block in blocks:
+        arguments = [(things.number(argument.type), things.number(argument.location)) for argument in block.arguments]
+        block_rows.append((arguments, [number_of[operation] for operation in block]))
+    return things.rows, block_rows, rows
+
+
+def restored_program(things: list[tuple[str, Parts]], block_rows: list[Any], rows: list[Any]) -> Operation:
+    """The program of such lists."""
+    made: list[Any] = _made(things)
+    blocks = [Block() for _ in block_rows]
+    operations: list[Operation] = []
+    for name, is_unregistered, _, results, attributes_, regions, where, segments, successors in rows:
+        declaration = unregistered(name) if is_unregistered else REGISTRY.by_name[name]
+        bodies = [Region([blocks[number] for number in region]) for region in regions]
+        given = {key: made[value] for key, value in attributes_}
+        new = Operation(declaration, [], [made[type] for type in results], location=made[where], segments=segments)
+        if given:
+            new.attributes = given
+        if bodies:
+            new.regions = bodies
+            for body in bodies:
+                body.parent = new
+        if successors is not None:
+            new.successors = [blocks[number] for number in successors]
+        operations.append(new)
+    values: list[Value] = [result for operation in operations for result in operation.results]
+    for block, (arguments, contents) in zip(blocks, block_rows, strict=True):
+        for type, where in arguments:
+            values.append(block.add_argument(made[type], made[where]))
+        for number in contents:
+            block.append(operations[number])
+    for operation, row in zip(operations, rows, strict=True):
+        if row[2]:
+            operation.set_operands([values[number] for number in row[2]], row[7])
+    return operations[0]
+
+
+def restored_thing(rows: list[tuple[str, Parts]]) -> object:
+    return _made(rows)[-1]
+
+
+def restored_operation(root: Operation, number: int) -> Operation:
+    for index, operation in enumerate(root.walk()):
+        if index == number:
+            return operation
+    raise ValueError("the program has changed since an operation of it was pickled")
+
+
+def restored_region(operation: Operation, number: int) -> Region:
+    return operation.regions[number]
+
+
+def restored_block(region: Region, number: int) -> Block:
+    return region.blocks[number]
+
+
+def restored_value(owner: Operation | Block, number: int) -> Value:
+    return owner.results[number] if isinstance(owner, Operation) else owner.arguments[number]
+
+
+def restored_error(
+    kind: type[TileIRError], rows: list[tuple[str, Parts]], last: list[int], state: dict[str, Any]
+) -> TileIRError:
+    """Not through its own constructor, which has arguments of its own."""
+    made: list[Any] = _made(rows)
+    error = kind.__new__(kind)
+    error.args = ([made[number] for number in last],)
+    error.diagnostics = error.args[0]
+    for name, value in state.items():
+        setattr(error, name, value)
+    return error
+
+
+def reduced(thing: object) -> Reduced:
+    """What `pickle` is told about a part of a program."""
+    if isinstance(thing, Operation):
+        root = thing
+        while root.parent_operation is not None:
+            root = root.parent_operation
+        if root.parent is not None:
+            raise TypeError(f"'{thing.name}' cannot be pickled: it is in a block that belongs to no operation")
+        if root is thing:
+            return restored_program, _program_rows(root)
+        return restored_operation, (root, list(root.walk()).index(thing))
+    if isinstance(thing, OperationResult):
+        return restored_value, (thing.operation, thing.index)
+    if isinstance(thing, BlockArgument):
+        return restored_value, (thing.block, thing.index)
+    if isinstance(thing, Region) and thing.parent is not None:
+        return restored_region, (thing.parent, thing.parent.regions.index(thing))
+    if isinstance(thing, Block) and thing.parent is not None:
+        return restored_block, (thing.parent, thing.parent.blocks.index(thing))
+    if isinstance(thing, (Region, Block, Value)):
+        raise TypeError(f"a {type(thing).__name__} that belongs to no operation cannot be pickled")
+    things = Things()
+    if isinstance(thing, TileIRError):
+        numbers = [int(things.number(diagnostic)) for diagnostic in thing.diagnostics]
+        state = {name: value for name, value in vars(thing).items() if name != "diagnostics"}
+        return restored_error, (type(thing), things.rows, numbers, state)
+    things.number(thing)
+    return restored_thing, (things.rows,)
+
