@@ -59,7 +59,7 @@ def float_to_float(source: FloatType, target: FloatType, rounding: str = NEAREST
         direct = _direct_cast(source, target)
         if direct is not None:
             return direct
-    up = widen(source)
+    up = _widen(source)
     down = _narrow(target, mode)
 
     def convert(array: Any) -> Any:
@@ -113,10 +113,7 @@ def _direct_cast(source: FloatType, target: FloatType) -> Unary | None:
     """Casts of NumPy and ml_dtypes that are known to round once, to nearest even."""
     dtype = value_dtype(target)
     if target is F64:
-        if source is F16:
-            # Through f32, whose table has quiet NaNs.
-            return _half_as_double
-        return widen(source)
+        return _widen(source)
     if target is F32:
         if source is F64:
             return narrow(F32)
@@ -142,8 +139,16 @@ def _direct_cast(source: FloatType, target: FloatType) -> Unary | None:
     return None
 
 
-def _half_as_double(array: Any) -> Any:
-    return widen_single(F16)(array).astype(numpy.float64)
+def _widen(source: FloatType) -> Unary:
+    """Values as doubles; of f16 through the table of f32, whose NaNs are quiet."""
+    if source is not F16:
+        return widen(source)
+    up = widen_single(F16)
+
+    def widen_half(array: Any) -> Any:
+        return up(array).astype(numpy.float64)
+
+    return widen_half
 
 
 def _round_to_tf32(array: Any) -> Any:
