@@ -160,22 +160,25 @@ class CpuKernel:
         flags = f"{self.entry.symbol_name} {options.overlapping} {options.fast} {options.sanitize}"
         key = cache.key_of(self.target, [self._text, flags, ",".join(self.globals)])
         found = store.get(key)
-        lowered: Lowered | None = None
-        if found is None:
-            lowered = self.lower(options)
-            # The time LLVM takes for good code grows with the square of the number of checks.
-            many = options.sanitize and lowered.text.count("br i1 ") > _MANY_CHECKS
-            data = compilation.assemble(lowered.text, self.target, 0 if many else 3)
-            meta: dict[str, Any] = {
-                "arena_bytes": lowered.program.arena_bytes,
-                "prints": len(lowered.prints),
-                "shared_axis": order.shared_axis(lowered.program),
-                "repeats": any(isinstance(statement, Repeat) for statement in statements(lowered.program.body)),
-                "deciding": turns.deciding_parameters(lowered.program.entry),
-            }
-            store.put(key, data, meta)
-        else:
-            data, meta = found
+        if found is not None:
+            self.target.require_runnable()
+            try:
+                return Version(runtime.load(found[0]), found[1], options)
+            except (KeyError, TypeError, compilation.CompilationError):
+                # Not what was meant to be stored: made again, and stored in its place.
+                pass
+        lowered = self.lower(options)
+        # The time LLVM takes for good code grows with the square of the number of checks.
+        many = options.sanitize and lowered.text.count("br i1 ") > _MANY_CHECKS
+        data = compilation.assemble(lowered.text, self.target, 0 if many else 3)
+        meta: dict[str, Any] = {
+            "arena_bytes": lowered.program.arena_bytes,
+            "prints": len(lowered.prints),
+            "shared_axis": order.shared_axis(lowered.program),
+            "repeats": any(isinstance(statement, Repeat) for statement in statements(lowered.program.body)),
+            "deciding": turns.deciding_parameters(lowered.program.entry),
+        }
+        store.put(key, data, meta)
         self.target.require_runnable()
         version = Version(runtime.load(data), meta, options)
         version.lowered = lowered if options.sanitize else None

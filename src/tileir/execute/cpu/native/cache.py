@@ -1,34 +1,38 @@
 """Compiled kernels on disk.
 
 One file per kernel, named by a hash of everything that the code depends on.  A file is written under another name and
-then renamed, so that a reader sees all of it or nothing, whatever other processes do.  Each begins with a checksum: a
-damaged file is removed and counts as none.  Nothing here fails a compilation: where the directory cannot be used, there
-is no cache.
+then renamed, so that a reader sees all of it or nothing, whatever other processes do.  Nothing here fails a
+compilation: where the directory cannot be used, there is no cache.
 
-Since what is in the cache is run, a directory that any user may write to is not used.
+What is in the cache is run.  So only a directory is used that nobody but the user can change anything about
+(`private_files`), and each file begins with a code of its name and contents that takes the user's key to make, which is
+in the directory too.  A file whose code is wrong is removed and counts as none.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from tileir.execute.cpu.native.private_files import PrivateDirectory, usable_home
 from tileir.execute.cpu.native.target import Target, binding
 
 SWITCH: Final = "TILEIR_CACHE"
 DIRECTORY: Final = "TILEIR_CACHE_DIR"
 LIMIT: Final = 256 << 20
 
-_MAGIC: Final = b"tileir1\n"
-_DIGEST: Final = 16
-_HEADER: Final = len(_MAGIC) + _DIGEST + 4
+_MAGIC: Final = b"tileir2\n"
+_CODE: Final = 32
+_HEADER: Final = len(_MAGIC) + _CODE + 4
+_KEY: Final = "key"
+_KEY_BYTES: Final = 32
 _SUFFIX: Final = ".kernel"
 _UNFINISHED: Final = ".unfinished"
 _REFRESH_SECONDS: Final = 3600.0
@@ -43,113 +47,116 @@ class Cache:
         self.directory: Path | None = directory
         self.limit: int = limit
         """How many bytes are kept; the kernels used longest ago go first."""
-        self._prefix: str = f"{directory}{os.sep}"
+        self._files: PrivateDirectory | None = PrivateDirectory(str(directory)) if directory is not None else None
         self._written: int = 0
 
     def get(self, key: str) -> tuple[bytes, dict[str, Any]] | None:
         """The object file and the description stored under a key."""
-        if self.directory is None:
+        files = self._files
+        if files is None or not files.is_safe():
             return None
-        path = f"{self._prefix}{key}{_SUFFIX}"
-        try:
-            with open(path, "rb") as file:
-                status = os.fstat(file.fileno())
-                data = file.read()
-        except OSError:
+        secret = files.read(_KEY, _KEY_BYTES)
+        if secret is None or len(secret.data) != _KEY_BYTES:
             return None
-        found = _unpack(data)
-        if found is None or not _is_private(self.directory):
-            if found is None:
-                _remove(path)
+        name = key + _SUFFIX
+        found = files.read(name, self.limit)
+        if found is None:
             return None
-        if time.time() - status.st_mtime > _REFRESH_SECONDS:
-            try:
-                os.utime(path)
-            except OSError:
-                pass
-        return found
+        content = _unpack(found.data, name, secret.data)
+        if content is None:
+            files.remove(name)
+            return None
+        if time.time() - found.modified > _REFRESH_SECONDS:
+            files.touch(name)
+        return content
 
     def put(self, key: str, data: bytes, meta: dict[str, Any]) -> None:
         """Store an object file and its description, which must be plain JSON."""
-        if self.directory is None:
+        files = self._files
+        if files is None or not files.make():
             return
-        temporary = f"{self._prefix}{key}.{os.getpid()}.{os.urandom(6).hex()}{_UNFINISHED}"
-        try:
-            os.makedirs(self.directory, mode=0o700, exist_ok=True)
-            if not _is_private(self.directory):
-                return
-            with open(temporary, "xb") as file:
-                file.write(_pack(data, meta))
-            os.replace(temporary, f"{self._prefix}{key}{_SUFFIX}")
-        except OSError:
-            _remove(temporary)
+        secret = self._secret(files)
+        if secret is None:
+            return
+        name = key + _SUFFIX
+        temporary = _temporary(key)
+        if not files.write(temporary, _pack(data, meta, name, secret)) or not files.rename(temporary, name):
+            files.remove(temporary)
             return
         if self._written % _PRUNE_EVERY == 0:
             self.prune()
         self._written += 1
 
+    def _secret(self, files: PrivateDirectory) -> bytes | None:
+        """The user's key, made where there is none; another process may make one at the same time."""
+        for _ in range(2):
+            found = files.read(_KEY, _KEY_BYTES)
+            if found is not None and len(found.data) == _KEY_BYTES:
+                return found.data
+            # One that is not whole, or that others could read, is replaced: what it vouches for counts no more.
+            if files.is_own(_KEY):
+                files.remove(_KEY)
+            temporary = _temporary(_KEY)
+            if not files.write(temporary, os.urandom(_KEY_BYTES)) or not files.rename_new(temporary, _KEY):
+                files.remove(temporary)
+        found = files.read(_KEY, _KEY_BYTES)
+        return found.data if found is not None and len(found.data) == _KEY_BYTES else None
+
     def prune(self) -> None:
         """Remove what was used longest ago until the rest is within the limit, and what was never finished."""
-        if self.directory is None:
+        files = self._files
+        if files is None or not files.is_safe():
             return
         entries: list[tuple[float, int, str]] = []
         now = time.time()
-        try:
-            with os.scandir(self.directory) as found:
-                for entry in found:
-                    try:
-                        status = entry.stat(follow_symlinks=False)
-                    except OSError:
-                        continue
-                    if entry.name.endswith(_SUFFIX):
-                        entries.append((status.st_mtime, status.st_size, entry.path))
-                    elif entry.name.endswith(_UNFINISHED) and now - status.st_mtime > _REFRESH_SECONDS:
-                        _remove(entry.path)
-        except OSError:
-            return
+        for name, size, modified in files.entries():
+            if name.endswith(_SUFFIX):
+                entries.append((modified, size, name))
+            elif name.endswith(_UNFINISHED) and now - modified > _REFRESH_SECONDS:
+                files.remove(name)
         total = sum([size for _, size, _ in entries])
         if total <= self.limit:
             return
         entries.sort()
-        for _, size, path in entries:
-            _remove(path)
+        for _, size, name in entries:
+            files.remove(name)
             total -= size
             # Some room, so that the next kernel does not begin this again.
             if total <= self.limit * 3 // 4:
                 break
 
 
-def _pack(data: bytes, meta: dict[str, Any]) -> bytes:
+def _temporary(name: str) -> str:
+    return f"{name}.{os.getpid()}.{os.urandom(6).hex()}{_UNFINISHED}"
+
+
+def _code(content: Any, name: str, secret: bytes) -> bytes:
+    digest = hashlib.blake2b(key=secret, digest_size=_CODE, person=b"tileir cache")
+    # With its name: an entry of the user's own under another name would be other code.
+    label = name.encode()
+    digest.update(len(label).to_bytes(4, "little") + label)
+    digest.update(content)
+    return digest.digest()
+
+
+def _pack(data: bytes, meta: dict[str, Any], name: str, secret: bytes) -> bytes:
     description = json.dumps(meta, separators=(",", ":")).encode()
     content = len(description).to_bytes(4, "little") + description + data
-    return _MAGIC + hashlib.blake2b(content, digest_size=_DIGEST).digest() + content
+    return _MAGIC + _code(content, name, secret) + content
 
 
-def _unpack(data: bytes) -> tuple[bytes, dict[str, Any]] | None:
+def _unpack(data: bytes, name: str, secret: bytes) -> tuple[bytes, dict[str, Any]] | None:
     if len(data) < _HEADER or not data.startswith(_MAGIC):
         return None
     content = memoryview(data)[_HEADER - 4 :]
-    if hashlib.blake2b(content, digest_size=_DIGEST).digest() != data[len(_MAGIC) : _HEADER - 4]:
+    if not hmac.compare_digest(_code(content, name, secret), data[len(_MAGIC) : _HEADER - 4]):
         return None
     length = int.from_bytes(content[:4], "little")
-    meta: dict[str, Any] = json.loads(bytes(content[4 : 4 + length]))
-    return bytes(content[4 + length :]), meta
-
-
-def _remove(path: str) -> None:
     try:
-        os.remove(path)
-    except OSError:
-        pass
-
-
-def _is_private(directory: Path) -> bool:
-    if sys.platform == "win32":
-        return True
-    try:
-        return not os.stat(directory).st_mode & stat.S_IWOTH
-    except OSError:
-        return False
+        meta = json.loads(bytes(content[4 : 4 + length]))
+    except (ValueError, RecursionError):
+        return None
+    return (bytes(content[4 + length :]), meta) if isinstance(meta, dict) else None
 
 
 # --- which directory ---
@@ -158,28 +165,38 @@ _caches: dict[tuple[str | None, str | None], Cache] = {}
 
 
 def default_cache() -> Cache:
-    """The cache of this process: TILEIR_CACHE=0 turns it off, TILEIR_CACHE_DIR says where it is."""
+    """The cache of this process: TILEIR_CACHE=0 turns it off, TILEIR_CACHE_DIR says where it is.
+
+    A path that is not absolute is one from where the process is when this is first asked, not from where it goes.
+    """
     key = (os.environ.get(SWITCH), os.environ.get(DIRECTORY))
     found = _caches.get(key)
     if found is None:
         off = (key[0] or "").strip().lower() in ("0", "off", "no", "false")
-        found = _caches[key] = Cache(None if off else Path(key[1]) if key[1] else _user_directory())
+        found = _caches.setdefault(key, Cache(None if off else _named(key[1]) if key[1] else _user_directory()))
     return found
 
 
-def _user_directory() -> Path | None:
+def _named(text: str) -> Path | None:
     try:
-        home = Path.home()
-    except RuntimeError:
-        # A user without a home.
+        return Path(os.path.abspath(text))
+    except (OSError, ValueError):
+        # The directory that the process is in is gone.
         return None
+
+
+def _user_directory() -> Path | None:
+    home = usable_home()
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+        local = os.environ.get("LOCALAPPDATA")
+        base = Path(local) if local else home / "AppData" / "Local" if home else None
     elif sys.platform == "darwin":
-        base = home / "Library" / "Caches"
+        base = home / "Library" / "Caches" if home else None
     else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
-    return base / "tileir" / "cpu"
+        # A path that is not absolute is to be ignored, says the specification.
+        chosen = os.environ.get("XDG_CACHE_HOME")
+        base = Path(chosen) if chosen and os.path.isabs(chosen) else home / ".cache" if home else None
+    return base / "tileir" / "cpu" if base is not None else None
 
 
 # --- keys ---
