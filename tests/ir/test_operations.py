@@ -14,7 +14,7 @@ from tileir.ir.attributes import UNIT, string_attribute
 from tileir.ir.builder import InsertionPoint
 from tileir.ir.core import Block, Operation, Value
 from tileir.ir.declaration import REGISTRY
-from tileir.ir.symbols import SymbolTable, lookup_nearest, lookup_symbol
+from tileir.ir.symbols import Symbols, SymbolTable, lookup_symbol
 from tileir.ir.types import I32
 
 TYPE = scalar_tile(I32)
@@ -294,7 +294,10 @@ def test_symbols_are_found_by_name_from_anywhere_inside():
     module = tileir.parse(SYMBOLS)
     inner = list(module.walk())[-3]
     assert lookup_symbol(module, "b").symbol_name == "b"
-    assert lookup_nearest(inner, "a") is lookup_symbol(module, "a")
+    symbols = Symbols()
+    assert symbols.lookup(inner, "a") is lookup_symbol(module, "a")
+    assert symbols.lookup(module, "b") is lookup_symbol(module, "b")
+    assert symbols.lookup(inner, "c") is None
     assert lookup_symbol(module, "c") is None
 
 

@@ -41,6 +41,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
+from tileir.ir.symbols import Symbols
 from tileir.ir.types import Type, function_type
 from tileir.ir.verifier import VerifyContext, verify_operation
 
@@ -94,6 +95,7 @@ class Builder:
         self.version: Version = version
         self.locations: bool = locations
         self.scopes: list[Scope] = []
+        self._symbols: Symbols = Symbols()
         if block is None:
             block = Block()
             attributes: dict[str, Attribute] = {"sym_name": string_attribute(name)}
@@ -160,7 +162,7 @@ class Builder:
         self, declaration: OperationDeclaration, args: tuple[object, ...], keywords: dict[str, object]
     ) -> Operation:
         """Bind, convert, infer, insert, verify; nothing is inserted unless all of it succeeds."""
-        call = Call(declaration, self.point.block)
+        call = Call(declaration, self.point.block, self._symbols)
         location: Location = UNKNOWN
         try:
             location = self._location(keywords)
@@ -176,6 +178,7 @@ class Builder:
         for constant in constants:
             self.point.insert(constant)
         self.point.insert(operation)
+        self._symbols.add(operation)
         if not declaration.is_terminator and not declaration.regions:
             self._verify(operation, constants)
         return operation
@@ -192,7 +195,7 @@ class Builder:
             raise BuildError(f"the block has ended with '{last.declaration.mnemonic}'")
 
     def _verify(self, operation: Operation, constants: list[Operation]) -> None:
-        context = VerifyContext(self.version)
+        context = VerifyContext(self.version, symbols=self._symbols)
         verify_operation(operation, context)
         if has_errors(context.diagnostics):
             operation.erase()

@@ -10,6 +10,7 @@ from tileir.ir.core import Block, Region, Value
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.symbols import Symbols
 from tileir.ir.types import Type
 
 
@@ -17,7 +18,7 @@ class Call:
     """The arguments of one operation.
 
     `given` holds what was passed for each operand, `operands` the values it became; `extras` holds the arguments
-    that describe the result type (`type`, `shape`, `tile`), as they were passed.
+    that describe the result type (`type`, `shape`, `tile`), as they were passed.  `symbols` are those around.
     """
 
     __slots__ = (
@@ -30,9 +31,10 @@ class Call:
         "operands",
         "raw_attributes",
         "regions",
+        "symbols",
     )
 
-    def __init__(self, declaration: OperationDeclaration, block: Block) -> None:
+    def __init__(self, declaration: OperationDeclaration, block: Block, symbols: Symbols) -> None:
         self.declaration: OperationDeclaration = declaration
         self.block: Block = block
         self.given: dict[str, list[object]] = {}
@@ -42,6 +44,7 @@ class Call:
         self.attributes: dict[str, Attribute] = {}
         self.regions: list[Region] = []
         self.location: Location = UNKNOWN
+        self.symbols: Symbols = symbols
 
     def fail(self, message: str) -> NoReturn:
         """Refuse the call; the builder puts the operation's name in front."""

@@ -27,8 +27,7 @@ from tileir.dialect.construct import (
 from tileir.dialect.types import TOKEN, PointerType, TileType, scalar_tile, with_element
 from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, SymbolAttribute
 from tileir.ir.core import Operation, Value
-from tileir.ir.declaration import ONE, SYMBOL_TABLE, VARIADIC, OperandDeclaration, OperationDeclaration
-from tileir.ir.symbols import lookup_symbol
+from tileir.ir.declaration import ONE, VARIADIC, OperandDeclaration, OperationDeclaration
 from tileir.ir.types import I1, I8, I32, I64, FloatType, IntegerType, Type
 
 
@@ -217,10 +216,7 @@ def _reduced(call: Call) -> list[Type]:
 def _global_pointer(call: Call) -> list[Type]:
     reference = call.attributes.get("name")
     name = reference.path[0] if isinstance(reference, SymbolAttribute) else ""
-    table = call.block.parent_operation
-    while table is not None and not table.declaration.traits & SYMBOL_TABLE:
-        table = table.parent_operation
-    found = lookup_symbol(table, name) if table is not None else None
+    found = call.symbols.lookup_again(call.block, name)
     value = found.attributes.get("value") if found is not None else None
     if not isinstance(value, DenseAttribute):
         call.fail(f"the module has no global '{name}'")

@@ -17,7 +17,7 @@ from tileir.ir.attributes import (
     string_attribute,
     symbol_attribute,
 )
-from tileir.ir.core import Operation
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import SYMBOL_TABLE
 from tileir.ir.diagnostics import Invalid
 
@@ -47,12 +47,6 @@ def lookup_symbol(table: Operation, name: str) -> Operation | None:
     return None
 
 
-def lookup_nearest(operation: Operation, name: str) -> Operation | None:
-    """What `@name` means at an operation."""
-    table = nearest_symbol_table(operation)
-    return lookup_symbol(table, name) if table is not None else None
-
-
 def verify_symbol(operation: Operation) -> None:
     """What MLIR asks of every symbol."""
     visibility = operation.attributes.get("sym_visibility")
@@ -73,11 +67,13 @@ def verify_symbol(operation: Operation) -> None:
 class SymbolTable:
     """The symbols directly inside one operation, by name; keep it only while nobody else renames or moves them."""
 
-    __slots__ = ("by_name", "table")
+    __slots__ = ("_next_numbers", "by_name", "table")
 
     def __init__(self, table: Operation) -> None:
         self.table: Operation = table
         self.by_name: dict[str, Operation] = {}
+        # For each name that was asked for and taken, the first number that may be free.
+        self._next_numbers: dict[str, int] = {}
         for region in table.regions:
             for block in region.blocks:
                 for operation in block:
@@ -90,12 +86,13 @@ class SymbolTable:
 
     def unique_name(self, name: str) -> str:
         """The name itself, or with the first number that makes it unused."""
-        candidate = name
-        number = 0
-        while candidate in self.by_name:
-            candidate = f"{name}_{number}"
+        if name not in self.by_name:
+            return name
+        number = self._next_numbers.get(name, 0)
+        while f"{name}_{number}" in self.by_name:
             number += 1
-        return candidate
+        self._next_numbers[name] = number
+        return f"{name}_{number}"
 
     def insert(self, operation: Operation) -> str:
         """Append an operation to the table's block under a name nobody has yet; gives the name."""
@@ -109,8 +106,12 @@ class SymbolTable:
     def erase(self, operation: Operation) -> None:
         name = operation.symbol_name
         if name is not None and self.by_name.get(name) is operation:
-            del self.by_name[name]
+            self._free(name)
         operation.erase()
+
+    def _free(self, name: str) -> None:
+        del self.by_name[name]
+        self._next_numbers.clear()
 
     def rename(self, operation: Operation, name: str) -> None:
         """Give a symbol another name, here and in every reference to it."""
@@ -120,7 +121,8 @@ class SymbolTable:
         operation.set_attribute("sym_name", string_attribute(name))
         self.by_name[name] = operation
         if old is not None:
-            self.by_name.pop(old, None)
+            if old in self.by_name:
+                self._free(old)
             for user in self.users(old):
                 for key, value in list(user.attributes.items()):
                     user.set_attribute(key, _renamed(value, old, name))
@@ -144,6 +146,65 @@ class SymbolTable:
                     break
                 cursor = cursor.next
         return found
+
+
+class Symbols:
+    """What references mean, in a program nobody changes meanwhile: each symbol table is gone through once."""
+
+    __slots__ = ("_around", "_tables")
+
+    def __init__(self) -> None:
+        self._tables: dict[Operation, SymbolTable] = {}
+        # The nearest table of what is in a block, so that deep nests are not climbed for each reference.
+        self._around: dict[Block, Operation | None] = {}
+
+    def lookup(self, operation: Operation, name: str) -> Operation | None:
+        """What `@name` means at an operation."""
+        table = operation if is_symbol_table(operation) else self._table_around(operation.parent)
+        return self.table(table).lookup(name) if table is not None else None
+
+    def lookup_again(self, block: Block, name: str) -> Operation | None:
+        """What `@name` means in a block of a program that may have changed: what no longer holds is looked up anew."""
+        self._around.clear()
+        table = self._table_around(block)
+        if table is None:
+            return None
+        found = self.table(table).lookup(name)
+        if found is None or found.symbol_name != name or found.parent_operation is not table:
+            del self._tables[table]
+            found = self.table(table).lookup(name)
+        return found
+
+    def table(self, operation: Operation) -> SymbolTable:
+        found = self._tables.get(operation)
+        if found is None:
+            found = self._tables[operation] = SymbolTable(operation)
+        return found
+
+    def add(self, operation: Operation) -> None:
+        """Note a symbol that was just put into its table."""
+        table = self._tables.get(operation.parent_operation or operation)
+        name = operation.symbol_name
+        if table is not None and name is not None and name not in table.by_name:
+            table.by_name[name] = operation
+
+    def _table_around(self, block: Block | None) -> Operation | None:
+        """The closest operation around a block that is a symbol table."""
+        passed: list[Block] = []
+        table: Operation | None = None
+        while block is not None:
+            if block in self._around:
+                table = self._around[block]
+                break
+            passed.append(block)
+            table = block.parent_operation
+            if table is None or is_symbol_table(table):
+                break
+            block = table.parent
+            table = None
+        for each in passed:
+            self._around[each] = table
+        return table
 
 
 def _first_operations(operation: Operation) -> list[Operation | None]:

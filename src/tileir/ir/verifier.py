@@ -26,6 +26,7 @@ from tileir.ir.declaration import (
 from tileir.ir.diagnostics import Diagnostic, Invalid, note
 from tileir.ir.dominance import verify_dominance
 from tileir.ir.location import Location
+from tileir.ir.symbols import Symbols
 from tileir.ir.types import Type
 
 # After this many characters of findings verification stops: messages spell types out, hostile files have long types in
@@ -41,12 +42,18 @@ class VerifyContext:
 
     `hints` says what happens to optimization hints nobody knows: "ignore", "warn" or "error" (docs/conflicts.md E).
     `first_only` stops at the first error, as NVIDIA's tools do.  `subjects` has for each finding the operation it is
-    about, where it is about one.
+    about, where it is about one.  `symbols` knows what references mean.
     """
 
-    __slots__ = ("diagnostics", "errors", "first_only", "hints", "room", "stopped", "subjects", "version")
+    __slots__ = ("diagnostics", "errors", "first_only", "hints", "room", "stopped", "subjects", "symbols", "version")
 
-    def __init__(self, version: Version = NEWEST, hints: str = "ignore", first_only: bool = False) -> None:
+    def __init__(
+        self,
+        version: Version = NEWEST,
+        hints: str = "ignore",
+        first_only: bool = False,
+        symbols: Symbols | None = None,
+    ) -> None:
         self.version: Version = version
         self.hints: str = hints
         self.first_only: bool = first_only
@@ -55,6 +62,7 @@ class VerifyContext:
         self.errors: int = 0
         self.stopped: bool = False
         self.room: int = _MAXIMUM_TEXT
+        self.symbols: Symbols = symbols if symbols is not None else Symbols()
 
     def report(
         self,

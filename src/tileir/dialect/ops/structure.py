@@ -41,7 +41,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.symbols import lookup_nearest, verify_symbol
+from tileir.ir.symbols import verify_symbol
 from tileir.ir.types import I32, I64
 from tileir.ir.verifier import VerifyContext
 
@@ -177,7 +177,7 @@ def _verify_get_global(operation: Operation, context: VerifyContext) -> None:
     if not isinstance(reference, SymbolAttribute):
         return
     (name,) = reference.path
-    found = lookup_nearest(operation, name)
+    found = context.symbols.lookup(operation, name)
     value = found.attributes.get("value") if found is not None and found.name == "cuda_tile.global" else None
     if not isinstance(value, DenseAttribute):
         raise Invalid(f"'{name}' does not reference a valid global")
