@@ -14,8 +14,9 @@ from tileir.execute.memory import Region
 from tileir.execute.observer import Access
 from tileir.execute.sanitizer.assembler import Doubts
 from tileir.execute.sanitizer.bounds import element_of, where_in
-from tileir.execute.sanitizer.events import HOST, NOBODY, Event, Events, Token
+from tileir.execute.sanitizer.events import HOST, NOBODY, Event, Events, Manner, Token
 from tileir.execute.sanitizer.ledger import Ledger
+from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import Finding, Kind, Place
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
 
@@ -45,8 +46,45 @@ class Conflicts:
                 self._read(access, event, token, shadow, cells)
             else:
                 self._write(access, event, token, shadow, cells)
-        if manner.acquires or manner.releases or (access.kind == "write" and self._events.has_releases):
-            self._events.synchronize(event, access.touched.tolist())
+        if manner.acquires and access.kind != "write":
+            self._acquire(access, touched)
+        if access.kind != "read":
+            self._release(access, manner, touched)
+
+    def _acquire(self, access: Access, touched: list[tuple[Shadow, Cells]]) -> None:
+        """Take what releases left at the start of each element."""
+        for shadow, cells in touched:
+            if shadow.released is not None:
+                starts = cells.starts(access.size // shadow.cell)
+                self._events.acquire(access.block, starts.distinct(shadow.released))
+
+    def _release(self, access: Access, manner: Manner, touched: list[tuple[Shadow, Cells]]) -> None:
+        """Leave what comes before a release at the start of each element.
+
+        A plain store ends what an earlier release started there; an atomic update carries it on.
+        """
+        if access.kind == "atomic" and not manner.releases:
+            return
+        number = NO_RELEASE
+        for shadow, cells in touched:
+            if shadow.released is None:
+                if not manner.releases:
+                    continue
+                shadow.released = shadow.plane()
+            starts = cells.starts(access.size // shadow.cell)
+            if access.kind == "write" or manner.acquires:
+                # An update that acquires took what was there: nothing is left to carry on.
+                if manner.releases and number == NO_RELEASE:
+                    number = self._events.release(access.block)
+                starts.put(shadow.released, number)
+                continue
+            before = starts.distinct(shadow.released)
+            after = self._events.carry_on(access.block, before)
+            if min(after) == max(after):
+                starts.put(shadow.released, after[0])
+            else:
+                places = numpy.searchsorted(before, starts.of(shadow.released))
+                starts.put(shadow.released, numpy.array(after, numpy.int32)[places])
 
     def _read(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         if shadow.written:
@@ -60,16 +98,14 @@ class Conflicts:
         if shadow.readers is None:
             shadow.readers = shadow.plane()
         known = cells.of(shadow.readers)
+        numbers = cells.distinct(shadow.readers)
+        shadow.other_readers = self._kept(shadow, shadow.other_readers, access, cells, known, numbers)
         replaced: Array | None = None
-        for number in cells.distinct(shadow.readers):
+        for number in numbers:
             if number == HOST:
                 continue
             earlier = self._events.all[number]
-            if earlier.block is not access.block:
-                if shadow.other_readers is None:
-                    shadow.other_readers = shadow.plane()
-                self._keep(shadow.other_readers, cells, known, number)
-            elif not earlier.is_before(token, access.block):
+            if earlier.block is access.block and not earlier.is_before(token, access.block):
                 if replaced is None:
                     replaced = numpy.full(known.shape, event.number, numpy.int32)
                 replaced[known == number] = self._events.hiding(event, earlier).number
@@ -91,11 +127,23 @@ class Conflicts:
             shadow.flush()
         shadow.boxes[key] = (cells, reader, other)
 
-    def _keep(self, plane: Array, cells: Cells, known: Array, number: int) -> None:
-        """Keep an event in the plane of the others where it is about to be replaced."""
+    def _kept(
+        self, shadow: Shadow, plane: Array | None, access: Access, cells: Cells, known: Array, numbers: list[int]
+    ) -> Array | None:
+        """The plane of the others, with those events of other tile blocks that are about to be replaced."""
+        events = self._events.all
+        gone = [number for number in numbers if events[number].block is None or events[number].block is access.block]
+        if len(gone) == len(numbers):
+            return plane
+        if plane is None:
+            plane = shadow.plane()
+        if not gone:
+            cells.put(plane, known)
+            return plane
         others = cells.of(plane)
-        numpy.copyto(others, known, where=known == number)
+        numpy.copyto(others, known, where=numpy.isin(known, gone, invert=True) if len(gone) > 1 else known != gone[0])
         cells.put(plane, others)
+        return plane
 
     def _write(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         manner = event.manner
@@ -108,12 +156,9 @@ class Conflicts:
             if shadow.other_writers is not None:
                 others = shadow.other_writers
                 self._compare(access, event, token, shadow, others, cells.distinct(others))
-            for number in numbers:
-                earlier = self._events.all[number]
-                if manner.strong and earlier.block is not None and earlier.block is not access.block:
-                    if shadow.other_writers is None:
-                        shadow.other_writers = shadow.plane()
-                    self._keep(shadow.other_writers, cells, cells.of(shadow.writers), number)
+            if manner.strong:
+                known = cells.of(shadow.writers)
+                shadow.other_writers = self._kept(shadow, shadow.other_writers, access, cells, known, numbers)
         for readers in (shadow.readers, shadow.other_readers):
             if readers is not None:
                 numbers = cells.distinct(readers)
@@ -127,6 +172,11 @@ class Conflicts:
         self, access: Access, event: Event, token: Token, shadow: Shadow, plane: Array, numbers: list[int]
     ) -> None:
         """Compare with the events found in a plane."""
+        assert event.manner is not None
+        if event.manner.strong:
+            # Mostly other atomics, and many of them.
+            strong = self._events.strong
+            numbers = [number for number in numbers if not strong[number]]
         for number in numbers:
             if number == NOBODY:
                 if access.kind != "write":

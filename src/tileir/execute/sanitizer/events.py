@@ -2,8 +2,8 @@
 
 An *event* is one access of one tile block.  The memory model orders two events only through tokens, and two tile blocks
 only where one releases and the other acquires.  So what stands for a token at run time is the set of events that come
-before whoever takes it: for each tile block a set of bits, one for each of its events.  A release leaves the set at the
-address it writes, and an acquire that reads there adds it to its own token.
+before whoever takes it: a set of bits, one for each event of its own tile block, and what is known of others
+(`releases`).  A release leaves the set at the place it writes; an acquire that reads there adds it to its own token.
 
 An event comes before another if the set of the other's tokens has its bit.  That is the only rule; everything else
 here is bookkeeping.
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.execute.observer import TileBlock
+from tileir.execute.sanitizer.releases import NOTHING_KNOWN, Known, Left, Releases, joined
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 
@@ -47,35 +48,22 @@ class Manner:
         return f"{self.ordering} {self.scope}".strip()
 
 
-Others = dict[int, int]
-
-
 class Token:
     """The events that come before whoever takes this token: bits of its own tile block's events, and of others'.
 
     `firm` is those whose order does not hang on a load that reads nothing, `masked` such a load (see `assembler`).
     """
 
-    __slots__ = ("bits", "firm", "masked", "others")
+    __slots__ = ("bits", "firm", "known", "masked")
 
-    def __init__(self, bits: int, others: Others) -> None:
+    def __init__(self, bits: int, known: Known) -> None:
         self.bits: int = bits
-        self.others: Others = others
+        self.known: Known = known
         self.firm: int = bits
         self.masked: Operation | None = None
 
 
-_NOTHING: Final = Token(0, {})
-
-
-def _joined(left: Others, right: Others) -> Others:
-    """The union; what is given is never changed, so that tokens can share it."""
-    if not right or left is right:
-        return left
-    union = dict(left)
-    for block, bits in right.items():
-        union[block] = union.get(block, 0) | bits
-    return union
+_NOTHING: Final = Token(0, NOTHING_KNOWN)
 
 
 def _firmly(tokens: list[Token]) -> int:
@@ -88,7 +76,7 @@ def _firmly(tokens: list[Token]) -> int:
 class Event:
     """One access of a tile block.  `also` has the bits of earlier reads that this one hides and does not follow."""
 
-    __slots__ = ("also", "bit", "block", "kind", "layout", "manner", "number", "operation")
+    __slots__ = ("also", "bit", "block", "kind", "layout", "left", "manner", "number", "operation")
 
     def __init__(
         self,
@@ -98,6 +86,7 @@ class Event:
         kind: str,
         operation: Operation | None,
         manner: Manner | None,
+        left: Left,
     ) -> None:
         self.number: int = number
         self.block: TileBlock | None = block
@@ -106,6 +95,8 @@ class Event:
         self.kind: str = kind
         self.operation: Operation | None = operation
         self.manner: Manner | None = manner
+        self.left: Left = left
+        """What the tile block released, also after this event."""
         self.layout: object = None
         """Which element of a tile went where, where somebody wants to know."""
 
@@ -115,31 +106,33 @@ class Event:
 
     def is_before(self, token: Token, block: TileBlock) -> bool:
         """Whether everything in a tile block that takes the token comes after this event."""
-        assert self.block is not None
-        bits = token.bits if self.block is block else token.others.get(self.block.number, 0)
+        bits = token.bits if self.block is block else self.left.known_to(token.known)
         return bool(bits >> self.bit & 1) and not self.also & ~bits
 
 
 class _BlockState:
-    """What a tile block is at: the number of its events, the tokens of the operation that runs now."""
+    """What a tile block is at: the number of its events, the tokens of the operation that runs now, what it left."""
 
-    __slots__ = ("bits", "given", "taken")
+    __slots__ = ("bits", "given", "left", "taken")
 
     def __init__(self) -> None:
         self.bits: int = 0
         self.taken: Token = _NOTHING
         self.given: Token = _NOTHING
+        self.left: Left = Left()
 
 
 class Events:
     """All events of a launch, and what was released where."""
 
     def __init__(self) -> None:
-        self.all: list[Event] = [Event(HOST, None, 0, "", None, None), Event(NOBODY, None, 0, "", None, None)]
+        nobody = Left()
+        self.all: list[Event] = [Event(number, None, 0, "", None, None, nobody) for number in (HOST, NOBODY)]
+        # For each event whether it is strong.
+        self.strong: bytearray = bytearray(2)
+        self.releases: Releases = Releases()
         self._states: dict[int, _BlockState] = {}
         self._manners: dict[Operation, Manner] = {}
-        # By address: what an acquire that reads there comes after.
-        self._released: dict[int, Others] = {}
 
     def manner(self, operation: Operation) -> Manner:
         found = self._manners.get(operation)
@@ -156,11 +149,13 @@ class Events:
     def finish(self, block: TileBlock) -> None:
         self._states.pop(block.number, None)
 
-    def keep(self, numbers: list[int]) -> None:
-        """Drop all other events, and number these anew."""
+    def keep(self, numbers: list[int], releases: list[int]) -> None:
+        """Drop all other events and releases, and number these anew."""
         self.all = [self.all[number] for number in numbers]
         for number, event in enumerate(self.all):
             event.number = number
+        self.strong = bytearray([self.strong[number] for number in numbers])
+        self.releases.keep(releases)
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Token | None]) -> Token:
         """The token an operation gives; if it accesses memory its event is about to follow."""
@@ -170,7 +165,7 @@ class Events:
                 if taken is _NOTHING:
                     taken = token
                 else:
-                    taken = Token(taken.bits | token.bits, _joined(taken.others, token.others))
+                    taken = Token(taken.bits | token.bits, joined(taken.known, token.known))
         hanging = next((token for token in tokens if token is not None and token.masked is not None), None)
         if hanging is not None and taken is not hanging:
             taken.firm = _firmly([token for token in tokens if token is not None])
@@ -179,7 +174,7 @@ class Events:
             return taken
         state = self._state(block)
         state.taken = taken
-        state.given = Token(taken.bits | 1 << state.bits, taken.others)
+        state.given = Token(taken.bits | 1 << state.bits, taken.known)
         if taken.masked is not None:
             state.given.firm = taken.firm | 1 << state.bits
             state.given.masked = taken.masked
@@ -196,39 +191,35 @@ class Events:
     def begin(self, operation: Operation, block: TileBlock, kind: str) -> tuple[Event, Token]:
         """The event of an access, and what comes before it."""
         state = self._state(block)
-        event = Event(len(self.all), block, state.bits, kind, operation, self.manner(operation))
+        manner = self.manner(operation)
+        event = Event(len(self.all), block, state.bits, kind, operation, manner, state.left)
         self.all.append(event)
+        self.strong.append(manner.strong)
         state.bits += 1
         return event, state.taken
 
     def hiding(self, event: Event, hidden: Event) -> Event:
         """An event in place of one that hides an earlier read without following it."""
-        group = Event(len(self.all), event.block, event.bit, event.kind, event.operation, event.manner)
+        group = Event(len(self.all), event.block, event.bit, event.kind, event.operation, event.manner, event.left)
         group.also = event.also | hidden.also | 1 << hidden.bit
         group.layout = event.layout
         self.all.append(group)
+        self.strong.append(self.strong[event.number])
         return group
 
-    def synchronize(self, event: Event, addresses: list[int]) -> None:
-        """Let an acquire take what was released at its addresses, and a release leave what comes before it."""
-        manner, block = event.manner, event.block
-        assert manner is not None and block is not None
-        state = self._state(block)
-        if manner.acquires and event.kind != "write":
-            for address in addresses:
-                found = self._released.get(address)
-                if found is not None:
-                    state.given.others = _joined(state.given.others, found)
-        if event.kind == "read":
-            return
-        for address in addresses:
-            if event.kind == "write":
-                # A plain store ends what an earlier release started; an atomic update carries it on.
-                self._released.pop(address, None)
-            if manner.releases:
-                left = _joined(state.given.others, {block.number: state.given.bits})
-                self._released[address] = _joined(left, self._released.get(address, {}))
+    # --- releases and acquires ---
 
-    @property
-    def has_releases(self) -> bool:
-        return bool(self._released)
+    def acquire(self, block: TileBlock, numbers: list[int]) -> None:
+        """Let an acquire take what releases left, given by their numbers."""
+        given = self._state(block).given
+        given.known = self.releases.acquired(given.known, numbers)
+
+    def release(self, block: TileBlock) -> int:
+        """Leave what comes before a release: its number."""
+        state = self._state(block)
+        return self.releases.release(state.given.known, state.given.bits, state.left)
+
+    def carry_on(self, block: TileBlock, numbers: list[int]) -> list[int]:
+        """A release by an atomic update, which carries on those it finds: the numbers in place of theirs."""
+        state = self._state(block)
+        return self.releases.carried_on(numbers, state.given.known, state.given.bits, state.left)

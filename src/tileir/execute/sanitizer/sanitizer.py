@@ -19,10 +19,11 @@ from tileir.execute.sanitizer.failures import finding_of
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.numbers import NumberCheck, first_element, number_checks
 from tileir.execute.sanitizer.promises import check_assumption, check_inbounds, promised_dimensions
+from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import Place
 from tileir.ir.core import Operation
 
-# With more events than these, those that no shadow holds are dropped.
+# With more events and releases than these, those that no shadow holds are dropped.
 MOST_EVENTS = 1 << 17
 
 
@@ -72,7 +73,7 @@ class Sanitizer(Ledger):
 
     def block_finished(self, block: TileBlock) -> None:
         self._events.finish(block)
-        if len(self._events.all) > self._most_events:
+        if len(self._events.all) + self._events.releases.count > self._most_events:
             self._forget()
         # What the block reserved is gone; another block may get the same place.
         for key in [key for key, shadow in self._shadows.items() if key not in self._given]:
@@ -80,14 +81,16 @@ class Sanitizer(Ledger):
                 del self._shadows[key]
 
     def _forget(self) -> None:
-        """Drop the events no shadow holds any more, so that memory does not grow with the grid."""
-        kept = sorted({HOST, NOBODY}.union(*[shadow.events() for shadow in self._shadows.values()]))
-        numbers = numpy.zeros(len(self._events.all), numpy.int32)
-        numbers[kept] = numpy.arange(len(kept))
-        self._events.keep(kept)
-        for shadow in self._shadows.values():
-            shadow.renumber(numbers)
-        self._most_events = max(MOST_EVENTS, 2 * len(kept))
+        """Drop the events and releases no shadow holds any more, so that memory does not grow with the grid."""
+        shadows = list(self._shadows.values())
+        kept = sorted({HOST, NOBODY}.union(*[shadow.events() for shadow in shadows]))
+        numbers = _numbers(kept, len(self._events.all))
+        releases = sorted({NO_RELEASE}.union(*[shadow.releases() for shadow in shadows]))
+        release_numbers = _numbers(releases, self._events.releases.count)
+        self._events.keep(kept, releases)
+        for shadow in shadows:
+            shadow.renumber(numbers, release_numbers)
+        self._most_events = max(MOST_EVENTS, 2 * (len(kept) + len(releases)))
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Token:
         return self._events.token(operation, block, tokens)
@@ -128,3 +131,10 @@ class Sanitizer(Ledger):
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
         self.add(finding_of(error, block))
         return True
+
+
+def _numbers(kept: list[int], count: int) -> Array:
+    """The number that each of so many has among the kept ones."""
+    numbers = numpy.zeros(count, numpy.int32)
+    numbers[kept] = numpy.arange(len(kept))
+    return numbers

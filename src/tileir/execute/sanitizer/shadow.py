@@ -49,6 +49,14 @@ class Cells:
             return picked
         return numpy.ndarray(self.shape, numpy.int32, plane, self.offset, self.strides)
 
+    def starts(self, parts: int) -> Cells:
+        """The first cell of each element, where elements have so many."""
+        if parts == 1:
+            return self
+        if self.places is not None:
+            return Cells(self.places[::parts])
+        return Cells(None, self.offset, self.shape[:-1], self.strides[:-1])
+
     @property
     def key(self) -> Key:
         """What tells boxes apart; a list has none."""
@@ -74,7 +82,17 @@ class Cells:
 class Shadow:
     """The shadow of one region."""
 
-    __slots__ = ("boxes", "cell", "other_readers", "other_writers", "readers", "region", "written", "writers")
+    __slots__ = (
+        "boxes",
+        "cell",
+        "other_readers",
+        "other_writers",
+        "readers",
+        "region",
+        "released",
+        "writers",
+        "written",
+    )
 
     def __init__(self, region: Region, cell: int, first: int) -> None:
         count = -(-region.size // cell)
@@ -86,6 +104,8 @@ class Shadow:
         self.readers: Plane | None = None
         self.other_writers: Plane | None = None
         self.other_readers: Plane | None = None
+        # Not events, but for each place the release that an acquire there comes after (`Events.releases`).
+        self.released: Plane | None = None
         # The last reader of each box, and the last one of another tile block; used until there is a writer.
         self.boxes: dict[Key, tuple[Cells, int, int]] = {}
 
@@ -117,8 +137,8 @@ class Shadow:
                 found.update(numpy.unique(plane).tolist())
         return found
 
-    def renumber(self, numbers: Array) -> None:
-        """Replace each event by the number it has now."""
+    def renumber(self, numbers: Array, releases: Array) -> None:
+        """Replace each event and release by the number it has now."""
         self.boxes = {
             key: (cells, int(numbers[reader]), int(numbers[other]))
             for key, (cells, reader, other) in self.boxes.items()
@@ -127,6 +147,12 @@ class Shadow:
             plane = getattr(self, name)
             if plane is not None:
                 setattr(self, name, numbers[plane])
+        if self.released is not None:
+            self.released = releases[self.released]
+
+    def releases(self) -> set[int]:
+        """The releases it holds."""
+        return set(numpy.unique(self.released).tolist()) if self.released is not None else set()
 
     def split(self, cell: int) -> None:
         """Make cells smaller."""
@@ -139,6 +165,10 @@ class Shadow:
             plane = getattr(self, name)
             if plane is not None:
                 setattr(self, name, numpy.repeat(plane, times)[:count])
+        if self.released is not None:
+            # A release counts for whoever reads where it starts.
+            known, self.released = self.released, self.plane()
+            self.released[::times] = known
 
     def fit(self, bits: int) -> None:
         """Split until offsets and sizes with these bits are whole cells."""

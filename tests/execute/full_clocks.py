@@ -1,0 +1,98 @@
+"""What is ordered before what, written out: every token and every released place has the whole set of events.
+
+The plain form of `tileir.execute.sanitizer.releases`, slow and easy to trust: for each tile block that came before, a
+set of bits for its events.  `FullClocks` is a sanitizer that orders events with it and is the same in all else.
+"""
+
+from __future__ import annotations
+
+from tileir.execute.sanitizer import Sanitizer
+from tileir.execute.sanitizer.conflicts import Conflicts
+from tileir.execute.sanitizer.events import Event, Events, Token
+
+
+class FullToken(Token):
+    __slots__ = ("others",)
+
+    def __init__(self, token, others):
+        super().__init__(token.bits, token.known)
+        self.firm, self.masked = token.firm, token.masked
+        self.others = others
+
+
+def union(left, right):
+    return {block: left.get(block, 0) | right.get(block, 0) for block in {*left, *right}}
+
+
+class FullEvent(Event):
+    __slots__ = ()
+
+    def is_before(self, token, block):
+        bits = token.bits if self.block is block else token.others.get(self.block.number, 0)
+        return bool(bits >> self.bit & 1) and not self.also & ~bits
+
+
+class FullEvents(Events):
+    def __init__(self):
+        super().__init__()
+        self.released = {}
+
+    def token(self, operation, block, tokens):
+        others = {}
+        for token in tokens:
+            if token is not None:
+                others = union(others, token.others)
+        given = FullToken(super().token(operation, block, tokens), others)
+        if self.manner(operation).is_access:
+            state = self._state(block)
+            state.given, state.taken = given, FullToken(state.taken, others)
+        return given
+
+    def begin(self, operation, block, kind):
+        event, taken = super().begin(operation, block, kind)
+        return self._full(event), taken
+
+    def hiding(self, event, hidden):
+        return self._full(super().hiding(event, hidden))
+
+    def _full(self, event):
+        full = self.all[event.number] = FullEvent(
+            event.number, event.block, event.bit, event.kind, event.operation, event.manner, event.left
+        )
+        full.also = event.also
+        return full
+
+    def synchronize(self, access):
+        manner, block = self.manner(access.operation), access.block
+        given = self._state(block).given
+        addresses = access.touched.tolist()
+        if manner.acquires and access.kind != "write":
+            for address in addresses:
+                given.others = union(given.others, self.released.get(address, {}))
+        if access.kind == "read":
+            return
+        for address in addresses:
+            if access.kind == "write":
+                self.released.pop(address, None)
+            if manner.releases:
+                left = union(given.others, {block.number: given.bits})
+                self.released[address] = union(left, self.released.get(address, {}))
+
+
+class FullConflicts(Conflicts):
+    def check(self, access, touched):
+        super().check(access, touched)
+        self._events.synchronize(access)
+
+    def _acquire(self, access, touched):
+        pass
+
+    def _release(self, access, manner, touched):
+        pass
+
+
+class FullClocks(Sanitizer):
+    def _reset(self, memory):
+        super()._reset(memory)
+        self._events = FullEvents()
+        self._conflicts = FullConflicts(self, self._events)
