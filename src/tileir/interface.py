@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from tileir.bytecode.magic import is_bytecode
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import NEWEST, Version, version_named
 from tileir.ir.diagnostics import Diagnostic, VerifyError, has_errors
+from tileir.ir.location import UNKNOWN
 from tileir.ir.reducing import REDUCING, Reduced
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 from tileir.text.reading import parse_text
+
+if TYPE_CHECKING:
+    from mmap import mmap
 
 
 def _reduced(thing: object) -> Reduced:
@@ -50,25 +55,25 @@ def parse(text: str, name: str = "-", *, allow_unregistered: bool = False) -> Op
     return parse_text(text, name, allow_unregistered=allow_unregistered)
 
 
-def load(source: str | os.PathLike[str] | bytes) -> Operation:
+def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview | mmap) -> Operation:
     """The module in a file, or in the bytes of one: text or bytecode, told apart by content.
 
     Text is read as by `parse`, bytecode as by `from_bytecode`.
     """
     name = "-"
-    if isinstance(source, bytes):
-        data = source
-    else:
+    if isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
         with open(source, "rb") as file:
             data = file.read()
+    else:
+        data = _bytes_of(source)
     if is_bytecode(data):
         return from_bytecode(data)
     return parse_text(data.decode("utf-8", "surrogateescape"), name)
 
 
-def from_bytecode(data: bytes, layout: str | None = None) -> Operation:
-    """The module in a bytecode file, verified.
+def from_bytecode(data: bytes | bytearray | memoryview | mmap, layout: str | None = None) -> Operation:
+    """The module in a bytecode file, verified; `data` is bytes, or anything that has some, as a mapped file.
 
     Bytes that cannot be decoded are a `BytecodeError`, which carries `.offset` and `.diagnostics`.  As NVIDIA's reader
     does, this one verifies what it has decoded: nothing ensures that bytes describe a sound program, and everything
@@ -77,9 +82,22 @@ def from_bytecode(data: bytes, layout: str | None = None) -> Operation:
     """
     from tileir.bytecode.layouts import from_bytes
 
-    module = from_bytes(data, layout)
+    module = from_bytes(_bytes_of(data), layout)
     verify(module)
     return module
+
+
+def _bytes_of(data: object) -> bytes:
+    """The bytes of anything that has some."""
+    if isinstance(data, bytes):
+        return data
+    try:
+        return memoryview(data).tobytes()  # type: ignore[arg-type]
+    except TypeError:
+        from tileir.bytecode.primitives import BytecodeError
+
+        message = f"bytecode is bytes, or an object that has some, not {type(data).__name__}"
+        raise BytecodeError([Diagnostic("error", message, UNKNOWN)], -1) from None
 
 
 def to_bytecode(

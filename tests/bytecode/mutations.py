@@ -316,12 +316,13 @@ _WEIGHTS = (10, 3, 3, 3, 5, 6, 3, 6, 20, 8, 4, 10, 20, 5, 5, 3)
 
 
 class Verdict:
-    """What a reader said: whether it took the file, and its errors without their places."""
+    """What a reader said: whether it took the file, its errors without their places, and its text where asked for."""
 
-    def __init__(self, accepted: bool, lines: list[str], crashed: bool = False) -> None:
+    def __init__(self, accepted: bool, lines: list[str], crashed: bool = False, text: str = "") -> None:
         self.accepted = accepted
         self.lines = lines
         self.crashed = crashed
+        self.text = text
 
 
 def our_verdict(data: bytes) -> Verdict:
@@ -335,21 +336,31 @@ def our_verdict(data: bytes) -> Verdict:
 
 def tool_verdicts(files: Iterable[bytes], workers: int = 2) -> Iterator[Verdict]:
     """What tileirdisasm says, in order."""
+    return _judged(files, workers, False)
+
+
+def tool_outputs(files: Iterable[bytes], workers: int = 2) -> Iterator[Verdict]:
+    """What tileirdisasm says and prints, in order."""
+    return _judged(files, workers, True)
+
+
+def _judged(files: Iterable[bytes], workers: int, with_text: bool) -> Iterator[Verdict]:
     folder = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(dir=folder) as directory, ThreadPoolExecutor(workers) as pool:
-        judge = functools.partial(_tool_verdict, directory)
-        yield from pool.map(judge, *zip(*enumerate(files), strict=True))
+        judge = functools.partial(_tool_verdict, directory, with_text)
+        numbered = list(enumerate(files))
+        yield from pool.map(judge, [number for number, _ in numbered], [data for _, data in numbered])
 
 
-def _tool_verdict(directory: str, number: int, data: bytes) -> Verdict:
+def _tool_verdict(directory: str, with_text: bool, number: int, data: bytes) -> Verdict:
     path = Path(directory) / f"{number}.tileirbc"
     path.write_bytes(data)
     tool = disassembler()
     assert tool is not None
     # Without close_fds the start of a process costs a third.
-    result = subprocess.run(
-        [tool, path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, close_fds=False
-    )
+    output = subprocess.PIPE if with_text else subprocess.DEVNULL
+    result = subprocess.run([tool, path], stdout=output, stderr=subprocess.PIPE, timeout=60, close_fds=False)
     path.unlink()
     lines = [line.partition("error: ")[2] for line in result.stderr.decode("utf-8", "surrogateescape").split("\n")]
-    return Verdict(result.returncode == 0, [line for line in lines if line], result.returncode not in (0, 3))
+    text = result.stdout.decode("utf-8", "surrogateescape") if with_text else ""
+    return Verdict(result.returncode == 0, [line for line in lines if line], result.returncode not in (0, 3), text)

@@ -128,8 +128,9 @@ def read_attribute(reader: ByteReader, tables: Tables) -> Attribute:
     """A tag and what belongs to it."""
     start = reader.position
     tag = reader.varint("failed to read AttributeTag for self-contained attribute.")
-    if tag in _NESTED:
-        return read_nested(reader, tables, tag)
+    # NVIDIA's reader keeps the low byte of a tag, as it does for types.
+    if tag & 0xFF in _NESTED:
+        return read_nested(reader, tables, tag & 0xFF)
     found = _read_leaf(reader, tables, tag)
     _note_number(found, reader, start, tables)
     return found
@@ -154,8 +155,8 @@ def read_nested(reader: ByteReader, tables: Tables, tag: int) -> Attribute:
             top.begin_part(reader, tables)
             start = reader.position
             tag = reader.varint("failed to read AttributeTag for self-contained attribute.")
-            if tag in _NESTED:
-                path.append(_Open(tag, reader))
+            if tag & 0xFF in _NESTED:
+                path.append(_Open(tag & 0xFF, reader))
             else:
                 found = _read_leaf(reader, tables, tag)
                 if top.tag == ARRAY:
@@ -174,8 +175,9 @@ def _note_number(found: Attribute, reader: ByteReader, start: int, tables: Table
         tables.spellings.note(found, reader.data[start : reader.position])
 
 
-def _read_leaf(reader: ByteReader, tables: Tables, tag: int) -> Attribute:
+def _read_leaf(reader: ByteReader, tables: Tables, whole_tag: int) -> Attribute:
     """An attribute that is not made of others, behind its tag."""
+    tag = whole_tag & 0xFF
     if tag == INTEGER:
         return _read_integer(reader, tables)
     if tag == FLOAT:
@@ -201,7 +203,7 @@ def _read_leaf(reader: ByteReader, tables: Tables, tag: int) -> Attribute:
         return same_elements(reader.integers(8, "failed to read values data"))
     if tag == BOUNDED:
         return _read_bounded(reader)
-    reader.fail(f"unsupported AttributeTag {tag} for self-contained attribute")
+    reader.fail(f"unsupported AttributeTag {whole_tag} for self-contained attribute")
 
 
 def _read_integer(reader: ByteReader, tables: Tables) -> Attribute:

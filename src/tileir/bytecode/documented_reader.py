@@ -37,7 +37,7 @@ from tileir.bytecode.primitives import (
     Malformed,
     bytecode_error,
 )
-from tileir.bytecode.reader import ModuleReader
+from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE, ModuleReader
 from tileir.bytecode.records import AttributeField
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.constraints import NUMBER
@@ -60,8 +60,7 @@ from tileir.ir.declaration import REGISTRY, V13_1, version_text
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I32, I64, Type
 
-_FLAG_ENTRY: Final = 2
-_KNOWN_FLAGS: Final = 3
+_KNOWN_FLAGS: Final = FLAG_PRIVATE | FLAG_ENTRY
 _NO_DICTIONARY: Final = "failed to read attribute dictionary"
 
 
@@ -240,7 +239,7 @@ class DocumentedModuleReader(ModuleReader):
         flags = section.byte("failed to read function flags")
         if flags & ~_KNOWN_FLAGS:
             section.fail(f"function entry has unrecognized flag bits (0x{flags & ~_KNOWN_FLAGS:X});")
-        if not flags & _FLAG_ENTRY:
+        if not flags & FLAG_ENTRY:
             section.fail(f"un-expected non-entry function '{name}'")
         location = self.documented.location(section, f"failed to read function location for '{name}'")
         schema = section_schema("cuda_tile.entry")
@@ -261,6 +260,8 @@ class DocumentedModuleReader(ModuleReader):
             raise failure.add(f"failed to parse function body for function '{name}'", self.size) from None
         section.position += length
         attributes = {"function_type": type_attribute(signature), **bound.attributes}
+        if flags & FLAG_PRIVATE:
+            attributes["sym_visibility"] = string_attribute("private")
         self._define("cuda_tile.entry", name, attributes, [Region([block])], location)
 
     def _define(

@@ -22,7 +22,9 @@ from tileir.bytecode.documented_records import (
     section_schema,
 )
 from tileir.bytecode.documented_tables import DocumentedTables, DocumentedTableWriter
+from tileir.bytecode.losses import is_private
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed, signed_leb128
+from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE
 from tileir.bytecode.records import AttributeField
 from tileir.bytecode.writer import ModuleWriter
 from tileir.dialect.availability import attribute_words, operand_words
@@ -41,6 +43,7 @@ from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import V13_1, OperationDeclaration, version_text
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN
+from tileir.ir.traversal import is_function
 
 _ORDER: Final = (
     sections.GLOBAL,
@@ -174,7 +177,7 @@ class DocumentedModuleWriter(ModuleWriter):
                 raise fail(operation, f"operation '{operation.name}' has no form in the documented layout")
             writer.varint(tables.string(name))
             writer.varint(tables.types.index(signature.type))
-            writer.byte(2)
+            writer.byte(FLAG_ENTRY | (FLAG_PRIVATE if is_private(operation) else 0))
             writer.raw(encode_location(operation, tables))
             writer.varint(write_dictionary(operation, schema, None, self.attributes))
             body = DocumentedBodyWriter(tables, self.attributes)
@@ -221,6 +224,8 @@ def write_dictionary(
         table.write_i32_list(writer, segments)
         count += 1
     for name, value in attributes.items():
+        if name == "sym_visibility" and is_function(operation) and is_private(operation):
+            continue  # A flag says it.
         if name not in schema.names and name not in _OUTSIDE:
             write_string(writer, name, tables)
             _write_plain(writer, operation, value, table)

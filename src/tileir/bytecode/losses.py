@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.traversal import is_function
+
+
+def is_private(operation: Operation) -> bool:
+    """Whether a function is private: MLIR's visibility, of which bytecode has a flag for this one."""
+    visibility = operation.attributes.get("sym_visibility")
+    return isinstance(visibility, StringAttribute) and visibility.value == "private"
 
 
 def losses(module: Operation, layout: str) -> list[Diagnostic]:
@@ -17,6 +25,8 @@ def losses(module: Operation, layout: str) -> list[Diagnostic]:
         if operation is not module and layout != "public":
             continue
         for attribute in operation.attributes:
+            if attribute == "sym_visibility" and is_private(operation) and is_function(operation):
+                continue
             if attribute not in operation.declaration.inherent:
                 message = f"attribute '{attribute}' has no place in {layout} bytecode and is dropped"
                 found.append(Diagnostic("warning", message, operation.location))

@@ -39,9 +39,9 @@ _GLOBAL_FIELDS: Final = (
     "symbol visibility",
     "constant flag",
 )
-_FLAG_PRIVATE: Final = 1
-_FLAG_ENTRY: Final = 2
-_FLAG_HINTS: Final = 4
+FLAG_PRIVATE: Final = 1
+FLAG_ENTRY: Final = 2
+FLAG_HINTS: Final = 4
 
 
 def read_public(data: bytes, newest: Version = NEWEST) -> Operation:
@@ -191,11 +191,11 @@ class ModuleReader:
         flags = section.byte("")
         location = section.varint("")
         # Readers before 13.4 ignored the other bits.
-        unknown = flags & ~(_FLAG_PRIVATE | _FLAG_ENTRY | _FLAG_HINTS)
+        unknown = flags & ~(FLAG_PRIVATE | FLAG_ENTRY | FLAG_HINTS)
         if unknown and self.file.version >= V13_4:
             section.fail(f"function entry has unrecognized flag bits (0x{unknown:X});")
         entry = _FunctionEntry(name, signature, flags, location)
-        if flags & _FLAG_ENTRY and flags & _FLAG_HINTS:
+        if flags & FLAG_ENTRY and flags & FLAG_HINTS:
             hints = section.trace.open("optimization_hints", section.position) if section.trace is not None else None
             entry.hints = read_attribute(section, self.tables)
             if section.trace is not None and hints is not None:
@@ -234,12 +234,14 @@ class ModuleReader:
             if first is None:
                 raise Malformed(message, size)
             location = first
-        if not entry.flags & _FLAG_ENTRY:
+        if not entry.flags & FLAG_ENTRY:
             raise Malformed(f"un-expected non-entry function '{name}'", size)
         attributes: dict[str, Attribute] = {
             "sym_name": string_attribute(name),
             "function_type": type_attribute(signature),
         }
+        if entry.flags & FLAG_PRIVATE:
+            attributes["sym_visibility"] = string_attribute("private")
         if entry.hints is not None:
             if not isinstance(entry.hints, OptimizationHintsAttribute):
                 raise Malformed(f"invalid optimization hints attribute for function '{name}'", size)

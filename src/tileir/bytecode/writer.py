@@ -12,17 +12,19 @@ from tileir.bytecode.attributes import write_attribute
 from tileir.bytecode.body_writer import BodyWriter, WriteFailure, check_location, fail
 from tileir.bytecode.container import Container, write_blobs, write_container
 from tileir.bytecode.debug import is_encodable
+from tileir.bytecode.losses import is_private
 from tileir.bytecode.primitives import BytecodeError, ByteWriter, Malformed
-from tileir.bytecode.reader import read_spellings
-from tileir.bytecode.tables import TableWriter
+from tileir.bytecode.reader import FLAG_ENTRY, FLAG_HINTS, FLAG_PRIVATE, read_spellings
+from tileir.bytecode.tables import Tables, TableWriter
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.availability import global_words
 from tileir.dialect.enums import SYMBOL_VISIBILITY
-from tileir.ir.attributes import DenseAttribute, IntegerAttribute, StringAttribute, TypeAttribute
+from tileir.ir.attributes import Attribute, DenseAttribute, IntegerAttribute, StringAttribute, TypeAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import V13_3, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, UnknownLocation
+from tileir.ir.types import Type
 
 # Section order of NVIDIA's C++ writer.
 _ORDER: Final = (
@@ -63,14 +65,14 @@ class ModuleWriter:
         for index in range(len(tables.strings)):
             self.tables.string(tables.strings.get(index))
         for index in range(len(tables.types)):
-            type = tables.types.get(index)
+            type = _used_type(tables, index)
             if type is not None:
                 self.tables.types.index(type)
         for index in range(len(tables.constants)):
             start, end = tables.constants.piece(index)
             self.tables.constant_blob(file.data[start:end])
         for index in range(len(tables.debug)):
-            attribute = tables.debug.attribute(index + 1)
+            attribute = _used_debug_attribute(tables, index)
             if attribute is not None and not isinstance(attribute, UnknownLocation):
                 self.tables.debug.reference(attribute)
         self.keeps_debug = bool(tables.debug.function_starts)
@@ -174,7 +176,12 @@ class ModuleWriter:
             writer.varint(tables.string(name))
             writer.varint(tables.types.index(signature.type))
             is_entry = operation.name == "cuda_tile.entry"
-            writer.byte((2 if is_entry else 0) | (4 if hints is not None else 0))
+            flags = FLAG_PRIVATE if is_private(operation) else 0
+            if is_entry:
+                flags |= FLAG_ENTRY
+            if hints is not None:
+                flags |= FLAG_HINTS
+            writer.byte(flags)
             check_location(operation, tables)
             located = is_encodable(operation.location) or self.keeps_debug or _has_located(operation)
             debug = tables.debug if located else None
@@ -193,6 +200,22 @@ class ModuleWriter:
         if kept is None or (kept.end - kept.start) % 8 == 0:
             writer.align(8)
         return bytes(writer.data)
+
+
+def _used_type(tables: Tables, index: int) -> Type | None:
+    """A type of a file; None for one that cannot be decoded, which no accepted program uses."""
+    try:
+        return tables.types.get(index)
+    except Malformed:
+        return None
+
+
+def _used_debug_attribute(tables: Tables, index: int) -> Attribute | None:
+    """A debug attribute of a file; None for one that cannot be decoded, which no accepted program uses."""
+    try:
+        return tables.debug.attribute(index + 1)
+    except Malformed:
+        return None
 
 
 def _has_located(function: Operation) -> bool:

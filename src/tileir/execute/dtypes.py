@@ -44,7 +44,7 @@ import numpy
 
 from tileir.dialect.types import PointerType
 from tileir.ir import floats
-from tileir.ir.attributes import DenseAttribute, element_bytes
+from tileir.ir.attributes import DenseAttribute, element_bytes, element_mask
 from tileir.ir.types import F4E2M1FN, I1, I4, TF32, FloatType, IntegerType, Type
 
 Array: TypeAlias = "numpy.ndarray[Any, numpy.dtype[Any]]"
@@ -208,6 +208,9 @@ def constant_array(attribute: DenseAttribute) -> Array:
         # tf32 takes three bytes in a constant; a fourth makes its 19 bits a uint32.
         raw = numpy.concatenate((raw.reshape(-1, 3), numpy.zeros((raw.size // 3, 1), numpy.uint8)), axis=1).reshape(-1)
     bits = raw.view(numpy.dtype(f"<u{raw.size * size // len(attribute.data)}")).astype(bits_dtype(element), copy=False)
+    if isinstance(element, FloatType) and element.width % 8:
+        # Bytecode may set bits that the element does not have.
+        bits = bits & bits.dtype.type(element_mask(element))
     values = from_bits(element, bits)
     if attribute.is_splat:
         full: Array = numpy.empty(attribute.shape, values.dtype)

@@ -298,7 +298,8 @@ class DenseAttribute(Attribute):
     """The elements of a tile or of another shaped type, as raw little-endian bytes.
 
     Each element takes `element_bytes(type)` bytes (i1 and the 4-bit types one, tf32 three).  A splat is held as one
-    element whatever the shape, so equal contents are one attribute however they were written.
+    element whatever the shape, so equal contents are one attribute however they were written.  Bytecode may set bits of
+    a tf32 or a 4-bit element that it does not have: `data` keeps them, and they mean nothing.
     """
 
     __slots__ = ("_literal", "data", "element_type", "shape", "type")
@@ -325,13 +326,14 @@ class DenseAttribute(Attribute):
         """The bit pattern of one element, without sign."""
         size = element_bytes(self.element_type)
         start = 0 if len(self.data) == size else index * size
-        return int.from_bytes(self.data[start : start + size], "little")
+        return int.from_bytes(self.data[start : start + size], "little") & element_mask(self.element_type)
 
     def values(self) -> list[int]:
         """The bit patterns of all elements (of the one element of a splat)."""
         size = element_bytes(self.element_type)
+        mask = element_mask(self.element_type)
         data = self.data
-        return [int.from_bytes(data[i : i + size], "little") for i in range(0, len(data), size)]
+        return [int.from_bytes(data[i : i + size], "little") & mask for i in range(0, len(data), size)]
 
     @property
     def literal(self) -> str:
@@ -452,6 +454,11 @@ def element_bytes(type: Type) -> int:
     if isinstance(type, (IntegerType, FloatType)):
         return (type.width + 7) // 8
     return 8
+
+
+def element_mask(type: Type) -> int:
+    """The bits of its bytes that an element has."""
+    return (1 << type.width) - 1 if isinstance(type, (IntegerType, FloatType)) else (1 << 64) - 1
 
 
 def signed_value(width: int, bits: int) -> int:

@@ -121,8 +121,9 @@ class DenseReader:
         if self.raw is not None:
             if len(self.raw) not in (size, count * size):
                 cursor.fail("elements hex data size is invalid for provided type: " + type.text, self.start)
-            # Of an element that does not fill its bytes the rest must be zero: no other spelling could say it.
-            width = element.width % 8 if isinstance(element, (IntegerType, FloatType)) else 0
+            # Of an integer that does not fill its bytes the rest must be zero.  Bits that a float does not have stand
+            # where bytecode holds them, and are kept.
+            width = element.width % 8 if isinstance(element, IntegerType) else 0
             if width and max(self.raw[size - 1 :: size]) >> width:
                 cursor.fail("elements hex data does not fit the provided type: " + type.text, self.start)
             return dense_attribute(type, shape, element, self.raw)

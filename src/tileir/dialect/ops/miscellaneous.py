@@ -187,7 +187,8 @@ REGISTRY.add(
     )
 )
 
-_CONVERSIONS: Final = "diuoxXeEfFgGaAcsSpn%"
+# A NUL ends an expression as well: NVIDIA's verifier looks for the letter in a C string, the end of which counts.
+_CONVERSIONS: Final = "diuoxXeEfFgGaAcsSpn%\0"
 
 
 def _verify_print(operation: Operation, context: VerifyContext) -> None:

@@ -3,7 +3,8 @@
 A conversion applies to each element of its tile.  A tile without dimensions prints as the number alone, others as
 nested lists: `[[1, 2], [3, 4]]`.  `%d %i %u %o %x %X %c` take integers (a float is truncated, `%u %o %x %X` read
 integers as unsigned), `%e %f %g %a` take floats, `%s` writes whatever the element is, `%p` writes hexadecimal; `%n`
-writes nothing.  Flags, width and precision are C's; the length letters h, l, ll, z, j, t, L are read and ignored.
+and an expression that a NUL ends write nothing.  Flags, width and precision are C's; the length letters h, l, ll, z, j,
+t, L are read and ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tileir.ir.floats import FORMATS, to_double
 from tileir.ir.types import FNV8E5M3FNU, TF32, FloatType, IntegerType, Type
 
 _CONVERSION = re.compile(
-    r"%([-+ #0]*)(\d*)(?:\.(\d*))?(?:hh|h|ll|l|q|j|z|t|L)?(.*?)([diuoxXeEfFgGaAcsSpn%])", re.DOTALL
+    r"%([-+ #0]*)(\d*)(?:\.(\d*))?(?:hh|h|ll|l|q|j|z|t|L)?(.*?)([diuoxXeEfFgGaAcsSpn%\0])", re.DOTALL
 )
 
 
