@@ -17,11 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
-from tests.bytecode.pieces import File, Function, split_functions, split_table, varint
+from tests.bytecode.pieces import File, Function, debug_payload, split_debug, split_functions, split_table, varint
 from tests.generators.programs import random_module
-from tests.kernels.export import all_cases, disassembler, export
+from tests.kernels.export import all_cases, disassembler, export, tools_available
 
 import tileir
+from tileir.bytecode.annotated import annotate
 from tileir.bytecode.primitives import BytecodeError
 from tileir.bytecode.reader import read_public
 from tileir.bytecode.writer import write_public
@@ -42,7 +43,8 @@ WORDS = (0, 1, 2, 3, 4, 8, 16, 32, 64, 1024, 1 << 24, (1 << 24) + 1, 1 << 31, (1
 def valid_files(programs: int = 240) -> tuple[tuple[str, bytes], ...]:
     """Kernels cuTile exported, each at one version, and random programs that use every operation."""
     files: list[tuple[str, bytes]] = []
-    for number, case in enumerate(all_cases()):
+    # Without cuTile the random programs remain.
+    for number, case in enumerate(all_cases() if tools_available() else ()):
         version = case.versions[number % len(case.versions)]
         files.append((f"{case.name}.{version}", export(case, version)))
     for number in range(programs):
@@ -60,15 +62,19 @@ def valid_files(programs: int = 240) -> tuple[tuple[str, bytes], ...]:
 
 def mutants(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
     """Files with mistakes; the name tells what they were made of."""
-    files = valid_files()
     for number in range(count):
-        rng = Random(f"{seed}.{number}")
-        name, data = rng.choice(files)
-        kinds: list[str] = []
-        for _ in range(rng.choice((1, 1, 1, 2, 3))):
-            kind, data = mutate(data, rng)
-            kinds.append(kind)
-        yield f"{number}: {name}: {' + '.join(kinds)}", data
+        yield mutant(seed, number)
+
+
+def mutant(seed: int, number: int) -> tuple[str, bytes]:
+    """One of the files with mistakes."""
+    rng = Random(f"{seed}.{number}")
+    name, data = rng.choice(valid_files())
+    kinds: list[str] = []
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        kind, data = mutate(data, rng)
+        kinds.append(kind)
+    return f"{number}: {name}: {' + '.join(kinds)}", data
 
 
 def mutate(data: bytes, rng: Random) -> tuple[str, bytes]:
@@ -220,7 +226,92 @@ def debug_word(data: bytes, rng: Random) -> bytes:
     return file.build()
 
 
+def debug_entry(data: bytes, rng: Random) -> bytes:
+    """A changed, repeated, swapped or dropped entry of the debug section, or a wrong reference to one."""
+    file = File.parse(data)
+    starts, indices, blobs = split_debug(file.section(3))
+    at, other = rng.randrange(len(blobs)), rng.randrange(len(blobs))
+    kind = rng.randrange(9)
+    if kind < 2:
+        blobs[at] = any_byte(blobs[at], rng)
+    elif kind == 2:
+        blobs[at] = _number_in(blobs[at], rng)
+    elif kind == 3:
+        # A part of an entry becomes another entry.
+        place = rng.randrange(1, len(blobs[at]))
+        blobs[at] = blobs[at][:place] + varint(rng.randrange(len(blobs) + 2)) + blobs[at][place + 1 :]
+    elif kind == 4:
+        blobs[at], blobs[other] = blobs[other], blobs[at]
+    elif kind == 5:
+        del blobs[at]
+    elif kind == 6:
+        blobs.insert(at, blobs[other])
+    elif kind == 7:
+        indices[rng.randrange(len(indices))] = rng.choice((0, 1, len(blobs), len(blobs) + 1, rng.randrange(len(blobs) + 1)))
+    else:
+        starts[rng.randrange(len(starts))] = rng.choice((0, 1, len(indices) - 1, len(indices), rng.randrange(len(indices))))
+    file.section(3).payload = debug_payload(starts, indices, blobs)
+    return file.build()
+
+
+def call_chain(data: bytes, rng: Random) -> bytes:
+    """The location of an operation becomes a chain of call sites or scopes, sometimes with something wrong inside."""
+    file = File.parse(data)
+    starts, indices, blobs = split_debug(file.section(3))
+    inner = rng.randrange(1, len(blobs) + 1)
+    tag = rng.choice((3, 6, 6, 6))
+    for _ in range(rng.choice((1, 2, 10, 65, 109, 400))):
+        side = rng.randrange(1, len(blobs) + 1) if rng.random() < 0.2 else inner
+        if tag == 3:
+            blobs.append(b"\x03" + varint(inner) + b"\1\1\1")
+        else:
+            blobs.append(b"\x06" + (varint(inner) + varint(side) if rng.random() < 0.5 else varint(side) + varint(inner)))
+        inner = len(blobs)
+    if rng.random() < 0.2:
+        # Sometimes in itself.
+        inner = rng.randrange(1, len(blobs) + 3)
+    indices[rng.randrange(len(indices))] = inner
+    file.section(3).payload = debug_payload(starts, indices, blobs)
+    return file.build()
+
+
+def any_field(data: bytes, rng: Random) -> bytes:
+    """A number of any kind becomes another: the dump says where all of them are."""
+    start, end = rng.choice(_numbers(data))
+    if rng.random() < 0.5 and end - start == 1:
+        value = data[start]
+        changed = rng.choice((value ^ 1 << rng.randrange(8), value + 1 & 0x7F, value - 1 & 0x7F, rng.randrange(128)))
+        return data[:start] + bytes([changed]) + data[end:]
+    if end - start in (4, 8) and rng.random() < 0.5:
+        word = (rng.choice(WORDS) & (1 << 8 * (end - start)) - 1).to_bytes(end - start, "little")
+        return data[:start] + word + data[end:]
+    # Another varint, which moves all that follows, or one of the same length.
+    number = varint(rng.choice(NUMBERS))
+    if rng.random() < 0.7:
+        number = number[: end - start].ljust(end - start, b"\0")
+    return data[:start] + number + data[end:]
+
+
+@functools.lru_cache(1024)
+def _numbers(data: bytes) -> tuple[tuple[int, int], ...]:
+    fields = annotate(data, "public").fields()
+    return tuple((field.start, field.end) for field in fields if field.value is not None)
+
+
 # --- functions ---
+
+
+def nested_hints(data: bytes, rng: Random) -> bytes:
+    """The hints of a function become attributes in each other."""
+
+    def change(function: Function) -> None:
+        function.flags |= 4
+        levels = [b"\x06\1", b"\x0a\1\0", b"\x06\2\x03\1", b"\x0b\1\0"]
+        inner = b"".join(rng.choices(levels, (5, 5, 1, 1), k=rng.choice((0, 1, 2, 5, 65, 300))))
+        leaf = rng.choice((b"\x0a\0", b"\x06\0", b"\x03\1", b"\x05\0", b"\x04\0", b"\x01\1\7", b"\x63"))
+        function.hints = b"\x0b\1\0\x0a\1\0" + inner + leaf
+
+    return _in_function(data, rng, change)
 
 
 def function_field(data: bytes, rng: Random) -> bytes:
@@ -307,9 +398,10 @@ def _number_in(data: bytes, rng: Random) -> bytes:
 
 _MUTATIONS = (
     *(any_byte, cut_off, copied_piece, header, sections, payload, section_tail, table_number, table_entry, debug_word),
-    *(function_field, body_byte, body_index, body_number, body_piece, body_end),
+    *(function_field, body_byte, body_index, body_number, body_piece, body_end, debug_entry, call_chain, any_field),
+    nested_hints,
 )
-_WEIGHTS = (10, 3, 3, 3, 5, 6, 3, 6, 20, 8, 4, 10, 20, 5, 5, 3)
+_WEIGHTS = (10, 3, 3, 3, 5, 6, 3, 6, 20, 8, 4, 10, 20, 5, 5, 3, 12, 5, 20, 4)
 
 
 # --- judges ---

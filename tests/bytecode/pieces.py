@@ -100,6 +100,22 @@ def split_table(section: Piece) -> Table:
     return Table(size, [data[start:end] for start, end in zip(offsets, ends, strict=True)])
 
 
+def split_debug(section: Piece) -> tuple[list[int], list[int], list[bytes]]:
+    """Where each function starts in the indices, the indices, the attributes: what `debug_payload` takes."""
+    reader = ByteReader(section.payload, 0, len(section.payload))
+    tables: list[list[int]] = []
+    try:
+        for size in (4, 8, 4):
+            count = reader.varint("count")
+            reader.align(size, "padding")
+            tables.append([reader.fixed(size, "number") for _ in range(min(count, len(section.payload)))])
+    except Malformed:
+        raise ValueError("not a debug section") from None
+    data = section.payload[reader.position :]
+    ends = [*tables[2][1:], len(data)]
+    return tables[0], tables[1], [data[start:end] for start, end in zip(tables[2], ends, strict=True)]
+
+
 class Function:
     """One entry of the function section; `hints` are the bytes between location and body."""
 

@@ -8,14 +8,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.fuzz.campaign import text_sources
+from tests.fuzz.examine import assert_well_formed, examine_text
 from tests.generators.mutations import mutated_text, random_text
-from tests.generators.programs import random_module
 
 import tileir
-from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.equality import structurally_equal
-from tileir.ir.location import TextLocation
-from tileir.text.printer import print_disassembly, print_operation
 from tileir.text.reading import read_text
 
 ROOT = Path(__file__).parent.parent.parent
@@ -27,46 +25,7 @@ RANDOM_TEXTS_PER_SHARD = 80
 
 @pytest.fixture(scope="module")
 def sources() -> list[str]:
-    """Programs people wrote, and random ones in every form they can be printed in."""
-    found = [path.read_text(encoding="utf-8") for path in FILES]
-    for seed in range(40):
-        module = random_module(Random(seed), size=6)
-        found.append(print_operation(module))
-        found.append(print_operation(module, generic=True))
-        found.append(print_operation(module, debug_info=True))
-        found.append(print_disassembly(module, seed % 2 == 0))
-    return found
-
-
-def assert_well_formed(diagnostics: list[Diagnostic], text: str) -> None:
-    """At least one error; every position lies in the text; every finding can be shown."""
-    assert any(diagnostic.severity == "error" for diagnostic in diagnostics)
-    lines = text.split("\n")
-    for diagnostic in diagnostics:
-        assert diagnostic.message
-        assert diagnostic.message in diagnostic.render()
-        for finding in (diagnostic, *diagnostic.notes):
-            if isinstance(finding.location, TextLocation):
-                _, line, column = finding.position
-                assert 1 <= line <= len(lines)
-                assert 1 <= column <= len(lines[line - 1]) + 1
-
-
-def check(text: str) -> str:
-    """Read a text: "refused", "invalid", or "valid", and then what is printed must read back as the same program."""
-    try:
-        module = tileir.parse(text)
-    except tileir.ParseError as error:
-        assert_well_formed(error.diagnostics, text)
-        return "refused"
-    try:
-        tileir.verify(module)
-    except tileir.VerifyError as error:
-        assert_well_formed(error.diagnostics, text)
-        return "invalid"
-    for generic in (False, True):
-        assert structurally_equal(module, tileir.parse(module.text(generic=generic)))
-    return "valid"
+    return text_sources()
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
@@ -74,7 +33,7 @@ def test_random_edits_end_in_a_program_or_in_diagnostics(shard, sources):
     outcomes = {"refused": 0, "invalid": 0, "valid": 0}
     for number in range(MUTATIONS_PER_SHARD):
         text = mutated_text(Random(f"edit {shard} {number}"), sources)
-        outcomes[check(text)] += 1
+        outcomes[examine_text(text)] += 1
     # The edits are neither all harmless nor all fatal, or they would test nothing.
     assert all(outcomes.values()), outcomes
 
@@ -82,7 +41,7 @@ def test_random_edits_end_in_a_program_or_in_diagnostics(shard, sources):
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_random_texts_end_in_a_program_or_in_diagnostics(shard):
     for number in range(RANDOM_TEXTS_PER_SHARD):
-        check(random_text(Random(f"text {shard} {number}")))
+        examine_text(random_text(Random(f"text {shard} {number}")))
 
 
 def test_a_test_run_covers_ten_thousand_texts():
@@ -150,7 +109,7 @@ DEEP = {
 
 @pytest.mark.parametrize("name", DEEP)
 def test_nesting_ten_thousand_deep_is_refused(name):
-    assert check(DEEP[name]) == "refused"
+    assert examine_text(DEEP[name]) == "refused"
 
 
 @pytest.mark.parametrize(("name", "levels"), [("if", 1000), ("function type", 100), ("fused metadata", 100)])
@@ -247,7 +206,7 @@ GROWING = {
 
 @pytest.mark.parametrize("name", GROWING)
 def test_aliases_that_would_double_sixty_times_are_refused(name):
-    assert check(GROWING[name]) == "refused"
+    assert examine_text(GROWING[name]) == "refused"
     with pytest.raises(tileir.ParseError, match=r"too long with (their|the) aliases"):
         tileir.parse(GROWING[name])
 
@@ -277,7 +236,7 @@ def test_long_literal_behind_an_alias_is_no_growth():
 
 @pytest.mark.parametrize("text", ['"', '"abc', '"abc\\', '"abc\\"', '"a\nb"'])
 def test_string_that_is_not_closed_is_refused(text):
-    assert check(with_attribute(text)) == "refused"
+    assert examine_text(with_attribute(text)) == "refused"
 
 
 def test_string_that_is_not_closed_is_refused_where_it_begins():
@@ -288,8 +247,8 @@ def test_string_that_is_not_closed_is_refused_where_it_begins():
 def test_keyword_in_quotes_must_be_closed():
     body = "%x, %t = load_ptr_tko {} %p : tile<ptr<i1>> -> tile<i1>, token"
     program = "cuda_tile.module @m {\nentry @k(%p: tile<ptr<i1>>) {\nBODY\n}\n}"
-    assert check(program.replace("BODY", body.format('"weak"'))) == "valid"
-    assert check(program.replace("BODY", body.format('"weakk'))) == "refused"
+    assert examine_text(program.replace("BODY", body.format('"weak"'))) == "valid"
+    assert examine_text(program.replace("BODY", body.format('"weakk'))) == "refused"
 
 
 def test_half_of_a_surrogate_pair_is_refused_at_its_position():
@@ -302,14 +261,14 @@ def test_half_of_a_surrogate_pair_is_refused_at_its_position():
 
 @pytest.mark.parametrize("digit", ["²", "٣", "①"])
 def test_digits_of_other_scripts_are_no_numbers(digit):
-    assert check(with_attribute(digit)) == "refused"
-    assert check(in_entry(f"%x = iota : tile<{digit}xi32>")) == "refused"
-    assert check(in_entry(f"%x:{digit} = iota : tile<4xi32>")) == "refused"
+    assert examine_text(with_attribute(digit)) == "refused"
+    assert examine_text(in_entry(f"%x = iota : tile<{digit}xi32>")) == "refused"
+    assert examine_text(in_entry(f"%x:{digit} = iota : tile<4xi32>")) == "refused"
 
 
 @pytest.mark.parametrize("literal", ["[[1], []]", "[[], [1]]", "[[1, 2], [3]]", "[[], []]", "[1, [2]]", "[[1], 2]", "[1,]"])
 def test_ragged_dense_literal_is_refused(literal):
-    assert check(in_entry(f"%x = constant <i32: {literal}> : tile<2x1xi32>")) == "refused"
+    assert examine_text(in_entry(f"%x = constant <i32: {literal}> : tile<2x1xi32>")) == "refused"
 
 
 @pytest.mark.parametrize(
@@ -322,7 +281,7 @@ def test_ragged_dense_literal_is_refused(literal):
 )
 def test_hexadecimal_elements_with_bits_outside_the_element_are_refused(element, fits, overflows):
     for data, outcome in ((fits, "valid"), (overflows, "refused")):
-        assert check(in_entry(f'%x = constant <{element}: "0x{data}"> : tile<2x{element}>')) == outcome
+        assert examine_text(in_entry(f'%x = constant <{element}: "0x{data}"> : tile<2x{element}>')) == outcome
 
 
 def test_blanks_inside_a_string_of_an_opaque_attribute_stay():
