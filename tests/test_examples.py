@@ -44,3 +44,16 @@ def test_program_of_the_examples_is_right_or_wrong_on_purpose(path: Path) -> Non
             tileir.verify(tileir.load(path))
     else:
         assert tileir.verify(tileir.load(path)) == []
+
+
+def test_examples_leave_nothing_out_and_make_no_odd_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    for example in importlib.import_module("run_all").examples():
+        launch = example.written("interpreter")
+        launch(sanitize="all")
+        watch = tileir.NumberWatch()
+        launch(observer=watch)
+        assert not watch.report, watch.report.render()
+        assert [note.title for note in watch.report.notes] == (
+            ["load_view_tko pads with an infinity"] if example.name == "softmax" else []
+        )

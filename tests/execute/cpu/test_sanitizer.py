@@ -382,6 +382,27 @@ def test_random_programs_compute_the_same_with_the_sanitizer(seed: int | range) 
             assert numpy.array_equal(one, other, equal_nan=numpy.asarray(one).dtype.kind == "f"), number
 
 
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 200), marks=pytest.mark.long)])
+def test_what_is_unwritten_is_what_it_was(seeds: range) -> None:
+    told = 0
+    for seed in seeds:
+        values, coverage = stress_arguments(seed, "apart"), tileir.Coverage()
+        before = [numpy.asarray(value).tobytes() for value in values]
+        kernel = tileir.compile(tileir.parse(stress_program(seed)), backend="interpreter")
+        kernel.launch((2, 2), *values, observer=coverage)
+        for found in coverage.arrays:
+            number = int(found.name.split()[1])
+            size = numpy.asarray(values[number]).dtype.itemsize
+            now, then = (
+                numpy.frombuffer(content, f"V{size}").reshape(found.shape)
+                for content in (numpy.asarray(values[number]).tobytes(), before[number])
+            )
+            assert (now == then)[found.unwritten].all(), (seed, found.name)
+            assert (now != then).sum() <= found.written
+            told += found.written
+    assert told
+
+
 # --- programs that do anything ---
 
 
