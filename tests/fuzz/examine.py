@@ -13,6 +13,7 @@ from tileir.bytecode.reader import read_public
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.equality import structurally_equal
+from tileir.ir.escapes import is_control
 from tileir.ir.location import TextLocation
 from tileir.text.printer import print_disassembly
 
@@ -73,7 +74,8 @@ def assert_shown(diagnostics: list[Diagnostic]) -> None:
     assert any(diagnostic.severity == "error" for diagnostic in diagnostics), "no error"
     for diagnostic in diagnostics[:100]:
         assert diagnostic.message, "an empty message"
-        diagnostic.render()
+        shown = diagnostic.render()
+        assert not any(is_control(c) and c not in "\n\t" for c in shown)
 
 
 def assert_well_formed(diagnostics: list[Diagnostic], text: str) -> None:
