@@ -203,7 +203,8 @@ _NO_FLOATS = {
 def test_every_operation_with_results_is_one_the_watch_knows() -> None:
     for declaration in REGISTRY.declarations():
         mnemonic = declaration.mnemonic
-        if not declaration.results or not declaration.name.startswith("cuda_tile."):
+        # The dialect's own operations for tests are registered where a test needs them; no kernel has them.
+        if not declaration.results or not declaration.name.startswith("cuda_tile.") or "testing$" in mnemonic:
             continue
         known: list[Any] = [
             mnemonic in HANDS_ON | MEANT | PRODUCTS | _NO_FLOATS,
