@@ -14,6 +14,7 @@ EXIT_FINE = 0
 EXIT_WRONG_INPUT = 1
 EXIT_USAGE = 2
 # As of a process that the signal of a closed pipe ends: the shell's 128 and the signal's number.
+EXIT_TIMED_OUT = 124
 EXIT_BROKEN_PIPE = 128 + 13
 EXIT_INTERRUPTED = 128 + 2
 

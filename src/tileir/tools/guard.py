@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from tileir.tools.arguments import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, EXIT_WRONG_INPUT
 from tileir.tools.programs import reason
+from tileir.tools.time_limit import GRACE, told
 
 _WILD = "error: the kernel accessed memory outside its arrays and was stopped: run again with --sanitize to see where"
 _KILLED = "error: the system stopped the kernel, as it does when memory runs out: use smaller arrays or tiles"
@@ -25,8 +26,8 @@ _WILD_SIGNALS = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGTRAP", "SIGABRT", "SIGFPE")
 _HANDED_ON = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
 
 
-def in_child(work: Callable[[], int]) -> int:
-    """The exit status of some work that may crash."""
+def in_child(work: Callable[[], int], seconds: float | None = None) -> int:
+    """The exit status of some work that may crash.  It should end after so many seconds, and is ended soon after."""
     if not _can_fork():
         return work()
     sys.stdout.flush()
@@ -36,7 +37,12 @@ def in_child(work: Callable[[], int]) -> int:
     child = os.fork()
     if child == 0:
         _be_child(work, mask)
-    return _status(_wait(child, mask))
+    try:
+        return _status(_wait(child, mask, None if seconds is None else time.monotonic() + seconds + GRACE))
+    except _TooLong:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return told(seconds or 0)
 
 
 def _can_fork() -> bool:
@@ -98,7 +104,11 @@ def _leave_no_trace() -> None:
             pass
 
 
-def _wait(child: int, mask: set[signal.Signals | int]) -> int:
+class _TooLong(Exception):
+    """A child has not ended in time."""
+
+
+def _wait(child: int, mask: set[signal.Signals | int], deadline: float | None) -> int:
     """The exit code of a child, negative for a signal; signals for this process are handed on to it."""
     before = {}
     for number in _HANDED_ON:
@@ -107,6 +117,8 @@ def _wait(child: int, mask: set[signal.Signals | int]) -> int:
         while True:
             try:
                 signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+                if deadline is not None:
+                    return _wait_until(child, deadline)
                 return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             except KeyboardInterrupt:
                 code = _wait_briefly(child)
@@ -116,6 +128,18 @@ def _wait(child: int, mask: set[signal.Signals | int]) -> int:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _wait_until(child: int, deadline: float) -> int:
+    pause = 0.001
+    while True:
+        ended, code = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(code)
+        if time.monotonic() > deadline:
+            raise _TooLong
+        time.sleep(pause)
+        pause = min(2 * pause, 0.02)
 
 
 def _wait_briefly(child: int) -> int | None:

@@ -13,6 +13,7 @@ from tileir.tools.arrays import argument, is_array, mistake, natural, save
 from tileir.tools.guard import in_child
 from tileir.tools.output import OVERWRITE, check_target, protect_input
 from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program
+from tileir.tools.time_limit import limited, seconds_of
 
 USAGE = Usage(
     "tileir run",
@@ -28,6 +29,7 @@ USAGE = Usage(
         Option("fast", "quicker functions and matrix units in the cpu backend; results round differently"),
         Option("cpu", "the machine the cpu backend makes code for (default: this one)", value="NAME"),
         Option("dump", "print the code of the cpu backend instead: tiles, loops, llvm, llvm-opt, asm", value="STAGE"),
+        Option("timeout", "stop if it has not ended after so many seconds; exit status 124", value="SECONDS"),
         Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
         Option(
             "sanitize",
@@ -52,7 +54,7 @@ USAGE = Usage(
   42, -1.5, 0x10       a scalar
 
 FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
-wrong or a file cannot be read or written.
+wrong or a file cannot be read or written, 124 --timeout has stopped it.
 
 With --dump nothing runs and no arguments are needed; docs/cpu.md explains what is shown.""",
 )
@@ -72,10 +74,16 @@ def _run(arguments: list[str]) -> int:
     grid = _grid(given.value("grid", "1"))
     backend = _backend(given)
     threads = _threads(given)
-    if backend == "interpreter":
+    seconds = seconds_of(given.value("timeout", "")) if given.has("timeout") else None
+    if backend == "interpreter" and seconds is None:
         return _perform(given, grid, backend, threads)
-    # Native code that leaves its arrays takes its process with it.
-    return in_child(lambda: guarded("tileir run", lambda _: _perform(given, grid, backend, threads), arguments))
+    # Native code that leaves its arrays takes its process with it, and only a process can be ended at any time.
+    return in_child(
+        lambda: guarded(
+            "tileir run", lambda _: limited(seconds, lambda: _perform(given, grid, backend, threads)), arguments
+        ),
+        seconds,
+    )
 
 
 def _perform(given: Arguments, grid: tuple[int, ...], backend: str, threads: int | None) -> int:
