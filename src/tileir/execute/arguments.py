@@ -419,7 +419,9 @@ def writers_of(entry: Operation, number: int) -> Iterator[Operation]:
                 parent = user.parent_operation
                 while parent is not None and parent.declaration.mnemonic != "entry":
                     reached.extend(parent.results)
-                    reached.extend([argument for region in parent.regions for argument in region.block.arguments])
+                    for region in parent.regions:
+                        # An `if` without `else` has a region without a block.
+                        reached.extend([argument for block in region.blocks for argument in block.arguments])
                     parent = parent.parent_operation
             for region in user.regions:
                 for block in region.blocks:

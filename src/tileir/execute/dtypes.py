@@ -12,6 +12,7 @@ The interface, all of it by element type (`tile.element`):
     from_bits(element, array)     the way back
     tf32_numbers(array)           float32 arrays of the numbers that tf32 values hold
     constant_array(attribute)     a dense attribute as a read-only value array of its shape
+    constant_elements(attribute)  its elements in a row, one for a splat: tiles may have more dimensions than arrays
     scalar_array(element, value)  a Python number as a 0-D value array
 
 | element                        | value                     | in memory                    |
@@ -199,8 +200,8 @@ def tf32_numbers(array: Any) -> Any:
 # Constants
 
 
-def constant_array(attribute: DenseAttribute) -> Array:
-    """The elements of a dense attribute as a read-only, contiguous value array of its shape."""
+def constant_elements(attribute: DenseAttribute) -> Array:
+    """The elements of a dense attribute in a row, read-only; only one where all are the same."""
     element = attribute.element_type
     size = element_bytes(element)
     raw = numpy.frombuffer(attribute.data, numpy.uint8)
@@ -212,11 +213,18 @@ def constant_array(attribute: DenseAttribute) -> Array:
         # Bytecode may set bits that the element does not have.
         bits = bits & bits.dtype.type(element_mask(element))
     values = from_bits(element, bits)
-    if attribute.is_splat:
-        full: Array = numpy.empty(attribute.shape, values.dtype)
-        full[...] = values[0]
-    else:
-        full = values.reshape(attribute.shape).copy()
+    values = (values[:1] if attribute.is_splat else values).copy()
+    values.flags.writeable = False
+    return values
+
+
+def constant_array(attribute: DenseAttribute) -> Array:
+    """The elements of a dense attribute as a read-only, contiguous value array of its shape."""
+    values = constant_elements(attribute)
+    if not attribute.is_splat:
+        return values.reshape(attribute.shape)
+    full: Array = numpy.empty(attribute.shape, values.dtype)
+    full[...] = values[0]
     full.flags.writeable = False
     return full
 
@@ -251,7 +259,7 @@ def _elements_by_dtype() -> dict[DType, Type]:
 _ELEMENTS: Final = _elements_by_dtype()
 
 __all__ = [
-    "Array", "DType", "bits_dtype", "constant_array", "element_of_dtype", "from_bits", "from_memory",
-    "is_float_dtype", "memory_bytes", "memory_dtype", "plain_memory", "scalar_array", "signed", "tf32_numbers",
-    "to_bits", "to_memory", "unsigned", "value_dtype",
+    "Array", "DType", "bits_dtype", "constant_array", "constant_elements", "element_of_dtype", "from_bits",
+    "from_memory", "is_float_dtype", "memory_bytes", "memory_dtype", "plain_memory", "scalar_array", "signed",
+    "tf32_numbers", "to_bits", "to_memory", "unsigned", "value_dtype",
 ]  # fmt: skip

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from tileir.execute.errors import ExecutionError, LaunchError, MissingDependency, NestsTooDeep
+from tileir.execute.errors import Callbacks, ExecutionError, LaunchError, MissingDependency, converted
 from tileir.ir.core import Operation
+from tileir.ir.diagnostics import TileIRError
 
 try:
     import ml_dtypes  # noqa: F401
@@ -19,7 +21,7 @@ except ImportError as _missing:
     ) from None
 
 from tileir.execute.arguments import bind, check_grid, known_memory, select_entry
-from tileir.execute.dtypes import constant_array, to_memory
+from tileir.execute.dtypes import constant_elements, to_memory
 from tileir.execute.interpreter.compiler import (
     AT_COMPILATION,
     AT_LAUNCH,
@@ -102,9 +104,14 @@ class Globals:
     def _add(self, operation: Operation) -> None:
         value = cast(DenseAttribute, operation.attributes["value"])
         alignment = cast(IntegerAttribute, operation.attribute("alignment")).value
-        content = to_memory(value.element_type, constant_array(value))
+        content = to_memory(value.element_type, numpy.resize(constant_elements(value), prod(value.shape)))
         name = operation.symbol_name or ""
-        region = self._memory.allocate(content.nbytes, max(alignment, 16), f"global @{name}")
+        try:
+            region = self._memory.allocate(content.nbytes, max(alignment, 16), f"global @{name}")
+        except MemoryError:
+            raise LaunchError(
+                f"the global @{name} takes {content.nbytes} bytes aligned to {alignment}, more than there is"
+            ) from None
         region.data[: content.nbytes] = numpy.ascontiguousarray(content).view(numpy.uint8)
         if "constant" in operation.attributes:
             region.writable = False
@@ -280,7 +287,10 @@ class Kernel:
         bound = bind(self.entry, arguments)
         known = known_memory(self.globals.regions.values(), bound, memory)
         order = block_order(schedule if schedule is not None else self.schedule, extents)
-        write = output if output is not None else sys.stdout.write
+        callbacks = Callbacks()
+        write = callbacks.noted(output if output is not None else sys.stdout.write)
+        if progress is not None:
+            progress = callbacks.noted(progress)
         launches = overlapped()
         if launches is not None:
             launches.settle()
@@ -297,8 +307,13 @@ class Kernel:
                     run_interleaved(order, run, progress)
                 else:
                     _run_in_order(order, run, progress, known)
-        except RecursionError:
-            raise NestsTooDeep from None
+        except Exception as error:
+            # What an observer or a callback raises is the caller's.
+            if isinstance(error, TileIRError) or error in callbacks.raised:
+                raise
+            if observer is not None and not isinstance(error, RecursionError):
+                raise
+            raise converted(error) from error
         finally:
             if observer is not None:
                 observer.launch_finished()
@@ -325,8 +340,12 @@ class Kernel:
         try:
             with numpy.errstate(all="ignore"):
                 return Program(self.entry, options, self.globals)
-        except RecursionError:
-            raise NestsTooDeep from None
+        except Exception as error:
+            # An observer says what it watches.
+            theirs = options.observer is not None and not isinstance(error, RecursionError)
+            if theirs or isinstance(error, TileIRError):
+                raise
+            raise converted(error) from error
 
 
 def _sanitizer_among(observer: Observer) -> Sanitizer | None:

@@ -11,6 +11,7 @@ with several names.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right, insort
 from collections.abc import Iterable
 from typing import Any, Final
@@ -149,6 +150,9 @@ class Memory:
 
     def allocate(self, size: int, alignment: int, name: str) -> Region:
         """New memory, aligned and cleared, so that a program that reads it first does the same every time."""
+        if size + alignment > sys.maxsize:
+            # NumPy says so in other words.
+            raise MemoryError
         room = numpy.zeros(max(size, 1) + alignment, numpy.uint8)
         base = int(room.ctypes.data)
         region = Region(base + -base % alignment, max(size, 1), room, (name,), True)

@@ -16,6 +16,7 @@ RunBlock = Callable[[int, "Callable[[], None] | None"], None]
 
 # How many tile blocks are under way at once in the interleaved schedule: a GPU too runs a few at a time.
 WINDOW = 16
+_MOST_SHUFFLED = 1 << 26
 
 
 class Order:
@@ -53,6 +54,8 @@ def block_order(schedule: str, grid: BlockId) -> Order:
 
 
 def _shuffled(count: int, seed: int) -> Iterator[int]:
+    if count > _MOST_SHUFFLED:
+        raise LaunchError(f"the schedule random takes {_MOST_SHUFFLED} tile blocks at most, and the grid has {count}")
     numbers = list(range(count))
     random.Random(seed).shuffle(numbers)
     return iter(numbers)

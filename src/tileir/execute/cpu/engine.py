@@ -32,12 +32,13 @@ from tileir.execute.cpu.native.conflicts import Reach
 from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch, Launches
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
-from tileir.execute.errors import BlockId, ExecutionError, LaunchError, NestsTooDeep
+from tileir.execute.errors import BlockId, ExecutionError, LaunchError, converted
 from tileir.execute.memory import Region
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import block_at
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
+from tileir.ir.diagnostics import TileIRError
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.checking.findings import Inspector
@@ -110,8 +111,10 @@ class CpuKernel:
         """Lower and emit, without compiling."""
         try:
             return self._lowered(options)
-        except RecursionError:
-            raise NestsTooDeep from None
+        except TileIRError:
+            raise
+        except Exception as error:
+            raise converted(error) from error
 
     def _lowered(self, options: Options) -> Lowered:
         # The sanitizer looks at the program as it is, at promises too that nothing is made of.
@@ -148,8 +151,14 @@ class CpuKernel:
         found = self._versions.get((overlapping, sanitize))
         if found is None:
             options = Options(overlapping, self.fast, sanitize)
+            try:
+                compiled = self._compiled(options)
+            except TileIRError:
+                raise
+            except Exception as error:
+                raise converted(error) from error
             # Two threads may make one each: the first that is ready is what both use.
-            found = self._versions.setdefault((overlapping, sanitize), self._compiled(options))
+            found = self._versions.setdefault((overlapping, sanitize), compiled)
         return found
 
     def _compiled(self, options: Options) -> Version:
@@ -346,7 +355,11 @@ class CpuKernel:
             if failures:
                 return
             try:
-                context.run(write, text(site, table))
+                try:
+                    words = text(site, table)
+                except Exception as error:
+                    raise converted(error) from error
+                context.run(write, words)
             except BaseException as error:
                 # Nothing may leave a callback.
                 failures.append(error)
@@ -359,10 +372,9 @@ class CpuKernel:
             for type, pointer in zip(types, pointers, strict=True):
                 dtype = memory_dtype(type.element)
                 raw: Any = (ctypes.c_char * (type.count * dtype.itemsize)).from_address(cast(int, pointer))
-                array = numpy.frombuffer(raw, dtype).reshape(type.shape).copy()
-                values.append(from_memory(type.element, array))
+                values.append((from_memory(type.element, numpy.frombuffer(raw, dtype).copy()), type.shape))
             rest = iter(values)
-            return "".join([part if isinstance(part, str) else nested(next(rest), part) for part in parts])
+            return "".join([part if isinstance(part, str) else nested(*next(rest), part) for part in parts])
 
         return _CALLBACK(call)
 

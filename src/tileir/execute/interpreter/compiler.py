@@ -23,7 +23,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from tileir.dialect.types import TOKEN
+import numpy
+
+from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.block_order import BlockOrder
 from tileir.ir.core import Block, Operation, Value
@@ -48,6 +50,9 @@ BLOCK_SLOT: Final = 0
 AT_COMPILATION: Final = 0
 AT_LAUNCH: Final = 1
 IN_BLOCK: Final = 2
+
+LARGEST_RANK: Final = 64 if int(numpy.__version__.split(".")[0]) >= 2 else 32
+"""Dimensions that an array may have."""
 
 
 class Loop:
@@ -106,6 +111,11 @@ class Compiler:
         """The slot of a value, which gets one when it is first asked for."""
         found = self.slots.get(value)
         if found is None:
+            if isinstance(value.type, TileType) and len(value.type.shape) > LARGEST_RANK:
+                raise LaunchError(
+                    f"the program has tiles of {len(value.type.shape)} dimensions, and the interpreter takes "
+                    f"{LARGEST_RANK}, as NumPy does: compile with backend='cpu', or leave out dimensions of one"
+                )
             found = self.slots[value] = self.new_slot()
         return found
 

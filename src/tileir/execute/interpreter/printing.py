@@ -10,13 +10,14 @@ t, L are read and ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, cast
 
 import numpy
 
 from tileir.dialect.types import PointerType
 from tileir.execute.dtypes import tf32_numbers
+from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.execute.observer import TileBlock
@@ -40,8 +41,19 @@ def _number(element: Type) -> Callable[[Any], Any]:
     return float if isinstance(element, FloatType) else int
 
 
+_LONGEST: Final = 65535
+"""Characters that a width or a precision may ask for; C promises 4095."""
+
+
+def _limited(number: str) -> str:
+    if len(number.lstrip("0")) > 5 or int(number or "0") > _LONGEST:
+        raise LaunchError(f"'print_tko' asks for a field of {number} characters: {_LONGEST} is the most")
+    return number
+
+
 def formatter(flags: str, width: str, precision: str | None, letter: str, element: Type) -> Callable[[Any], str]:
     """How one element is written."""
+    width, precision = _limited(width), precision and _limited(precision)
     number = _number(element)
     spec = f"%{flags}{width}{'' if precision is None else '.' + (precision or '0')}"
     bits = 64 if isinstance(element, PointerType) else cast("IntegerType | FloatType", element).width
@@ -80,11 +92,13 @@ def _hexadecimal(value: float, letter: str) -> str:
     return text.upper() if letter == "A" else text
 
 
-def nested(value: Any, write: Callable[[Any], str]) -> str:
-    """A tile as nested lists."""
-    if not numpy.ndim(value):
-        return write(value)
-    return "[" + ", ".join([nested(item, write) for item in value]) + "]"
+def nested(elements: Iterable[Any], shape: Sequence[int], write: Callable[[Any], str]) -> str:
+    """The elements of a tile, in row-major order, as nested lists."""
+    items = [write(element) for element in elements]
+    for extent in reversed(shape):
+        items = ["[" + ", ".join(items[start : start + extent]) + "]" for start in range(0, len(items), extent)]
+    (text,) = items
+    return text
 
 
 def parts_of(text: str, elements: list[Type]) -> list[str | Callable[[Any], str]]:
@@ -110,6 +124,10 @@ def text_of(operation: Operation) -> str:
     return attribute.value if isinstance(attribute, StringAttribute) else ""
 
 
+def _written(value: Any, write: Callable[[Any], str]) -> str:
+    return nested(numpy.ravel(value), numpy.shape(value), write)
+
+
 def compile_print(compiler: Compiler, operation: Operation) -> Step:
     text = text_of(operation)
     values = operation.operand_group("args")
@@ -121,7 +139,9 @@ def compile_print(compiler: Compiler, operation: Operation) -> Step:
     def write(registers: Registers) -> None:
         arguments = iter([registers[slot] for slot in slots])
         tile_block: TileBlock = registers[BLOCK_SLOT]
-        tile_block.write("".join([part if isinstance(part, str) else nested(next(arguments), part) for part in parts]))
+        tile_block.write(
+            "".join([part if isinstance(part, str) else _written(next(arguments), part) for part in parts])
+        )
         # Who takes the text may have changed an array.
         tile_block.memory.changed()
 

@@ -10,7 +10,9 @@ the dialect leaves the behaviour undefined.  Without a padding value it reads as
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from math import prod
 from operator import lt, mul
 from typing import Any, cast
 
@@ -36,7 +38,7 @@ from tileir.execute.dtypes import (
     to_memory,
     value_dtype,
 )
-from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
+from tileir.execute.interpreter.compiler import BLOCK_SLOT, LARGEST_RANK, Compiler, Registers, Step
 from tileir.execute.interpreter.pointers import atomic_kernel, combine_atomically, missed
 from tileir.execute.interpreter.reading import BORROWED, KEPT, how_held
 from tileir.execute.interpreter.shapes import tile_of
@@ -82,6 +84,9 @@ class TensorView:
         )
         last = sum([(extent - 1) * stride for extent, stride in zip(self.shape, byte_strides, strict=True)])
         if self.address + last + self.size > region.end:
+            return None
+        if prod(self.shape) * self.size > sys.maxsize or len(self.shape) > LARGEST_RANK:
+            # With strides of zero a tensor may have more elements than there are addresses.
             return None
         return numpy.ndarray(
             self.shape, memory_dtype(self.element), region.data, self.address - region.start, byte_strides

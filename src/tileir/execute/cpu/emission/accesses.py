@@ -394,9 +394,9 @@ def _uniform_constant(expression: Expression) -> int | None:
     if isinstance(expression, Splat):
         operation = expression.scalar.defining_operation
         if operation is not None and operation.declaration.mnemonic == "constant":
-            from tileir.execute.dtypes import constant_array
+            from tileir.execute.dtypes import constant_elements
 
-            return int(constant_array(cast(DenseAttribute, operation.attributes["value"])).reshape(-1)[0])
+            return int(constant_elements(cast(DenseAttribute, operation.attributes["value"]))[0])
     return None
 
 

@@ -17,7 +17,7 @@ from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting, instructions
 from tileir.execute.cpu.vector.casting import BOOL, INT32, UINT64
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type
-from tileir.execute.dtypes import constant_array
+from tileir.execute.dtypes import constant_elements
 from tileir.ir.attributes import DenseAttribute, SymbolAttribute
 from tileir.ir.core import Operation
 
@@ -40,8 +40,8 @@ def emit_let(emission: Emission, statement: Statement) -> None:
 
 def _let_constant(emission: Emission, operation: Operation) -> None:
     result = operation.results[0]
-    array = constant_array(cast(DenseAttribute, operation.attributes["value"]))
-    emission.scalars[result] = literal(array.reshape(-1)[0], dtype_of(result))
+    elements = constant_elements(cast(DenseAttribute, operation.attributes["value"]))
+    emission.scalars[result] = literal(elements[0], dtype_of(result))
 
 
 def _let_iota(emission: Emission, operation: Operation) -> None:

@@ -15,7 +15,7 @@ from tileir.dialect.types import PartitionViewType
 from tileir.execute.cpu.lowering.expressions import Viewed
 from tileir.execute.cpu.lowering.statements import Chain, Leave, Memo, Multiply, Repeat, memo_slots
 from tileir.execute.cpu.lowering.walk import Lowering
-from tileir.execute.dtypes import constant_array, plain_memory
+from tileir.execute.dtypes import constant_elements, plain_memory
 from tileir.ir.attributes import DenseAttribute
 from tileir.ir.core import Operation, Value
 
@@ -73,4 +73,4 @@ def scalar_constant(value: Value) -> int | None:
     operation = value.defining_operation
     if operation is None or operation.declaration.mnemonic != "constant":
         return None
-    return int(constant_array(cast(DenseAttribute, operation.attributes["value"])).reshape(-1)[0])
+    return int(constant_elements(cast(DenseAttribute, operation.attributes["value"]))[0])

@@ -25,7 +25,7 @@ from tileir.execute.cpu.lowering.expressions import (
 from tileir.execute.cpu.lowering.sinks import Keep, Pick, Window
 from tileir.execute.cpu.lowering.statements import Let, Nest, Repack, Same
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, tile_of
-from tileir.execute.dtypes import constant_array, value_dtype
+from tileir.execute.dtypes import constant_elements, value_dtype
 from tileir.execute.errors import LaunchError
 from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute
 from tileir.ir.core import Operation, Value
@@ -70,10 +70,8 @@ def lower_constant(lowering: Lowering, operation: Operation) -> None:
         return
     type = tile_of(result)
     attribute = cast(DenseAttribute, operation.attributes["value"])
-    array = constant_array(attribute)
-    if attribute.is_splat:
-        array = array.reshape(-1)[:1]
-    lowering.places[result] = Table(type.shape, type.element, value_dtype(type.element), result, array)
+    elements = constant_elements(attribute)
+    lowering.places[result] = Table(type.shape, type.element, value_dtype(type.element), result, elements)
 
 
 def lower_iota(lowering: Lowering, operation: Operation) -> None:
