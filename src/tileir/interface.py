@@ -105,8 +105,9 @@ def to_bytecode(
 ) -> bytes:
     """The bytes of a module that was verified; `BytecodeError` says what the version or the layout cannot hold.
 
-    The name of the module and, in the public layout, attributes that belong to no operation of the dialect have no
-    place in bytecode and are left out; `tileir.bytecode.losses.losses` lists them, and `tileir as` prints that list.
+    The name of the module, locations without a debug scope (the pass "synthesize-debug-info-scopes" makes scopes) and,
+    in the public layout, attributes that belong to no operation of the dialect have no place in bytecode and are left
+    out; `tileir.bytecode.losses.losses` lists them, and `tileir as` prints that list.
 
     `version` is "13.1" to "13.4", or a pair of numbers such as (13, 1); without it, the version of the file the module
     was read from, or else the newest that `layout` ("public" or "documented") has.  With `preserve` a module that was

@@ -667,3 +667,20 @@ def test_page_about_cutile_shows_a_launch_that_works(tmp_path: Path) -> None:
     # cuTile reads the source of a kernel, so the code has to be a file.
     (tmp_path / "shown.py").write_text(code + "assert c.tolist() == [2.0] * 1000\n", encoding="utf-8")
     runpy.run_path(str(tmp_path / "shown.py"))
+
+
+@ct.kernel
+def too_large(out):
+    tile = ct.full((4096, 8192), 1.0, ct.float32)
+    ct.store(out, (0, 0), tile + tile)
+
+
+def test_a_tile_too_large_is_refused_at_its_line() -> None:
+    with pytest.raises(tileir.BytecodeError) as caught:
+        tileir.launch(too_large, (1,), (numpy.zeros((4096, 8192), F32),))
+    (found,) = caught.value.diagnostics
+    assert found.message == "tile would exceed the maximum of 16777216 elements"
+    file, line, _ = found.position
+    assert Path(file) == Path(__file__)
+    assert "4096, 8192" in Path(__file__).read_text().splitlines()[line - 1]
+    assert "the line is: tile = ct.full(" in str(caught.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -15,8 +16,12 @@ from tileir.bridge.parameters import (
     ScalarParameter,
     describe,
 )
+from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.errors import LaunchError, MissingDependency
 from tileir.execute.launch import Kernel, compile
+from tileir.execute.places import notes_of, place_of
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import UnknownLocation
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -62,9 +67,24 @@ def _prepare(kernel: Any, args: object, backend: str, exact: bool, fast: bool) -
     if found is None:
         from tileir.bytecode.layouts import from_bytes
 
-        module = from_bytes(_exported(tile, kernel, description.parameters))
+        try:
+            module = from_bytes(_exported(tile, kernel, description.parameters))
+        except BytecodeError as error:
+            raise _placed(error) from None
         found = compiled[key] = compile(module, None, backend, exact=exact, fast=fast)
     return description, found
+
+
+def _placed(error: BytecodeError) -> BytecodeError:
+    """What the reader refuses, at the line of the kernel it comes from; the reader's own path to it is not shown."""
+    if isinstance(error.location, UnknownLocation):
+        return error
+    message = _OFFSET.sub("", error.diagnostics[0].message)
+    found = Diagnostic("error", message, place_of(error.location), notes_of(error.location))
+    return BytecodeError([found], error.offset, error.location)
+
+
+_OFFSET = re.compile(r"^error at offset \d+: ")
 
 
 def cutile() -> Any:

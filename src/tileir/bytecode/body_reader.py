@@ -177,9 +177,24 @@ class BodyReader(ByteReader):
         try:
             self._read_nest(block)
         except Malformed as failure:
+            failure.location = self._location_at_hand()
             for operation in reversed(self.path):
                 operation.explain(failure, self.offset)
             raise
+
+    def _location_at_hand(self) -> Location:
+        """The location that was asked for last, which is that of the operation being read."""
+        if not self.has_locations or not 0 < self.next <= len(self.debug.indices):
+            return UNKNOWN
+        return self.known_locations.get(self.debug.indices[self.next - 1], UNKNOWN)
+
+    def function_location(self, number: int) -> Location:
+        """The location of the function, as far as it can be had; numbers count from 1."""
+        try:
+            found = self.first_location(number - 1) if number > 0 else None
+        except Malformed:
+            found = None
+        return found if found is not None else UNKNOWN
 
     def _read_nest(self, block: Block) -> None:
         path = self.path

@@ -77,7 +77,7 @@ def _error(failure: Malformed) -> BytecodeError:
     messages = [_without_offset(message) for message in failure.messages]
     if messages != ["input does not correspond to Tile IR bytecode"]:
         messages.append("failed to read provided Tile IR bytecode")
-    return bytecode_error(messages, failure.offset)
+    return bytecode_error(failure, messages)
 
 
 def _without_offset(message: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from tileir.annotations import Final, NoReturn
 from tileir.bytecode.trace import Trace
-from tileir.ir.diagnostics import Diagnostic, TileIRError
-from tileir.ir.location import UNKNOWN
+from tileir.dialect.attributes import DILocation
+from tileir.ir.diagnostics import Diagnostic, TileIRError, note
+from tileir.ir.location import UNKNOWN, CallSiteLocation, FileLocation, Location
 
 # Counts of types, operands, array elements and so on are bounded like this by NVIDIA's reader.
 MAXIMUM_COUNT: Final = (1 << 32) - 2
@@ -18,17 +19,27 @@ MAXIMUM_COUNT: Final = (1 << 32) - 2
 class BytecodeError(TileIRError):
     """The bytes are not a program, or the program has no bytes.
 
-    `offset` is where the innermost reader stood, -1 when a program could not be written.
+    `offset` is where the innermost reader stood, -1 when a program could not be written.  `location` is that of the
+    operation that was being read, where the file has debug information.
     """
 
-    def __init__(self, diagnostics: list[Diagnostic], offset: int) -> None:
+    def __init__(self, diagnostics: list[Diagnostic], offset: int, location: Location = UNKNOWN) -> None:
         super().__init__(diagnostics)
         self.offset: int = offset
+        self.location: Location = location
 
 
-def bytecode_error(messages: list[str], offset: int) -> BytecodeError:
-    """The error of a reader, one diagnostic per line."""
-    return BytecodeError([Diagnostic("error", message, UNKNOWN) for message in messages], offset)
+def bytecode_error(failure: Malformed, messages: list[str]) -> BytecodeError:
+    """The error of a reader, one diagnostic per line; a note leads to the source of the operation at hand."""
+    diagnostics = [Diagnostic("error", message, UNKNOWN) for message in messages]
+    position = failure.location
+    while isinstance(position, CallSiteLocation):
+        position = position.callee
+    if isinstance(position, DILocation):
+        position = position.source
+    if diagnostics and isinstance(position, FileLocation):
+        diagnostics[0].notes.append(note("the operation at hand comes from here", position))
+    return BytecodeError(diagnostics, failure.offset, failure.location)
 
 
 class Malformed(Exception):
@@ -43,6 +54,7 @@ class Malformed(Exception):
         if message:
             self.messages.append(f"error at offset {offset}: {message}" if prefixed else message)
         self.offset: int = offset
+        self.location: Location = UNKNOWN
 
     def add(self, message: str, offset: int = -1) -> Malformed:
         """Add the line of an outer reader; with an offset it is prefixed like the first."""

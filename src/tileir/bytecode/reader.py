@@ -53,7 +53,7 @@ def read_public(data: bytes, newest: Version = NEWEST) -> Operation:
         messages = failure.messages
         if messages != ["input does not correspond to Tile IR bytecode"]:
             messages = [*messages, "failed to read provided Tile IR bytecode"]
-        raise bytecode_error(messages, failure.offset) from None
+        raise bytecode_error(failure, messages) from None
 
 
 def read_spellings(file: Container) -> tuple[Tables, Spellings]:
@@ -221,8 +221,12 @@ class ModuleReader:
             raise failure.add(f"failed to get function name string at index {entry.name}", size) from None
         if not name:
             raise Malformed(f"function name at index {entry.name} is empty", size)
-        signature = self._signature(entry.signature, name)
         reader = BodyReader(self.file.data, entry.start, entry.end, tables, debug)
+        try:
+            signature = self._signature(entry.signature, name)
+        except Malformed as failure:
+            failure.location = reader.function_location(entry.location)
+            raise
         reader.trace = self.file.trace
         location: Location = UNKNOWN
         if entry.location:

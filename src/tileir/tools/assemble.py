@@ -18,6 +18,7 @@ USAGE = Usage(
         Option("output", "where to write the bytecode (default: standard output)", value="OUT", short="o"),
         Option("bytecode-version", "the version to write (default: the newest of the layout)", choices=tuple(VERSIONS)),
         Option("layout", "NVIDIA's layout, or that of seed 001 (default: public)", choices=("public", "documented")),
+        Option("debug-info", "make the debug scopes that locations need, also for positions in the text", short="g"),
         Option("legalize", "first write what only the seeds have with what NVIDIA's tools take"),
         OVERWRITE,
         *READING_OPTIONS,
@@ -45,6 +46,10 @@ def _run(arguments: list[str]) -> int:
     protect_input(given, output, given.operands[0], (program.kind, BYTECODE))
     if given.has("legalize") and not _legalize(program.module):
         return EXIT_WRONG_INPUT
+    if given.has("debug-info"):
+        from tileir.passes.debug_scopes import run as make_scopes
+
+        make_scopes(program.module)
     from tileir.bytecode.layouts import newest_version, tile_module, to_bytes
     from tileir.bytecode.losses import losses
     from tileir.bytecode.primitives import BytecodeError

@@ -46,8 +46,9 @@ def _run(arguments: list[str]) -> int:
     try:
         module = from_bytes(data, given.options.get("layout"))
     except BytecodeError as error:
+        # Without notes: tileirdisasm has none.
         for diagnostic in error.diagnostics:
-            print(diagnostic.render(), file=sys.stderr)
+            print(diagnostic, file=sys.stderr)
         hint = not_bytecode(data, given.operands[0])
         if hint is not None:
             print(harmless(hint), file=sys.stderr)

@@ -150,6 +150,7 @@ def _read(data: bytes, given: Arguments, diagnostics: list[Diagnostic]) -> Opera
         module = read_public(data, version if version in TESTING_VERSIONS else VERSION)
     except BytecodeError as error:
         for diagnostic in error.diagnostics:
+            diagnostic.notes.clear()
             # The public sources have another text for this than the released tools.
             if diagnostic.message == "input does not correspond to Tile IR bytecode":
                 diagnostic.message = "invalid magic number"
