@@ -11,7 +11,7 @@ with several names.
 
 from __future__ import annotations
 
-import sys
+import os
 from bisect import bisect_right, insort
 from collections.abc import Iterable
 from typing import Any, Final
@@ -112,6 +112,25 @@ def describe_array(array: Array) -> str:
     return f"{array.dtype.name}[{', '.join([str(extent) for extent in array.shape])}]"
 
 
+_memory_size: int = 0
+
+
+def available_memory() -> int:
+    """The memory of this machine or container, in bytes."""
+    global _memory_size
+    if not _memory_size:
+        try:
+            _memory_size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, OSError, ValueError):
+            _memory_size = 1 << 62
+        try:
+            with open("/sys/fs/cgroup/memory.max") as file:
+                _memory_size = min(_memory_size, int(file.read()))
+        except (OSError, ValueError):
+            pass
+    return _memory_size
+
+
 class Memory:
     """The regions of one launch."""
 
@@ -150,8 +169,8 @@ class Memory:
 
     def allocate(self, size: int, alignment: int, name: str) -> Region:
         """New memory, aligned and cleared, so that a program that reads it first does the same every time."""
-        if size + alignment > sys.maxsize:
-            # NumPy says so in other words.
+        if size + alignment > available_memory():
+            # The system may grant addresses for more than it has.
             raise MemoryError
         room = numpy.zeros(max(size, 1) + alignment, numpy.uint8)
         base = int(room.ctypes.data)

@@ -31,6 +31,7 @@ from typing import Any, Final, SupportsIndex
 from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.errors import LaunchError
+from tileir.execute.memory import available_memory
 
 VARIABLE: Final = "TILEIR_NUM_THREADS"
 
@@ -141,25 +142,6 @@ def _arena(size: int) -> Arena:
     except IndexError:
         return Arena(size)
     return arena if arena.size >= size else Arena(size)
-
-
-_memory_size: int = 0
-
-
-def available_memory() -> int:
-    """The memory of this machine or container, in bytes."""
-    global _memory_size
-    if not _memory_size:
-        try:
-            _memory_size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, OSError, ValueError):
-            _memory_size = 1 << 62
-        try:
-            with open("/sys/fs/cgroup/memory.max") as file:
-                _memory_size = min(_memory_size, int(file.read()))
-        except (OSError, ValueError):
-            pass
-    return _memory_size
 
 
 def _affordable(arena_bytes: int, threads: int) -> int:
