@@ -414,4 +414,10 @@ def test_the_same_observer_looks_at_one_launch_after_another() -> None:
     kernel = tileir.compile(module(SCALAR))
     for grid, kinds in ((3, []), (2, ["unwritten"]), (3, ["unwritten"])):
         kernel.launch(grid, numpy.zeros(3, "i4"), 0, 1, observer=coverage)
-        assert coverage.report.kinds == kinds
+        assert coverage.report.kinds == kinds and len(coverage.arrays) == 1
+    # Another kernel, whose store never runs.
+    body = f"  %never = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>\n  if %never {{\n{SCALAR}  }}\n"
+    tileir.compile(module(body)).launch(1, numpy.zeros(5, "i4"), 0, 1, observer=coverage)
+    assert coverage.report.findings[-1].title == "no element of argument 0 (array int32[5]) is ever written"
+    assert coverage.report.findings[-1].operation.parent_operation is not None
+    assert coverage.report.findings[-1].operation.parent_operation.declaration.mnemonic == "if"

@@ -92,12 +92,11 @@ class Coverage(Observer):
         kernel.launch(8, a, b, c, observer=coverage)
         print(coverage.report)
 
-    `arrays` has the numbers for each array that was written.
+    `arrays` has the numbers for each array that the last launch wrote.
     """
 
     def __init__(self, *, arrays: Iterable[object] = (), report: Report | None = None) -> None:
         self.report: Report = report if report is not None else Report("coverage", "every element is written")
-        self.arrays: list[ArrayCoverage] = []
         self._only: list[object] = list(arrays)
         self._entry: Operation | None = None
         self._operands: list[Any] = []
@@ -105,6 +104,7 @@ class Coverage(Observer):
         self._begin((1, 1, 1), Memory())
 
     def _begin(self, grid: BlockId, memory: Memory) -> None:
+        self.arrays: list[ArrayCoverage] = []
         self._grid: BlockId = grid
         self._memory: Memory = memory
         self._cells: _Silent = _Silent()
@@ -113,6 +113,7 @@ class Coverage(Observer):
         self._patterns: dict[object, Pattern] = {}
         # How often each tile block that runs has come to a store.
         self._turns: dict[int, dict[Operation, int]] = {}
+        self._touched: set[int] = set()
         # The stores to each region, and all in the order in which they were first seen.
         self._stored: dict[int, set[Operation]] = {}
         self._order: dict[Operation, None] = {}
@@ -123,13 +124,12 @@ class Coverage(Observer):
         self._begin(grid, memory)
 
     def watches(self, operation: Operation) -> bool:
-        if self._entry is None or self._entry.parent_operation is None:
-            top: Operation | None = operation
-            while top is not None and top.declaration.mnemonic != "entry":
-                top = top.parent_operation
-            self._entry = top
-        declaration = operation.declaration
-        return declaration.accesses_memory and declaration.writes is not None and declaration.reads is None
+        if not _is_store(operation):
+            return False
+        self._entry = operation
+        while self._entry is not None and self._entry.declaration.mnemonic != "entry":
+            self._entry = self._entry.parent_operation
+        return True
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         self._operands = operands
@@ -152,6 +152,7 @@ class Coverage(Observer):
         for shadow, cells in touched:
             if not self._cells.is_lasting(shadow.region):
                 continue
+            self._touched.add(id(shadow.region))
             known = cells.of(shadow.writers)
             if access.kind == "atomic":
                 cells.put(shadow.writers, known | _UPDATED)
@@ -255,25 +256,27 @@ class Coverage(Observer):
 
     def _conclude(self, region: Region, label: ArgumentLabel) -> None:
         buffer = label.buffer
-        shadow = self._cells.shadow(region, buffer.dtype.itemsize)
-        cells = shadow.box(buffer.address, buffer.dtype.itemsize, buffer.shape, _steps(buffer))
-        events = cells.of(shadow.writers)
-        if events.ndim > len(buffer.shape):
-            # An element is written when all of its bytes are.
-            events = numpy.where((events == 0).any(axis=-1), 0, numpy.bitwise_or.reduce(events, axis=-1))
-        stored = bool((events & _BLOCK).any())
-        if not stored and not self._ought_to_be_stored(label, events):
+        if id(region) in self._touched:
+            shadow = self._cells.shadow(region, buffer.dtype.itemsize)
+            cells = shadow.box(buffer.address, buffer.dtype.itemsize, buffer.shape, _steps(buffer))
+            events = cells.of(shadow.writers)
+            if events.ndim > len(buffer.shape):
+                # An element is written when all of its bytes are.
+                events = numpy.where((events == 0).any(axis=-1), 0, numpy.bitwise_or.reduce(events, axis=-1))
+        else:
+            events = numpy.broadcast_to(numpy.int32(0), buffer.shape)
+        if not (events & _BLOCK).any() and (events.any() or not self._ought_to_be_stored(label)):
             return
         found = ArrayCoverage(str(label), buffer.shape, events)
         self.arrays.append(found)
         if found.unwritten.any():
             self.report.add(self._left_out(region, label, found))
 
-    def _ought_to_be_stored(self, label: ArgumentLabel, events: Array) -> bool:
+    def _ought_to_be_stored(self, label: ArgumentLabel) -> bool:
         """Whether the kernel has a store to an array that nothing was stored to."""
-        if self._entry is None or label.number < 0 or events.any():
+        if self._entry is None or label.number < 0:
             return False
-        return any(self.watches(operation) for operation in writers_of(self._entry, label.number))
+        return any(_is_store(operation) for operation in writers_of(self._entry, label.number))
 
     def _left_out(self, region: Region, label: ArgumentLabel, found: ArrayCoverage) -> Finding:
         missing = found.size - found.written
@@ -308,7 +311,7 @@ class Coverage(Observer):
         if stored:
             return next(operation for operation in self._order if operation in stored)
         assert self._entry is not None
-        return next(operation for operation in writers_of(self._entry, label.number) if self.watches(operation))
+        return next(operation for operation in writers_of(self._entry, label.number) if _is_store(operation))
 
     def _address(self, buffer: Buffer, box: tuple[Range, ...], end: int) -> int:
         ends = [bounds[end] for bounds in box]
@@ -348,6 +351,11 @@ class Coverage(Observer):
         # A tile block that ran comes first, then one that is close to the grid: a kernel may go through many tiles in a
         # loop.
         return sorted(known, key=lambda entry: _beyond(entry[1], self._grid))
+
+
+def _is_store(operation: Operation) -> bool:
+    declaration = operation.declaration
+    return declaration.accesses_memory and declaration.writes is not None and declaration.reads is None
 
 
 def _beyond(block: BlockId, grid: BlockId) -> int:
