@@ -48,12 +48,19 @@ def memory() -> Iterator[tuple[str, str]]:
     # What could be had, but not quickly, is left out.
     for count in [number for number in HUGE if not 2**20 < number < 2**40]:
         for element in ("f32", "i1", "f4E2M1FN"):
+            yield f"alloca {count} {element}, not executed", kernel(
+                f"if %no {{ %p = alloca num_elem={count}, alignment=16 : tile<ptr<{element}>>\nyield }}"
+            )
             yield f"alloca {count} {element}", kernel(f"%p = alloca num_elem={count}, alignment=16 : tile<ptr<{element}>>")
             yield f"alloca {count} {element} in a loop", kernel(
                 f"for %i in (%zero to %n, step %one) : tile<i32> {{\n"
                 f"%p = alloca num_elem={count}, alignment=16 : tile<ptr<{element}>>\ncontinue }}"
             )
     for alignment in POWERS:
+        # Never executed, so nothing is asked for.
+        yield f"alloca aligned to {alignment}, not executed", kernel(
+            f"if %no {{ %p = alloca num_elem=0, alignment={alignment} : tile<ptr<f32>>\nyield }}"
+        )
         yield f"alloca aligned to {alignment}", kernel(
             f"%p = alloca num_elem=4, alignment={alignment} : tile<ptr<f32>>\n"
             "%y, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token"

@@ -64,6 +64,7 @@ def test_named_programs() -> None:
         (f"{pointer} through continue in an if", "ran"),
         (f"{pointer} through break in an if", "ran"),
         ("alloca 4611686018427387904 f32", "ExecutionError"),
+        ("alloca 4611686018427387904 f32, not executed", "ran"),
         ("global aligned to 1099511627776, unused", "LaunchError"),
         ("print %100000000000000000000f", "LaunchError"),
         ("dynamic view 4611686018427387904 0", "ran"),

@@ -33,7 +33,7 @@ from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch, Launches
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.errors import BlockId, ExecutionError, LaunchError, converted
-from tileir.execute.memory import Region
+from tileir.execute.memory import Region, available_memory
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import block_at
 from tileir.ir.clone import clone
@@ -167,6 +167,9 @@ class CpuKernel:
             parent = self.entry.parent_operation
             self._text = str(parent if parent is not None else self.entry)
         flags = f"{self.entry.symbol_name} {options.overlapping} {options.fast} {options.sanitize}"
+        if "alloca" in self._text:
+            # What is refused for its size is refused by the code.
+            flags += f" {available_memory()}"
         key = cache.key_of(self.target, [self._text, flags, ",".join(self.globals)])
         found = store.get(key)
         if found is not None:

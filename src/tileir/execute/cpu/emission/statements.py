@@ -126,11 +126,14 @@ def emit_reserve(emission: Emission, statement: Statement) -> None:
     if statement.refused is not None:
         emission.require("false", statement.refused)
     pointer = emission.buffer(statement.buffer)
-    builder.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", "i8 0", f"i64 {statement.buffer.count}", "i1 false"])
     address = emission.address(pointer)
-    if alignment > 64:
+    size = statement.buffer.count
+    if alignment > 64 and statement.refused is None:
         more = builder.emit(f"add i64 {address}, {alignment - 1}")
         address = builder.emit(f"and i64 {more}, {-alignment}")
+        pointer = builder.emit(f"inttoptr i64 {address} to ptr")
+        size -= alignment - 64
+    builder.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", "i8 0", f"i64 {size}", "i1 false"])
     emission.scalars[operation.results[0]] = Register(str(address), UINT64)
     if statement.shadow is not None:
         emission.inspection.note(operation, str(address), emission.buffer(statement.shadow))

@@ -17,7 +17,6 @@ from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Shape, Stored, count_of
 from tileir.execute.cpu.lowering.statements import Inspect, Nest
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_tile, tile_of
-from tileir.execute.memory import available_memory
 from tileir.ir.core import Operation
 
 _BYTE = numpy.dtype(numpy.uint8)
@@ -123,8 +122,3 @@ def shadow_buffer(lowering: Lowering, operation: Operation, size: int) -> Buffer
     shadow = lowering.new_buffer(_BYTE, size + SHADOW_ROOM)
     shadow.lasting = True
     return shadow
-
-
-def is_too_large(lowering: Lowering, size: int, alignment: int) -> bool:
-    """Whether there is not enough memory for an `alloca`, which the sanitizer reports where it is executed."""
-    return lowering.options.sanitize and size + alignment > available_memory()
