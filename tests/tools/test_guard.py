@@ -45,11 +45,33 @@ def ran(*arguments: str) -> tuple[int, str, str]:
 
 
 def test_wild_kernel_is_an_error_of_the_tool(program: str) -> None:
-    assert ran(program, "--entry=store", "--arg=zeros:i32:4", "--arg=1000000000000") == (
+    assert ran(program, "--unchecked", "--entry=store", "--arg=zeros:i32:4", "--arg=1000000000000") == (
         1,
         "",
-        "error: the kernel accessed memory outside its arrays and was stopped: run again with --sanitize to see where\n",
+        "error: the kernel accessed memory outside its arrays and was stopped: run without --unchecked to see where\n",
     )
+
+
+@pytest.mark.parametrize("far", ["4", "-1", "1000000000000"])
+def test_access_outside_of_an_array_is_told_with_its_place(program: str, far: str) -> None:
+    status, output, errors = ran(program, "--entry=store", "--arg=zeros:i32:4", f"--arg={far}")
+    assert (status, output) == (1, "")
+    first, *rest = errors.splitlines()
+    assert first.startswith(f"{program}:6:10: error: 'cuda_tile.store_ptr_tko' op accesses 4 bytes at address 0x")
+    assert rest[-1] == "note: in tile block (0, 0, 0)"
+    assert not any("Traceback" in line for line in rest)
+
+
+def test_arrays_too_small_for_a_vector_addition() -> None:
+    """What is beside them in memory used to be overwritten, the shapes of other arrays among it."""
+    path = str(Path(__file__).parents[2] / "examples" / "vector_add.mlir")
+    for sizes in ((10, 1000, 1000), (1000, 10, 1000), (1000, 1000, 10)):
+        arguments = [f"--arg=ones:f32:{size}" for size in sizes]
+        status, output, errors = ran(path, "--grid=8", *arguments, "--arg=1000")
+        assert (status, output) == (1, "")
+        number = sizes.index(10)
+        assert f"right past the end of argument {number} (array float32[10])) (element [10])" in errors
+        assert "Traceback" not in errors
 
 
 def test_results_and_mistakes_pass_the_guard(program: str, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def launch(
     `args` are what `cuda.tile.launch` takes, except that arrays are NumPy arrays, torch tensors on the CPU, or
     anything else with DLPack or the array interface; results are in them when this returns.  The kernel is compiled
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
-    further options those of `Kernel.launch` (`sanitize`, `schedule`, `num_threads`, `output`, ..).
+    further options those of `Kernel.launch` (`sanitize`, `schedule`, `num_threads`, `unchecked`, `output`, ..).
     """
     description, compiled = _prepare(kernel, args, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)

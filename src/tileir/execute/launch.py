@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -60,6 +61,7 @@ def compile(
     fast: bool = False,
     cpu: str | None = None,
     schedule: str = "forward",
+    unchecked: bool = False,
 ) -> Kernel:
     """Make a kernel of a module ready to run.
 
@@ -69,8 +71,9 @@ def compile(
     makes the interpreter's `mmaf` a chain of single-rounded fused multiply-adds in order of k, which the CPU engine
     always does, instead of `numpy.matmul`; `fast` lets the CPU engine use quicker functions and matrix units that
     round differently, and `cpu` names the machine it makes code for, this one if not given.  `schedule` is the order of
-    tile blocks, see `Kernel.launch`.  The module is verified and copied: change it afterwards and the kernel does not
-    follow.
+    tile blocks, see `Kernel.launch`.  `unchecked` leaves out what keeps native code inside the memory of its launch: a
+    kernel that leaves it may then end the process, or harm it.  The module is verified and copied: change it afterwards
+    and the kernel does not follow.
     """
     from tileir.interface import verify
 
@@ -78,7 +81,8 @@ def compile(
         raise LaunchError(f"there is no backend '{backend}': choose one of {', '.join(BACKENDS)}")
     verify(module)
     # A copy, as much of a kernel is made of the program only when it is first launched.
-    return Kernel(select_entry(clone(module), entry), exact, schedule, backend=backend, fast=fast, cpu=cpu)
+    chosen = select_entry(clone(module), entry)
+    return Kernel(chosen, exact, schedule, backend=backend, fast=fast, cpu=cpu, unchecked=unchecked)
 
 
 @cache
@@ -170,8 +174,10 @@ class Kernel:
         backend: str = "auto",
         fast: bool = False,
         cpu: str | None = None,
+        unchecked: bool = False,
     ) -> None:
         self.entry: Operation = entry
+        self.unchecked: bool = unchecked or _never_checks()
         self.backend: str = backend
         self.fast: bool = fast
         self.cpu: str | None = cpu
@@ -193,12 +199,20 @@ class Kernel:
         module = self.entry.parent_operation
         assert module is not None, "a kernel stands in a module"
         return Kernel(
-            select_entry(module, entry), self.exact, self.schedule, self.globals, self.backend, self.fast, self.cpu
+            select_entry(module, entry),
+            self.exact,
+            self.schedule,
+            self.globals,
+            self.backend,
+            self.fast,
+            self.cpu,
+            self.unchecked,
         )
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Copied and pickled as its program, which is compiled again; globals begin with their first values."""
-        return Kernel, (self.entry, self.exact, self.schedule, None, self.backend, self.fast, self.cpu)
+        options = (self.exact, self.schedule, None, self.backend, self.fast, self.cpu, self.unchecked)
+        return Kernel, (self.entry, *options)
 
     def __copy__(self) -> Kernel:
         return self.__deepcopy__({})
@@ -208,7 +222,7 @@ class Kernel:
         while module.parent_operation is not None:
             module = module.parent_operation
         entry = select_entry(clone(module), self.name)
-        return Kernel(entry, self.exact, self.schedule, backend=self.backend, fast=self.fast, cpu=self.cpu)
+        return Kernel(entry, self.exact, self.schedule, None, self.backend, self.fast, self.cpu, self.unchecked)
 
     @property
     def parameters(self) -> list[str]:
@@ -226,6 +240,7 @@ class Kernel:
         output: Callable[[str], object] | None = None,
         progress: Progress | None = None,
         num_threads: int | None = None,
+        unchecked: bool | None = None,
     ) -> None:
         """Run the kernel once for each tile block of a grid; results are in the arrays when it returns.
 
@@ -236,7 +251,8 @@ class Kernel:
         `SanitizerError` is raised if there were any; "all" looks also for elements that no store or one store twice
         writes, in the interpreter.  `observer` watches the launch.  `output` takes what the kernel
         prints, standard output by default.  `progress` is called with the number of finished and of all tile blocks.
-        `num_threads` is for the CPU engine, which uses all processors otherwise.
+        `num_threads` is for the CPU engine, which uses all processors otherwise, and so is `unchecked`, which is that
+        of `tileir.compile` if not given.
         """
         if isinstance(sanitize, str) and sanitize != "all":
             raise LaunchError(f"sanitize is {sanitize!r}: pass True, or 'all' to be told also what is left unwritten")
@@ -256,6 +272,7 @@ class Kernel:
                 grid,
                 *arguments,
                 num_threads=num_threads,
+                unchecked=self.unchecked if unchecked is None else unchecked,
                 sanitize=bool(sanitize),
                 sanitizer=sanitizer,
                 memory=memory,
@@ -325,8 +342,7 @@ class Kernel:
             from tileir.execute.cpu.engine import CpuKernel
             from tileir.execute.cpu.native.target import host
 
-            addresses = {name: region.start for name, region in self.globals.regions.items()}
-            self._native = CpuKernel(self.entry, addresses, self.fast, host(self.cpu), self.globals.regions)
+            self._native = CpuKernel(self.entry, self.globals.regions, self.fast, host(self.cpu))
         return self._native
 
     def _program(self, observer: Observer | None, interleaved: bool) -> Program:
@@ -346,6 +362,11 @@ class Kernel:
             if theirs or isinstance(error, TileIRError):
                 raise
             raise converted(error) from error
+
+
+def _never_checks() -> bool:
+    """Whether the environment asks for native code without checks."""
+    return os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
 
 
 def _sanitizer_among(observer: Observer) -> Sanitizer | None:

@@ -293,7 +293,7 @@ class Memory:
             (chosen,) = numpy.nonzero(owners == number)
             if writing and not region.writable:
                 address = int(flat[chosen[0]])
-                raise OutsideMemory(f"writes to read-only memory: {' or '.join(region.names)}", address, int(chosen[0]))
+                raise OutsideMemory(read_only(region), address, int(chosen[0]))
             starts = (flat[chosen] - numpy.uint64(region.start)).view(numpy.int64)
             found.append((region, chosen, starts[:, None] + numpy.arange(size)))
         return found
@@ -330,6 +330,16 @@ class Memory:
         if nearest and min(nearest)[0] < 1 << 24:
             text += f" (it is {min(nearest)[1]})"
         return text
+
+
+def read_only(region: Region) -> str:
+    """What is wrong with a write to a region."""
+    return f"writes to read-only memory: {' or '.join(region.names)}"
+
+
+def reserved_label(block: tuple[int, int, int]) -> str:
+    """The name of what a tile block has reserved."""
+    return f"what 'alloca' reserved in tile block {block}"
 
 
 def are_distinct(strides: Iterable[int], extents: Iterable[int]) -> bool:

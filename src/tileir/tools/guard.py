@@ -1,4 +1,4 @@
-"""Native code under guard: a kernel that leaves its arrays ends a child process, not the tool.
+"""Native code under guard: what ends the process that a kernel runs in does not end the tool.
 
 The tool's work is done in a process made by a fork; this one waits for it, and says in words what the system says with
 a signal.  Where the system has no fork, or the process is not the tool's own, the work is done here.
@@ -16,7 +16,7 @@ from tileir.tools.arguments import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAG
 from tileir.tools.programs import reason
 from tileir.tools.time_limit import GRACE, told
 
-_WILD = "error: the kernel accessed memory outside its arrays and was stopped: run again with --sanitize to see where"
+_WILD = "error: the kernel accessed memory outside its arrays and was stopped: run without --unchecked to see where"
 _KILLED = "error: the system stopped the kernel, as it does when memory runs out: use smaller arrays or tiles"
 
 # What wild accesses end in: SIGABRT where they have destroyed what the C library keeps about memory.

@@ -27,6 +27,7 @@ USAGE = Usage(
         Option("backend", "what runs it: cpu, interpreter, or auto (default): cpu where it can", value="NAME"),
         Option("threads", "how many threads the cpu backend uses (default: all processors)", value="N"),
         Option("fast", "quicker functions and matrix units in the cpu backend; results round differently"),
+        Option("unchecked", "the cpu backend does not look where the kernel accesses memory; it may crash"),
         Option("cpu", "the machine the cpu backend makes code for (default: this one)", value="NAME"),
         Option("dump", "print the code of the cpu backend instead: tiles, loops, llvm, llvm-opt, asm", value="STAGE"),
         Option("timeout", "stop if it has not ended after so many seconds; exit status 124", value="SECONDS"),
@@ -77,7 +78,8 @@ def _run(arguments: list[str]) -> int:
     seconds = seconds_of(given.value("timeout", "")) if given.has("timeout") else None
     if backend == "interpreter" and seconds is None:
         return _perform(given, grid, backend, threads)
-    # Native code that leaves its arrays takes its process with it, and only a process can be ended at any time.
+    # Native code that is not checked takes its process with it when it leaves its arrays, and only a process can be
+    # ended at any time.
     return in_child(
         lambda: guarded(
             "tileir run", lambda _: limited(seconds, lambda: _perform(given, grid, backend, threads)), arguments
@@ -104,11 +106,13 @@ def _perform(given: Arguments, grid: tuple[int, ...], backend: str, threads: int
             backend,
             exact=given.has("exact"),
             fast=given.has("fast"),
+            unchecked=given.has("unchecked"),
             cpu=given.value("cpu", "") or None,
             schedule=given.value("schedule", "forward"),
         )
         if given.has("dump"):
-            sys.stdout.write(kernel.native.dump(given.value("dump", ""), sanitize=given.has("sanitize")))
+            options = {"sanitize": given.has("sanitize"), "unchecked": given.has("unchecked")}
+            sys.stdout.write(kernel.native.dump(given.value("dump", ""), **options))
             return EXIT_FINE
         parameters = select_entry(program.module, entry).regions[0].blocks[0].arguments
         specifications = [value for name, value in given.sequence if name == "arg"]
@@ -177,7 +181,7 @@ class _Watching:
         return EXIT_WRONG_INPUT if any(self._reports) else EXIT_FINE
 
 
-_CPU_ONLY = ("threads", "fast", "cpu", "dump")
+_CPU_ONLY = ("threads", "fast", "unchecked", "cpu", "dump")
 _INTERPRETER_ONLY = ("trace", "watch-nan")
 
 

@@ -204,7 +204,7 @@ def test_all_kinds_of_arguments_are_told_apart_by_their_memory(step: tileir.Kern
         step.launch(2, a, b, LONG)
         # Strided, in the thorough way; the same memory as b by its bare address.
         step.launch(1, tileir.pointer_to(b[::2]), tileir.pointer_to(wide[:, 0]), 1)
-        step.launch(1, b.ctypes.data, wide.ctypes.data, 1)
+        step.launch(1, b.ctypes.data, wide.ctypes.data, 1, memory=(b, wide))
     assert wide[0, 0] == _twice(int(b[0]))
 
 

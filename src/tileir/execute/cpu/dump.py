@@ -30,6 +30,7 @@ from tileir.execute.cpu.lowering.expressions import (
 )
 from tileir.execute.cpu.lowering.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
 from tileir.execute.cpu.lowering.statements import (
+    Apart,
     Branch,
     Chain,
     Inspect,
@@ -106,6 +107,8 @@ class LoopPrinter:
             guard = f", elements that {statement.guard.name} allows" if statement.guard is not None else ""
             head = f"nest {_extents(statement.shape)}{guard}{self._traffic(statement)}"
             self._entry(head, statement, statement.sinks, indent)
+        elif isinstance(statement, Apart):
+            self._apart(statement, indent)
         elif isinstance(statement, Inspect):
             self._inspect(statement, indent)
         elif isinstance(statement, Reduce):
@@ -149,6 +152,15 @@ class LoopPrinter:
             return
         self._lines.append(f"{indent}{head}:")
         self._lines.extend([*shared, *[f"{indent}  {text}" for text in texts]])
+
+    def _apart(self, statement: Apart, indent: str) -> None:
+        """A nest, and what runs in its place where its pointers may meet."""
+        if statement.fused is not None:
+            self._statement(statement.fused, indent)
+        if statement.fused is not None:
+            self._lines.append(f"{indent}  or, where an access leaves its array:")
+            indent += "    "
+        self._body(statement.parts, indent)
 
     def _inspect(self, statement: Inspect, indent: str) -> None:
         shared = self._share(statement, indent)

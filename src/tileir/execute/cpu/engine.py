@@ -1,7 +1,7 @@
 """A kernel on the CPU: compiled when it is first launched, kept on disk, run on all threads.
 
-Up to four versions of a kernel exist: for arguments that share memory or not, with and without checks.  Each is
-compiled when a launch asks for it.
+Several versions of a kernel exist: for arguments that share memory or not, checked or not, and for the sanitizer.
+Each is compiled when a launch asks for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch, Launches
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.errors import BlockId, ExecutionError, LaunchError, converted
-from tileir.execute.memory import Region, available_memory
+from tileir.execute.memory import Region, available_memory, reserved_label
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import block_at
 from tileir.ir.clone import clone
@@ -43,6 +43,9 @@ from tileir.ir.diagnostics import TileIRError
 if TYPE_CHECKING:
     from tileir.execute.cpu.checking.findings import Inspector
     from tileir.execute.sanitizer import Sanitizer
+
+_NO_ARENA: Final = numpy.zeros(128, numpy.uint64)
+"""Scratch memory for a worker that runs no tile block."""
 
 _MANY_CHECKS: Final = 2000
 """Branches of a sanitized kernel beyond which it is compiled quickly rather than well."""
@@ -88,19 +91,17 @@ class CpuKernel:
     def __init__(
         self,
         entry: Operation,
-        globals: dict[str, int],
+        globals: dict[str, Region],
         fast: bool = False,
         target: Target | None = None,
-        regions: dict[str, Region] | None = None,
     ) -> None:
         self.entry: Operation = entry
-        self.globals: dict[str, int] = globals
-        self.regions: dict[str, Region] = regions if regions is not None else {}
-        """The memory of the globals, for the sanitizer."""
+        self.globals: dict[str, Region] = globals
         self.fast: bool = fast
         self.target: Target = target if target is not None else host()
-        self._binder: Binder = Binder(entry, len(globals) + record.INSPECTION_SLOTS)
-        self._versions: dict[tuple[bool, bool], Version] = {}
+        self._binder: Binder = Binder(entry, globals)
+        self._layout: record.Layout = self._binder.layout
+        self._versions: dict[tuple[bool, bool, bool], Version] = {}
         self._text: str | None = None
         self._reach: Reach | None = None
         self._threads: int = workers.default_threads()
@@ -123,12 +124,12 @@ class CpuKernel:
         arena.assign(program)
         if not options.sanitize:
             traffic.choose(program, self.target, options.overlapping)
-        emission = Emission(program, self.target, self.globals, EMITTERS, options.sanitize)
+        emission = Emission(program, self.target, self._layout, EMITTERS, options)
         emission.module.fast = options.fast
         text = emission.run()
         return Lowered(program, text, emission.checks, emission.prints, emission.sites)
 
-    def dump(self, stage: str, overlapping: bool = False, sanitize: bool = False) -> str:
+    def dump(self, stage: str, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:
         """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
         from tileir.execute.cpu import dump
 
@@ -137,7 +138,7 @@ class CpuKernel:
         if stage == "tiles":
             entry = self.entry if sanitize else optimized(self.entry)
             return f"{entry.parent_operation or entry}\n"
-        lowered = self.lower(Options(overlapping, self.fast, sanitize))
+        lowered = self.lower(Options(overlapping, self.fast, sanitize, unchecked))
         if stage == "loops":
             mode = "fast" if self.fast else "exact"
             vectors = f"{self.target.name}, vectors of {self.target.vector_bytes} bytes, {mode}"
@@ -147,10 +148,10 @@ class CpuKernel:
         make = compilation.optimized if stage == "llvm-opt" else compilation.assembly
         return make(lowered.text, self.target)
 
-    def version(self, overlapping: bool, sanitize: bool) -> Version:
-        found = self._versions.get((overlapping, sanitize))
+    def version(self, overlapping: bool, sanitize: bool, unchecked: bool = False) -> Version:
+        found = self._versions.get((overlapping, sanitize, unchecked))
         if found is None:
-            options = Options(overlapping, self.fast, sanitize)
+            options = Options(overlapping, self.fast, sanitize, unchecked)
             try:
                 compiled = self._compiled(options)
             except TileIRError:
@@ -158,7 +159,7 @@ class CpuKernel:
             except Exception as error:
                 raise converted(error) from error
             # Two threads may make one each: the first that is ready is what both use.
-            found = self._versions.setdefault((overlapping, sanitize), compiled)
+            found = self._versions.setdefault((overlapping, sanitize, unchecked), compiled)
         return found
 
     def _compiled(self, options: Options) -> Version:
@@ -166,7 +167,7 @@ class CpuKernel:
         if self._text is None:
             parent = self.entry.parent_operation
             self._text = str(parent if parent is not None else self.entry)
-        flags = f"{self.entry.symbol_name} {options.overlapping} {options.fast} {options.sanitize}"
+        flags = f"{self.entry.symbol_name} {options.overlapping} {options.fast} {options.sanitize} {options.unchecked}"
         if "alloca" in self._text:
             # What is refused for its size is refused by the code.
             flags += f" {available_memory()}"
@@ -203,27 +204,31 @@ class CpuKernel:
         grid: int | tuple[int, ...],
         *arguments: object,
         num_threads: int | None = None,
+        unchecked: bool = False,
         sanitize: bool = False,
         sanitizer: Sanitizer | None = None,
         memory: Iterable[object] = (),
         output: Callable[[str], object] | None = None,
         progress: Callable[[int, int], None] | None = None,
+        apart: bool = True,
     ) -> None:
-        """Run the kernel; `sanitizer` is who gets the findings, with `sanitize` they are raised."""
+        """Run the kernel; `sanitizer` is who gets the findings, with `sanitize` they are raised.  `unchecked` code does
+        not look at its accesses.  `apart` says that views may be taken to stay in their arrays until seen otherwise."""
         extents = check_grid(grid)
         count = extents[0] * extents[1] * extents[2]
         threads = self._threads if num_threads is None else workers.checked_threads(num_threads)
         binding = self._binder(arguments, extents, max(1, min(64, count // (8 * threads))))
-        version = self.version(binding.overlap, sanitize or sanitizer is not None)
+        if not apart:
+            binding.overlap = True
+        version = self.version(binding.overlap, sanitize or sanitizer is not None, unchecked)
         slots = binding.record.slots
+        memory = tuple(memory)
+        table = self._table(binding, arguments, memory)
         if version.shared_axis >= 0 and threads > 1:
             # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
             slots[record.CHUNK] = max(1, min(extents[version.shared_axis], count // (2 * threads)))
         if threads > 1:
             slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
-        base = record.ARGUMENTS + len(arguments)
-        for number, address in enumerate(self.globals.values()):
-            slots[base + number] = address
         callback: Any = None
         failures: list[BaseException] = []
         if version.print_count:
@@ -234,10 +239,10 @@ class CpuKernel:
         inspector: Inspector | None = None
         if version.options.sanitize:
             inspector = self._inspector(version, extents, arguments, memory, sanitizer, slots)
-        keep = (arguments, callback, memory, inspector)
+        keep = (arguments, callback, memory, inspector, table)
         launches = overlapped()
         if launches is not None:
-            is_plain = not (tuple(memory) or inspector or version.print_count or progress is not None)
+            is_plain = not (memory or inspector or version.print_count or progress is not None)
             if is_plain and self._submit(launches, version, binding, arguments, extents, threads):
                 return
             if not launches.is_idle:
@@ -253,7 +258,12 @@ class CpuKernel:
         if failures:
             raise failures[0]
         if slots[record.FAILED]:
-            self._failed(version.options, slots, extents)
+            if slots[record.FAILED] != record.UNSUITED:
+                self._failed(version.options, slots, extents, arguments, memory)
+            # No tile block has run yet.
+            options: dict[str, Any] = {"memory": memory, "output": output, "progress": progress}
+            self.launch(grid, *arguments, num_threads=num_threads, unchecked=unchecked, apart=False, **options)
+            return
         self._binder.recycle(binding)
         if progress is not None:
             progress(count, count)
@@ -276,12 +286,12 @@ class CpuKernel:
             version.lowered = self.lower(version.options)
         lowered = version.lowered
         reserves = [each for each in statements(lowered.program.body) if isinstance(each, Reserve)]
-        known = known_memory(self.regions.values(), bind(self.entry, arguments), memory)
+        known = known_memory(self.globals.values(), bind(self.entry, arguments), memory)
         unwritten = sanitizer.unwritten if sanitizer is not None else []
         inspector = Inspector(lowered.sites, len(reserves), extents, known, unwritten)
         slots[record.REGIONS] = inspector.regions.ctypes.data
         slots[record.REGIONS + 1] = inspector.region_count
-        base = record.ARGUMENTS + len(arguments) + len(self.globals)
+        base = self._layout.inspection
         slots[base] = ctypes.cast(inspector.callback, ctypes.c_void_p).value or 0
         slots[base + 1] = inspector.homes.ctypes.data
 
@@ -312,18 +322,57 @@ class CpuKernel:
         spans = self._binder.spans(binding, arguments) if self._reach.is_known else None
         if spans is None or not workers.has_memory(version.arena_bytes, self._threads):
             return False
+        if not binding.overlap:
+            version = self._suited(version, binding)
         launch = Launch(version.loaded, binding.record, version.arena_bytes, threads)
         launch.recycle = lambda: self._binder.recycle(binding)
-        launch.raise_failure = lambda: self._failed(version.options, binding.record.slots, extents)
+        options, slots = version.options, binding.record.slots
+        launch.raise_failure = lambda: self._failed(options, slots, extents, arguments, ())
         launch.keep = arguments
+        if self._reach.strays:
+            spans = [(low, high, True) for low, high, _ in spans]
         launches.submit(launch, spans + self._reach.spans)
         return True
 
-    def _failed(self, options: Options, slots: Any, extents: BlockId) -> None:
+    def _suited(self, version: Version, binding: Binding) -> Version:
+        """The version that suits a launch; a worker finds out before it takes a tile block, of which there are none."""
+        slots = binding.record.slots
+        count, slots[record.COUNT] = slots[record.COUNT], 0
+        version.loaded.call(binding.record.address, _NO_ARENA.ctypes.data)
+        slots[record.COUNT] = count
+        if slots[record.FAILED] != record.UNSUITED:
+            return version
+        slots[record.FAILED] = slots[record.STOP] = 0
+        return self.version(True, False, version.options.unchecked)
+
+    def _table(self, binding: Binding, arguments: tuple[object, ...], memory: tuple[object, ...]) -> object:
+        """Have a table of the launch's memory, where its arguments and globals are not all, or are not apart and some
+        not writable: who asks takes what overlaps for one stretch, to which one may write if one may to a part."""
+        bound = binding.bound
+        if not memory and (bound is None or not binding.overlap):
+            return None
+        known = known_memory(self.globals.values(), bound if bound is not None else bind(self.entry, arguments), memory)
+        words = [number for each in known.regions for number in (each.start, each.end, int(each.writable))]
+        table = numpy.array(words, numpy.uint64)
+        slots = binding.record.slots
+        slots[record.REGIONS], slots[record.REGIONS + 1] = table.ctypes.data, len(known.regions)
+        return table
+
+    def _failed(
+        self, options: Options, slots: Any, extents: BlockId, arguments: tuple[object, ...], memory: tuple[object, ...]
+    ) -> None:
         """Raise what went wrong.  The checks are lowered again: a kernel from the cache has none in memory."""
         check = self.lower(options).checks[slots[record.FAILED] - 1]
         number, element, detail = (slots[record.FAILURE + place] for place in range(3))
-        raise check.error(block_at(number, extents), element, detail)
+        block = block_at(number, extents)
+        if check.kind == "outside":
+            known = known_memory(self.globals.values(), bind(self.entry, arguments), memory)
+            for place in range(self._layout.reserves, self._layout.total, 2):
+                start, end = slots[place], slots[place + 1]
+                if start:
+                    known.add(start, end - start, None, reserved_label(block), True)
+            raise check.outside(block, element, detail % (1 << 64), known)
+        raise check.error(block, element, detail)
 
     def _run(self, version: Version, binding: Binding, threads: int, keep: object, calls_back: bool) -> None:
         try:

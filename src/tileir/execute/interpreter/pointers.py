@@ -18,7 +18,7 @@ from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.shapes import tile_of
-from tileir.execute.memory import OutsideMemory
+from tileir.execute.memory import OutsideMemory, reserved_label
 from tileir.execute.observer import Access, TileBlock, overrides
 from tileir.ir.attributes import EnumAttribute, IntegerAttribute
 from tileir.ir.core import Operation
@@ -33,11 +33,15 @@ def pointee(operation: Operation, operand: int) -> Type:
 
 def missed(error: OutsideMemory, operation: Operation, block: TileBlock, shape: tuple[int, ...], mask: Any) -> NoReturn:
     """Say which element of the tile went outside of memory."""
-    where = ""
-    if shape:
-        flat = error.index if mask is None else int(numpy.flatnonzero(mask)[error.index])
-        where = f" (element [{', '.join([str(int(i)) for i in numpy.unravel_index(flat, shape)])}])"
-    raise ExecutionError(error.message + where, operation, block.id) from None
+    flat = error.index if mask is None or not shape else int(numpy.flatnonzero(mask)[error.index])
+    raise ExecutionError(error.message + element_text(shape, flat), operation, block.id) from None
+
+
+def element_text(shape: tuple[int, ...], flat: int) -> str:
+    """Which element of a tile it is, in row-major order; nothing where there is but one."""
+    if not shape:
+        return ""
+    return f" (element [{', '.join([str(int(i)) for i in numpy.unravel_index(flat, shape)])}])"
 
 
 def watcher(compiler: Compiler, operation: Operation, kind: str, element: Type) -> Watch | None:
@@ -290,7 +294,7 @@ def compile_alloca(compiler: Compiler, operation: Operation) -> Step:
     def reserve(registers: Registers) -> None:
         block: TileBlock = registers[BLOCK_SLOT]
         try:
-            region = block.memory.allocate(size, alignment, f"what 'alloca' reserved in tile block {block.id}")
+            region = block.memory.allocate(size, alignment, reserved_label(block.id))
         except MemoryError:
             message = f"asks for {size} bytes aligned to {alignment}, more than there is"
             raise ExecutionError(message, operation, block.id) from None

@@ -7,6 +7,8 @@ from typing import Any, cast
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.errors import AssertionFailure, BlockId, ExecutionError
+from tileir.execute.interpreter.pointers import element_text
+from tileir.execute.memory import Memory, read_only
 from tileir.ir.attributes import IntegerAttribute, StringAttribute
 from tileir.ir.core import Operation
 
@@ -38,6 +40,17 @@ class Check:
             message = f"asks for {size} bytes aligned to {alignment}, more than there is"
             return ExecutionError(message, operation, block)
         return ExecutionError(f"has a step of {detail}: it must be positive", operation, block)
+
+
+    def outside(self, block: BlockId, element: int, address: int, known: Memory) -> ExecutionError:
+        """The error for an access to an address that it must not touch."""
+        size, *shape = self.details
+        region = known.find(address)
+        if region is not None and address + size <= region.end:
+            message = read_only(region)
+        else:
+            message = known.describe_miss(address, size)
+        return ExecutionError(message + element_text(tuple(shape), element), self.operation, block)
 
 
 def refused_allocation(operation: Operation) -> Check:

@@ -26,6 +26,7 @@ from tileir.execute.cpu.checking.sites import (
 )
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
+from tileir.execute.cpu.emission.bounds import reserved_bytes
 from tileir.execute.cpu.emission.nests import Guard, NestEmission, Number, Term
 from tileir.execute.cpu.lowering.expressions import row_major
 from tileir.execute.cpu.lowering.statements import Inspect, Reserve, Statement, statements
@@ -35,7 +36,6 @@ from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.sanitizer.bounds import origin_of
 from tileir.execute.sanitizer.promises import promised_dimensions
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Inspection:
 
     def __init__(self, emission: Emission) -> None:
         self.emission: Emission = emission
-        base = slots.ARGUMENTS + len(emission.program.entry.regions[0].blocks[0].arguments) + len(emission.globals)
+        base = emission.layout.inspection
         self._callback: int = base
         self._homes: int = base + 1
         reserves = [each.operation for each in statements(emission.program.body) if isinstance(each, Reserve)]
@@ -134,12 +134,6 @@ class Inspection:
                 for word in (START, END):
                     place = self.emission.shifted(self.reserved, 8 * (WORDS * number + word))
                     self.emission.builder.do(f"store i64 0, ptr {place}, align 8")
-
-
-def reserved_bytes(operation: Operation) -> int:
-    """How much an `alloca` reserves."""
-    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
-    return max(count * memory_bytes(cast(PointerType, cast(TileType, operation.results[0].type).element).pointee), 1)
 
 
 def emit_access(emission: Emission, statement: Inspect) -> None:

@@ -1,39 +1,26 @@
-"""Loads and stores through views and through tiles of pointers, inside nests.
+"""Loads and stores through views, inside nests.
 
 An access through a view has a box: a tile of positions from a start in each dimension.  A nest has two versions: one
 for boxes that lie within their tensors, without any test, and a masked one for boxes that reach over an edge.
-
-An access through pointers is a gather or scatter, unless the pointers of neighbouring lanes look like neighbours in
-the program (an `iota` plus something uniform): then a test at run time, made for every vector, chooses between one
-vector access and the gather.  Wrapping of narrow integers makes a proof impossible without the test.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import numpy
-
-from tileir.dialect.types import GatherScatterViewType, PartitionViewType, PointerType, StridedViewType, TileViewType
+from tileir.dialect.types import GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.cpu.emission import streaming
 from tileir.execute.cpu.emission.nests import FIRST, Index, NestEmission, Number, Term
 from tileir.execute.cpu.lowering.expressions import (
-    Applied,
-    Count,
     Expression,
-    Gathered,
-    Mapped,
     Shape,
-    Splat,
-    Table,
     Viewed,
 )
-from tileir.execute.cpu.lowering.sinks import StorePointers, StoreView
+from tileir.execute.cpu.lowering.sinks import StoreView
 from tileir.execute.cpu.vector import casting, instructions
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Builder, Register, literal, storage_type
 from tileir.execute.dtypes import DType, memory_bytes, memory_dtype
-from tileir.ir.attributes import DenseAttribute, EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 
@@ -44,10 +31,11 @@ if TYPE_CHECKING:
 class TensorView:
     """Memory seen as a tensor: an address, extents and strides in elements.
 
-    `sizes` are the extents as the program has them; those that accesses go by are cut off at `FAR`.
+    `sizes` are the extents as the program has them; those that accesses go by are cut off at `FAR`.  Three i1s tell
+    whether it lies in the array it is made from, in memory, and in memory that may be written (`bounds`).
     """
 
-    __slots__ = ("address", "element", "extents", "sizes", "strides")
+    __slots__ = ("address", "at_home", "element", "extents", "readable", "sizes", "strides", "writable")
 
     def __init__(
         self, address: str, element: Type, sizes: list[Number], extents: list[Number], strides: list[Number]
@@ -57,6 +45,13 @@ class TensorView:
         self.element: Type = element
         self.extents: list[Number] = extents
         self.strides: list[Number] = strides
+        self.at_home: str = "true"
+        self.readable: str = "true"
+        self.writable: str = "true"
+
+    def fits(self, operation: Operation) -> str:
+        """Whether it lies in memory as an access wants it, an i1."""
+        return self.readable if operation.declaration.writes is None else self.writable
 
 
 class TileView:
@@ -99,6 +94,31 @@ class Box:
         """How far away in bytes the next tile block's tile begins, where it is to be fetched; else 0."""
 
 
+class Look:
+    """An access whose elements are to be looked at: the bytes of one, where in a nest the access stands (an index into
+    the tile, of this shape), and the level at which it happens."""
+
+    __slots__ = ("index", "level", "operation", "shape", "size")
+
+    def __init__(self, operation: Operation, size: int, shape: Shape, index: Index, level: int) -> None:
+        self.operation: Operation = operation
+        self.size: int = size
+        self.shape: Shape = shape
+        self.index: Index = index
+        self.level: int = level
+
+
+class Based:
+    """Addresses that are one address and so many elements more, or less, in each lane."""
+
+    __slots__ = ("base", "nest", "numbers")
+
+    def __init__(self, nest: NestEmission, base: Register, numbers: Register) -> None:
+        self.nest: NestEmission = nest
+        self.base: Register = base
+        self.numbers: Register = numbers
+
+
 # Beyond this nothing is: extents and positions are cut off here, as the interpreter does, so that none wraps.
 FAR = 1 << 62
 
@@ -135,9 +155,9 @@ def open_box(emission: Emission, operation: Operation) -> Box:
 
 
 def is_inside(emission: Emission, box: Box) -> str:
-    """Whether a whole box lies in its tensor, an i1."""
+    """Whether a whole box lies in its tensor, and that in memory, an i1."""
     builder = emission.builder
-    answer = "true"
+    answer = box.view.tensor.fits(box.operation)
     for axis, start in enumerate(box.starts):
         if axis == box.view.sparse:
             return "false"
@@ -232,7 +252,8 @@ def load_view(nest: NestEmission, expression: Viewed, index: Index) -> tuple[Reg
     if box.view.sparse >= 0:
         pointers, mask, level = _sparse(nest, box, expression.positions, index)
         with nest.at_level(level):
-            loaded = _load_vector(nest, pointers, mask, dtype)
+            look_at_sparse(nest, box, pointers, mask, index, level)
+            loaded = load_vector(nest, pointers, mask, dtype)
     else:
         mask, level = _mask(nest, box, index)
         where, distance, known = nest.place(box.pointer, terms_of(nest, box, index))
@@ -268,7 +289,8 @@ def store_view(nest: NestEmission, sink: StoreView) -> None:
             if any(axis.lanes for axis in index):
                 # Also where all lanes go to one place.
                 pointers = nest.builder.splat(pointers, nest.lanes)
-            _store_vector(nest, pointers, stored, mask)
+            look_at_sparse(nest, box, pointers, mask, index, nest.depth)
+            store_vector(nest, pointers, stored, mask)
         return
     mask, _ = _mask(nest, box, index)
     terms = terms_of(nest, box, index)
@@ -276,6 +298,14 @@ def store_view(nest: NestEmission, sink: StoreView) -> None:
         streaming.store(nest, nest.stretch, box.pointer, terms, stored)
     else:
         nest.store(box.pointer, terms, stored, nest.emission.memory_suffix, mask)
+
+
+def look_at_sparse(
+    nest: NestEmission, box: Box, addresses: Register, mask: Register | None, index: Index, level: int
+) -> None:
+    """Look at elements at listed positions, where their tensor does not lie in memory."""
+    look = Look(box.operation, memory_bytes(box.view.tensor.element), box.view.shape, index, level)
+    nest.emission.bounds.look_at_elements(look, addresses, mask, box.view.tensor.fits(box.operation))
 
 
 def _sparse(
@@ -315,92 +345,36 @@ def _sparse(
         return addresses, mask, level
 
 
-# --- pointers ---
+def element_address(
+    nest: NestEmission, box: Box, positions: list[Expression], index: Index
+) -> tuple[Register, Register | None]:
+    """The address of one element of a box, and whether it lies in the tensor; for nests without lanes."""
+    if box.view.sparse >= 0:
+        address, mask, _ = _sparse(nest, box, positions[0], index)
+        with nest.at_level(nest.depth):
+            look_at_sparse(nest, box, address, mask, index, nest.depth)
+        return address, mask
+    mask, _ = _mask(nest, box, index)
+    where, _, level = nest.place(box.pointer, terms_of(nest, box, index))
+    with nest.at_level(max(level, nest.depth)):
+        return Register(str(nest.emission.address(where)), INT64), mask
 
 
-def load_pointers(nest: NestEmission, expression: Gathered, index: Index) -> tuple[Register, int]:
-    element = expression.element
-    pointers, level = nest.at(expression.pointers, index)
-    mask: Register | None = None
-    if expression.mask is not None:
-        mask, mask_level = nest.at(expression.mask, index)
-        level = max(level, mask_level)
-    mask, level = guarded(nest, expression.operation, expression.shape, index, mask, level)
-    if nest.emission.is_ordered(expression.operation):
-        with nest.at_level(level):
-            loaded = _load_atomically(nest, expression.operation, pointers, mask, element)
-    else:
-        step = lane_step(expression.pointers, index)
-        with nest.at_level(level):
-            if mask is not None and mask.width and not pointers.width:
-                pointers = nest.builder.splat(pointers, nest.lanes)
-            if step == memory_bytes(element) and pointers.width:
-                loaded = _load_neighbours(nest, pointers, mask, element)
-            else:
-                loaded = _load_vector(nest, pointers, mask, memory_dtype(element))
-    padding: Register | None = None
-    if mask is not None:
-        if expression.padding is not None:
-            padding, padding_level = nest.at(expression.padding, index)
-            level = max(level, padding_level)
-        else:
-            padding = literal(numpy.zeros((), expression.dtype)[()], expression.dtype)
-    with nest.at_level(level):
-        value = instructions.from_memory(nest.builder, element, loaded)
-        if mask is not None and padding is not None:
-            value = either(nest.builder, mask, value, padding)
-        return value, level
+# --- vectors of addresses ---
 
 
-def lane_step(expression: Expression, index: Index) -> int | None:
-    """How far values of neighbouring lanes are apart, if no integer wraps; None where it cannot be told."""
-    if not any(axis.lanes for axis in index):
-        return 0
-    if isinstance(expression, Splat) or (isinstance(expression, Table) and expression.array.size == 1):
-        return 0
-    if isinstance(expression, Count):
-        return 1
-    if isinstance(expression, Mapped):
-        axes = [index[axis] if axis is not None else FIRST for axis, _ in expression.mapping]
-        return lane_step(expression.source, tuple(axes))
-    if not isinstance(expression, Applied):
-        return None
-    mnemonic = expression.operation.declaration.mnemonic
-    steps = [lane_step(argument, index) for argument in expression.arguments]
-    if any(step is None for step in steps):
-        return None
-    if mnemonic == "exti" or all(step == 0 for step in steps):
-        return steps[0] if mnemonic == "exti" else 0
-    first, second = (cast(int, steps[0]), cast(int, steps[1])) if len(steps) == 2 else (0, 0)
-    if mnemonic == "addi":
-        return first + second
-    if mnemonic == "subi":
-        return first - second
-    if mnemonic == "muli":
-        factor = _uniform_constant(expression.arguments[1 if first else 0])
-        return None if factor is None or (first and second) else (first + second) * factor
-    if mnemonic == "offset":
-        type = expression.operation.results[0].type
-        pointee = cast(PointerType, type.element).pointee  # type: ignore[attr-defined]
-        return first + second * memory_bytes(pointee)
-    return None
+def _vector_of_pointers(nest: NestEmission, addresses: Register, based: Based | None, size: int) -> str:
+    """Addresses as pointers, in a form that machines with gathers have instructions for."""
+    builder = nest.builder
+    if based is None or based.numbers.width != nest.lanes:
+        return builder.emit(f"inttoptr {addresses.typed} to <{nest.lanes} x ptr>")
+    base = nest.emission.pointer(based.base.name)
+    return builder.emit(f"getelementptr i{8 * size}, ptr {base}, {based.numbers.typed}")
 
 
-def _uniform_constant(expression: Expression) -> int | None:
-    if isinstance(expression, Table) and expression.array.size == 1:
-        return int(expression.array.reshape(-1)[0])
-    if isinstance(expression, Mapped):
-        return _uniform_constant(expression.source)
-    if isinstance(expression, Splat):
-        operation = expression.scalar.defining_operation
-        if operation is not None and operation.declaration.mnemonic == "constant":
-            from tileir.execute.dtypes import constant_elements
-
-            return int(constant_elements(cast(DenseAttribute, operation.attributes["value"]))[0])
-    return None
-
-
-def _load_vector(nest: NestEmission, pointers: Register, mask: Register | None, dtype: DType) -> Register:
+def load_vector(
+    nest: NestEmission, pointers: Register, mask: Register | None, dtype: DType, based: Based | None = None
+) -> Register:
     """Load from addresses, as the elements lie in memory."""
     element = storage_type(dtype)
     suffix = nest.emission.memory_suffix
@@ -409,85 +383,13 @@ def _load_vector(nest: NestEmission, pointers: Register, mask: Register | None, 
     if not pointers.width:
         where = nest.emission.pointer(pointers.name)
         return nest.load_at(where, None, dtype, suffix, mask)
-    vector = nest.builder.emit(f"inttoptr {pointers.typed} to <{nest.lanes} x ptr>")
+    vector = _vector_of_pointers(nest, pointers, based, dtype.itemsize)
     return Register(nest.gather(vector, element, dtype.itemsize, mask, suffix), dtype, nest.lanes)
 
 
-def _first_lane(nest: NestEmission, pointers: Register) -> tuple[str, str]:
-    """The pointer of the first lane, and whether all lanes follow it without gaps of more than their place."""
-    first = nest.builder.emit(f"extractelement {pointers.typed}, i64 0")
-    return first, nest.emission.pointer(first)
-
-
-def _neighbours(nest: NestEmission, pointers: Register, size: int) -> tuple[str, str]:
-    """An i1: lanes are neighbours in memory; and the pointer of the first."""
-    builder = nest.builder
-    first, where = _first_lane(nest, pointers)
-    spread = builder.splat(Register(first, INT64), nest.lanes)
-    text = ", ".join([f"i64 {lane * size}" for lane in range(nest.lanes)])
-    expected = builder.emit(f"add {spread.typed}, <{text}>")
-    vector = f"<{nest.lanes} x i64>"
-    differs = builder.emit(f"icmp ne {vector} {pointers.name}, {expected}")
-    bits = builder.emit(f"bitcast <{nest.lanes} x i1> {differs} to i{nest.lanes}")
-    return builder.emit(f"icmp eq i{nest.lanes} {bits}, 0"), where
-
-
-def _load_neighbours(nest: NestEmission, pointers: Register, mask: Register | None, element: Type) -> Register:
-    builder = nest.builder
-    dtype = memory_dtype(element)
-    even, where = _neighbours(nest, pointers, dtype.itemsize)
-    name = builder.fresh("run")
-    vector = f"<{nest.lanes} x {storage_type(dtype)}>"
-    builder.do(f"br i1 {even}, label %{name}.near, label %{name}.far")
-    builder.label(f"{name}.near")
-    near = nest.load_at(where, dtype.itemsize, dtype, nest.emission.memory_suffix, mask).name
-    builder.do(f"br label %{name}.near.end")
-    builder.label(f"{name}.near.end")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.far")
-    far = _load_vector(nest, pointers, mask, dtype).name
-    builder.do(f"br label %{name}.far.end")
-    builder.label(f"{name}.far.end")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
-    found = builder.emit(f"phi {vector} [ {near}, %{name}.near.end ], [ {far}, %{name}.far.end ]")
-    return Register(found, dtype, nest.lanes)
-
-
-def store_pointers(nest: NestEmission, sink: StorePointers) -> None:
-    index = nest.index_for(sink.pointers)
-    pointers = nest.value(sink.pointers)
-    mask = nest.value(sink.mask) if sink.mask is not None else None
-    mask, _ = guarded(nest, sink.operation, sink.pointers.shape, index, mask, nest.depth)
-    register = nest.value(sink.expression)
-    element = sink.expression.element
-    size = memory_bytes(element)
-    step = lane_step(sink.pointers, index)
-    with nest.at_level(nest.depth):
-        stored = instructions.to_memory(nest.builder, element, register)
-        if nest.emission.is_ordered(sink.operation):
-            _store_atomically(nest, sink.operation, pointers, stored, mask)
-            return
-        if any(axis.lanes for axis in index):
-            pointers = nest.builder.splat(pointers, nest.lanes)
-            stored = nest.builder.splat(stored, nest.lanes)
-        if step != size or not pointers.width:
-            _store_vector(nest, pointers, stored, mask)
-            return
-        builder = nest.builder
-        even, where = _neighbours(nest, pointers, size)
-        name = builder.fresh("run")
-        builder.do(f"br i1 {even}, label %{name}.near, label %{name}.far")
-        builder.label(f"{name}.near")
-        nest.store_at(where, size, stored, nest.emission.memory_suffix, mask)
-        builder.do(f"br label %{name}.end")
-        builder.label(f"{name}.far")
-        _store_vector(nest, pointers, stored, mask)
-        builder.do(f"br label %{name}.end")
-        builder.label(f"{name}.end")
-
-
-def _store_vector(nest: NestEmission, pointers: Register, stored: Register, mask: Register | None) -> None:
+def store_vector(
+    nest: NestEmission, pointers: Register, stored: Register, mask: Register | None, based: Based | None = None
+) -> None:
     suffix = nest.emission.memory_suffix
     if mask is not None and mask.width:
         pointers = nest.builder.splat(pointers, mask.width)
@@ -495,59 +397,5 @@ def _store_vector(nest: NestEmission, pointers: Register, stored: Register, mask
         nest.store_at(nest.emission.pointer(pointers.name), None, stored, suffix, mask)
         return
     stored = nest.builder.splat(stored, nest.lanes)
-    vector = nest.builder.emit(f"inttoptr {pointers.typed} to <{nest.lanes} x ptr>")
+    vector = _vector_of_pointers(nest, pointers, based, stored.dtype.itemsize)
     nest.scatter(vector, stored, stored.dtype.itemsize, mask, suffix)
-
-
-# --- ordered accesses: one element at a time, each atomic ---
-
-_ORDERS = {"relaxed": "monotonic", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
-
-
-def order_of(operation: Operation) -> str:
-    """LLVM's name for the ordering of an operation."""
-    found = operation.attributes.get("memory_ordering_semantics")
-    return _ORDERS.get(found.keyword if isinstance(found, EnumAttribute) else "relaxed", "monotonic")
-
-
-def _load_atomically(
-    nest: NestEmission, operation: Operation, address: Register, mask: Register | None, element: Type
-) -> Register:
-    emission, builder = nest.emission, nest.builder
-    dtype = memory_dtype(element)
-    bits = f"i{8 * dtype.itemsize}"
-    where = emission.pointer(address.name)
-
-    def load() -> str:
-        return builder.emit(f"load atomic {bits}, ptr {where} {order_of(operation)}, align {dtype.itemsize}")
-
-    loaded = emission.conditional(mask, bits, load)
-    return emission.from_bits(loaded, dtype)
-
-
-def _store_atomically(
-    nest: NestEmission, operation: Operation, address: Register, stored: Register, mask: Register | None
-) -> None:
-    emission, builder = nest.emission, nest.builder
-    size = stored.dtype.itemsize
-    bits = emission.to_bits(stored)
-    where = emission.pointer(address.name)
-
-    def store() -> str:
-        builder.do(f"store atomic i{8 * size} {bits}, ptr {where} {order_of(operation)}, align {size}")
-        return ""
-
-    emission.conditional(mask, "", store)
-
-
-def element_address(
-    nest: NestEmission, box: Box, positions: list[Expression], index: Index
-) -> tuple[Register, Register | None]:
-    """The address of one element of a box, and whether it lies in the tensor; for nests without lanes."""
-    if box.view.sparse >= 0:
-        address, mask, _ = _sparse(nest, box, positions[0], index)
-        return address, mask
-    mask, _ = _mask(nest, box, index)
-    where, _, level = nest.place(box.pointer, terms_of(nest, box, index))
-    with nest.at_level(max(level, nest.depth)):
-        return Register(str(nest.emission.address(where)), INT64), mask

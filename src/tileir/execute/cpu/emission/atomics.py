@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu.emission import accesses
+from tileir.execute.cpu.emission import accesses, pointers
 from tileir.execute.cpu.emission.nests import NestEmission, Term
 from tileir.execute.cpu.lowering.expressions import row_major
 from tileir.execute.cpu.lowering.sinks import Update
@@ -42,6 +42,9 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
         element = cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee
         index = nest.index_for(sink.pointers)
         mask, _ = accesses.guarded(nest, operation, sink.pointers.shape, index, mask, nest.depth)
+        with nest.at_level(nest.depth):
+            look = accesses.Look(operation, memory_bytes(element), sink.pointers.shape, index, nest.depth)
+            emission.bounds.look_at_pointers(look, address, mask)
     else:
         box = emission.box(operation)
         element = box.view.tensor.element
@@ -54,9 +57,9 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
 
         def update() -> str:
             if mnemonic == "atomic_cas_tko":
-                return _swap(emission, where, others[0], value, size, accesses.order_of(operation))
+                return _swap(emission, where, others[0], value, size, pointers.order_of(operation))
             mode = cast(EnumAttribute, operation.attributes["mode"]).keyword
-            return _modify(emission, where, value, mode, element, accesses.order_of(operation))
+            return _modify(emission, where, value, mode, element, pointers.order_of(operation))
 
         old_bits = emission.conditional(mask, f"i{8 * size}", update)
         if sink.pointers is None:

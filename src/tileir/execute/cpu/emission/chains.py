@@ -31,6 +31,9 @@ def emit_chain(emission: Emission, statement: Statement) -> None:
     left = accesses.open_box(emission, product.lhs.operation)
     right = accesses.open_box(emission, product.rhs.operation)
     answer = builder.emit(f"icmp sge i64 {lower}, 0")
+    for box in (left, right):
+        fits = box.view.tensor.fits(box.operation)
+        answer = answer if fits == "true" else builder.emit(f"and i1 {answer}, {fits}")
     for box, along in ((left, 1), (right, 0)):
         for axis in (0, 1):
             length: Number = box.view.shape[axis]

@@ -81,8 +81,7 @@ def emit_repeat(emission: Emission, statement: Statement) -> None:
     emission.statements(statement.body)
     emission.loops.pop()
     builder.label(f"{name}.again")
-    if emission.sanitize:
-        emission.inspection.forget(statement.body)
+    emission.forget(statement.body)
     if counted:
         builder.lines.append(f"  %{name}.next = add {wide} %{name}.i, {number[2]}")
     # A tile block that would not end can still be stopped.
@@ -92,8 +91,7 @@ def emit_repeat(emission: Emission, statement: Statement) -> None:
     builder.label(f"{name}.stopped")
     emission.leave_worker(2)
     builder.label(f"{name}.end")
-    if emission.sanitize:
-        emission.inspection.forget(statement.body)
+    emission.forget(statement.body)
     for result, argument in zip(results, arguments if counted else results, strict=True):
         if not _is_scalar(result):
             continue

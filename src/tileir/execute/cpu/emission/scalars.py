@@ -66,10 +66,8 @@ def _let_grid(emission: Emission, operation: Operation) -> None:
 
 def _let_global(emission: Emission, operation: Operation) -> None:
     (name,) = cast(SymbolAttribute, operation.attributes["name"]).path
-    number = list(emission.globals).index(name)
-    count = len(emission.program.entry.regions[0].blocks[0].arguments)
     # Addresses of globals differ from process to process: they come behind the arguments.
-    address = emission.record_slot(slots.ARGUMENTS + count + number)
+    address = emission.record_slot(emission.layout.of_global(name))
     emission.scalars[operation.results[0]] = Register(address, UINT64)
 
 
@@ -89,7 +87,10 @@ def _let_tensor_view(emission: Emission, operation: Operation) -> None:
     sizes = _numbers(emission, operation, "dynamicShape", type.shape)
     extents = [cut_off(emission, size, FAR) for size in sizes]
     strides = [_wrapped(number) for number in _numbers(emission, operation, "dynamicStrides", type.strides)]
-    emission.views[operation.results[0]] = TensorView(base.name, type.element, sizes, extents, strides)
+    view = TensorView(base.name, type.element, sizes, extents, strides)
+    emission.views[operation.results[0]] = view
+    if not emission.sanitize:
+        view.at_home, view.readable, view.writable = emission.bounds.judge(operation)
 
 
 def _let_tile_view(emission: Emission, operation: Operation) -> None:

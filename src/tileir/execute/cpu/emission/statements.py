@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.checking.checks import Check
-from tileir.execute.cpu.emission import accesses, atomics, products, reductions, streaming
+from tileir.execute.cpu.emission import accesses, atomics, pointers, products, reductions, streaming
 from tileir.execute.cpu.emission.chains import emit_chain
 from tileir.execute.cpu.emission.control import emit_branch, emit_leave, emit_repeat
 from tileir.execute.cpu.emission.nests import NestEmission, Number, Stretch, Term
@@ -15,6 +15,7 @@ from tileir.execute.cpu.emission.worker import Emission, Emitters, dtype_of
 from tileir.execute.cpu.lowering.expressions import row_major
 from tileir.execute.cpu.lowering.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
 from tileir.execute.cpu.lowering.statements import (
+    Apart,
     Branch,
     Chain,
     Inspect,
@@ -70,6 +71,11 @@ def emit_nest(emission: Emission, statement: Statement) -> None:
             emission.take(result)
 
 
+def emit_apart(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Apart)
+    emission.emit_apart(statement)
+
+
 def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
     if isinstance(sink, Keep):
         window = sink.window
@@ -87,7 +93,7 @@ def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
     elif isinstance(sink, StoreView):
         accesses.store_view(nest, sink)
     elif isinstance(sink, StorePointers):
-        accesses.store_pointers(nest, sink)
+        pointers.store_pointers(nest, sink)
     elif isinstance(sink, Pick):
         register = nest.value(sink.expression)
         with nest.at_level(nest.depth):
@@ -135,6 +141,8 @@ def emit_reserve(emission: Emission, statement: Statement) -> None:
         size -= alignment - 64
     builder.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", "i8 0", f"i64 {size}", "i1 false"])
     emission.scalars[operation.results[0]] = Register(str(address), UINT64)
+    if not emission.sanitize:
+        emission.bounds.note(operation, str(address))
     if statement.shadow is not None:
         emission.inspection.note(operation, str(address), emission.buffer(statement.shadow))
 
@@ -188,6 +196,7 @@ def emit_multiply(emission: Emission, statement: Statement) -> None:
 
 
 EMITTERS: Final[Emitters] = {
+    Apart: emit_apart,
     Branch: emit_branch,
     Chain: emit_chain,
     Inspect: emit_inspect,

@@ -7,21 +7,22 @@ scopes, so that LLVM may move one past the other.  How each statement is emitted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.checking.checks import Check
 from tileir.execute.cpu.checking.sites import Site
-from tileir.execute.cpu.emission import accesses, streaming
+from tileir.execute.cpu.emission import accesses, pointers, streaming
 from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
+from tileir.execute.cpu.emission.bounds import Bounds
 from tileir.execute.cpu.emission.nests import Guard, Index, NestEmission, Number, lanes_for
 from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Gathered, Stored, Viewed, nodes
 from tileir.execute.cpu.lowering.order import PLAIN, order_of
 from tileir.execute.cpu.lowering.sinks import Sink, StorePointers, StoreView, Update
-from tileir.execute.cpu.lowering.statements import Multiply, Program, Statement, statements
-from tileir.execute.cpu.lowering.walk import ordering_of
+from tileir.execute.cpu.lowering.statements import Apart, Multiply, Program, Statement, statements
+from tileir.execute.cpu.lowering.walk import Options, ordering_of
 from tileir.execute.cpu.matrix import microkernel as mma
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.native.target import Target
@@ -59,13 +60,14 @@ class Emission:
     """Emits one kernel; `emitters` say how each statement is."""
 
     def __init__(
-        self, program: Program, target: Target, globals: dict[str, int], emitters: Emitters, sanitize: bool = False
+        self, program: Program, target: Target, layout: slots.Layout, emitters: Emitters, options: Options
     ) -> None:
         self.program: Program = program
         self.emitters: Emitters = emitters
         self.target: Target = target
-        self.globals: dict[str, int] = globals
-        self.sanitize: bool = sanitize
+        self.layout: slots.Layout = layout
+        self.options: Options = options
+        self.sanitize: bool = options.sanitize
         self.module: Module = Module()
         self.module.native_half = target.has_f16c
         self.module.native_fma = target.has_fma
@@ -98,6 +100,12 @@ class Emission:
         self.block_number: str = "%number"
         self.order: tuple[int, int, int] = order_of(program)
         self.block_id: list[str] = []
+        self.bounds: Bounds = Bounds(self)
+        self.sure: dict[Operation, bool] = {}
+        """The accesses through pointers that are known to stay in their arrays, in the version of a nest that is being
+        emitted; and whether their masks are true everywhere."""
+        self._doubtful: set[Operation] = set()
+        self._positions: dict[Operation, int] = {}
 
     # --- the worker ---
 
@@ -112,8 +120,8 @@ class Emission:
         builder.lines.append(f"  %number = phi i64 [ {first}, %chunk ], [ %number.next, %block.end ]")
         self._block_ids()
         self._parameters(entry)
-        if self.sanitize:
-            self.inspection.forget(self.program.body)
+        suitability = [] if self.sanitize else self.bounds.emit_suitability()
+        self.forget(self.program.body)
         self.statements(self.program.body)
         builder.do("br label %block.end")
         builder.label("block.end")
@@ -127,10 +135,16 @@ class Emission:
         builder.do(f"br i1 {going}, label %take, label %finish")
         builder.label("finish")
         self.leave_worker(0)
+        if self.bounds.is_used:
+            builder.label("failed")
+            self.leave_worker(1)
+            self.module.functions.append(self.bounds.text())
         lines = [
             "define i64 @worker(ptr noalias noundef %record, ptr noalias noundef align 64 %arena) nounwind {",
             "entry:",
+            *self.bounds.rooms(),
             *self._entry,
+            *suitability,
             *builder.lines,
             "}",
             "!0 = distinct !{!0}",
@@ -230,6 +244,13 @@ class Emission:
 
             self._inspection = Inspection(self)
         return self._inspection
+
+    def forget(self, body: list[Statement]) -> None:
+        """What `alloca` reserved inside is given back."""
+        if self.sanitize:
+            self.inspection.forget(body)
+        else:
+            self.bounds.forget(body)
 
     def at_entry(self, line: str) -> None:
         """An instruction at the beginning of the worker."""
@@ -374,11 +395,21 @@ class Emission:
         return self._boxes[operation]
 
     def launch_number(self) -> str:
-        """The number of the launch, which differs from one to the next."""
-        line = f"  %launch = load i64, ptr %arena, align 8{self.arena_suffix}"
-        if line not in self._entry:
-            self._entry.append(line)
-        return "%launch"
+        """What the tags of remembered panels begin with: a number that differs from one launch to the next."""
+        self._have_launch_number()
+        return self.builder.emit("load i64, ptr %launch, align 8")
+
+    def _have_launch_number(self) -> None:
+        if "  %launch = alloca i64, align 8" not in self._entry:
+            self._entry.append("  %launch = alloca i64, align 8")
+            self._entry.append(f"  %launch.first = load i64, ptr %arena, align 8{self.arena_suffix}")
+            self._entry.append("  store i64 %launch.first, ptr %launch, align 8")
+
+    def forget_panels(self) -> None:
+        """The memory behind remembered panels may have changed."""
+        self._have_launch_number()
+        number = self.builder.emit("load i64, ptr %launch, align 8")
+        self.builder.do(f"store i64 {self.builder.emit(f'add i64 {number}, {1 << 40}')}, ptr %launch, align 8")
 
     # --- failures ---
 
@@ -390,20 +421,7 @@ class Emission:
             self.inspection.call(site, [str(element), str(detail)])
             builder.do("br label %block.end")
             return
-        self.checks.append(check)
-        failed = self.slot_pointer(slots.FAILED)
-        pair = builder.emit(f"cmpxchg ptr {failed}, i64 0, i64 {len(self.checks)} acq_rel monotonic")
-        first = builder.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")
-        name = builder.fresh("fail")
-        builder.do(f"br i1 {first}, label %{name}.note, label %{name}.end")
-        builder.label(f"{name}.note")
-        for place, number in enumerate((self.block_number, element, detail)):
-            pointer = self.slot_pointer(slots.FAILURE + place)
-            builder.do(f"store i64 {number}, ptr {pointer}, align 8")
-        builder.do(f"br label %{name}.end")
-        builder.label(f"{name}.end")
-        builder.do(f"store atomic i64 1, ptr {self.slot_pointer(slots.STOP)} release, align 8")
-        self.leave_worker(1)
+        self.bounds.fail(check, element, detail)
 
     def require(self, condition: str, check: Check, element: Number = 0, detail: Number = 0) -> None:
         """Fail unless a condition holds."""
@@ -472,7 +490,7 @@ class Emission:
         """An expression that reads the caller's memory, at an index of a nest."""
         if isinstance(expression, Viewed):
             return accesses.load_view(nest, expression, index)
-        return accesses.load_pointers(nest, expression, index)
+        return pointers.load_pointers(nest, expression, index)
 
     def is_ordered(self, operation: Operation) -> bool:
         return ordering_of(operation) != "weak"
@@ -506,16 +524,85 @@ class Emission:
             answers.append(accesses.is_inside(self, box))
         if self.guards:
             answers += self._guard_answers(roots, sinks)
-        self.two_versions(answers, emit)
+        sure: dict[Operation, bool] = {}
+        if not self.sanitize:
+            answers += self._pointer_answers(roots, sinks, sure)
+
+        def emit_version(masked: bool) -> None:
+            before, self.sure = self.sure, self.sure if masked else {**self.sure, **sure}
+            emit(masked)
+            self.sure = before
+
+        boxes = sorted([self._boxes[each] for each in operations], key=lambda box: self._position(box.operation))
+        self.two_versions(answers, emit_version, boxes)
+
+    def _pointer_answers(
+        self, roots: list[Expression], sinks: list[Sink], sure: dict[Operation, bool]
+    ) -> list[str]:
+        """Whether all accesses through pointers that can be judged as a whole stay in their arrays; fills in which."""
+        found: list[str] = []
+        accesses_made: list[Gathered | StorePointers] = [node for node in nodes(roots) if isinstance(node, Gathered)]
+        accesses_made += [sink for sink in sinks if isinstance(sink, StorePointers)]
+        for access in accesses_made:
+            operation = access.operation
+            if operation in self.sure or operation in sure or operation in self._doubtful:
+                continue
+            if not self.is_ordered(operation):
+                answer = self.bounds.judge_pointers(access, sure)
+                found += answer if answer is not None else []
+        return found
+
+    def emit_apart(self, statement: Apart) -> None:
+        """Emit a nest at once where its accesses are seen to stay in their arrays, and else in parts."""
+        sure: dict[Operation, bool] = {}
+        answers: list[str] | None = [] if statement.fused is not None else None
+        for access in statement.accesses:
+            more: list[str] | None = None
+            if isinstance(access, (Gathered, StorePointers)):
+                more = self.bounds.judge_pointers(access, sure)
+            elif isinstance(access, (Viewed, StoreView)):
+                view = self.views[access.operation.operand_group("view")[0]]
+                assert isinstance(view, TileView)
+                more = [view.tensor.at_home]
+            answers = [*answers, *more] if answers is not None and more is not None else None
+        if answers is None or "false" in answers or statement.fused is None:
+            self.statements(statement.parts)
+            return
+        builder = self.builder
+        together = "true"
+        for answer in answers:
+            together = answer if together == "true" else builder.emit(f"and i1 {together}, {answer}")
+        name = builder.fresh("apart")
+        builder.do(f"br i1 {together}, label %{name}.fused, label %{name}.parts")
+        builder.label(f"{name}.fused")
+        before, self.sure = self.sure, {**self.sure, **sure}
+        self.statements([statement.fused])
+        self.sure = before
+        builder.do(f"br label %{name}.end")
+        builder.label(f"{name}.parts")
+        doubtful, self._doubtful = self._doubtful, self._doubtful | set(sure)
+        self.statements(statement.parts)
+        self._doubtful = doubtful
+        builder.do(f"br label %{name}.end")
+        builder.label(f"{name}.end")
+
+    def _position(self, operation: Operation) -> int:
+        """The place of an operation in the program, so that the first of several mistakes is reported."""
+        if not self._positions:
+            self._positions = {each: number for number, each in enumerate(self.program.entry.walk())}
+        return self._positions[operation]
 
     def _guard_answers(self, roots: list[Expression], sinks: list[Sink]) -> list[str]:
         accessed = [node.operation for node in nodes(roots) if isinstance(node, (Gathered, Viewed))]
         accessed += [sink.operation for sink in sinks if isinstance(sink, (StorePointers, StoreView, Update))]
         return [self.guards[operation].fine for operation in dict.fromkeys(accessed) if operation in self.guards]
 
-    def two_versions(self, answers: list[str], emit: Callable[[bool], None]) -> None:
+    def two_versions(self, answers: list[str], emit: Callable[[bool], None], boxes: Sequence[Box] = ()) -> None:
+        """Emit code without masks, for where all answers are yes, and with masks; that looks at some boxes first."""
         answers = [answer for answer in answers if answer != "true"]
         if not answers or "false" in answers:
+            if answers:
+                self._look_at_boxes(boxes)
             emit(bool(answers))
             return
         builder = self.builder
@@ -528,9 +615,14 @@ class Emission:
         emit(False)
         builder.do(f"br label %{name}.end")
         builder.label(f"{name}.edge")
+        self._look_at_boxes(boxes)
         emit(True)
         builder.do(f"br label %{name}.end")
         builder.label(f"{name}.end")
+
+    def _look_at_boxes(self, boxes: Sequence[Box]) -> None:
+        for box in boxes:
+            self.bounds.look_at_box(box)
 
     def lanes(self, roots: list[Expression], sinks: list[Sink]) -> int:
         """The lanes of a nest; none where elements go one by one."""

@@ -175,7 +175,7 @@ def _memo(
     for node in nodes([right, *scales[1:]]):
         if isinstance(node, Viewed):
             view = node.operation.operand_group("view")[0]
-            if node.positions is not None or not lowering.is_launch_constant(view):
+            if node.positions is not None or not lowering.origins.is_launch_constant(view):
                 return None
             if not lowering.is_never_written(lowering.origins.of(view)):
                 return None

@@ -1,26 +1,37 @@
 """Whose memory an access can reach, told from the program alone.
 
 A pointer comes from parameters, from globals, from an `alloca`, or from where nobody can tell (memory, an integer, a
-loop).  Two accesses are apart if neither is of unknown origin and they have no origin in common.  That two parameters
-do not share memory is not known when a kernel is compiled: a launch whose arguments overlap runs a second version, for
-which all parameters are one origin.
+loop): that is its **provenance**.  Nothing keeps a pointer with the array it was computed from: an offset may lead it
+into another one.  So the **origin** of an access, which decides what may be reordered, is its provenance only for a
+view that is the same for the whole launch: that it lies in its array is looked at before the first tile block runs
+(`emission.bounds`).  Other accesses may meet any.  Two accesses are apart if neither is of unknown origin and they have
+no origin in common.
+
+That two parameters do not share memory with each other or with a global is not known when a kernel is compiled: a
+launch where they do, or where a view leaves its array, runs a second version, for which all of them are one origin.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from tileir.dialect.types import PointerType, TileType
+from tileir.dialect.types import PointerType, TensorViewType, TileType
 from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.declaration import PURE
 
 Origin = frozenset[object]
 
 UNKNOWN: Final = "unknown"
 PARAMETER: Final = "parameter"
 
+_TILE_VIEWS: Final = ("make_partition_view", "make_strided_view", "make_gather_scatter_view")
 _THROUGH: Final = (
     "offset", "broadcast", "reshape", "permute", "extract", "insert", "cat", "select", "assume", "ptr_to_ptr",
-    "bitcast", "make_tensor_view", "make_partition_view", "make_strided_view", "make_gather_scatter_view",
+    "bitcast", "make_tensor_view", *_TILE_VIEWS,
+)  # fmt: skip
+_UNIFORM: Final = (
+    "assume", "make_tensor_view", "get_index_space_shape", "get_tensor_shape", "get_num_tile_blocks", "get_global",
+    *_TILE_VIEWS,
 )  # fmt: skip
 
 
@@ -31,9 +42,15 @@ class Origins:
         self._entry: Operation = entry
         self._overlapping: bool = overlapping
         self._known: dict[Value, Origin] = {}
+        self._constants: dict[Value, bool] = {}
 
     def of(self, value: Value) -> Origin:
-        """Where the memory behind a pointer, a tile of pointers or a view comes from."""
+        """Whose memory an access through a tile of pointers or a view can reach."""
+        found = self.provenance(value)
+        return found if self.is_settled(value) else found | {UNKNOWN}
+
+    def provenance(self, value: Value) -> Origin:
+        """Where a pointer, a tile of pointers or the pointer behind a view comes from."""
         found = self._known.get(value)
         if found is None:
             # Not recursive: a chain of offsets may be long.
@@ -63,8 +80,10 @@ class Origins:
                 return frozenset([PARAMETER if self._overlapping else value])
             return frozenset([UNKNOWN])
         mnemonic = operation.declaration.mnemonic
-        if mnemonic in ("get_global", "alloca"):
-            return frozenset([operation if mnemonic == "alloca" else str(operation.attributes["name"])])
+        if mnemonic == "get_global":
+            return frozenset([PARAMETER if self._overlapping else str(operation.attributes["name"])])
+        if mnemonic == "alloca":
+            return frozenset([operation])
         sources = self._sources(value)
         if not sources:
             return frozenset([UNKNOWN])
@@ -73,6 +92,89 @@ class Origins:
     def apart(self, first: Origin, second: Origin) -> bool:
         """Whether accesses of these origins never meet."""
         return UNKNOWN not in first and UNKNOWN not in second and not first & second
+
+    # --- views that are the same for the whole launch ---
+
+    def is_settled(self, value: Value) -> bool:
+        """Whether a view lies in the array it is made from: one that is looked at before the first tile block."""
+        tensor = tensor_of(value)
+        return tensor is not None and self.is_uniform_view(tensor)
+
+    def is_uniform_view(self, tensor: Operation) -> bool:
+        """Whether a `make_tensor_view` makes the same view of one argument or global in all tile blocks."""
+        if self._overlapping or not self.is_launch_constant(tensor.results[0]):
+            return False
+        home = self.home(tensor.results[0])
+        return home is not None and not isinstance(home, Operation)
+
+    def home(self, value: Value) -> object | None:
+        """The only array that a pointer comes from: a parameter, the name of a global, an `alloca`; None if several."""
+        origin = self.provenance(value)
+        if len(origin) != 1 or UNKNOWN in origin or PARAMETER in origin:
+            return None
+        return next(iter(origin))
+
+    def is_launch_constant(self, value: Value) -> bool:
+        """Whether a value is the same for all tile blocks of a launch."""
+        known = self._constants.get(value)
+        if known is None:
+            operation = value.defining_operation
+            if operation is None:
+                known = isinstance(value, BlockArgument) and value.block.parent_operation is self._entry
+            elif operation.regions or operation.declaration.mnemonic == "get_tile_block_id":
+                known = False
+            elif operation.declaration.has_trait(PURE) or operation.declaration.mnemonic in _UNIFORM:
+                known = all(self.is_launch_constant(operand) for operand in operation.operands)
+            else:
+                known = False
+            self._constants[value] = known
+        return known
+
+
+def tensor_of(value: Value) -> Operation | None:
+    """The `make_tensor_view` behind a view; None for pointers, and where it cannot be told."""
+    operation = value.defining_operation
+    while operation is not None and operation.declaration.mnemonic in (*_TILE_VIEWS, "assume"):
+        operation = operation.operands[0].defining_operation
+    if operation is None or operation.declaration.mnemonic != "make_tensor_view":
+        return None
+    return operation if isinstance(operation.results[0].type, TensorViewType) else None
+
+
+def likely_home(entry: Operation, value: Value) -> object | None:
+    """The array that a pointer most likely stays in: a parameter, the name of a global or an `alloca`.  A guess, which
+    whoever accesses memory has to check."""
+    seen: set[Value] = set()
+    while value not in seen:
+        seen.add(value)
+        operation = value.defining_operation
+        if operation is None:
+            assert isinstance(value, BlockArgument)
+            parent = value.block.parent_operation
+            if parent is entry or parent is None:
+                return value
+            # What a loop carries begins as one of its operands.
+            first = 3 - 1 if parent.declaration.mnemonic == "for" else 0
+            place = first + value.index
+            if parent.declaration.mnemonic not in ("for", "loop") or not first <= place < len(parent.operands):
+                return None
+            value = parent.operands[place]
+            continue
+        mnemonic = operation.declaration.mnemonic
+        if mnemonic == "get_global":
+            return str(operation.attributes["name"])
+        if mnemonic == "alloca":
+            return operation
+        sources = [operand for operand in operation.operands if _leads_to_memory(operand)]
+        if mnemonic in ("for", "loop"):
+            number = [result is value for result in operation.results].index(True)
+            sources = operation.operands[3:][number : number + 1] if mnemonic == "for" else []
+        elif mnemonic not in _THROUGH:
+            sources = []
+        if not sources:
+            return None
+        value = sources[0]
+    return None
 
 
 def _leads_to_memory(value: Value) -> bool:

@@ -42,7 +42,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     if not _walks(lowering, lhs, counter, 1, operation) or not _walks(lowering, rhs, counter, 0, operation):
         return None
     view = rhs.operation.operand_group("view")[0]
-    if not lowering.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
+    if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
         return None
     if leave.operation.operands[0] is not product.operation.results[0]:
         return None

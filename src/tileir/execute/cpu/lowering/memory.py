@@ -97,11 +97,11 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     lowering.before_write(operation, None if ordered else origin, roots)
     if ordered:
         roots = _read_before(lowering, roots)
-    roots = lowering.settle(roots, origin, lambda read: False)
+    roots = lowering.settle(roots, target, lambda read: False)
     shape = tile_of(target).shape
     roots, kept = lowering.prepare(roots, shape, operation)
     sink = StorePointers(roots[0], operation, roots[1], roots[2] if mask is not None else None)
-    lowering.body.append(Nest(shape, [*kept, sink], guard))
+    lowering.body.append(lowering.apart(Nest(shape, [*kept, sink], guard), target, lambda read: False))
 
 
 def _elements_are_distinct(view: TileViewType) -> bool:
@@ -137,13 +137,14 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     if ordered:
         roots = _read_before(lowering, roots)
 
-    def same(read: Viewed) -> bool:
-        other = read.operation
-        return other.operand_group("view")[0] is view and other.operand_group("index") == indices
-
     # Elements that share memory would be read after others were written.
     distinct = positions is None and _elements_are_distinct(cast(TileViewType, view.type))
-    roots = lowering.settle(roots, origin, same if distinct else lambda read: False)
+
+    def same(read: Viewed) -> bool:
+        other = read.operation
+        return distinct and other.operand_group("view")[0] is view and other.operand_group("index") == indices
+
+    roots = lowering.settle(roots, view, same)
     shape = tile_of(source).shape
     if positions is not None:
         (root,), kept = lowering.prepare([roots[0]], shape, operation)
@@ -151,7 +152,7 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     else:
         (root,), kept = lowering.prepare(roots, shape, operation)
         sink = StoreView(root, operation, None)
-    lowering.body.append(Nest(shape, [*kept, sink], guard))
+    lowering.body.append(lowering.apart(Nest(shape, [*kept, sink], guard), view, same))
 
 
 def lower_atomic(lowering: Lowering, operation: Operation) -> None:

@@ -75,6 +75,34 @@ class Nest(Statement):
         return [buffer for buffer in [*found, self.guard] if buffer is not None]
 
 
+class Apart(Statement):
+    """A nest that stores to memory and reads from it, through pointers or views that may leave the array they were made
+    from: what is read may be what is written.
+
+    `fused` does both at once, where every access is seen to stay in its own array; `parts` read everything before they
+    write.  `accesses` are those that have to be seen.  There is no `fused` where arrays may share memory anyway.
+    """
+
+    __slots__ = ("accesses", "fused", "parts")
+
+    def __init__(self, fused: Nest | None, parts: list[Statement], accesses: list[Expression | Sink]) -> None:
+        self.fused: Nest | None = fused
+        self.parts: list[Statement] = parts
+        self.accesses: list[Expression | Sink] = accesses
+
+    @property
+    def roots(self) -> list[Expression]:
+        return self.fused.roots if self.fused is not None else []
+
+    @property
+    def written(self) -> list[Buffer]:
+        return self.fused.written if self.fused is not None else []
+
+    @property
+    def bodies(self) -> list[list[Statement]]:
+        return [self.parts]
+
+
 class Reduce(Statement):
     """`reduce` or `scan`; what else its sources are wanted for is kept on the way."""
 

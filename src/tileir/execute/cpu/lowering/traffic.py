@@ -24,7 +24,7 @@ from tileir.execute.cpu.lowering.chains import scalar_constant
 from tileir.execute.cpu.lowering.expressions import Viewed, count_of
 from tileir.execute.cpu.lowering.order import may_change_order, order_of
 from tileir.execute.cpu.lowering.sinks import StoreView
-from tileir.execute.cpu.lowering.statements import Nest, Program, Reduce, Statement
+from tileir.execute.cpu.lowering.statements import Apart, Nest, Program, Reduce, Statement
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation, Value
@@ -64,7 +64,8 @@ def row_axis(type: TileViewType) -> int:
 
 def _streaming(program: Program, vector_bytes: int) -> dict[Statement, StoreView]:
     found: dict[Statement, StoreView] = {}
-    for statement in program.body:
+    candidates = [each for statement in program.body for each in _nests(statement)]
+    for statement in candidates:
         # Elements at the ends of rows are computed twice, which must not have any effect but that of the store.
         if isinstance(statement, Nest) and len(statement.sinks) == 1:
             (sink,) = statement.sinks
@@ -77,10 +78,17 @@ def _streaming(program: Program, vector_bytes: int) -> dict[Statement, StoreView
     for operation in program.entry.walk():
         place = operation.declaration.reads
         if place is not None:
-            read |= origins.of(operation.operand_group(place)[0])
+            read |= origins.provenance(operation.operand_group(place)[0])
     everything = frozenset(read)
     unread = [statement for statement, sink in found.items() if _is_apart(sink, origins, everything)]
     return {statement: found[statement] for statement in unread[:MOST_NESTS]}
+
+
+def _nests(statement: Statement) -> list[Statement]:
+    """The nest that a statement is, or those it is made of."""
+    if not isinstance(statement, Apart):
+        return [statement]
+    return [*([statement.fused] if statement.fused is not None else []), *statement.parts[-1:]]
 
 
 def _is_large(sink: StoreView, vector_bytes: int) -> bool:
@@ -99,7 +107,8 @@ def _is_large(sink: StoreView, vector_bytes: int) -> bool:
 
 
 def _is_apart(sink: StoreView, origins: Origins, read: Origin) -> bool:
-    origin = origins.of(sink.operation.operand_group("view")[0])
+    # What leaves its array is not read by the nest itself, which is what matters (`Apart`).
+    origin = origins.provenance(sink.operation.operand_group("view")[0])
     # An `alloca` is scratch memory, and small.
     return origins.apart(origin, read) and not any(isinstance(source, Operation) for source in origin)
 

@@ -25,16 +25,17 @@ from tileir.execute.cpu.lowering.expressions import (
     Splat,
     Stored,
     Viewed,
+    count_of,
     nodes,
+    squeezed,
 )
-from tileir.execute.cpu.lowering.sinks import Keep, Sink
-from tileir.execute.cpu.lowering.statements import Nest, Program, Statement
+from tileir.execute.cpu.lowering.sinks import Keep, Sink, StorePointers, StoreView
+from tileir.execute.cpu.lowering.statements import Apart, Nest, Program, Statement
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import DType, value_dtype
 from tileir.execute.errors import LaunchError
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Block, BlockArgument, Operation, Value
-from tileir.ir.declaration import PURE
 from tileir.ir.effects import may_change_memory
 
 PRODUCTS: Final = ("mmaf", "mmai", "mmaf_scaled")
@@ -87,9 +88,13 @@ class Frame:
 class Options:
     """What the code is to be like."""
 
-    __slots__ = ("fast", "overlapping", "sanitize")
+    __slots__ = ("fast", "overlapping", "sanitize", "unchecked")
 
-    def __init__(self, overlapping: bool = False, fast: bool = False, sanitize: bool = False) -> None:
+    def __init__(
+        self, overlapping: bool = False, fast: bool = False, sanitize: bool = False, unchecked: bool = False
+    ) -> None:
+        self.unchecked: bool = unchecked
+        """Whether accesses are not looked at, so that a wrong one may end the process."""
         self.overlapping: bool = overlapping
         self.fast: bool = fast
         self.sanitize: bool = sanitize
@@ -123,7 +128,6 @@ class Lowering:
         self._holders: dict[Buffer, dict[Value, None]] = {}
         # Counts the buffers given, so that what was looked through since the last one need not be again.
         self.epoch: int = 0
-        self._constants: dict[Value, bool] = {}
         self._written: list[Origin] | None = None
         self.begins: dict[Operation, int] = {}
         self.ends: dict[Operation, int] = {}
@@ -391,22 +395,6 @@ class Lowering:
         parent = block.parent_operation if block is not None else None
         return parent is not None and self.begins[parent] <= self.begins[operation] <= self.ends[parent]
 
-    def is_launch_constant(self, value: Value) -> bool:
-        """Whether a value is the same for all tile blocks of a launch."""
-        known = self._constants.get(value)
-        if known is None:
-            operation = value.defining_operation
-            if operation is None:
-                known = isinstance(value, BlockArgument) and value.block.parent_operation is self.entry
-            elif operation.regions or operation.declaration.mnemonic == "get_tile_block_id":
-                known = False
-            elif operation.declaration.has_trait(PURE) or operation.declaration.mnemonic in VIEWS + ("assume",):
-                known = all(self.is_launch_constant(operand) for operand in operation.operands)
-            else:
-                known = False
-            self._constants[value] = known
-        return known
-
     def is_never_written(self, origin: Origin) -> bool:
         """Whether nothing in the kernel writes memory of an origin."""
         if self._written is None:
@@ -414,7 +402,10 @@ class Lowering:
             for operation in self.entry.walk():
                 place = operation.declaration.writes
                 if place is not None:
-                    self._written.append(self.origins.of(operation.operand_group(place)[0]))
+                    target = operation.operand_group(place)[0]
+                    # Pointers that leave their array are noticed where operands are remembered (`emission.bounds`).
+                    is_pointer = isinstance(target.type, TileType)
+                    self._written.append(self.origins.provenance(target) if is_pointer else self.origins.of(target))
         return all(self.origins.apart(origin, written) for written in self._written)
 
     def _carrier(self, value: Value, depth: int) -> tuple[Frame, int] | None:
@@ -474,24 +465,64 @@ class Lowering:
     def _origin(self, read: Expression) -> Origin:
         """Where the memory behind a load comes from."""
         assert isinstance(read, (Viewed, Gathered))
-        place = read.operation.declaration.reads
-        assert place is not None
-        return self.origins.of(read.operation.operand_group(place)[0])
+        return self.origins.of(_source(read))
 
     def _conflicts(self, read: Expression, origin: Origin | None) -> bool:
         return origin is None or not self.origins.apart(self._origin(read), origin)
 
-    def settle(self, own: list[Expression], origin: Origin, same: Callable[[Viewed], bool]) -> list[Expression]:
-        """The expressions of a store without reads of what it writes, but for those of the very same elements."""
+    def settle(self, own: list[Expression], target: Value, same: Callable[[Viewed], bool]) -> list[Expression]:
+        """The expressions of a store without reads of what it writes, but for those of the very same elements.
+
+        Pointers are taken to stay in the array they come from: see `apart`.
+        """
         own = self.resolved(own)
         reach = fusion.Reach(own, own[0].shape, [])
+        origin = self.origins.provenance(target)
         for node in reach.order:
-            if isinstance(node, (Viewed, Gathered)) and self._conflicts(node, origin):
+            if isinstance(node, (Viewed, Gathered)) and not self.origins.apart(
+                self.origins.provenance(_source(node)), origin
+            ):
                 if isinstance(node, Viewed) and reach.is_straight(node) and same(node):
                     continue
                 assert node.value is not None
                 self.store(node.value)
         return self.resolved(own)
+
+    def apart(self, nest: Nest, target: Value, same: Callable[[Viewed], bool]) -> Statement:
+        """The nest of a store, made safe against reads of what it writes by pointers that left their array."""
+        reads: dict[Expression, None] = {}
+        for node in nodes(nest.roots):
+            if isinstance(node, (Viewed, Gathered)) and not (isinstance(node, Viewed) and same(node)):
+                reads[node] = None
+        astray: list[Expression | Sink] = [
+            read for read in reads if not self.origins.is_settled(_source(cast("Viewed | Gathered", read)))
+        ]
+        sink = nest.sinks[-1]
+        if not self.origins.is_settled(target):
+            astray.append(sink)
+        if not reads or not astray or nest.guard is not None:
+            return nest
+        first: list[Statement] = []
+        kept: list[Sink] = list(nest.sinks[:-1])
+        renewed: list[Expression] = []
+        for root in sink.expressions:
+            if not root.reads:
+                renewed.append(root)
+                continue
+            buffer = self.new_buffer(root.dtype, count_of(root.shape))
+            if squeezed(root.shape) == squeezed(nest.shape):
+                kept.append(Keep(root, buffer))
+            else:
+                first.append(Nest(root.shape, [Keep(root, buffer)]))
+            renewed.append(Stored(root.shape, root.element, root.dtype, None, buffer))
+        last: Sink
+        if isinstance(sink, StorePointers):
+            last = StorePointers(renewed[0], sink.operation, renewed[1], renewed[2] if sink.mask is not None else None)
+        else:
+            assert isinstance(sink, StoreView)
+            last = StoreView(renewed[0], sink.operation, renewed[1] if sink.positions is not None else None)
+        parts: list[Statement] = [*first, Nest(nest.shape, kept), Nest(nest.shape, [last])]
+        return Apart(None if self.options.overlapping else nest, parts, astray)
 
     def before_region(self, operation: Operation) -> None:
         """Store what a region would compute again and again, or find changed."""
@@ -513,6 +544,13 @@ class Lowering:
             again = repeats or any(self.begins[user] > end for user in value.users if user in self.begins)
             if again and inside and place.cost > fusion.CHEAP and not fusion.is_plain_load(place):
                 self.store(value)
+
+
+def _source(read: Viewed | Gathered) -> Value:
+    """The view or the pointers behind a load."""
+    place = read.operation.declaration.reads
+    assert place is not None
+    return read.operation.operand_group(place)[0]
 
 
 def _loop_block(operation: Operation) -> Block | None:

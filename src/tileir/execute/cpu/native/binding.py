@@ -14,7 +14,8 @@ import ctypes
 import functools
 import struct
 import sys
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any, Final, cast
 
@@ -22,9 +23,10 @@ import numpy
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import TORCH_DTYPES, BoundArguments, accepted_dtypes, bind, may_write, tensor_dtype
-from tileir.execute.cpu.native.record import ARGUMENTS, Record
+from tileir.execute.cpu.native.record import ARGUMENTS, REGION_WORDS, Layout, Record
 from tileir.execute.dtypes import value_dtype
 from tileir.execute.errors import BlockId
+from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64, IntegerType, Type
 
@@ -33,7 +35,7 @@ Span = tuple[int, int, bool]
 
 
 class Binding:
-    """A launch ready to run: its record, and whether arrays that the kernel writes to share memory with others."""
+    """A launch ready to run: its record, and whether arrays share memory of which the kernel writes to one."""
 
     __slots__ = ("bound", "overlap", "record")
 
@@ -47,17 +49,23 @@ class Binding:
 class Binder:
     """What fills the records of one kernel."""
 
-    def __init__(self, entry: Operation, extra_slots: int = 0) -> None:
+    def __init__(self, entry: Operation, globals: Mapping[str, Region] | None = None) -> None:
         self.entry: Operation = entry
+        self.layout: Layout = layout_of(entry, list(globals or ()))
         types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
-        pointers = [number for number, type in enumerate(types) if _pointee(type) is not None]
+        pointers = self.layout.pointers
         self._pointers: list[int] = pointers
         self._writes: list[bool] = [may_write(entry, number) for number in pointers]
         """Of the pointers, in order: whether the kernel may write through it."""
         self._types: list[Type] = types
         self._quick: Callable[..., bool | None] = self._first
-        self._pack_bits = struct.Struct(f"<{ARGUMENTS}q{len(types)}Q").pack_into
-        self._slots: int = ARGUMENTS + len(types) + extra_slots
+        self._pack_bits = struct.Struct(f"<{ARGUMENTS}q{len(types) + REGION_WORDS * len(pointers)}Q").pack_into
+        self._fixed: list[int] = []
+        """What the records have to say about globals, which stay where they are."""
+        for region in (globals or {}).values():
+            self._fixed += [region.start, region.end, int(region.writable)]
+        used = {str(each.attributes["name"]).removeprefix("@") for each in entry.walk() if _names_global(each)}
+        self._globals: Stretches = Stretches([region for name, region in (globals or {}).items() if name in used])
         self._spare: list[Binding] = []
 
     def __call__(self, arguments: tuple[object, ...], grid: BlockId, chunk: int) -> Binding:
@@ -65,7 +73,7 @@ class Binder:
         try:
             binding = self._spare.pop()
         except IndexError:
-            binding = Binding(Record(self._slots))
+            binding = Binding(self._new_record())
         x, y, z = grid
         overlap = self._quick(arguments, binding.record.slots, x * y * z, x, y, z, chunk)
         if overlap is None:
@@ -74,9 +82,16 @@ class Binder:
             binding.overlap = overlap
         return binding
 
+    def _new_record(self) -> Record:
+        record = Record(self.layout.total)
+        start = self.layout.regions + REGION_WORDS * len(self._pointers)
+        for place, number in enumerate(self._fixed):
+            record.slots[start + place] = number
+        return record
+
     def write_function(self) -> None:
         """Have the short way from the next launch on."""
-        self._quick = _quick_function(self._types, self._overlapping_pairs(self._pointers))
+        self._quick = _quick_function(self._types, self._overlapping_pairs(self._pointers), self._globals)
 
     def _first(self, *_given: object) -> None:
         self._quick = self._second
@@ -110,12 +125,21 @@ class Binder:
         bound = bind(self.entry, arguments)
         x, y, z = grid
         header = (0, x * y * z, x, y, z, 0, chunk, *_ZEROS)
-        self._pack_bits(binding.record.slots, 0, *header, *[_bits(value) for value in bound.values])
         spans = [(buffer.low, buffer.high) for buffer, _ in bound.buffers]
-        # An argument that is a bare address may point anywhere.
-        binding.overlap = len(spans) < len(self._writes) or any(
-            spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1]
-            for one, other in self._overlapping_pairs(list(range(len(spans))))
+        regions: list[int] = []
+        for number in self._pointers:
+            # An argument that is a bare address has no memory of its own.
+            own = next((buffer for buffer, label in bound.buffers if label.number == number), None)
+            regions += [own.low, own.high, int(own.writable)] if own is not None else [0, 0, 0]
+        self._pack_bits(binding.record.slots, 0, *header, *[_bits(value) for value in bound.values], *regions)
+        # It may point anywhere, too.
+        binding.overlap = (
+            len(spans) < len(self._writes)
+            or any(
+                spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1]
+                for one, other in self._overlapping_pairs(list(range(len(spans))))
+            )
+            or any(self._globals.touch(low, high) for low, high in spans)
         )
         binding.bound = bound
 
@@ -127,6 +151,37 @@ class Binder:
                 if self._writes[one] or self._writes[other]:
                     pairs.append((name, names[other]))
         return pairs
+
+
+class Stretches:
+    """The memory of globals that a kernel names, to be asked whether an argument is some of it."""
+
+    __slots__ = ("_ends", "_starts")
+
+    def __init__(self, regions: list[Region]) -> None:
+        ordered = sorted(regions)
+        self._starts: list[int] = [region.start for region in ordered]
+        self._ends: list[int] = [region.end for region in ordered]
+
+    def __bool__(self) -> bool:
+        return bool(self._starts)
+
+    def touch(self, low: int, high: int) -> bool:
+        """Whether some of these bytes are a global's."""
+        place = bisect_right(self._starts, high - 1) - 1
+        return low < high and place >= 0 and self._ends[place] > low
+
+
+def layout_of(entry: Operation, globals: list[str]) -> Layout:
+    """What stands where in the records of a kernel."""
+    types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
+    pointers = [number for number, type in enumerate(types) if _pointee(type) is not None]
+    reserves = sum([operation.declaration.mnemonic == "alloca" for operation in entry.walk()])
+    return Layout(len(types), pointers, globals, reserves)
+
+
+def _names_global(operation: Operation) -> bool:
+    return operation.declaration.mnemonic == "get_global"
 
 
 _ALL_BITS: Final = (1 << 64) - 1
@@ -148,7 +203,9 @@ def _bits(value: Any) -> int:
 # --- the function written for a kernel ---
 
 
-def _quick_function(types: list[Type], pairs: list[tuple[int, int]]) -> Callable[..., bool | None]:
+def _quick_function(
+    types: list[Type], pairs: list[tuple[int, int]], globals: Stretches
+) -> Callable[..., bool | None]:
     """A function that fills a record and says whether arguments overlap; None if one is out of the ordinary."""
     names: dict[str, Any] = {
         "ndarray": numpy.ndarray,
@@ -183,9 +240,17 @@ def _quick_function(types: list[Type], pairs: list[tuple[int, int]]) -> Callable
             layout.append("f4x" if element is F32 else "d")
         else:
             return lambda *_: None
-    ends = {number for pair in pairs for number in pair}
-    checks.extend([f"q{number} = p{number} + a{number}.nbytes" for number in sorted(ends)])
-    overlap = " or ".join([f"p{one} < q{other} and p{other} < q{one}" for one, other in pairs]) or "False"
+    pointers = [number for number, type in enumerate(types) if _pointee(type) is not None]
+    checks.extend([f"q{number} = p{number} + a{number}.nbytes" for number in pointers])
+    for number in pointers:
+        # What is not writable goes the thorough way.
+        values.append(f"p{number}, q{number}, 1")
+        layout.append(f"{REGION_WORDS}Q")
+    meets = [f"p{one} < q{other} and p{other} < q{one}" for one, other in pairs]
+    if globals:
+        names["is_global"] = globals.touch
+        meets += [f"is_global(p{number}, q{number})" for number in pointers]
+    overlap = " or ".join(meets) or "False"
     names["pack"] = struct.Struct("".join(layout)).pack_into
     unpacked = "".join([f"a{number}, " for number in range(len(types))])
     header = ", ".join(["0", "count", "x", "y", "z", "0", "chunk", *[str(zero) for zero in _ZEROS]])

@@ -7,10 +7,12 @@ read it since: who reads it waits for the former, who writes it for all of them.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.native.binding import Span
+from tileir.execute.memory import Region
 from tileir.ir.core import Operation, Value
 
 Who = TypeVar("Who")
@@ -92,16 +94,20 @@ class Accesses(Generic[Who]):
 class Reach:
     """What a kernel may access beside its arguments, told from the program."""
 
-    def __init__(self, entry: Operation, globals: dict[str, int]) -> None:
+    def __init__(self, entry: Operation, globals: Mapping[str, Region]) -> None:
         self.is_known: bool = True
         """False if it makes pointers of numbers or of what is in memory: they may lead anywhere."""
+        self.strays: bool = False
+        """Whether it writes through pointers, which may lead from one argument into any other."""
         self.spans: list[Span] = []
-        """Global variables; their first bytes stand for all of each, as nothing else is there."""
+        """Global variables."""
         for operation in entry.walk():
             declaration = operation.declaration
+            if declaration.writes is not None and _has_pointers(operation.operand_group(declaration.writes)[0]):
+                self.strays = True
             if declaration.mnemonic == "get_global":
-                address = globals[str(operation.attributes["name"]).removeprefix("@")]
-                self.spans.append((address, address + 1, True))
+                region = globals[str(operation.attributes["name"]).removeprefix("@")]
+                self.spans.append((region.start, region.end, True))
             elif declaration.mnemonic == "int_to_ptr" or (
                 declaration.reads is not None and any(map(_has_pointers, operation.results))
             ):

@@ -32,18 +32,52 @@ FAILURE: Final = 8
 CALLBACK: Final = 12
 """The address of `void callback(i64 site, i64 block, ptr values)`, called by `print_tko`."""
 REGIONS: Final = 13
-"""Two slots, for the sanitizer: the address of a table of known memory (`sites`; sorted), and its number of entries."""
+"""Two slots: the address of a table of known memory, and its number of entries.  For the sanitizer it is sorted, and an
+entry has the words of `sites`; otherwise `REGION_WORDS`, and there is one only where the launch has more memory than
+that of its own arguments and globals (`Layout`)."""
 TAIL: Final = 15
 """How many of the last tile blocks are taken in small chunks, so that no thread waits long for the others to end."""
 TAIL_SHIFT: Final = 3
 """The binary logarithm of how much smaller these are."""
 ARGUMENTS: Final = 16
-"""From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended.  The addresses of the
-module's globals follow, and two slots for the sanitizer: the address of `inspector` (`sites`), and that of a table with
-an entry for each site, the memory its pointers must stay in."""
+"""From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended (`Layout`)."""
 INSPECTION_SLOTS: Final = 2
 
 SLOT_BYTES: Final = 8
+
+REGION_WORDS: Final = 3
+"""A stretch of memory: where it begins, where it ends, whether it may be written to."""
+
+UNSUITED: Final = -1
+"""In place of a failure: a view leaves the array it is made from, so that arrays cannot be told apart.  No tile block
+has begun; the version for arguments that share memory has to run."""
+
+
+class Layout:
+    """What stands where behind the arguments of a kernel: the memory of those that are pointers, in order, and that of
+    the module's globals, `REGION_WORDS` each; two slots for the sanitizer (the address of `inspector` (`sites`), and
+    that of a table with an entry for each site, the memory its pointers must stay in); and what each `alloca` had
+    reserved when an access failed, two words each."""
+
+    __slots__ = ("globals", "inspection", "pointers", "region_count", "regions", "reserve_count", "reserves", "total")
+
+    def __init__(self, arguments: int, pointers: list[int], globals: list[str], reserves: int) -> None:
+        self.pointers: list[int] = pointers
+        self.globals: list[str] = globals
+        self.regions: int = ARGUMENTS + arguments
+        self.region_count: int = len(pointers) + len(globals)
+        self.inspection: int = self.regions + REGION_WORDS * self.region_count
+        self.reserves: int = self.inspection + INSPECTION_SLOTS
+        self.reserve_count: int = reserves
+        self.total: int = self.reserves + 2 * reserves
+
+    def of_parameter(self, number: int) -> int:
+        """The first slot about the memory of a parameter."""
+        return self.regions + REGION_WORDS * self.pointers.index(number)
+
+    def of_global(self, name: str) -> int:
+        """The first slot about the memory of a global."""
+        return self.regions + REGION_WORDS * (len(self.pointers) + self.globals.index(name))
 
 
 class Record:

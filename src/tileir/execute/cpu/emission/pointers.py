@@ -1,0 +1,285 @@
+"""Loads and stores through tiles of pointers, inside nests.
+
+An access through pointers is a gather or scatter, unless the pointers of neighbouring lanes look like neighbours in
+the program (an `iota` plus something uniform).  Where it is known that no integer wraps on the way (`ranges`) they are;
+elsewhere a test at run time, made for every vector, chooses between one vector access and the gather.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy
+
+from tileir.dialect.types import PointerType
+from tileir.execute.cpu.emission import accesses
+from tileir.execute.cpu.emission.accesses import Based, Look
+from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, NestEmission
+from tileir.execute.cpu.lowering.expressions import Applied, Count, Expression, Gathered, Mapped, Splat, Table
+from tileir.execute.cpu.lowering.sinks import StorePointers
+from tileir.execute.cpu.vector import instructions
+from tileir.execute.cpu.vector.casting import INT64
+from tileir.execute.cpu.vector.llvm import Register, literal, storage_type
+from tileir.execute.dtypes import constant_elements, memory_bytes, memory_dtype
+from tileir.ir.attributes import DenseAttribute, EnumAttribute
+from tileir.ir.core import Operation
+from tileir.ir.types import Type
+
+
+def load_pointers(nest: NestEmission, expression: Gathered, index: Index) -> tuple[Register, int]:
+    element = expression.element
+    step = lane_step(expression.pointers, index)
+    is_run = expression.operation in nest.emission.sure and step == memory_bytes(element)
+    # The pointers of lanes that are known to be neighbours need not be computed, but for the first.
+    pointers, level = nest.at(expression.pointers, first_lanes(index) if is_run else index)
+    mask: Register | None = None
+    if expression.mask is not None and not nest.emission.sure.get(expression.operation, False):
+        mask, mask_level = nest.at(expression.mask, index)
+        level = max(level, mask_level)
+    mask, level = accesses.guarded(nest, expression.operation, expression.shape, index, mask, level)
+    operation, size = expression.operation, memory_bytes(element)
+    look = Look(operation, size, expression.shape, index, level)
+    if nest.emission.is_ordered(operation):
+        with nest.at_level(level):
+            nest.emission.bounds.look_at_pointers(look, pointers, mask)
+            loaded = _load_atomically(nest, operation, pointers, mask, element)
+    else:
+        with nest.at_level(level):
+            if not is_run and mask is not None and mask.width and not pointers.width:
+                pointers = nest.builder.splat(pointers, nest.lanes)
+            if is_run:
+                where = nest.emission.pointer(pointers.name)
+                suffix = nest.emission.memory_suffix
+                loaded = nest.load_at(where, size, memory_dtype(element), suffix, mask)
+            elif step == size and pointers.width:
+                loaded = _load_neighbours(nest, pointers, mask, element, look)
+            else:
+                based = _based(nest, expression.pointers, index)
+                nest.emission.bounds.look_at_pointers(look, pointers, mask, based)
+                loaded = accesses.load_vector(nest, pointers, mask, memory_dtype(element), based)
+    padding: Register | None = None
+    if mask is not None:
+        if expression.padding is not None:
+            padding, padding_level = nest.at(expression.padding, index)
+            level = max(level, padding_level)
+        else:
+            padding = literal(numpy.zeros((), expression.dtype)[()], expression.dtype)
+    with nest.at_level(level):
+        value = instructions.from_memory(nest.builder, element, loaded)
+        if mask is not None and padding is not None:
+            value = accesses.either(nest.builder, mask, value, padding)
+        return value, level
+
+
+def _based(nest: NestEmission, expression: Expression, index: Index) -> Based | None:
+    """Pointers that are offsets from one pointer."""
+    if not isinstance(expression, Applied) or expression.operation.declaration.mnemonic != "offset":
+        return None
+    base, numbers = expression.arguments
+    if not isinstance(base, Splat):
+        return None
+    found, _ = nest.at(numbers, index)
+    return Based(nest, nest.emission.scalars[base.scalar], found) if found.width else None
+
+
+def first_lanes(index: Index) -> Index:
+    """An index at the first of its lanes."""
+    return tuple([Axis(axis.base, False, axis.level) if axis.lanes else axis for axis in index])
+
+
+def _look_at_far(nest: NestEmission, pointers: Register, mask: Register | None, look: Look) -> None:
+    """Look at what is not known to be at home, unless that was done before."""
+    if nest.emission.bounds.home_of(look.operation) is not None:
+        nest.emission.bounds.look_at_pointers(look, pointers, mask)
+
+
+def lane_step(expression: Expression, index: Index) -> int | None:
+    """How far values of neighbouring lanes are apart, if no integer wraps; None where it cannot be told."""
+    if not any(axis.lanes for axis in index):
+        return 0
+    if isinstance(expression, Splat) or (isinstance(expression, Table) and expression.array.size == 1):
+        return 0
+    if isinstance(expression, Count):
+        return 1
+    if isinstance(expression, Mapped):
+        axes = [index[axis] if axis is not None else FIRST for axis, _ in expression.mapping]
+        return lane_step(expression.source, tuple(axes))
+    if not isinstance(expression, Applied):
+        return None
+    mnemonic = expression.operation.declaration.mnemonic
+    steps = [lane_step(argument, index) for argument in expression.arguments]
+    if any(step is None for step in steps):
+        return None
+    if mnemonic == "exti" or all(step == 0 for step in steps):
+        return steps[0] if mnemonic == "exti" else 0
+    first, second = (cast(int, steps[0]), cast(int, steps[1])) if len(steps) == 2 else (0, 0)
+    if mnemonic == "addi":
+        return first + second
+    if mnemonic == "subi":
+        return first - second
+    if mnemonic == "muli":
+        factor = _uniform_constant(expression.arguments[1 if first else 0])
+        return None if factor is None or (first and second) else (first + second) * factor
+    if mnemonic == "offset":
+        type = expression.operation.results[0].type
+        pointee = cast(PointerType, type.element).pointee  # type: ignore[attr-defined]
+        return first + second * memory_bytes(pointee)
+    return None
+
+
+def _uniform_constant(expression: Expression) -> int | None:
+    if isinstance(expression, Table) and expression.array.size == 1:
+        return int(expression.array.reshape(-1)[0])
+    if isinstance(expression, Mapped):
+        return _uniform_constant(expression.source)
+    if isinstance(expression, Splat):
+        operation = expression.scalar.defining_operation
+        if operation is not None and operation.declaration.mnemonic == "constant":
+            return int(constant_elements(cast(DenseAttribute, operation.attributes["value"]))[0])
+    return None
+
+
+def _first_lane(nest: NestEmission, pointers: Register) -> tuple[str, str]:
+    """The pointer of the first lane, and whether all lanes follow it without gaps of more than their place."""
+    first = nest.builder.emit(f"extractelement {pointers.typed}, i64 0")
+    return first, nest.emission.pointer(first)
+
+
+def _neighbours(nest: NestEmission, pointers: Register, size: int) -> tuple[str, str]:
+    """An i1: lanes are neighbours in memory; and the pointer of the first."""
+    builder = nest.builder
+    first, where = _first_lane(nest, pointers)
+    spread = builder.splat(Register(first, INT64), nest.lanes)
+    text = ", ".join([f"i64 {lane * size}" for lane in range(nest.lanes)])
+    expected = builder.emit(f"add {spread.typed}, <{text}>")
+    vector = f"<{nest.lanes} x i64>"
+    differs = builder.emit(f"icmp ne {vector} {pointers.name}, {expected}")
+    bits = builder.emit(f"bitcast <{nest.lanes} x i1> {differs} to i{nest.lanes}")
+    return builder.emit(f"icmp eq i{nest.lanes} {bits}, 0"), where
+
+
+def _are_neighbours_at_home(
+    nest: NestEmission, pointers: Register, mask: Register | None, look: Look
+) -> tuple[str, str]:
+    """An i1: lanes are neighbours in memory, in the array they are meant for; and the pointer of the first."""
+    operation, size = look.operation, look.size
+    bounds = nest.emission.bounds
+    if not bounds.is_silent(operation) and bounds.home_of(operation) is None:
+        # They may be anywhere: looked at before all.
+        nest.emission.bounds.look_at_pointers(look, pointers, mask)
+        return _neighbours(nest, pointers, size)
+    even, where = _neighbours(nest, pointers, size)
+    if not bounds.is_silent(operation):
+        first = nest.builder.emit(f"ptrtoint ptr {where} to i64")
+        inside = bounds.is_at_home(operation, first, nest.lanes * size)
+        even = nest.builder.emit(f"and i1 {even}, {inside}")
+    return even, where
+
+
+def _load_neighbours(
+    nest: NestEmission, pointers: Register, mask: Register | None, element: Type, look: Look
+) -> Register:
+    builder = nest.builder
+    dtype = memory_dtype(element)
+    even, where = _are_neighbours_at_home(nest, pointers, mask, look)
+    name = builder.fresh("run")
+    vector = f"<{nest.lanes} x {storage_type(dtype)}>"
+    builder.do(f"br i1 {even}, label %{name}.near, label %{name}.far")
+    builder.label(f"{name}.near")
+    near = nest.load_at(where, dtype.itemsize, dtype, nest.emission.memory_suffix, mask).name
+    builder.do(f"br label %{name}.near.end")
+    builder.label(f"{name}.near.end")
+    builder.do(f"br label %{name}.end")
+    builder.label(f"{name}.far")
+    _look_at_far(nest, pointers, mask, look)
+    far = accesses.load_vector(nest, pointers, mask, dtype).name
+    builder.do(f"br label %{name}.far.end")
+    builder.label(f"{name}.far.end")
+    builder.do(f"br label %{name}.end")
+    builder.label(f"{name}.end")
+    found = builder.emit(f"phi {vector} [ {near}, %{name}.near.end ], [ {far}, %{name}.far.end ]")
+    return Register(found, dtype, nest.lanes)
+
+
+def store_pointers(nest: NestEmission, sink: StorePointers) -> None:
+    index = nest.index_for(sink.pointers)
+    element = sink.expression.element
+    size = memory_bytes(element)
+    step = lane_step(sink.pointers, index)
+    sure = nest.emission.sure
+    is_run = sink.operation in sure and step == size
+    pointers, _ = nest.at(sink.pointers, first_lanes(index) if is_run else index)
+    mask = nest.value(sink.mask) if sink.mask is not None and not sure.get(sink.operation, False) else None
+    mask, _ = accesses.guarded(nest, sink.operation, sink.pointers.shape, index, mask, nest.depth)
+    register = nest.value(sink.expression)
+    with nest.at_level(nest.depth):
+        stored = instructions.to_memory(nest.builder, element, register)
+        look = Look(sink.operation, size, sink.pointers.shape, index, nest.depth)
+        if nest.emission.is_ordered(sink.operation):
+            nest.emission.bounds.look_at_pointers(look, pointers, mask)
+            _store_atomically(nest, sink.operation, pointers, stored, mask)
+            return
+        if is_run:
+            nest.store_at(nest.emission.pointer(pointers.name), size, stored, nest.emission.memory_suffix, mask)
+            return
+        if any(axis.lanes for axis in index):
+            pointers = nest.builder.splat(pointers, nest.lanes)
+            stored = nest.builder.splat(stored, nest.lanes)
+        if step != size or not pointers.width:
+            based = _based(nest, sink.pointers, index)
+            nest.emission.bounds.look_at_pointers(look, pointers, mask, based)
+            accesses.store_vector(nest, pointers, stored, mask, based)
+            return
+        builder = nest.builder
+        even, where = _are_neighbours_at_home(nest, pointers, mask, look)
+        name = builder.fresh("run")
+        builder.do(f"br i1 {even}, label %{name}.near, label %{name}.far")
+        builder.label(f"{name}.near")
+        nest.store_at(where, size, stored, nest.emission.memory_suffix, mask)
+        builder.do(f"br label %{name}.end")
+        builder.label(f"{name}.far")
+        _look_at_far(nest, pointers, mask, look)
+        accesses.store_vector(nest, pointers, stored, mask)
+        builder.do(f"br label %{name}.end")
+        builder.label(f"{name}.end")
+
+
+# --- ordered accesses: one element at a time, each atomic ---
+
+_ORDERS = {"relaxed": "monotonic", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
+
+
+def order_of(operation: Operation) -> str:
+    """LLVM's name for the ordering of an operation."""
+    found = operation.attributes.get("memory_ordering_semantics")
+    return _ORDERS.get(found.keyword if isinstance(found, EnumAttribute) else "relaxed", "monotonic")
+
+
+def _load_atomically(
+    nest: NestEmission, operation: Operation, address: Register, mask: Register | None, element: Type
+) -> Register:
+    emission, builder = nest.emission, nest.builder
+    dtype = memory_dtype(element)
+    bits = f"i{8 * dtype.itemsize}"
+    where = emission.pointer(address.name)
+
+    def load() -> str:
+        return builder.emit(f"load atomic {bits}, ptr {where} {order_of(operation)}, align {dtype.itemsize}")
+
+    loaded = emission.conditional(mask, bits, load)
+    return emission.from_bits(loaded, dtype)
+
+
+def _store_atomically(
+    nest: NestEmission, operation: Operation, address: Register, stored: Register, mask: Register | None
+) -> None:
+    emission, builder = nest.emission, nest.builder
+    size = stored.dtype.itemsize
+    bits = emission.to_bits(stored)
+    where = emission.pointer(address.name)
+
+    def store() -> str:
+        builder.do(f"store atomic i{8 * size} {bits}, ptr {where} {order_of(operation)}, align {size}")
+        return ""
+
+    emission.conditional(mask, "", store)
