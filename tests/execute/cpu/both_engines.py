@@ -7,8 +7,7 @@ interpreter's results are back in place.  The matrix products are those of the `
 Left out, because the engine promises nothing about them:
 
 - launches with an observer, a schedule or the sanitizer;
-- failures other than `assert`, the indices of `extract` and `insert`, and the step of `for`: they are accesses outside
-  of all memory, which end a process;
+- failures other than `assert`, the indices of `extract` and `insert`, the step of `for`, and accesses outside of memory;
 - kernels with `rounding<approx>`, which is what the engine has its own quick functions for;
 - kernels in which the address of an `alloca` becomes data: the engines reserve memory in different places.
 """
@@ -32,7 +31,7 @@ from tileir.execute.launch import Kernel
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 
-_PROMISED = ("sub-tiles", "has a step of")
+_PROMISED = ("sub-tiles", "has a step of", "which no array of the launch has", "writes to read-only memory")
 
 
 class Stretch:
