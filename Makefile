@@ -157,6 +157,8 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	@echo
 	$(BIN)/python benchmarks/cpu_speed.py
 	@echo
+	$(BIN)/python benchmarks/cpu_checked.py
+	@echo
 	$(BIN)/python benchmarks/cpu_math.py
 
 bench-fast: $(FAST)/.installed-test ## the same with the compiled build
