@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import os
+import resource
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -444,15 +445,30 @@ def _judged(files: Iterable[bytes], workers: int, with_text: bool) -> Iterator[V
         yield from pool.map(judge, [number for number, _ in numbered], [data for _, data in numbered])
 
 
+#: What the tool may print, and how long it may take; of some files it never makes an end.
+TOOL_OUTPUT = 32 << 20
+TOOL_SECONDS = 20
+
+
 def _tool_verdict(directory: str, with_text: bool, number: int, data: bytes) -> Verdict:
     path = Path(directory) / f"{number}.tileirbc"
     path.write_bytes(data)
     tool = disassembler()
     assert tool is not None
-    # Without close_fds the start of a process costs a third.
-    output = subprocess.PIPE if with_text else subprocess.DEVNULL
-    result = subprocess.run([tool, path], stdout=output, stderr=subprocess.PIPE, timeout=60, close_fds=False)
-    path.unlink()
-    lines = [line.partition("error: ")[2] for line in result.stderr.decode("utf-8", "surrogateescape").split("\n")]
-    text = result.stdout.decode("utf-8", "surrogateescape") if with_text else ""
-    return Verdict(result.returncode == 0, [line for line in lines if line], result.returncode not in (0, 3), text)
+    errors, output = path.with_suffix(".errors"), path.with_suffix(".text")
+    with open(errors, "wb") as error_file, open(output, "wb") as output_file:
+        # Without close_fds the start of a process costs a third.
+        process = subprocess.Popen([tool, path], stdout=output_file, stderr=error_file, close_fds=False)
+        if hasattr(resource, "prlimit"):
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (TOOL_OUTPUT, TOOL_OUTPUT))
+        try:
+            status = process.wait(TOOL_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            status = process.wait()
+    said = errors.read_bytes() if status in (0, 3) else b""
+    text = output.read_bytes().decode("utf-8", "surrogateescape") if with_text and status == 0 else ""
+    for file in (path, errors, output):
+        file.unlink()
+    lines = [line.partition("error: ")[2] for line in said.decode("utf-8", "surrogateescape").split("\n")]
+    return Verdict(status == 0, [line for line in lines if line], status not in (0, 3), text)

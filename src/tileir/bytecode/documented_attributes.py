@@ -37,6 +37,7 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.declaration import NEWEST
+from tileir.ir.interning import LEAF, intern, register
 from tileir.ir.types import I1, I64, FloatType, IntegerType, Type
 
 STRING: Final = 1
@@ -91,20 +92,22 @@ class VerifiedDivByAttribute(DivByAttribute):
 
 _dense_strings: Final[dict[tuple[tuple[int, ...], tuple[str, ...]], DenseStringAttribute]] = {}
 _verified: Final[dict[DivByAttribute, VerifiedDivByAttribute]] = {}
+register(_dense_strings, LEAF)
+register(_verified, LEAF)
 
 
 def dense_string_attribute(shape: tuple[int, ...], strings: tuple[str, ...]) -> DenseStringAttribute:
     key = (shape, strings)
     found = _dense_strings.get(key)
     if found is None:
-        found = _dense_strings[key] = DenseStringAttribute(shape, strings)
+        found = intern(_dense_strings, key, DenseStringAttribute(shape, strings))
     return found
 
 
 def verified_div_by(plain: DivByAttribute) -> VerifiedDivByAttribute:
     found = _verified.get(plain)
     if found is None:
-        found = _verified[plain] = VerifiedDivByAttribute(plain.divisor, plain.every, plain.along)
+        found = intern(_verified, plain, VerifiedDivByAttribute(plain.divisor, plain.every, plain.along))
     return found
 
 

@@ -104,8 +104,12 @@ def field_name(what: str) -> str:
         found = what
         for pattern, replacement in _CLEANING:
             found = pattern.sub(replacement, found)
+        if len(_known) > _MOST_KNOWN:
+            # Some lines hold names of the file.
+            _known.clear()
         found = _known[what] = _NAMES.get(found, found)
     return found
 
 
 _known: Final[dict[str, str]] = {}
+_MOST_KNOWN: Final = 4096

@@ -24,6 +24,7 @@ from tileir.ir.attributes import (
     spell,
 )
 from tileir.ir.declaration import AttributeConstraint
+from tileir.ir.interning import COMPOSITES, LEAF, intern, register
 from tileir.ir.location import (
     CallSiteLocation,
     FusedLocation,
@@ -347,19 +348,18 @@ def children(attribute: Attribute) -> list[Attribute]:
 _div_by: Final[dict[tuple[int, int | None, int | None], DivByAttribute]] = {}
 _bounded: Final[dict[tuple[int | None, int | None, bool], BoundedAttribute]] = {}
 _same_elements: Final[dict[tuple[int, ...], SameElementsAttribute]] = {}
-_hints: Final[dict[DictionaryAttribute, OptimizationHintsAttribute]] = {}
 _files: Final[dict[tuple[str, str], DIFile]] = {}
-_compile_units: Final[dict[DIFile, DICompileUnit]] = {}
-_subprograms: Final[dict[tuple[DIFile, int, str, str, DICompileUnit, int], DISubprogram]] = {}
-_lexical_blocks: Final[dict[tuple[LocalScope, DIFile, int, int], DILexicalBlock]] = {}
-_locations: Final[dict[tuple[Location, LocalScope], DILocation]] = {}
+register(_div_by, LEAF)
+register(_bounded, LEAF)
+register(_same_elements, LEAF)
+register(_files, LEAF)
 
 
 def div_by(divisor: int, every: int | None = None, along: int | None = None) -> DivByAttribute:
     key = (divisor, every, along)
     found = _div_by.get(key)
     if found is None:
-        found = _div_by[key] = DivByAttribute(divisor, every, along)
+        found = intern(_div_by, key, DivByAttribute(divisor, every, along))
     return found
 
 
@@ -367,14 +367,14 @@ def bounded(lower: int | None, upper: int | None, strict: bool = False) -> Bound
     key = (lower, upper, strict)
     found = _bounded.get(key)
     if found is None:
-        found = _bounded[key] = BoundedAttribute(lower, upper, strict)
+        found = intern(_bounded, key, BoundedAttribute(lower, upper, strict))
     return found
 
 
 def same_elements(values: tuple[int, ...]) -> SameElementsAttribute:
     found = _same_elements.get(values)
     if found is None:
-        found = _same_elements[values] = SameElementsAttribute(values)
+        found = intern(_same_elements, values, SameElementsAttribute(values))
     return found
 
 
@@ -383,9 +383,11 @@ SAME_ELEMENTS_EVERYWHERE: Final = SameElementsAttribute((-1,))
 
 
 def optimization_hints(entries: DictionaryAttribute) -> OptimizationHintsAttribute:
-    found = _hints.get(entries)
+    key = ("hints", entries)
+    found = COMPOSITES.get(key)
     if found is None:
-        found = _hints[entries] = OptimizationHintsAttribute(entries)
+        found = intern(COMPOSITES, key, OptimizationHintsAttribute(entries))
+    assert isinstance(found, OptimizationHintsAttribute)
     return found
 
 
@@ -393,40 +395,45 @@ def di_file(name: str, directory: str) -> DIFile:
     key = (name, directory)
     found = _files.get(key)
     if found is None:
-        found = _files[key] = DIFile(name, directory)
+        found = intern(_files, key, DIFile(name, directory))
     return found
 
 
 def di_compile_unit(file: DIFile) -> DICompileUnit:
-    found = _compile_units.get(file)
+    key = ("unit", file)
+    found = COMPOSITES.get(key)
     if found is None:
-        found = _compile_units[file] = DICompileUnit(file)
+        found = intern(COMPOSITES, key, DICompileUnit(file))
+    assert isinstance(found, DICompileUnit)
     return found
 
 
 def di_subprogram(
     file: DIFile, line: int, name: str, linkage_name: str, compile_unit: DICompileUnit, scope_line: int = 0
 ) -> DISubprogram:
-    key = (file, line, name, linkage_name, compile_unit, scope_line)
-    found = _subprograms.get(key)
+    key = ("subprogram", file, line, name, linkage_name, compile_unit, scope_line)
+    found = COMPOSITES.get(key)
     if found is None:
-        found = _subprograms[key] = DISubprogram(file, line, name, linkage_name, compile_unit, scope_line)
+        found = intern(COMPOSITES, key, DISubprogram(file, line, name, linkage_name, compile_unit, scope_line))
+    assert isinstance(found, DISubprogram)
     return found
 
 
 def di_lexical_block(scope: LocalScope, file: DIFile, line: int, column: int = 0) -> DILexicalBlock:
-    key = (scope, file, line, column)
-    found = _lexical_blocks.get(key)
+    key = ("block", scope, file, line, column)
+    found = COMPOSITES.get(key)
     if found is None:
-        found = _lexical_blocks[key] = DILexicalBlock(scope, file, line, column)
+        found = intern(COMPOSITES, key, DILexicalBlock(scope, file, line, column))
+    assert isinstance(found, DILexicalBlock)
     return found
 
 
 def di_location(source: Location, scope: LocalScope) -> DILocation:
-    key = (source, scope)
-    found = _locations.get(key)
+    key = ("in", source, scope)
+    found = COMPOSITES.get(key)
     if found is None:
-        found = _locations[key] = DILocation(source, scope)
+        found = intern(COMPOSITES, key, DILocation(source, scope))
+    assert isinstance(found, DILocation)
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.interning import LEAF, intern, register
 
 CUTE_KINDS: Final[tuple[str, ...]] = ("layout", "shape", "stride")
 _CUTE_DEPTH: Final = 64
@@ -128,11 +129,12 @@ class _CuteReader:
 
 
 _cute: Final[dict[str, CuteAttribute]] = {}
+register(_cute, LEAF)
 
 
 def cute_attribute(kind: str, term: CuteTerm) -> CuteAttribute:
     key = f"{kind}<{term.text}>"
     found = _cute.get(key)
     if found is None:
-        found = _cute[key] = CuteAttribute(kind, term)
+        found = intern(_cute, key, CuteAttribute(kind, term))
     return found

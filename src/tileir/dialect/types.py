@@ -10,6 +10,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, Version
+from tileir.ir.interning import POINTER, TENSOR_VIEW, TILE, VIEW, intern, register
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -345,6 +346,10 @@ _tiles: Final[dict[tuple[tuple[int, ...], Type], TileType]] = {}
 _pointers: Final[dict[tuple[Type, str | None], PointerType]] = {}
 _tensor_views: Final[dict[tuple[Type, tuple[int, ...], tuple[int, ...], str | None], TensorViewType]] = {}
 _views: Final[dict[str, TileViewType]] = {}
+register(_views, VIEW)
+register(_tensor_views, TENSOR_VIEW)
+register(_tiles, TILE)
+register(_pointers, POINTER)
 
 
 def _dims(shape: tuple[int, ...]) -> str:
@@ -355,7 +360,7 @@ def tile_type(shape: tuple[int, ...], element: Type) -> TileType:
     key = (shape, element)
     found = _tiles.get(key)
     if found is None:
-        found = _tiles[key] = TileType(f"tile<{_dims(shape)}{element.spelling}>", shape, element)
+        found = intern(_tiles, key, TileType(f"tile<{_dims(shape)}{element.spelling}>", shape, element))
     return found
 
 
@@ -374,7 +379,7 @@ def pointer_type(pointee: Type, attribute: str | None = None) -> PointerType:
     found = _pointers.get(key)
     if found is None:
         suffix = f", <{attribute}>" if attribute is not None else ""
-        found = _pointers[key] = PointerType(f"ptr<{pointee.spelling}{suffix}>", pointee, attribute)
+        found = intern(_pointers, key, PointerType(f"ptr<{pointee.spelling}{suffix}>", pointee, attribute))
     return found
 
 
@@ -390,7 +395,7 @@ def tensor_view_type(
         if attribute is not None:
             parts.append(f"#cuda_tile.ptr_attr<{attribute}>")
         spelling = f"tensor_view<{', '.join(parts)}>"
-        found = _tensor_views[key] = TensorViewType(spelling, element, shape, strides, attribute)
+        found = intern(_tensor_views, key, TensorViewType(spelling, element, shape, strides, attribute))
     return found
 
 
@@ -422,7 +427,8 @@ def partition_view_type(
     spelling = _view_spelling("partition_view", tile_shape, "", tensor, padding, _dim_map_tail(mapping))
     found = _views.get(spelling)
     if not isinstance(found, PartitionViewType):
-        found = _views[spelling] = PartitionViewType(spelling, tile_shape, tensor, padding, mapping)
+        found = intern(_views, spelling, PartitionViewType(spelling, tile_shape, tensor, padding, mapping))
+        assert isinstance(found, PartitionViewType)
     return found
 
 
@@ -438,7 +444,9 @@ def strided_view_type(
     spelling = _view_spelling("strided_view", tile_shape, strides, tensor, padding, _dim_map_tail(mapping))
     found = _views.get(spelling)
     if not isinstance(found, StridedViewType):
-        found = _views[spelling] = StridedViewType(spelling, tile_shape, tensor, padding, mapping, traversal_strides)
+        made = StridedViewType(spelling, tile_shape, tensor, padding, mapping, traversal_strides)
+        found = intern(_views, spelling, made)
+        assert isinstance(found, StridedViewType)
     return found
 
 
@@ -449,7 +457,8 @@ def gather_scatter_view_type(
     spelling = _view_spelling("gather_scatter_view", tile_shape, "", tensor, padding, tail)
     found = _views.get(spelling)
     if not isinstance(found, GatherScatterViewType):
-        found = _views[spelling] = GatherScatterViewType(spelling, tile_shape, tensor, padding, sparse_dim)
+        found = intern(_views, spelling, GatherScatterViewType(spelling, tile_shape, tensor, padding, sparse_dim))
+        assert isinstance(found, GatherScatterViewType)
     return found
 
 

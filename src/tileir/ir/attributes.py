@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.floats import FORMATS, format_float, from_double, integral_value, is_nan
+from tileir.ir.interning import BYTES_PER_THING, COMPOSITES, LEAF, intern, register
 from tileir.ir.reducing import REDUCING, Reduced
 from tileir.ir.types import F64, I1, I8, I16, I32, I64, FloatType, IntegerType, Type
 
@@ -529,18 +530,24 @@ _floats: Final[dict[tuple[FloatType, int], FloatAttribute]] = {}
 _strings: Final[dict[str, StringAttribute]] = {}
 _types: Final[dict[Type, TypeAttribute]] = {}
 _symbols: Final[dict[tuple[str, ...], SymbolAttribute]] = {}
-_arrays: Final[dict[tuple[Attribute, ...], ArrayAttribute]] = {}
-_dictionaries: Final[dict[tuple[tuple[str, Attribute], ...], DictionaryAttribute]] = {}
 _dense_arrays: Final[dict[tuple[Type, tuple[int, ...]], DenseArrayAttribute]] = {}
 _dense: Final[dict[tuple[Type, bytes], DenseAttribute]] = {}
 _opaques: Final[dict[str, OpaqueAttribute]] = {}
+register(_integers, LEAF)
+register(_floats, LEAF)
+register(_strings, LEAF, lambda attribute: len(attribute.value) // BYTES_PER_THING)
+register(_types, LEAF)
+register(_symbols, LEAF)
+register(_dense_arrays, LEAF, lambda attribute: len(attribute.values) * 16 // BYTES_PER_THING)
+register(_dense, LEAF, lambda attribute: len(attribute.data) // BYTES_PER_THING)
+register(_opaques, LEAF, lambda attribute: len(attribute.spelling) // BYTES_PER_THING)
 
 
 def integer_attribute(type: Type, value: int) -> IntegerAttribute:
     key = (type, value)
     found = _integers.get(key)
     if found is None:
-        found = _integers[key] = IntegerAttribute(type, value)
+        found = intern(_integers, key, IntegerAttribute(type, value))
     return found
 
 
@@ -552,43 +559,47 @@ def float_attribute(type: FloatType, bits: int) -> FloatAttribute:
     key = (type, bits)
     found = _floats.get(key)
     if found is None:
-        found = _floats[key] = FloatAttribute(type, bits)
+        found = intern(_floats, key, FloatAttribute(type, bits))
     return found
 
 
 def string_attribute(value: str) -> StringAttribute:
     found = _strings.get(value)
     if found is None:
-        found = _strings[value] = StringAttribute(value)
+        found = intern(_strings, value, StringAttribute(value), 1 + len(value) // BYTES_PER_THING)
     return found
 
 
 def type_attribute(type: Type) -> TypeAttribute:
     found = _types.get(type)
     if found is None:
-        found = _types[type] = TypeAttribute(type)
+        found = intern(_types, type, TypeAttribute(type))
     return found
 
 
 def symbol_attribute(*path: str) -> SymbolAttribute:
     found = _symbols.get(path)
     if found is None:
-        found = _symbols[path] = SymbolAttribute(path)
+        found = intern(_symbols, path, SymbolAttribute(path))
     return found
 
 
 def array_attribute(elements: tuple[Attribute, ...]) -> ArrayAttribute:
-    found = _arrays.get(elements)
+    key = ("[]", elements)
+    found = COMPOSITES.get(key)
     if found is None:
-        found = _arrays[elements] = ArrayAttribute(elements)
+        found = intern(COMPOSITES, key, ArrayAttribute(elements), 1 + len(elements) // 32)
+    assert isinstance(found, ArrayAttribute)
     return found
 
 
 def dictionary_attribute(entries: dict[str, Attribute]) -> DictionaryAttribute:
-    key = tuple([(name, entries[name]) for name in sorted(entries)])
-    found = _dictionaries.get(key)
+    parts = tuple([(name, entries[name]) for name in sorted(entries)])
+    key = ("{}", parts)
+    found = COMPOSITES.get(key)
     if found is None:
-        found = _dictionaries[key] = DictionaryAttribute(key)
+        found = intern(COMPOSITES, key, DictionaryAttribute(parts), 1 + len(parts) // 8)
+    assert isinstance(found, DictionaryAttribute)
     return found
 
 
@@ -596,7 +607,8 @@ def dense_array_attribute(element_type: Type, values: tuple[int, ...]) -> DenseA
     key = (element_type, values)
     found = _dense_arrays.get(key)
     if found is None:
-        found = _dense_arrays[key] = DenseArrayAttribute(element_type, values)
+        weight = 1 + len(values) * 16 // BYTES_PER_THING
+        found = intern(_dense_arrays, key, DenseArrayAttribute(element_type, values), weight)
     return found
 
 
@@ -608,14 +620,15 @@ def dense_attribute(type: Type, shape: tuple[int, ...], element_type: Type, data
     key = (type, data)
     found = _dense.get(key)
     if found is None:
-        found = _dense[key] = DenseAttribute(type, shape, element_type, data)
+        weight = 1 + len(data) // BYTES_PER_THING
+        found = intern(_dense, key, DenseAttribute(type, shape, element_type, data), weight)
     return found
 
 
 def opaque_attribute(spelling: str) -> OpaqueAttribute:
     found = _opaques.get(spelling)
     if found is None:
-        found = _opaques[spelling] = OpaqueAttribute(spelling)
+        found = intern(_opaques, spelling, OpaqueAttribute(spelling), 1 + len(spelling) // BYTES_PER_THING)
     return found
 
 

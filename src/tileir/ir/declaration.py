@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.attributes import Attribute
+from tileir.ir.interning import COMPOSITE, forget_with, intern, register
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:
@@ -67,13 +68,17 @@ ATOMIC: Final = 65536  # accesses each element in one indivisible step
 BLOCK_ORDER: Final = 131072  # others can tell in which order tile blocks reach it
 
 
+# Every constraint, of which there are as many as the dialect declares.
+_CONSTRAINTS: Final[list[TypeConstraint]] = []
+
+
 class TypeConstraint:
     """A set of types with the words diagnostics use for it (`tile of i1 values`); answers are remembered per type.
 
     `wording` may depend on the dialect version (13.4 added an element type to some lists).
     """
 
-    __slots__ = ("_accepted", "description", "newer_description", "predicate")
+    __slots__ = ("accepted", "description", "newer_description", "predicate")
 
     def __init__(
         self, description: str, predicate: Callable[[Type], bool], newer_description: str | None = None
@@ -81,12 +86,13 @@ class TypeConstraint:
         self.description: str = description
         self.newer_description: str | None = newer_description
         self.predicate: Callable[[Type], bool] = predicate
-        self._accepted: dict[Type, bool] = {}
+        self.accepted: dict[Type, bool] = {}
+        _CONSTRAINTS.append(self)
 
     def accepts(self, type: Type) -> bool:
-        found = self._accepted.get(type)
+        found = self.accepted.get(type)
         if found is None:
-            found = self._accepted[type] = self.predicate(type)
+            found = self.accepted[type] = self.predicate(type)
         return found
 
     def wording(self, version: Version) -> str:
@@ -394,8 +400,22 @@ def unregistered(name: str) -> OperationDeclaration:
         )
         found.name = name
         found.unregistered = True
-        _unregistered[name] = found
+        found = intern(_unregistered, name, found, 4)
     return found
 
 
 _unregistered: Final[dict[str, OperationDeclaration]] = {}
+register(_unregistered, COMPOSITE)
+
+
+def _forget_types() -> None:
+    """Empty what remembers answers about types."""
+    for constraint in _CONSTRAINTS:
+        constraint.accepted.clear()
+    for declaration in REGISTRY.by_name.values():
+        declaration.verified_types.clear()
+    for declaration in list(_unregistered.values()):
+        declaration.verified_types.clear()
+
+
+forget_with(_forget_types)

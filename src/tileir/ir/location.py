@@ -10,6 +10,7 @@ import re
 
 from tileir.annotations import Final
 from tileir.ir.attributes import INSIDE, WHOLE, Attribute, quote, spell
+from tileir.ir.interning import COMPOSITES, LEAF, intern, register
 from tileir.ir.reducing import REDUCING, Reduced
 
 
@@ -230,40 +231,41 @@ class SourceText:
 
 UNKNOWN: Final = UnknownLocation()
 _files: Final[dict[tuple[str, int, int], FileLocation]] = {}
-_names: Final[dict[tuple[str, Location], NameLocation]] = {}
-_call_sites: Final[dict[tuple[Location, Location], CallSiteLocation]] = {}
-_fused: Final[dict[tuple[tuple[Location, ...], Attribute | None], FusedLocation]] = {}
+register(_files, LEAF)
 
 
 def file_location(file: str, line: int, column: int) -> FileLocation:
     key = (file, line, column)
     found = _files.get(key)
     if found is None:
-        found = _files[key] = FileLocation(file, line, column)
+        found = intern(_files, key, FileLocation(file, line, column))
     return found
 
 
 def name_location(name: str, child: Location = UNKNOWN) -> NameLocation:
-    key = (name, child)
-    found = _names.get(key)
+    key = ("name", name, child)
+    found = COMPOSITES.get(key)
     if found is None:
-        found = _names[key] = NameLocation(name, child)
+        found = intern(COMPOSITES, key, NameLocation(name, child))
+    assert isinstance(found, NameLocation)
     return found
 
 
 def call_site_location(callee: Location, caller: Location) -> CallSiteLocation:
-    key = (callee, caller)
-    found = _call_sites.get(key)
+    key = ("at", callee, caller)
+    found = COMPOSITES.get(key)
     if found is None:
-        found = _call_sites[key] = CallSiteLocation(callee, caller)
+        found = intern(COMPOSITES, key, CallSiteLocation(callee, caller))
+    assert isinstance(found, CallSiteLocation)
     return found
 
 
 def fused_location(locations: tuple[Location, ...], metadata: Attribute | None = None) -> FusedLocation:
-    key = (locations, metadata)
-    found = _fused.get(key)
+    key = ("fused", locations, metadata)
+    found = COMPOSITES.get(key)
     if found is None:
-        found = _fused[key] = FusedLocation(locations, metadata)
+        found = intern(COMPOSITES, key, FusedLocation(locations, metadata), 1 + len(locations) // 32)
+    assert isinstance(found, FusedLocation)
     return found
 
 

@@ -9,6 +9,7 @@ the factory returns the one instance there is (seed 002, "TypeStorage and TypeID
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.ir.interning import BYTES_PER_THING, ELEMENT, FUNCTION, intern, register
 from tileir.ir.reducing import REDUCING, Reduced
 
 
@@ -85,6 +86,9 @@ class OpaqueType(Type):
 _integers: Final[dict[str, IntegerType]] = {}
 _functions: Final[dict[tuple[tuple[Type, ...], tuple[Type, ...]], FunctionType]] = {}
 _opaques: Final[dict[str, OpaqueType]] = {}
+register(_functions, FUNCTION, lambda type: len(type.text) // BYTES_PER_THING)
+register(_integers, ELEMENT)
+register(_opaques, ELEMENT)
 
 
 def integer_type(width: int, sign: str = "") -> IntegerType:
@@ -92,7 +96,7 @@ def integer_type(width: int, sign: str = "") -> IntegerType:
     spelling = f"{sign}i{width}"
     found = _integers.get(spelling)
     if found is None:
-        found = _integers[spelling] = IntegerType(spelling, width)
+        found = intern(_integers, spelling, IntegerType(spelling, width))
     return found
 
 
@@ -107,7 +111,8 @@ def function_type(inputs: tuple[Type, ...], results: tuple[Type, ...]) -> Functi
     if found is None:
         bare = len(results) == 1 and not isinstance(results[0], FunctionType)
         output = results[0].text if bare else f"({type_list(results)})"
-        found = _functions[key] = FunctionType(f"({type_list(inputs)}) -> {output}", inputs, results)
+        text = f"({type_list(inputs)}) -> {output}"
+        found = intern(_functions, key, FunctionType(text, inputs, results), 1 + len(text) // BYTES_PER_THING)
     return found
 
 
@@ -132,7 +137,7 @@ def flattened(type: Type) -> list[Type]:
 def opaque_type(text: str) -> OpaqueType:
     found = _opaques.get(text)
     if found is None:
-        found = _opaques[text] = OpaqueType(text, text)
+        found = intern(_opaques, text, OpaqueType(text, text))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import SYMBOL_VISIBILITY
-from tileir.dialect.types import TileType
+from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
@@ -79,7 +79,7 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
 
 
 def _is_literal_element(element: Type) -> bool:
-    return NUMBER.accepts(TileType("", (), element))
+    return NUMBER.accepts(scalar_tile(element))
 
 
 class DenseConstant(Custom):

@@ -32,6 +32,7 @@ from tileir.dialect.types import (
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.interning import forget_with
 from tileir.ir.location import CharacterLocation
 from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, function_type, integer_type, opaque_type
 from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, Cursor, SyntaxFailure
@@ -51,6 +52,14 @@ _LONGEST_TYPE: Final = 4096
 
 # Spellings already read, per dialect version: palettes differ between versions.
 _KNOWN: Final[dict[Version, dict[str, Type]]] = {}
+
+
+def _forget_spellings() -> None:
+    for known in list(_KNOWN.values()):
+        known.clear()
+
+
+forget_with(_forget_spellings)
 
 
 def builtin_type(name: str) -> Type | None:

@@ -1,0 +1,188 @@
+"""One object for each type, attribute and location, for as long as somebody holds it.
+
+A factory looks its parameters up in a table and, where they are new, hands what it made to `intern`.  Comparing is then
+`is`.  The tables must not keep a program alive that is gone, so now and then, when they have grown enough to pay for
+it, they are swept: what nobody but its table refers to is dropped.  Python counts references, so this is known exactly,
+and costs nothing where a thing is found again, which is nearly always.
+
+A thing is dropped only if nobody can tell: it is taken out of its table first and looked at then, and while that goes
+on nothing new is made, in no other thread.  What is made by a signal handler in the middle of a sweep gets the one
+thing that may be missing from the tables just then.
+
+Attributes and locations that consist of others are all in one table, in the order in which they were made, so that a
+sweep from its end finds what contains a thing before the thing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _thread import RLock
+
+from tileir.annotations import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Key = TypeVar("Key")
+    Value = TypeVar("Value")
+
+# The tables are swept no sooner than after so much was added, in things, each of which is some hundred bytes.
+_LEAST: Final = 1 << 14
+# How many bytes of a long constant count as one thing.
+BYTES_PER_THING: Final = 256
+
+
+class Table:
+    """A table to be swept, and when."""
+
+    __slots__ = ("rank", "things", "weigh")
+
+    def __init__(self, rank: int, things: dict[Any, Any], weigh: Callable[[Any], int] | None) -> None:
+        self.rank: int = rank
+        self.things: dict[Any, Any] = things
+        self.weigh: Callable[[Any], int] | None = weigh
+
+
+class Pool:
+    """All tables, and what is needed to sweep them."""
+
+    def __init__(self) -> None:
+        self.lock: RLock = RLock()
+        self.tables: list[Table] = []
+        self.forgetting: list[Callable[[], None]] = []
+        self.added: int = 0
+        self.limit: int = _LEAST
+        self.sweeping: bool = False
+        # What is being looked at, and where it belongs.
+        self.hand: object = None
+        self.hand_key: object = None
+        self.hand_table: dict[Any, Any] | None = None
+        # How many references there are to what only its table, and only the hand, refers to.
+        self.unshared: int = -1
+        self.unshared_in_hand: int = -1
+
+    def calibrate(self) -> None:
+        """Count the references to a thing that is nowhere but in a table, with the code that does so in a sweep."""
+        if not hasattr(sys, "getrefcount"):
+            return
+        table: dict[Any, Any] = {"probe": ["a thing"]}
+        self.unshared = self.references(table, "probe")
+        self.hand = table.pop("probe")
+        self.unshared_in_hand = self.references_in_hand()
+        self.hand = None
+
+    def references(self, table: dict[Any, Any], key: object) -> int:
+        return sys.getrefcount(table[key])
+
+    def references_in_hand(self) -> int:
+        return sys.getrefcount(self.hand)
+
+    def sweep(self) -> None:
+        """Drop what nobody refers to; the lock is held."""
+        if self.unshared < 0:
+            # A Python that does not count references.
+            self.limit = self.added + (1 << 60)
+            return
+        self.sweeping = True
+        try:
+            for forget in self.forgetting:
+                forget()
+            kept = 0
+            for table in self.tables:
+                self.sweep_table(table.things)
+                kept += len(table.things)
+                if table.weigh is not None:
+                    kept += sum([table.weigh(value) for value in list(table.things.values())])
+        finally:
+            self.put_back()
+            self.sweeping = False
+        self.added = 0
+        self.limit = max(_LEAST, kept)
+
+    def sweep_table(self, table: dict[Any, Any]) -> None:
+        keys = list(table)
+        while keys:
+            # Taken from the list, which would otherwise hold the parts of what was dropped.
+            key = keys.pop()
+            if self.references(table, key) > self.unshared:
+                continue
+            self.hand_key = key
+            self.hand_table = table
+            self.hand = table[key]
+            del table[key]
+            if self.references_in_hand() > self.unshared_in_hand:
+                table[key] = self.hand
+            self.hand = None
+            self.hand_key = None
+
+    def put_back(self) -> None:
+        """Where a sweep ended early, what it had taken out belongs into its table."""
+        if self.hand is not None and self.hand_table is not None:
+            self.hand_table.setdefault(self.hand_key, self.hand)
+        self.hand = None
+        self.hand_key = None
+        self.hand_table = None
+
+    def after_fork(self) -> None:
+        """The thread that held the lock is not there in a process made by a fork."""
+        self.lock = RLock()
+        self.put_back()
+        self.sweeping = False
+
+
+POOL: Final = Pool()
+POOL.calibrate()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=POOL.after_fork)
+
+# Attributes and locations that consist of others, by a word for their kind and their parts.
+COMPOSITES: Final[dict[tuple[object, ...], object]] = {}
+
+# What contains what: attributes hold types, and types one another.
+COMPOSITE: Final = 0
+LEAF: Final = 1
+FUNCTION: Final = 2
+VIEW: Final = 3
+TENSOR_VIEW: Final = 4
+TILE: Final = 5
+POINTER: Final = 6
+ELEMENT: Final = 7
+
+
+def register(table: dict[Any, Any], rank: int, weigh: Callable[[Any], int] | None = None) -> None:
+    """Let a table be swept, behind those of lower rank: they are of things that may contain those of this one.
+
+    `weigh` says how much heavier than other things its values are.
+    """
+    place = 0
+    while place < len(POOL.tables) and POOL.tables[place].rank <= rank:
+        place += 1
+    POOL.tables.insert(place, Table(rank, table, weigh))
+
+
+def forget_with(forget: Callable[[], None]) -> None:
+    """Call something before each sweep that empties a cache, which would keep what it knows about."""
+    POOL.forgetting.append(forget)
+
+
+def intern(table: dict[Key, Value], key: Key, made: Value, weight: int = 1) -> Value:
+    """The thing of a key: what was made for it, or what another thread made first."""
+    pool = POOL
+    with pool.lock:
+        found = table.get(key)
+        if found is not None:
+            return found
+        if pool.sweeping and pool.hand is not None and pool.hand_table is table and pool.hand_key == key:
+            # A signal handler in the middle of a sweep.
+            pool.hand_table.setdefault(key, pool.hand)
+            return table[key]
+        table[key] = made
+        pool.added += weight
+        if pool.added > pool.limit and not pool.sweeping:
+            pool.sweep()
+    return made
+
+
+register(COMPOSITES, COMPOSITE)
