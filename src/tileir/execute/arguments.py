@@ -6,14 +6,26 @@ number stands for a scalar.  Everything that does not fit is a `LaunchError` tha
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import Any, SupportsIndex, cast
 
 import numpy
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
 from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.foreign_arrays import (
+    HOST_DEVICES,
+    Mistake,
+    OnAnotherDevice,
+    asked,
+    device_of,
+    from_buffer,
+    from_dlpack,
+    from_interface,
+    offers,
+)
 from tileir.execute.memory import Memory, Region
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
@@ -124,7 +136,7 @@ def is_array(value: object) -> bool:
     if isinstance(value, numpy.generic):
         return False
     names = ("__dlpack__", "__array_interface__", "__cuda_array_interface__")
-    if any(hasattr(value, name) for name in names):
+    if any(offers(value, name) for name in names):
         return True
     return isinstance(value, (bytes, bytearray, memoryview))
 
@@ -135,13 +147,21 @@ def buffer_of(value: object, what: str) -> Buffer:
         return _numpy_buffer(value)
     if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr"):
         return _torch_buffer(value, what)
-    if getattr(value, "__cuda_array_interface__", None) is not None:
-        raise LaunchError(f"{what} is in the memory of a GPU: {_copy_to_host(value)}, or use a GPU backend")
-    if hasattr(value, "__array_interface__") or isinstance(value, (bytes, bytearray, memoryview)):
-        interface = numpy.asarray(value if hasattr(value, "__array_interface__") else memoryview(cast(Any, value)))
-        return _numpy_buffer(interface, value)
-    if hasattr(value, "__dlpack__"):
-        return _dlpack_buffer(value, what)
+    try:
+        if offers(value, "__cuda_array_interface__") and asked(value, "__cuda_array_interface__") is not None:
+            raise OnAnotherDevice
+        if offers(value, "__array_interface__"):
+            return Buffer(*from_interface(value), "array")
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return _numpy_buffer(from_buffer(value), value)
+        if offers(value, "__dlpack__"):
+            if device_of(value) not in HOST_DEVICES:
+                raise OnAnotherDevice
+            return Buffer(*from_dlpack(value), "array")
+    except OnAnotherDevice:
+        raise LaunchError(f"{what} is in the memory of a GPU: {_COPY_TO_HOST}, or use a GPU backend") from None
+    except Mistake as mistake:
+        raise LaunchError(f"{what} is a {type(value).__name__} that {mistake}: pass a NumPy array") from None
     raise LaunchError(f"{what} is a {type(value).__name__}, which is no array: pass a NumPy array or a CPU tensor")
 
 
@@ -171,20 +191,7 @@ def _torch_buffer(tensor: Any, what: str) -> Buffer:
     return Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, "tensor")
 
 
-def _dlpack_buffer(value: Any, what: str) -> Buffer:
-    # DLPack: device 1 is the CPU, 3 memory of the host that a GPU sees too.
-    kind = value.__dlpack_device__()[0] if hasattr(value, "__dlpack_device__") else 1
-    if int(kind) not in (1, 3):
-        raise LaunchError(f"{what} is in the memory of a GPU: {_copy_to_host(value)}, or use a GPU backend")
-    try:
-        array = numpy.from_dlpack(value)
-    except (BufferError, RuntimeError, TypeError) as error:
-        raise LaunchError(f"{what} cannot be shared through DLPack ({error}): pass a NumPy array") from None
-    return _numpy_buffer(array, value)
-
-
-def _copy_to_host(value: object) -> str:
-    return "copy it to the host first (tensor.cpu(), cupy.asnumpy(x))"
+_COPY_TO_HOST = "copy it to the host first (tensor.cpu(), cupy.asnumpy(x))"
 
 
 # --- checks against a signature ---
@@ -337,6 +344,33 @@ def _bind_integer(element: IntegerType, value: object, what: str) -> Any:
     if not low <= number <= high:
         raise LaunchError(f"{what} is a scalar {element.spelling}, which cannot hold {number}: pass {low} to {high}")
     return scalar_array(element, number)[()]
+
+
+MOST_THREADS = 1024
+"""More than any machine has use for, and few enough to be had."""
+
+
+def checked_threads(number: object) -> int:
+    """The number of threads that a launch asks for."""
+    if isinstance(number, bool) or not isinstance(number, SupportsIndex):
+        raise LaunchError(f"num_threads is {number!r}: pass a whole number of threads, or None for all processors")
+    count = operator.index(number)
+    if not 1 <= count <= MOST_THREADS:
+        raise LaunchError(f"num_threads is {count}: pass 1 to {MOST_THREADS} threads, or None for all processors")
+    return count
+
+
+def checked_memory(memory: object) -> list[object]:
+    """The further arrays of a launch."""
+    if is_array(memory) or isinstance(memory, (str, dict)) or not isinstance(memory, Iterable):
+        raise LaunchError(f"memory is a {type(memory).__name__}: pass a list of arrays, as memory=[array]")
+    found = list(memory)
+    for number, array in enumerate(found):
+        if not is_array(array):
+            raise LaunchError(
+                f"element {number} of `memory` is a {type(array).__name__}, which is no array: pass a NumPy array"
+            )
+    return found
 
 
 def check_grid(grid: object) -> BlockId:

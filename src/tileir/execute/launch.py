@@ -21,7 +21,7 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
-from tileir.execute.arguments import bind, check_grid, known_memory, select_entry
+from tileir.execute.arguments import bind, check_grid, checked_memory, checked_threads, known_memory, select_entry
 from tileir.execute.dtypes import constant_elements, to_memory
 from tileir.execute.interpreter.compiler import (
     AT_COMPILATION,
@@ -254,6 +254,12 @@ class Kernel:
         `num_threads` is for the CPU engine, which uses all processors otherwise, and so is `unchecked`, which is that
         of `tileir.compile` if not given.
         """
+        if observer is not None or progress is not None or output is not None or num_threads is not None:
+            _check_options(observer, progress, output, num_threads)
+        if type(memory) is not tuple or memory:
+            memory = checked_memory(memory)
+        if schedule is not None and not isinstance(schedule, str):
+            raise LaunchError(f"schedule is {schedule!r}: pass a text, as 'reverse' or 'random:7'")
         if isinstance(sanitize, str) and sanitize != "all":
             raise LaunchError(f"sanitize is {sanitize!r}: pass True, or 'all' to be told also what is left unwritten")
         if sanitize == "all" and self.backend == "cpu":
@@ -296,10 +302,6 @@ class Kernel:
             if sanitizer.report:
                 raise SanitizerError(sanitizer.report)
             return
-        if observer is not None and not isinstance(observer, Observer):
-            raise LaunchError(
-                f"a {type(observer).__name__} cannot watch a launch: pass an Observer, as tileir.Callback(function)"
-            )
         extents = check_grid(grid)
         bound = bind(self.entry, arguments)
         known = known_memory(self.globals.regions.values(), bound, memory)
@@ -367,6 +369,20 @@ class Kernel:
 def _never_checks() -> bool:
     """Whether the environment asks for native code without checks."""
     return os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
+
+
+def _check_options(observer: object, progress: object, output: object, num_threads: object) -> None:
+    """Before anything runs: what is called during a launch must be something that can be called."""
+    if observer is not None and not isinstance(observer, Observer):
+        raise LaunchError(
+            f"a {type(observer).__name__} cannot watch a launch: pass an Observer, as tileir.Callback(function)"
+        )
+    if progress is not None and not callable(progress):
+        raise LaunchError(f"progress is {progress!r}: pass a function of the finished and of all tile blocks")
+    if output is not None and not callable(output):
+        raise LaunchError(f"output is {output!r}: pass a function that takes a text")
+    if num_threads is not None:
+        checked_threads(num_threads)
 
 
 def _sanitizer_among(observer: Observer) -> Sanitizer | None:

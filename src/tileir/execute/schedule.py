@@ -46,7 +46,7 @@ def block_order(schedule: str, grid: BlockId) -> Order:
         return Order(iter(range(count - 1, -1, -1)), count)
     if name == "interleaved" and not seed:
         return Order(iter(range(count)), count, True)
-    if name == "random" and (not seed or seed.isdigit()):
+    if name == "random" and (not seed or (seed.isascii() and seed.isdecimal() and len(seed) < 100)):
         return Order(_shuffled(count, int(seed or 0)), count)
     raise LaunchError(
         f"there is no schedule '{schedule}': choose forward, reverse, random:SEED (a number) or interleaved"

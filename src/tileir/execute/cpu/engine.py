@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import bind, check_grid, known_memory
+from tileir.execute.arguments import bind, check_grid, checked_threads, known_memory
 from tileir.execute.cpu.checking.checks import Check, refused_allocation
 from tileir.execute.cpu.checking.sites import Site
 from tileir.execute.cpu.emission.statements import EMITTERS
@@ -216,7 +216,7 @@ class CpuKernel:
         not look at its accesses.  `apart` says that views may be taken to stay in their arrays until seen otherwise."""
         extents = check_grid(grid)
         count = extents[0] * extents[1] * extents[2]
-        threads = self._threads if num_threads is None else workers.checked_threads(num_threads)
+        threads = self._threads if num_threads is None else checked_threads(num_threads)
         binding = self._binder(arguments, extents, max(1, min(64, count // (8 * threads))))
         if not apart:
             binding.overlap = True

@@ -19,15 +19,15 @@ import ctypes
 import functools
 import itertools
 import mmap
-import operator
 import os
 import sys
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final
 
+from tileir.execute.arguments import MOST_THREADS
 from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.errors import LaunchError
@@ -52,20 +52,6 @@ _FEW: Final = 16
 _LARGE_ARENA: Final = 1 << 22
 _PAUSE: Final = 0.05 if sys.platform == "win32" else -1.0
 """Seconds of an uninterrupted wait: on Windows a wait for a lock cannot be interrupted at all."""
-
-
-MOST_THREADS: Final = 1024
-"""More than any machine has use for, and few enough to be had."""
-
-
-def checked_threads(number: object) -> int:
-    """The number of threads that a launch asks for."""
-    if isinstance(number, bool) or not isinstance(number, SupportsIndex):
-        raise LaunchError(f"num_threads is {number!r}: pass a whole number of threads, or None for all processors")
-    count = operator.index(number)
-    if not 1 <= count <= MOST_THREADS:
-        raise LaunchError(f"num_threads is {count}: pass 1 to {MOST_THREADS} threads, or None for all processors")
-    return count
 
 
 def default_threads() -> int:

@@ -1,0 +1,305 @@
+"""Arrays of other libraries, which say themselves where their memory is: the array interface, DLPack, buffers.
+
+None of what they say is taken on trust that can be looked at: a wrong shape here is memory that a kernel destroys.
+What cannot be is refused in words.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import mmap
+import re
+import sys
+from typing import Any, cast
+
+import numpy
+
+from tileir.execute.dtypes import DType, value_dtype
+from tileir.ir.types import BF16
+
+# Address, shape, strides in bytes, element type, whether it may be written to, what keeps it alive.
+Described = tuple[int, tuple[int, ...], tuple[int, ...], DType, bool, object]
+
+_MOST_DIMENSIONS = 64
+_ADDRESSES = 1 << 64
+_BYTES = 1 << 63
+_TYPE = re.compile(r"[<>|=]?[biufcmMOSUVt][0-9]{0,9}(\[[a-z0-9]+\])?", re.ASCII)
+
+
+class Mistake(Exception):
+    """What is wrong with what an array says, after "it ..."."""
+
+
+class OnAnotherDevice(Exception):
+    """The memory is not the host's."""
+
+
+def asked(value: object, name: str) -> Any:
+    """An attribute of a foreign object; whatever goes wrong inside it is the object's mistake."""
+    try:
+        return getattr(value, name)
+    except Exception as error:
+        raise Mistake(f"fails when it is asked for {name} ({_words(error)})") from None
+
+
+def offers(value: object, name: str) -> bool:
+    """Whether an object has an attribute; one that fails when it is looked at is there."""
+    try:
+        getattr(value, name)
+    except AttributeError:
+        return False
+    except Exception:
+        return True
+    return True
+
+
+def _words(error: BaseException) -> str:
+    text = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+# --- what all of them must keep to ---
+
+
+def checked(
+    address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, writable: bool, owner: object
+) -> Described:
+    """A description that holds together and lies in memory that there is."""
+    if len(shape) > _MOST_DIMENSIONS:
+        raise Mistake(f"has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
+    for extent in shape:
+        if extent < 0:
+            raise Mistake(f"has a negative extent, {extent}")
+    if math.prod(shape) * dtype.itemsize >= _BYTES:
+        raise Mistake(f"has the shape {shape}, which is more than there is memory")
+    if strides is None:
+        found: list[int] = []
+        step = dtype.itemsize
+        for extent in reversed(shape):
+            found.append(step)
+            step *= extent
+        strides = tuple(reversed(found))
+    if len(strides) != len(shape):
+        raise Mistake(f"has {len(shape)} dimensions and {len(strides)} strides")
+    if 0 not in shape:
+        spans = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+        low = address + sum([span for span in spans if span < 0])
+        high = address + sum([span for span in spans if span > 0]) + dtype.itemsize
+        if not address:
+            raise Mistake("has no address")
+        if low < 0 or high > _ADDRESSES:
+            raise Mistake(f"reaches from {low:#x} to {high:#x}, which are no addresses")
+        if not _is_mapped(low, high):
+            raise Mistake(f"says that it reaches from {low:#x} to {high:#x}, where this process has no memory")
+    return address, shape, strides, dtype, writable, owner
+
+
+def _is_mapped(low: int, high: int) -> bool:
+    """Whether this process has all of that memory; True where nobody can tell."""
+    if sys.platform == "win32":
+        return True
+    start = low - low % mmap.PAGESIZE
+    library = ctypes.CDLL(None, use_errno=True)
+    library.msync.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    # MS_ASYNC writes nothing back, and fails for pages that do not exist.
+    return bool(library.msync(start, high - start, 1) == 0)
+
+
+def _whole(value: object, what: str) -> int:
+    """A whole number of one of Python's or NumPy's kinds."""
+    if isinstance(value, bool) or not isinstance(value, (int, numpy.integer)):
+        raise Mistake(f"has {value!r} for {what}, which is no whole number")
+    return int(value)
+
+
+def _wholes(value: object, what: str) -> tuple[int, ...]:
+    if not isinstance(value, (tuple, list)):
+        raise Mistake(f"has {value!r} for its {what}, which should be a tuple of whole numbers")
+    return tuple([_whole(item, f"a part of its {what}") for item in value])
+
+
+# --- the array interface ---
+
+
+def from_interface(value: object) -> Described:
+    """The memory of an object with `__array_interface__`."""
+    interface = asked(value, "__array_interface__")
+    if not isinstance(interface, dict):
+        raise Mistake(f"has an __array_interface__ that is a {type(interface).__name__} and no dictionary")
+    for name in ("shape", "typestr"):
+        if name not in interface:
+            raise Mistake(f"has an __array_interface__ without '{name}'")
+    if interface.get("mask") is not None:
+        raise Mistake("has a mask, which kernels do not look at")
+    dtype = _dtype(interface["typestr"])
+    shape = _wholes(interface["shape"], "shape")
+    given = interface.get("strides")
+    strides = None if given is None else _wholes(given, "strides")
+    data = interface.get("data")
+    if isinstance(data, tuple):
+        if len(data) != 2:
+            raise Mistake(f"has {data!r} for its data, which should be an address and whether it is read-only")
+        return checked(_whole(data[0], "its address"), shape, strides, dtype, not data[1], (value, interface))
+    offset = _whole(interface.get("offset", 0), "its offset")
+    return _in_buffer(value if data is None else data, offset, shape, strides, dtype, (value, interface))
+
+
+def _dtype(spelled: object) -> DType:
+    if not isinstance(spelled, str) or not _TYPE.fullmatch(spelled):
+        raise Mistake(f"has {spelled!r} for the type of its elements, as no array has")
+    try:
+        found = numpy.dtype(spelled)
+    except (TypeError, ValueError) as error:
+        raise Mistake(f"has {spelled!r} for the type of its elements ({_words(error)})") from None
+    if not found.itemsize or found.hasobject:
+        raise Mistake(f"has elements of type {spelled!r}, which are no numbers")
+    return found
+
+
+def _in_buffer(
+    holder: object, offset: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, owner: object
+) -> Described:
+    """An array inside what Python's buffer protocol gives."""
+    try:
+        memory = numpy.frombuffer(memoryview(cast(Any, holder)), numpy.uint8)
+    except Exception as error:
+        raise Mistake(f"gives no address, and no buffer either ({_words(error)})") from None
+    start = int(memory.ctypes.data)
+    described = checked(start + offset, shape, strides, dtype, bool(memory.flags.writeable), (owner, memory))
+    _, _, steps, _, _, _ = described
+    spans = [(extent - 1) * stride for extent, stride in zip(shape, steps, strict=True)]
+    low = offset + sum([span for span in spans if span < 0])
+    high = offset + sum([span for span in spans if span > 0]) + dtype.itemsize
+    if 0 not in shape and (low < 0 or high > memory.size):
+        raise Mistake(f"reaches from byte {low} to byte {high} of a buffer of {memory.size} bytes")
+    return described
+
+
+def from_buffer(value: object) -> Any:
+    """A NumPy array of the memory of `bytes`, a `bytearray` or a `memoryview`."""
+    try:
+        return numpy.asarray(memoryview(cast(Any, value)))
+    except Exception as error:
+        raise Mistake(f"gives no buffer that NumPy understands ({_words(error)})") from None
+
+
+# --- DLPack ---
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class _Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+HOST_DEVICES = (1, 3)  # the CPU, and memory of the host that a GPU sees too
+_READ_ONLY = 1
+_KINDS = {0: "i", 1: "u", 2: "f", 5: "c"}
+_WIDTHS = {0: (8, 16, 32, 64), 1: (8, 16, 32, 64), 2: (16, 32, 64), 5: (64, 128)}
+_BFLOAT = 4
+_BOOL = 6
+
+
+def device_of(value: object) -> int:
+    """The kind of device an object says its memory is on."""
+    if not offers(value, "__dlpack_device__"):
+        return 1
+    try:
+        device = asked(value, "__dlpack_device__")()
+    except Mistake:
+        raise
+    except Exception as error:
+        raise Mistake(f"fails when it is asked for its device ({_words(error)})") from None
+    if not isinstance(device, tuple) or len(device) != 2:
+        raise Mistake(f"says that its device is {device!r}, which should be a kind and a number")
+    return int(device[0]) if isinstance(device[0], int) else _whole(device[0], "the kind of its device")
+
+
+def from_dlpack(value: object) -> Described:
+    """The memory of an object with `__dlpack__`.  The capsule is kept, not used up: it lets the memory go."""
+    capsule = _capsule(value)
+    version, address = _address(capsule)
+    if version:
+        managed = _Versioned.from_address(address)
+        if managed.major != 1:
+            raise Mistake(f"gives a DLPack capsule of version {managed.major}.{managed.minor}, and 1 is known here")
+        tensor, writable = managed.tensor, not managed.flags & _READ_ONLY
+    else:
+        # As NumPy sees it: what cannot say that it may be written to may not.
+        tensor, writable = _Tensor.from_address(address), False
+    if tensor.device_type not in HOST_DEVICES:
+        raise OnAnotherDevice
+    rank = int(tensor.ndim)
+    if not 0 <= rank <= _MOST_DIMENSIONS:
+        raise Mistake(f"has {rank} dimensions")
+    if rank and not tensor.shape:
+        raise Mistake("has no shape")
+    dtype = _tensor_dtype(int(tensor.code), int(tensor.bits), int(tensor.lanes))
+    shape = tuple((ctypes.c_int64 * rank).from_address(tensor.shape)) if rank else ()
+    strides: tuple[int, ...] | None = None
+    if rank and tensor.strides:
+        strides = tuple([s * dtype.itemsize for s in (ctypes.c_int64 * rank).from_address(tensor.strides)])
+    start = int(tensor.data or 0)
+    return checked(start + int(tensor.byte_offset) if start else 0, shape, strides, dtype, writable, (value, capsule))
+
+
+def _capsule(value: object) -> object:
+    method = asked(value, "__dlpack__")
+    try:
+        try:
+            return method(max_version=(1, 1))
+        except TypeError:
+            return method()
+    except Exception as error:
+        raise Mistake(f"cannot be shared through DLPack ({_words(error)})") from None
+
+
+def _address(capsule: object) -> tuple[int, int]:
+    """Whether a capsule is of the kind with a version, and where its structure is."""
+    if type(capsule).__name__ != "PyCapsule":
+        raise Mistake(f"gives a {type(capsule).__name__} for a DLPack capsule")
+    python = ctypes.pythonapi
+    valid = python.PyCapsule_IsValid
+    valid.restype, valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+    pointer = python.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    for version, name in enumerate((b"dltensor", b"dltensor_versioned")):
+        if valid(capsule, name):
+            return version, int(pointer(capsule, name))
+    raise Mistake("gives a DLPack capsule that was used already, or that is for something else")
+
+
+def _tensor_dtype(code: int, bits: int, lanes: int) -> DType:
+    if lanes == 1:
+        if code == _BFLOAT and bits == 16:
+            return value_dtype(BF16)
+        if code == _BOOL and bits == 8:
+            return numpy.dtype(bool)
+        if bits in _WIDTHS.get(code, ()):
+            return numpy.dtype(f"{_KINDS[code]}{bits // 8}")
+    raise Mistake(f"has elements of DLPack's type {code} with {bits} bits and {lanes} lanes, which no kernel takes")
