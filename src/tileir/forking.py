@@ -37,6 +37,26 @@ def _binding_lock() -> Any:
     return getattr(getattr(library, "_lock", None), "_lock", None)
 
 
+def release_binding_lock() -> None:
+    """Give back llvmlite's lock if this thread has it though no call is under way.
+
+    It is taken by a function in Python, so that an interrupt may come after the lock is taken and before anybody knows
+    that it has to be released: all other threads would wait for ever.
+    """
+    lock = _binding_lock()
+    is_owned = getattr(lock, "_is_owned", None)
+    if is_owned is None or not is_owned():
+        return
+    here = getattr(sys.modules.get("llvmlite.binding.ffi"), "__file__", None)
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == here:
+            return
+        frame = frame.f_back
+    while is_owned():
+        lock.release()
+
+
 def _is_importing() -> bool:
     """Whether another thread imports a module of this package, and with it those that it needs."""
     locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})

@@ -341,8 +341,17 @@ class Kernel:
     def native(self) -> CpuKernel:
         """The kernel for the CPU engine."""
         if self._native is None:
-            from tileir.execute.cpu.engine import CpuKernel
-            from tileir.execute.cpu.native.target import host
+            try:
+                from tileir.execute.cpu.engine import CpuKernel
+                from tileir.execute.cpu.native.target import host
+            except ImportError:
+                half = sys.modules.get("tileir.execute.cpu.engine")
+                if half is None or hasattr(half, "CpuKernel"):
+                    raise
+                # Only on the thread that imports it: others wait.
+                raise LaunchError(
+                    "this signal handler interrupts the loading of the CPU engine, and cannot use it"
+                ) from None
 
             self._native = CpuKernel(self.entry, self.globals.regions, self.fast, host(self.cpu))
         return self._native

@@ -6,8 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+import tileir
 
 ROOT = Path(__file__).parents[3]
 
@@ -190,3 +193,31 @@ if child == 0:
 assert os.waitpid(child, 0)[1] == 0
 print("fine")
 """)
+
+
+def test_lock_that_an_interrupt_left_with_llvmlite_is_given_back() -> None:
+    run("""
+import llvmlite.binding.ffi as ffi
+check(1)
+# As after an interrupt in `__enter__`, when the lock is taken.
+ffi.lib._lock._lock.acquire()
+ffi.lib._lock._lock.acquire()
+check(2)
+thread = threading.Thread(target=check, args=(3,), daemon=True)
+thread.start()
+thread.join(50)
+assert not thread.is_alive()
+# One that somebody holds with a call under way is left alone.
+with ffi.lib._lock:
+    pass
+print("fine")
+""")
+
+
+def test_signal_handler_that_interrupts_the_import_of_the_engine_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "tileir.execute.cpu.engine"
+    kernel = tileir.compile(tileir.parse("cuda_tile.module @m { entry @k() { return } }"), backend="cpu")
+    # As it is while the module is executed.
+    monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    with pytest.raises(tileir.LaunchError, match="interrupts the loading of the CPU engine"):
+        kernel.launch(1)

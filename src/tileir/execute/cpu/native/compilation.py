@@ -15,7 +15,7 @@ from typing import Any, Final
 from tileir.execute.cpu.native.objects import symbols_of
 from tileir.execute.cpu.native.target import Target, binding
 from tileir.execute.errors import LaunchError
-from tileir.forking import NO_FORK
+from tileir.forking import NO_FORK, release_binding_lock
 
 _ROUNDING: Final = ("floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven")
 
@@ -110,11 +110,13 @@ def _initialize_all(llvm: Any) -> None:
 
 @contextmanager
 def _counted() -> Iterator[None]:
+    release_binding_lock()
     _under_way.append(None)
     try:
         yield
     finally:
         _under_way.pop()
+        release_binding_lock()
 
 
 @contextmanager

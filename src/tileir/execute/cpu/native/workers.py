@@ -357,21 +357,24 @@ def run(
     if threads > 1:
         threads = min(threads, -(-count // slots[CHUNK]))
     expected = function.pace * count
-    # No signal handler may be needed here before the launch is over, nor run inside of it.
-    is_left = (calls_back or function.repeats) and (
-        threading.get_ident() == _main_thread
-        and (calls_back or not 0 < expected < SLICE or not function.takes_as_long(slots))
-    )
+    is_left = False
+    is_known = not function.repeats
+    if not is_known or calls_back:
+        is_known = is_known or function.takes_as_long(slots)
+        # No signal handler may be needed here before the launch is over, nor run inside of it.
+        is_left = threading.get_ident() == _main_thread and (
+            calls_back or not is_known or not 0 < expected < SLICE
+        )
     if threads > 1 and not 0 < expected < WORTH_WAKING:
         if _run_on(threads, function, record, arena_bytes, keep, is_left):
             return
     elif is_left and _run_on(1, function, record, arena_bytes, keep, True):
         return
-    _run_here(function, record, arena_bytes)
+    _run_here(function, record, arena_bytes, is_known)
 
 
-def _run_here(function: Loaded, record: Record, arena_bytes: int) -> None:
-    """Run on the calling thread."""
+def _run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool) -> None:
+    """Run on the calling thread; `is_known` if the last launch tells how long this one takes."""
     count = record.slots[COUNT]
     arena = _arena(arena_bytes)
     arena.tag.value = next(numbers)
@@ -383,9 +386,14 @@ def _run_here(function: Loaded, record: Record, arena_bytes: int) -> None:
         _run_sliced(function, record, arena)
     elapsed = time.perf_counter_ns() - begin
     _spare.append(arena)
+    slots = record.slots
     # A launch that did not reach its end says nothing about the next.
-    if not record.slots[STOP] and not record.slots[FAILED]:
-        function.measured(record.slots, elapsed // count or 1)
+    if slots[STOP] or slots[FAILED]:
+        return
+    if is_known:
+        function.pace = elapsed // count or 1
+    else:
+        function.measured(slots, elapsed // count or 1)
 
 
 def _run_sliced(function: Loaded, record: Record, arena: Arena) -> None:
@@ -426,6 +434,9 @@ def _run_on(
     started: list[None] = []
     try:
         _take_helpers(threads - 1 if here else threads, helpers)
+        if is_left and not helpers:
+            # All of them are busy, and this thread must not do the work: one more.
+            _take_helpers(1, helpers, _helper_count + 1)
         if not helpers:
             return False
         job = _Share(function.call, record, arena_bytes, len(helpers))
