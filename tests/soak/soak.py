@@ -338,6 +338,11 @@ def start_process(soak: Soak, rng: Random) -> None:
     process = multiprocessing.get_context("fork").Process(target=_process, args=(soak, rng.getrandbits(32)))
     process.start()
     process.join(CHILD_SECONDS + 10)
+    # Another thread that starts a process asks after this one too, and may be the one that is told.
+    for _ in range(100):
+        if process.exitcode is not None:
+            break
+        time.sleep(0.05)
     require(process.exitcode == 0, f"a child of multiprocessing ended with {process.exitcode}")
     process.close()
 

@@ -79,7 +79,9 @@ class CollectorPaused:
         self._end()
 
     def _end(self) -> None:
-        thread, self.thread = self.thread, 0
+        # An interrupt may come before the first step of `__init__` too.
+        thread = getattr(self, "thread", 0)
+        self.thread = 0
         if thread:
             _PAUSES.end(thread)
 
