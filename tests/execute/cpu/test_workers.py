@@ -16,6 +16,7 @@ import pytest
 from tests.execute.cpu.native import count, counting
 
 import tileir
+from tileir.execute import memory
 from tileir.execute.cpu.native import workers
 from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, STOP, TAIL, TAIL_SHIFT, Record
 from tileir.execute.cpu.native.runtime import Loaded
@@ -102,7 +103,7 @@ def test_more_scratch_memory_than_there_is_is_an_error(function: Loaded, threads
 
 
 def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_memory_size", 1 << 30)
+    monkeypatch.setattr(memory, "_memory_size", 1 << 30)
     assert workers._affordable(1 << 28, 16) == 2
     assert workers._affordable(1 << 30, 16) == 1
     assert workers._affordable(1 << 23, 16) == 16
