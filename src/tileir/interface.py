@@ -52,6 +52,10 @@ def parse(text: str, name: str = "-", *, allow_unregistered: bool = False) -> Op
 
     `allow_unregistered` takes operations of dialects nobody declared, in the generic form.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"a program's text is a string, not a {type(text).__name__}; tileir.load takes bytes")
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a text is a string, not a {type(name).__name__}")
     return parse_text(text, name, allow_unregistered=allow_unregistered)
 
 
@@ -87,6 +91,13 @@ def from_bytecode(data: bytes | bytearray | memoryview | mmap, layout: str | Non
     return module
 
 
+def check_module(module: object) -> None:
+    """Refuse what is no program at once, instead of where it is first looked at."""
+    if not isinstance(module, Operation):
+        kind = type(module).__name__
+        raise TypeError(f"a module is needed, not a {kind}: tileir.parse, tileir.load and Builder.finish give one")
+
+
 def _bytes_of(data: object) -> bytes:
     """The bytes of anything that has some."""
     if isinstance(data, bytes):
@@ -117,6 +128,7 @@ def to_bytecode(
     from tileir.bytecode.layouts import newest_version, to_bytes
     from tileir.bytecode.origin import origin_of
 
+    check_module(module)
     number = newest_version(layout)
     if version is not None:
         number = version_named(version)
@@ -134,6 +146,7 @@ def verify(module: Operation, *, hints: str = "ignore", version: str | Version =
     later is an error, in the words in which `to_bytecode` refuses it.  `hints` says what happens to optimization
     hints nobody knows: "ignore", "warn" or "error".
     """
+    check_module(module)
     number = version_named(version)
     if hints not in HINT_MODES:
         raise ValueError(f"'{hints}' is nothing to do about hints: {', '.join(HINT_MODES)}")

@@ -92,6 +92,11 @@ class Builder:
         block: Block | None = None,
         before: Operation | None = None,
     ) -> None:
+        for what, given in (("name", name), ("producer", producer if producer is not None else "")):
+            if not isinstance(given, str):
+                raise TypeError(f"the {what} of a module is a string, not a {type(given).__name__}")
+        if block is not None and not isinstance(block, Block):
+            raise TypeError(f"a builder adds to a Block, not to a {type(block).__name__}")
         self.version: Version = version
         self.locations: bool = locations
         self.scopes: list[Scope] = []
@@ -153,6 +158,8 @@ class Builder:
 
     def operation(self, mnemonic: str, *args: Any, **keywords: Any) -> Operation:
         """Build an operation by name and get the operation instead of its results."""
+        if not isinstance(mnemonic, str):
+            raise TypeError(f"the name of an operation is a string, not a {type(mnemonic).__name__}")
         declaration = REGISTRY.by_name.get(mnemonic if "." in mnemonic else _PREFIX + mnemonic)
         if declaration is None:
             raise BuildError(_unknown(mnemonic))

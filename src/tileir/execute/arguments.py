@@ -360,15 +360,15 @@ def checked_threads(number: object) -> int:
     return count
 
 
-def checked_memory(memory: object) -> list[object]:
-    """The further arrays of a launch."""
-    if is_array(memory) or isinstance(memory, (str, dict)) or not isinstance(memory, Iterable):
-        raise LaunchError(f"memory is a {type(memory).__name__}: pass a list of arrays, as memory=[array]")
-    found = list(memory)
+def checked_arrays(given: object, name: str) -> list[object]:
+    """A list of arrays that is given under a name."""
+    if is_array(given) or isinstance(given, (str, dict)) or not isinstance(given, Iterable):
+        raise LaunchError(f"{name} is a {type(given).__name__}: pass a list of arrays, as {name}=[array]")
+    found = list(given)
     for number, array in enumerate(found):
         if not is_array(array):
             raise LaunchError(
-                f"element {number} of `memory` is a {type(array).__name__}, which is no array: pass a NumPy array"
+                f"element {number} of `{name}` is a {type(array).__name__}, which is no array: pass a NumPy array"
             )
     return found
 
@@ -422,6 +422,8 @@ def select_entry(module: Operation, name: str | None) -> Operation:
         if len(entries) > 1:
             raise LaunchError(f"the module has several entries: choose one of {names}")
         return next(iter(entries.values()))
+    if not isinstance(name, str):
+        raise LaunchError(f"the name of an entry is a string, not {name!r}: choose one of {names}")
     entry = entries.get(name.removeprefix("@"))
     if entry is None:
         raise LaunchError(f"the module has no entry @{name.removeprefix('@')}: choose one of {names}")

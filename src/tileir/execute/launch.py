@@ -21,7 +21,7 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
-from tileir.execute.arguments import bind, check_grid, checked_memory, checked_threads, known_memory, select_entry
+from tileir.execute.arguments import bind, check_grid, checked_arrays, checked_threads, known_memory, select_entry
 from tileir.execute.dtypes import constant_elements, to_memory
 from tileir.execute.interpreter.compiler import (
     AT_COMPILATION,
@@ -79,6 +79,8 @@ def compile(
 
     if backend not in BACKENDS:
         raise LaunchError(f"there is no backend '{backend}': choose one of {', '.join(BACKENDS)}")
+    if not isinstance(schedule, str):
+        raise LaunchError(f"schedule is {schedule!r}: pass a text, as 'reverse' or 'random:7'")
     verify(module)
     # A copy, as much of a kernel is made of the program only when it is first launched.
     chosen = select_entry(clone(module), entry)
@@ -257,7 +259,7 @@ class Kernel:
         if observer is not None or progress is not None or output is not None or num_threads is not None:
             _check_options(observer, progress, output, num_threads)
         if type(memory) is not tuple or memory:
-            memory = checked_memory(memory)
+            memory = checked_arrays(memory, "memory")
         if schedule is not None and not isinstance(schedule, str):
             raise LaunchError(f"schedule is {schedule!r}: pass a text, as 'reverse' or 'random:7'")
         if isinstance(sanitize, str) and sanitize != "all":

@@ -88,6 +88,8 @@ class Value:
 
     def replace_all_uses_with(self, other: Value) -> None:
         """Let every user take `other` instead."""
+        if not isinstance(other, Value):
+            raise TypeError(f"a value is replaced by a Value, not by a {type(other).__name__}")
         if other is self:
             return
         for user in self.users:
@@ -248,6 +250,8 @@ class Operation:
         """The operands declared under a name: one, none or several."""
         if len(self.declaration.operands) == 1:
             return self.operands
+        if not isinstance(name, str):
+            raise TypeError(f"an operand has a string for a name, not {name!r}")
         start, end = self.declaration.operand_range(self, name)
         return self.operands[start:end]
 
@@ -408,6 +412,13 @@ class Operation:
 
     def replace_with(self, values: list[Value]) -> None:
         """Let users of the results take `values` instead, then erase."""
+        if not isinstance(values, (list, tuple)):
+            raise TypeError(f"an operation is replaced by a list of values, not by a {type(values).__name__}")
+        if len(values) != len(self.results):
+            raise ValueError(f"'{self.name}' has {len(self.results)} results, but {len(values)} values replace them")
+        for value in values:
+            if not isinstance(value, Value):
+                raise TypeError(f"a result is replaced by a Value, not by a {type(value).__name__}")
         for result, value in zip(self.results, values, strict=True):
             result.replace_all_uses_with(value)
         self.erase()
@@ -459,11 +470,15 @@ class Block:
         return REDUCING.reduce(self)
 
     def add_argument(self, type: Type, location: Location = UNKNOWN) -> BlockArgument:
+        if not isinstance(type, Type):
+            raise TypeError(f"an argument has a Type, not {type!r}")
         argument = BlockArgument(type, self, len(self.arguments), location)
         self.arguments.append(argument)
         return argument
 
     def append(self, operation: Operation) -> None:
+        if not isinstance(operation, Operation):
+            raise TypeError(f"a block holds operations, not a {type(operation).__name__}")
         last = self.last
         operation.parent = self
         operation.previous = last
@@ -478,6 +493,8 @@ class Block:
         if before is None:
             self.append(operation)
             return
+        if not isinstance(operation, Operation):
+            raise TypeError(f"a block holds operations, not a {type(operation).__name__}")
         operation.parent = self
         operation.next = before
         operation.previous = before.previous
@@ -532,6 +549,8 @@ class Region:
         return REDUCING.reduce(self)
 
     def append(self, block: Block) -> None:
+        if not isinstance(block, Block):
+            raise TypeError(f"a region holds blocks, not a {type(block).__name__}")
         block.parent = self
         self.blocks.append(block)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from tileir.execute.arguments import buffer_of
+from tileir.execute.arguments import buffer_of, checked_arrays
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory
@@ -40,7 +40,7 @@ class Sanitizer(Ledger):
 
     def __init__(self, *, uninitialized: Iterable[object] = ()) -> None:
         super().__init__()
-        self._unwritten: list[object] = list(uninitialized)
+        self._unwritten: list[object] = checked_arrays(uninitialized, "uninitialized")
         self._numbers: dict[Operation, list[NumberCheck]] = {}
         self._inbounds: dict[Operation, tuple[int, ...]] = {}
         self._reset(Memory())
