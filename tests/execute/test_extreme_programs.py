@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from itertools import product
+from random import Random
 from typing import Any
 
 import numpy
 import pytest
 from tests.execute import extreme_programs
 from tests.execute.extreme_programs import kernel
+from tests.execute.test_random_programs import FAMILIES as RANDOM_FAMILIES
+from tests.execute.test_random_programs import OPERATIONS as MNEMONICS
+from tests.execute.test_random_programs import arguments_for
+from tests.generators.extremes import exaggerate
+from tests.generators.programs import random_module
 
 import tileir
+from tileir.execute.arguments import entries_of
 from tileir.execute.errors import InternalError
+from tileir.execute.observer import TileBlock
+from tileir.ir.core import Operation
 
 FAMILIES = ("memory", "prints", "ranks", "views", "loops", "control_flow", "nests")
 BACKENDS = ("interpreter", "cpu") if find_spec("llvmlite") else ("interpreter",)
@@ -95,6 +104,63 @@ def test_all_extreme_programs(family: str) -> None:
             check(name, text, True)
             count += 1
     assert count > 10
+
+
+class _Enough(Exception):
+    """A random loop need not end."""
+
+
+class _Limit(tileir.Observer):
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        self.steps += 1
+        if self.steps > 1500:
+            raise _Enough
+
+
+def random_outcomes(family: str, seed: int) -> int:
+    """Run a random program with extreme attributes; how many of its kernels did."""
+    version, seed_forms, _ = RANDOM_FAMILIES[family]
+    rng = Random(seed)
+    module = random_module(
+        rng, size=25, operations=MNEMONICS, version=version, seed_forms=seed_forms, discardable=False, locations=False
+    )
+    exaggerate(module, rng)
+    try:
+        tileir.verify(module)
+    except tileir.VerifyError:
+        return 0
+    count = 0
+    for name, entry in entries_of(module).items():
+        if arguments_for(entry) is None:
+            continue
+        count += 1
+        try:
+            # What stays within its memory here may run as native code.
+            tileir.compile(module, name, backend="interpreter").launch(
+                (2, 2), *(arguments_for(entry) or []), observer=_Limit(), output=str
+            )
+            for backend in BACKENDS:
+                tileir.compile(module, name, backend=backend).launch((2, 2), *(arguments_for(entry) or []), output=str)
+        except _Enough:
+            pass
+        except tileir.TileIRError as error:
+            assert not isinstance(error, InternalError), error
+    return count
+
+
+@pytest.mark.parametrize("family", RANDOM_FAMILIES)
+def test_random_programs_with_extreme_attributes(family: str) -> None:
+    assert sum([random_outcomes(family, seed) for seed in range(6)]) > 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(1000, 1400, 100))
+@pytest.mark.parametrize("family", RANDOM_FAMILIES)
+def test_many_random_programs_with_extreme_attributes(family: str, start: int) -> None:
+    assert sum([random_outcomes(family, seed) for seed in range(start, start + 100)]) > 50
 
 
 GRIDS = (0, -1, 1, 2**31, 2**32, 2**64, (1, 1, 1), (65536, 65536, 65536), (2**31 - 1, 1, 1), (1, 2**31 - 1, 65536), (), (1, 1, 1, 1), "2", 1.5, None)
