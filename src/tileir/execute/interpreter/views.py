@@ -291,13 +291,13 @@ def compile_tensor_shape(compiler: Compiler, operation: Operation) -> Step:
 # --- access ---
 
 
-def padding_array(type: TileViewType) -> Array:
-    """A tile of the view's padding value."""
+def padding_value(type: TileViewType) -> Array:
+    """The view's padding value, an array without dimensions."""
     element = type.tensor.element
     keyword = type.padding.keyword if type.padding is not None else "zero"
     dtype = value_dtype(element)
     if keyword == "zero" or not isinstance(element, FloatType):
-        return numpy.zeros(type.tile_shape, dtype)
+        return numpy.zeros((), dtype)
     form = floats.FORMATS[element.name]
     number = {"neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}[keyword]
     if not form.has_sign and keyword != "pos_inf":
@@ -308,8 +308,12 @@ def padding_array(type: TileViewType) -> Array:
     except ValueError:
         # f4E2M1FN has neither NaN nor infinity.
         bits = 0
-    value = from_bits(element, numpy.array(bits, bits_dtype(element)))
-    full: Array = numpy.empty(type.tile_shape, dtype)
+    return from_bits(element, numpy.array(bits, bits_dtype(element)))
+
+
+def _padding_tile(type: TileViewType) -> Array:
+    value = padding_value(type)
+    full: Array = numpy.empty(type.tile_shape, value.dtype)
     full[...] = value
     return full
 
@@ -375,7 +379,7 @@ def compile_load_view(compiler: Compiler, operation: Operation) -> Step:
     type = cast(TileViewType, operation.operand_group("view")[0].type)
     element, shape = type.tensor.element, type.tile_shape
     dtype, plain = memory_dtype(element), plain_memory(element)
-    padding = padding_array(type)
+    padding = _padding_tile(type)
     indices = _indices(compiler, operation)
     watch = _watcher(compiler, operation, "read", element)
     sliced = not isinstance(type, GatherScatterViewType)

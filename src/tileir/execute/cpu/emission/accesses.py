@@ -271,10 +271,10 @@ def load_view(nest: NestEmission, expression: Viewed, index: Index) -> tuple[Reg
 
 
 def padding_of(emission: Emission, view: TileView) -> Register:
-    from tileir.execute.interpreter.views import padding_array
+    from tileir.execute.interpreter.views import padding_value
 
-    value = padding_array(view.type).reshape(-1)[0]
-    return literal(value, value.dtype)
+    value = padding_value(view.type)
+    return literal(value[()], value.dtype)
 
 
 def store_view(nest: NestEmission, sink: StoreView) -> None:
