@@ -222,8 +222,10 @@ class CpuKernel:
             binding.overlap = True
         version = self.version(binding.overlap, sanitize or sanitizer is not None, unchecked)
         slots = binding.record.slots
-        memory = tuple(memory)
-        table = self._table(binding, arguments, memory)
+        table: object = None
+        if memory != () or binding.bound is not None:
+            memory = tuple(memory)
+            table = self._table(binding, arguments, memory)
         if version.shared_axis >= 0 and threads > 1:
             # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
             slots[record.CHUNK] = max(1, min(extents[version.shared_axis], count // (2 * threads)))

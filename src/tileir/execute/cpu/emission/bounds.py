@@ -68,10 +68,11 @@ class Bounds:
         self._reserved: str | None = None
         self._numbers: str | None = None
         self._rank: int = 0
+        self._widest: int = 0
         self._homes: dict[object, Home] = {}
         self._places: dict[tuple[Home, int], Number] = {}
-        self.is_used: bool = False
-        """Whether code asks one of the functions."""
+        self.called: set[str] = set()
+        """The functions that code calls."""
         self.remembers: bool = any(
             isinstance(each, (Chain, Multiply)) and each.memo is not None for each in statements(emission.program.body)
         )
@@ -347,7 +348,7 @@ class Bounds:
         well = builder.emit(f"icmp eq i64 {first}, -1")
         builder.do(f"br i1 {well}, label %{name}.end, label %{name}.fail")
         builder.label(f"{name}.fail")
-        self.is_used = True
+        self.called.add("address")
         where = builder.emit(f"call i64 @bounds.address({', '.join(numbers)}, i64 {first})")
         self.fail(Check("outside", operation, (size, *view.shape)), first, where)
         builder.label(f"{name}.end")
@@ -361,9 +362,13 @@ class Bounds:
 
     def rooms(self) -> list[str]:
         """The instructions that make the rooms."""
-        if self._numbers is None:
-            return []
-        return [f"  {self._numbers} = alloca i64, i64 {4 * max(self._rank, 1)}, align 8"]
+        found = []
+        if self._numbers is not None:
+            found.append(f"  {self._numbers} = alloca i64, i64 {4 * max(self._rank, 1)}, align 8")
+        if self._widest:
+            found.append(f"  {_ADDRESSES} = alloca i64, i64 {self._widest}, align 64")
+            found.append(f"  {_MASKS} = alloca i8, i64 {self._widest}, align 64")
+        return found
 
     # --- elements ---
 
@@ -464,7 +469,7 @@ class Bounds:
             self._scrutinize(look, addresses, mask, width)
         if last:
             first = builder.emit(f"extractelement {spread.typed}, i64 0") if width else spread.name
-            self.is_used = True
+            self.called.add("remember")
             values = f"i64 {first}, i64 {size}, i64 {wanted_of(operation)}, ptr {last}"
             builder.do(f"call void @bounds.remember(ptr %record, ptr {self.reserved}, {values})")
         if self._is_noticed(operation):
@@ -515,32 +520,30 @@ class Bounds:
         """Compare each address with all memory of the launch."""
         emission = self._emission
         builder = emission.builder
-        room = emission.reserve("i64", max(width, 1), 64)
-        masks = emission.reserve("i8", max(width, 1), 64)
+        # One room for all that are looked at, each at once.
+        room, masks = _ADDRESSES, _MASKS
+        self._widest = max(self._widest, width, 1)
         spread = builder.splat(addresses, width)
         builder.do(f"store {spread.typed}, ptr {room}, align 8")
         chosen = builder.splat(mask if mask is not None else Register("true", BOOL), width)
         kind = f"<{width} x i8>" if width else "i8"
         builder.do(f"store {kind} {builder.emit(f'zext {chosen.typed} to {kind}')}, ptr {masks}, align 1")
         count = max(width, 1)
-        wanted = wanted_of(look.operation)
-        values = [f"ptr {room}", f"ptr {masks}", f"i64 {count}", f"i64 {look.size}", f"i64 {wanted}"]
-        first = self._call("i64", "elements", values)
-        well = builder.emit(f"icmp eq i64 {first}, -1")
-        name = builder.fresh("looked")
-        builder.do(f"br i1 {well}, label %{name}.well, label %{name}.fail")
-        builder.label(f"{name}.fail")
         element: Number = 0
+        step = 0
         for axis, stride in zip(look.index, row_major(look.shape), strict=True):
-            if axis.level > look.level:
-                # It does not depend on this one: the first is as good as any.
-                continue
-            place = emission.add(axis.base, first) if axis.lanes else axis.base
-            element = emission.add(element, emission.multiply(place, stride))
-        place = builder.emit(f"getelementptr i64, ptr {room}, i64 {first}")
-        where = builder.emit(f"load i64, ptr {place}, align 8")
-        self.fail(Check("outside", look.operation, (look.size, *look.shape)), element, where)
-        builder.label(f"{name}.well")
+            # On what is further in it does not depend: there the first is as good as any.
+            if axis.level <= look.level:
+                element = emission.add(element, emission.multiply(axis.base, stride))
+                step = stride if axis.lanes else step
+        emission.checks.append(Check("outside", look.operation, (look.size, *look.shape)))
+        numbers: list[Number] = [count, look.size, wanted_of(look.operation)]
+        numbers += [len(emission.checks), emission.block_number, element, step]
+        values = [f"ptr {room}", f"ptr {masks}", *[f"i64 {number}" for number in numbers]]
+        well = self._call("i1", "elements", values)
+        name = builder.fresh("well")
+        builder.do(f"br i1 {well}, label %{name}, label %failed")
+        builder.label(name)
 
     # --- failures ---
 
@@ -548,14 +551,14 @@ class Bounds:
         """Note a failure and end the worker.  Ends the basic block."""
         emission = self._emission
         emission.checks.append(check)
-        self.is_used = True
+        self.called.add("fail")
         numbers = (len(emission.checks), emission.block_number, element, detail)
         values = ", ".join([f"i64 {number}" for number in numbers])
         emission.builder.do(f"call void @bounds.fail(ptr %record, ptr {self.reserved}, {values})")
         emission.builder.do("br label %failed")
 
     def _call(self, result: str, function: str, values: list[str]) -> str:
-        self.is_used = True
+        self.called.add(function)
         text = f"call {result} @bounds.{function}(ptr %record, ptr {self.reserved}, {', '.join(values)})"
         return self._emission.builder.emit(text)
 
@@ -563,10 +566,12 @@ class Bounds:
         """The functions that the code calls."""
         for declaration in bounds_text.DECLARATIONS:
             self._emission.module.declare(declaration)
-        return bounds_text.functions(self._emission.layout)
+        return bounds_text.functions(self._emission.layout, self.called)
 
 
 _PAIR = "{ i64, i1 }"
+_ADDRESSES = "%looked.addresses"
+_MASKS = "%looked.masks"
 
 
 def _signed(number: Number) -> Number:

@@ -2,9 +2,12 @@
 
 `@bounds.find` tells whether bytes lie in one stretch of the launch's memory (0 no, 1 yes but not to be written, 3 yes):
 arguments, globals, what else the caller named, what `alloca` reserved on this thread.  Stretches that overlap are one.
-`@bounds.elements` looks at a list of addresses, `@bounds.box` at the part of a tile that lies in its tensor: both give
-the number of the first element that must not be touched, or -1.  `@bounds.remember` notes the stretch that an address
-lies in, where the next one is likely to be.  `@bounds.fail` notes a failure, unless there is one.
+`@bounds.elements` looks at a list of addresses, whose elements are so many places apart in their tile; it notes the
+first that must not be touched as a failure, and tells whether all is well.  `@bounds.box` looks at the part of a tile
+that lies in its tensor, and gives the number of the first such element, or -1.  `@bounds.remember` notes the stretch
+that an address lies in, where the next one is likely to be.  `@bounds.fail` notes a failure, unless there is one.
+
+None of it runs often, so it is compiled quickly rather than well (`optnone`).
 
 A box has four numbers for each dimension: where it begins, the tensor's extent, its stride in bytes, the tile's extent.
 """
@@ -14,19 +17,28 @@ from __future__ import annotations
 from tileir.execute.cpu.native.record import FAILED, FAILURE, REGION_WORDS, REGIONS, STOP, Layout
 
 
-def functions(layout: Layout) -> str:
-    """The functions for a kernel's records."""
-    return (
-        _TEXT.replace("{regions}", str(layout.regions))
-        .replace("{region_count}", str(layout.region_count))
-        .replace("{reserve_count}", str(layout.reserve_count))
-        .replace("{reserve_slots}", str(layout.reserves))
-        .replace("{words}", str(REGION_WORDS))
-        .replace("{table}", str(REGIONS))
-        .replace("{failed}", str(FAILED))
-        .replace("{failure}", str(FAILURE))
-        .replace("{stop}", str(STOP))
-    )
+def functions(layout: Layout, wanted: set[str]) -> str:
+    """Those of the functions that a kernel calls, by the last part of their names, for its records."""
+    needed = set(wanted)
+    if needed & {"elements", "box"}:
+        needed |= {"find", "fail"}
+    parts = ["define internal" + part for part in _TEXT.split("define internal")[1:]]
+    chosen = [part for part in parts if part.partition("@bounds.")[2].partition("(")[0] in needed]
+    numbers = {
+        "regions": layout.regions,
+        "region_count": layout.region_count,
+        "reserve_count": layout.reserve_count,
+        "reserve_slots": layout.reserves,
+        "words": REGION_WORDS,
+        "table": REGIONS,
+        "failed": FAILED,
+        "failure": FAILURE,
+        "stop": STOP,
+    }
+    text = "".join(chosen)
+    for name, number in numbers.items():
+        text = text.replace(f"{{{name}}}", str(number))
+    return text
 
 
 DECLARATIONS = (
@@ -35,7 +47,7 @@ DECLARATIONS = (
 )
 
 _TEXT = """
-define internal i64 @bounds.find(ptr %record, ptr %reserved, i64 %address, i64 %bytes) cold noinline nounwind {
+define internal i64 @bounds.find(ptr %record, ptr %reserved, i64 %address, i64 %bytes) cold noinline optnone nounwind {
 entry:
   %table.place = getelementptr i64, ptr %record, i64 {table}
   %table = load i64, ptr %table.place, align 8
@@ -114,8 +126,8 @@ yes:
 no:
   ret i64 0
 }
-define internal i64 @bounds.elements(ptr %record, ptr %reserved, ptr %addresses, ptr %mask, i64 %count, i64 %size,
-    i64 %wanted) cold noinline nounwind {
+define internal i1 @bounds.elements(ptr %record, ptr %reserved, ptr %addresses, ptr %mask, i64 %count, i64 %size,
+    i64 %wanted, i64 %check, i64 %block, i64 %element, i64 %step) cold noinline optnone nounwind {
 entry:
   br label %head
 head:
@@ -146,12 +158,23 @@ next:
   %number.next = add i64 %number, 1
   br label %head
 bad:
-  ret i64 %number
+  br label %fail
 done:
-  ret i64 %closed
+  %well = icmp eq i64 %closed, -1
+  br i1 %well, label %fine, label %fail
+fail:
+  %wrong = phi i64 [ %number, %bad ], [ %closed, %done ]
+  %steps = mul i64 %wrong, %step
+  %place.in.tile = add i64 %element, %steps
+  %wrong.place = getelementptr i64, ptr %addresses, i64 %wrong
+  %wrong.address = load i64, ptr %wrong.place, align 8
+  call void @bounds.fail(ptr %record, ptr %reserved, i64 %check, i64 %block, i64 %place.in.tile, i64 %wrong.address)
+  ret i1 false
+fine:
+  ret i1 true
 }
 define internal void @bounds.remember(ptr %record, ptr %reserved, i64 %address, i64 %size, i64 %wanted, ptr %last) cold
-    noinline nounwind {
+    noinline optnone nounwind {
 entry:
   %table.place = getelementptr i64, ptr %record, i64 {table}
   %table = load i64, ptr %table.place, align 8
@@ -198,7 +221,7 @@ done:
   ret void
 }
 define internal i64 @bounds.box(ptr %record, ptr %reserved, i64 %address, ptr %numbers, i64 %rank, i64 %size,
-    i64 %wanted) cold noinline nounwind {
+    i64 %wanted) cold noinline optnone nounwind {
 entry:
   br label %head
 head:
@@ -302,7 +325,7 @@ done:
 nothing:
   ret i64 -1
 }
-define internal i64 @bounds.address(i64 %address, ptr %numbers, i64 %rank, i64 %number) cold noinline nounwind {
+define internal i64 @bounds.address(i64 %address, ptr %numbers, i64 %rank, i64 %number) cold noinline optnone nounwind {
 entry:
   br label %walk
 walk:
@@ -330,7 +353,7 @@ done:
   ret i64 %where
 }
 define internal void @bounds.fail(ptr %record, ptr %reserved, i64 %check, i64 %block, i64 %element, i64 %detail) cold
-    noinline nounwind {
+    noinline optnone nounwind {
 entry:
   %failed = getelementptr i64, ptr %record, i64 {failed}
   %pair = cmpxchg ptr %failed, i64 0, i64 %check acq_rel monotonic

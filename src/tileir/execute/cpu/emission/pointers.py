@@ -18,7 +18,7 @@ from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, NestEmission
 from tileir.execute.cpu.lowering.expressions import Applied, Count, Expression, Gathered, Mapped, Splat, Table
 from tileir.execute.cpu.lowering.sinks import StorePointers
 from tileir.execute.cpu.vector import instructions
-from tileir.execute.cpu.vector.casting import INT64
+from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register, literal, storage_type
 from tileir.execute.dtypes import constant_elements, memory_bytes, memory_dtype
 from tileir.ir.attributes import DenseAttribute, EnumAttribute
@@ -79,7 +79,9 @@ def _based(nest: NestEmission, expression: Expression, index: Index) -> Based | 
     if not isinstance(base, Splat):
         return None
     found, _ = nest.at(numbers, index)
-    return Based(nest, nest.emission.scalars[base.scalar], found) if found.width else None
+    if not found.width or found.dtype == BOOL:
+        return None
+    return Based(nest, nest.emission.scalars[base.scalar], found)
 
 
 def first_lanes(index: Index) -> Index:

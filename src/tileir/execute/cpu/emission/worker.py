@@ -135,7 +135,7 @@ class Emission:
         builder.do(f"br i1 {going}, label %take, label %finish")
         builder.label("finish")
         self.leave_worker(0)
-        if self.bounds.is_used:
+        if self.bounds.called:
             builder.label("failed")
             self.leave_worker(1)
             self.module.functions.append(self.bounds.text())

@@ -125,7 +125,8 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
     llvm = binding()
     if "half" in text and target.is_x86 and not target.has_avx512_fp16:
         text += HALF_CONVERSIONS
-    is_large = text.count("br i1 ") > _MANY_BRANCHES
+    # Branches that are hardly ever taken, which checks are, make no loops.
+    is_large = text.count("br i1 ") - text.count(", !prof !3") - text.count(", label %failed") > _MANY_BRANCHES
     with NO_FORK, _counted():
         machine = _machine(target, level)
         # In front, not set afterwards: the alignment of accesses that state none follows from the layout.
