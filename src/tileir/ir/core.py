@@ -96,8 +96,10 @@ class Value:
             operands = user.operands
             if len(operands) > _MANY_OPERANDS:
                 # The built-in search is faster; values are equal when they are identical.
+                place = 0
                 for _ in range(operands.count(self)):
-                    operands[operands.index(self)] = other
+                    place = operands.index(self, place)
+                    operands[place] = other
                     other.add_user(user)
                 continue
             for index in range(len(operands)):

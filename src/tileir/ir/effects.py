@@ -34,16 +34,22 @@ def is_memory_effect_free(operation: Operation) -> bool:
     return True
 
 
-def may_change_memory(operation: Operation) -> bool:
-    """Whether what comes after it may find other contents in memory than what comes before it.
+def memory_changes(root: Operation) -> set[Operation]:
+    """The operations within `root` after which memory may have other contents than before them.
 
     It, or something inside it, writes; or is ordered by tokens without being an access, such as a fence, behind which
     the writes of others can be seen; or is an operation nobody declared.
     """
-    for inner in operation.walk():
-        declaration = inner.declaration
-        if declaration.writes is not None or declaration.unregistered:
-            return True
-        if declaration.traits & TOKEN_ORDERED and declaration.reads is None:
-            return True
-    return False
+    found: set[Operation] = set()
+    for operation in root.walk():
+        declaration = operation.declaration
+        if (
+            declaration.writes is not None
+            or declaration.unregistered
+            or (declaration.traits & TOKEN_ORDERED and declaration.reads is None)
+        ):
+            cursor: Operation | None = operation
+            while cursor is not None and cursor not in found:
+                found.add(cursor)
+                cursor = cursor.parent_operation if cursor is not root else None
+    return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from tileir.ir.core import Block, Operation
-from tileir.ir.effects import may_change_memory
 
 
 class BlockOrder:
@@ -13,12 +12,13 @@ class BlockOrder:
 
     __slots__ = ("places", "writes")
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, changing: set[Operation]) -> None:
+        """`changing` has the operations that may change memory."""
         self.places: dict[Operation, int] = {}
         self.writes: list[int] = []
         for place, operation in enumerate(block):
             self.places[operation] = place
-            if may_change_memory(operation):
+            if operation in changing:
                 self.writes.append(place)
 
     def undisturbed(self, first: Operation, last: list[Operation]) -> bool:

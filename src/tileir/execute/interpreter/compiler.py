@@ -30,6 +30,7 @@ from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.block_order import BlockOrder
 from tileir.ir.core import Block, Operation, Value
 from tileir.ir.declaration import TOKEN_ORDERED
+from tileir.ir.effects import memory_changes
 
 if TYPE_CHECKING:
     from tileir.execute.observer import Observer, TileBlock
@@ -103,6 +104,8 @@ class Compiler:
         # The closures that run once per launch, in order.
         self.uniform: list[Step] = []
         self._orders: dict[Block, BlockOrder] = {}
+        self._changing: set[Operation] | None = None
+        self._escaping: dict[Operation, tuple[bool, bool]] = {}
         self._watched: dict[Operation, bool] = {}
 
     # --- slots ---
@@ -155,7 +158,9 @@ class Compiler:
         """The places of a block's operations; made when first asked for."""
         found = self._orders.get(block)
         if found is None:
-            found = self._orders[block] = BlockOrder(block)
+            if self._changing is None:
+                self._changing = memory_changes(_outermost(block))
+            found = self._orders[block] = BlockOrder(block, self._changing)
         return found
 
     def _operation(self, operation: Operation, steps: list[Step]) -> bool:
@@ -176,7 +181,29 @@ class Compiler:
         if self.options.interleaved and _touches_memory(operation):
             step = _switching(step)
         steps.append(step)
-        return bool(operation.regions) and may_escape(operation)
+        return bool(operation.regions) and self._escape(operation)[0]
+
+    def _escape(self, operation: Operation) -> tuple[bool, bool]:
+        """Whether a terminator inside an operation can end more than the operation, and whether there is a `return`."""
+        found = self._escaping.get(operation)
+        if found is not None:
+            return found
+        escapes = returns = False
+        name = operation.declaration.mnemonic
+        for region in operation.regions:
+            for block in region.blocks:
+                for inner in block:
+                    mnemonic = inner.declaration.mnemonic
+                    if mnemonic == "return":
+                        escapes = returns = True
+                    elif mnemonic in ("break", "continue"):
+                        escapes = escapes or name == "if"
+                    elif inner.regions:
+                        inner_escapes, inner_returns = self._escape(inner)
+                        escapes = escapes or (inner_escapes and (name == "if" or inner_returns))
+                        returns = returns or inner_returns
+        self._escaping[operation] = escapes, returns
+        return escapes, returns
 
     def watches(self, operation: Operation) -> bool:
         """Whether somebody watches the values of an operation, which then runs where it stands."""
@@ -273,26 +300,13 @@ def _touches_memory(operation: Operation) -> bool:
     return operation.declaration.has_trait(TOKEN_ORDERED)
 
 
-def may_escape(operation: Operation) -> bool:
-    """Whether a terminator inside the operation can end more than the operation itself."""
-    name = operation.declaration.mnemonic
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block:
-                mnemonic = inner.declaration.mnemonic
-                if mnemonic == "return":
-                    return True
-                if mnemonic in ("break", "continue"):
-                    if name == "if":
-                        return True
-                elif inner.regions and may_escape(inner):
-                    if name == "if" or _holds_return(inner):
-                        return True
-    return False
-
-
-def _holds_return(operation: Operation) -> bool:
-    return any(inner.declaration.mnemonic == "return" for inner in operation.walk())
+def _outermost(block: Block) -> Operation:
+    """The kernel that a block is in."""
+    operation = block.parent_operation
+    assert operation is not None
+    while operation.declaration.mnemonic != "entry" and operation.parent_operation is not None:
+        operation = operation.parent_operation
+    return operation
 
 
 def copy_step(sources: list[int], targets: list[int], signal: int | None) -> Step:

@@ -29,7 +29,7 @@ from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
 from tileir.execute.cpu.emission.bounds import reserved_bytes
 from tileir.execute.cpu.emission.nests import Guard, NestEmission, Number, Term
 from tileir.execute.cpu.lowering.expressions import row_major
-from tileir.execute.cpu.lowering.statements import Inspect, Reserve, Statement, statements
+from tileir.execute.cpu.lowering.statements import Inspect, Reserve, Statement
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.casting import BOOL
 from tileir.execute.cpu.vector.llvm import Register
@@ -54,9 +54,11 @@ class Inspection:
         base = emission.layout.inspection
         self._callback: int = base
         self._homes: int = base + 1
-        reserves = [each.operation for each in statements(emission.program.body) if isinstance(each, Reserve)]
-        self.reserves: dict[Operation, int] = {operation: number for number, operation in enumerate(reserves)}
-        self.reserved: str = emission.reserve("i64", max(WORDS * len(reserves), 1), 8)
+        self.reserves: dict[Operation, int] = {}
+        # For each list of statements the numbers of what is reserved inside.
+        self._inside: dict[int, range] = {}
+        self._number(emission.program.body)
+        self.reserved: str = emission.reserve("i64", max(WORDS * len(self.reserves), 1), 8)
         self.table: str = emission.reserve("i64", 96, 8)
         self._rooms: list[str] = []
         emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
@@ -128,12 +130,20 @@ class Inspection:
 
     def forget(self, body: list[Statement]) -> None:
         """What was reserved inside is given back."""
-        for statement in statements(body):
+        for number in self._inside[id(body)]:
+            for word in (START, END):
+                place = self.emission.shifted(self.reserved, 8 * (WORDS * number + word))
+                self.emission.builder.do(f"store i64 0, ptr {place}, align 8")
+
+    def _number(self, body: list[Statement]) -> None:
+        """Number all that is reserved, in order."""
+        first = len(self.reserves)
+        for statement in body:
             if isinstance(statement, Reserve):
-                number = self.reserves[statement.operation]
-                for word in (START, END):
-                    place = self.emission.shifted(self.reserved, 8 * (WORDS * number + word))
-                    self.emission.builder.do(f"store i64 0, ptr {place}, align 8")
+                self.reserves[statement.operation] = len(self.reserves)
+            for inner in statement.bodies:
+                self._number(inner)
+        self._inside[id(body)] = range(first, len(self.reserves))
 
 
 def emit_access(emission: Emission, statement: Inspect) -> None:

@@ -55,13 +55,17 @@ class Origins:
         if found is None:
             # Not recursive: a chain of offsets may be long.
             chain = [value]
+            within = {value}
             while chain:
                 top = chain[-1]
-                missing = [source for source in self._sources(top) if source not in self._known and source not in chain]
+                missing = [
+                    source for source in self._sources(top) if source not in self._known and source not in within
+                ]
                 if missing:
                     chain.extend(missing)
+                    within.update(missing)
                     continue
-                chain.pop()
+                within.discard(chain.pop())
                 self._known[top] = self._combined(top)
             found = self._known[value]
         return found

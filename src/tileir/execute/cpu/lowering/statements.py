@@ -366,7 +366,9 @@ class Program:
 
 def statements(body: list[Statement]) -> Iterator[Statement]:
     """All statements in order, those inside others after them."""
-    for statement in body:
+    pending = body[::-1]
+    while pending:
+        statement = pending.pop()
         yield statement
-        for inner in statement.bodies:
-            yield from statements(inner)
+        for inner in reversed(statement.bodies):
+            pending.extend(reversed(inner))

@@ -36,7 +36,7 @@ from tileir.execute.dtypes import DType, value_dtype
 from tileir.execute.errors import LaunchError
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Block, BlockArgument, Operation, Value
-from tileir.ir.effects import may_change_memory
+from tileir.ir.effects import memory_changes
 
 PRODUCTS: Final = ("mmaf", "mmai", "mmaf_scaled")
 VIEWS: Final = (
@@ -129,6 +129,7 @@ class Lowering:
         # Counts the buffers given, so that what was looked through since the last one need not be again.
         self.epoch: int = 0
         self._written: list[Origin] | None = None
+        self._changing: set[Operation] = memory_changes(entry)
         self.begins: dict[Operation, int] = {}
         self.ends: dict[Operation, int] = {}
         self._number(entry)
@@ -398,14 +399,15 @@ class Lowering:
     def is_never_written(self, origin: Origin) -> bool:
         """Whether nothing in the kernel writes memory of an origin."""
         if self._written is None:
-            self._written = []
+            origins: dict[Origin, None] = {}
             for operation in self.entry.walk():
                 place = operation.declaration.writes
                 if place is not None:
                     target = operation.operand_group(place)[0]
                     # Pointers that leave their array are noticed where operands are remembered (`emission.bounds`).
                     is_pointer = isinstance(target.type, TileType)
-                    self._written.append(self.origins.provenance(target) if is_pointer else self.origins.of(target))
+                    origins[self.origins.provenance(target) if is_pointer else self.origins.of(target)] = None
+            self._written = list(origins)
         return all(self.origins.apart(origin, written) for written in self._written)
 
     def _carrier(self, value: Value, depth: int) -> tuple[Frame, int] | None:
@@ -528,7 +530,7 @@ class Lowering:
         """Store what a region would compute again and again, or find changed."""
         begin, end = self.begins[operation], self.ends[operation]
         repeats = operation.declaration.mnemonic != "if"
-        writes = may_change_memory(operation)
+        writes = operation in self._changing
         for value in list(self.waiting):
             place = self.places[value]
             if isinstance(place, Stored) or all(user in self.done for user in value.users):

@@ -77,6 +77,14 @@ def check_symbols(data: bytes) -> None:
 _MANY_BRANCHES: Final = 80
 """With more, only cheap passes run: those about loops take time that grows with the square of their number."""
 
+_MANY_LOOPS: Final = 240
+"""With more branches than these addresses in loops are left as they are: LLVM's loop strength reduction, which runs
+while instructions are chosen, takes seconds for some hundred loops in one function."""
+
+_HUGE: Final = 4000
+"""With more branches than these the instructions are left as they are: for a function of such a size everything else
+takes time that grows with its square."""
+
 _under_way: list[None] = []
 """One entry for each compilation that holds the lock: more than one where a signal handler compiles."""
 _machines: dict[tuple[str, str, str, int], Any] = {}
@@ -126,7 +134,9 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
     if "half" in text and target.is_x86 and not target.has_avx512_fp16:
         text += HALF_CONVERSIONS
     # Branches that are hardly ever taken, which checks are, make no loops.
-    is_large = text.count("br i1 ") - text.count(", !prof !3") - text.count(", label %failed") > _MANY_BRANCHES
+    branches = text.count("br i1 ") - text.count(", !prof !3") - text.count(", label %failed")
+    if branches > _HUGE:
+        level = 0
     with NO_FORK, _counted():
         machine = _machine(target, level)
         # In front, not set afterwards: the alignment of accesses that state none follows from the layout.
@@ -137,13 +147,25 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
                 context = owned.enter_context(llvm.create_context())
                 module = owned.enter_context(llvm.parse_assembly(header + text, context))
                 module.verify()
-                if level and is_large:
+                if level and branches > _MANY_LOOPS:
+                    owned.enter_context(_without_strength_reduction(llvm))
+                if level and branches > _MANY_BRANCHES:
                     _simplify(llvm, machine, module)
                 elif level:
                     _optimize(llvm, machine, module, level)
                 yield machine, module
             except RuntimeError as error:
                 raise _refused(error) from None
+
+
+@contextmanager
+def _without_strength_reduction(llvm: Any) -> Iterator[None]:
+    """Nothing but an option of the whole process turns it off; others who compile meanwhile get right code, too."""
+    llvm.set_option("tileir", "-disable-lsr=true")
+    try:
+        yield
+    finally:
+        llvm.set_option("tileir", "-disable-lsr=false")
 
 
 def _optimize(llvm: Any, machine: Any, module: Any, level: int) -> None:

@@ -59,25 +59,35 @@ class Layout:
     that of a table with an entry for each site, the memory its pointers must stay in); and what each `alloca` had
     reserved when an access failed, two words each."""
 
-    __slots__ = ("globals", "inspection", "pointers", "region_count", "regions", "reserve_count", "reserves", "total")
+    __slots__ = (
+        "_places",
+        "inspection",
+        "pointers",
+        "region_count",
+        "regions",
+        "reserve_count",
+        "reserves",
+        "total",
+    )
 
     def __init__(self, arguments: int, pointers: list[int], globals: list[str], reserves: int) -> None:
         self.pointers: list[int] = pointers
-        self.globals: list[str] = globals
         self.regions: int = ARGUMENTS + arguments
         self.region_count: int = len(pointers) + len(globals)
         self.inspection: int = self.regions + REGION_WORDS * self.region_count
         self.reserves: int = self.inspection + INSPECTION_SLOTS
         self.reserve_count: int = reserves
         self.total: int = self.reserves + 2 * reserves
+        owners: list[int | str] = [*pointers, *globals]
+        self._places: dict[int | str, int] = {owner: place for place, owner in enumerate(owners)}
 
     def of_parameter(self, number: int) -> int:
         """The first slot about the memory of a parameter."""
-        return self.regions + REGION_WORDS * self.pointers.index(number)
+        return self.regions + REGION_WORDS * self._places[number]
 
     def of_global(self, name: str) -> int:
         """The first slot about the memory of a global."""
-        return self.regions + REGION_WORDS * (len(self.pointers) + self.globals.index(name))
+        return self.regions + REGION_WORDS * self._places[name]
 
 
 class Record:

@@ -1,0 +1,162 @@
+"""What is done with programs: for each action how its input is prepared, which is not measured, and the work itself.
+
+An action that does not apply to a program (a layout without a place for its attributes, a kernel with arguments that
+are no arrays) raises `NotApplicable` while it is prepared.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+import tileir
+from tileir.bytecode.annotated import annotate
+from tileir.execute.cpu.engine import CpuKernel
+from tileir.execute.cpu.lowering.walk import Options
+from tileir.execute.memory import Region
+from tileir.ir.clone import clone
+from tileir.ir.equality import structurally_equal
+from tileir.text.printer import print_operation
+
+
+class NotApplicable(Exception):
+    pass
+
+
+class Action:
+    """`prepare` makes from a text what `work` takes; `work` may change it, as each is used once."""
+
+    def __init__(self, prepare: Callable[[str], Any], work: Callable[[Any], object]) -> None:
+        self.prepare = prepare
+        self.work = work
+
+
+def text_itself(text: str) -> str:
+    return text
+
+
+def bytecode(layout: str) -> Callable[[str], bytes]:
+    def prepare(text: str) -> bytes:
+        try:
+            return tileir.to_bytecode(tileir.parse(text), layout=layout)
+        except tileir.BytecodeError:
+            raise NotApplicable from None
+
+    return prepare
+
+
+def writable(layout: str) -> Callable[[str], Any]:
+    def prepare(text: str) -> Any:
+        bytecode(layout)(text)
+        return tileir.parse(text)
+
+    return prepare
+
+
+def two_modules(text: str) -> tuple[Any, Any]:
+    return tileir.parse(text), tileir.parse(text)
+
+
+def entry_of(module: Any) -> Any:
+    return next(operation for operation in module.walk() if operation.name == "cuda_tile.entry")
+
+
+def lowered(sanitize: bool) -> Callable[[Any], object]:
+    def work(module: Any) -> object:
+        return CpuKernel(entry_of(module), global_memory(module)).lower(Options(sanitize=sanitize)).text
+
+    return work
+
+
+def global_memory(module: Any) -> dict[str, Region]:
+    found = [operation.symbol_name for operation in module.walk() if operation.name == "cuda_tile.global"]
+    return {name: Region(64 * number, 0, None, (name,), False) for number, name in enumerate(found)}
+
+
+def launchable(text: str) -> tuple[Any, list[Any]]:
+    """The kernel and its arguments: an array for a pointer, two for a number."""
+    module = tileir.parse(text)
+    kernels = [operation for operation in module.walk() if operation.name == "cuda_tile.entry"]
+    if len(kernels) > 1:
+        raise NotApplicable
+    arguments = [numpy.zeros(64, "f4") if "ptr" in value.type.text else 2 for value in kernels[0].regions[0].block.arguments]
+    return tileir.compile(module, backend="interpreter"), arguments
+
+
+def launched(**options: Any) -> Callable[[Any], object]:
+    def work(prepared: Any) -> object:
+        kernel, arguments = prepared
+        observer = tileir.Sanitizer() if options else None
+        return kernel.launch(1, *arguments, observer=observer, output=lambda text: None)
+
+    return work
+
+
+def diagnosed(text: str) -> object:
+    """Parse, verify and tell all mistakes."""
+    try:
+        tileir.verify(tileir.parse(text))
+    except tileir.TileIRError as error:
+        return str(error)
+    raise AssertionError("the program has mistakes")
+
+
+def passes(*names: str, pipeline: str = "seed") -> Action:
+    return Action(tileir.parse, lambda module: tileir.run_passes(module, list(names), pipeline=pipeline))
+
+
+def optimized(level: int, pipeline: str) -> Action:
+    return Action(tileir.parse, lambda module: tileir.optimize(module, level, pipeline, fuse_fma=True))
+
+
+TEXT: dict[str, Action] = {
+    "parse": Action(text_itself, tileir.parse),
+    "verify": Action(tileir.parse, tileir.verify),
+    "print": Action(tileir.parse, str),
+    "print generic": Action(tileir.parse, lambda module: print_operation(module, generic=True)),
+    "print debug info": Action(tileir.parse, lambda module: print_operation(module, debug_info=True)),
+    "clone": Action(tileir.parse, clone),
+    "copy": Action(tileir.parse, copy.deepcopy),
+    "compare": Action(two_modules, lambda pair: structurally_equal(*pair, locations=True)),
+}
+
+BYTECODE: dict[str, Action] = {
+    "write": Action(writable("public"), tileir.to_bytecode),
+    "read": Action(bytecode("public"), tileir.from_bytecode),
+    "write documented": Action(writable("documented"), lambda module: tileir.to_bytecode(module, layout="documented")),
+    "read documented": Action(bytecode("documented"), tileir.from_bytecode),
+    "objdump": Action(bytecode("public"), lambda data: annotate(data).fields()),
+}
+
+OPTIMIZE: dict[str, Action] = {
+    "optimize": optimized(3, "parity"),
+    "optimize with all rules": optimized(3, "seed"),
+    **{
+        name: passes(name)
+        for name in (
+            "canonicalize",
+            "simplify",
+            "cse",
+            "dce",
+            "loop-invariant-code-motion",
+            "fuse-fma",
+            "loop-split",
+            "synthesize-debug-info-scopes",
+            "strip-debuginfo",
+            "legalize",
+            "inline",
+        )
+    },
+}
+
+EXECUTE: dict[str, Action] = {
+    "lower for the CPU": Action(tileir.parse, lowered(False)),
+    "lower for the CPU with checks": Action(tileir.parse, lowered(True)),
+    "run": Action(launchable, launched()),
+    "sanitize": Action(launchable, launched(sanitize=True)),
+}
+
+ACTIONS: dict[str, Action] = {**TEXT, **BYTECODE, **OPTIMIZE, **EXECUTE}

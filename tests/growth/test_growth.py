@@ -1,0 +1,178 @@
+"""Doubling every dimension of a program: no action on it may take more than in proportion.
+
+`programs.py` is the table of dimensions, `actions.py` that of actions; every pair of them is measured.  The default
+suite counts steps on small programs, for the actions that do the work of the others too; the long tests measure the
+rest, and time on larger programs, which also shows what C does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy
+import pytest
+from tests.growth.actions import ACTIONS, Action, NotApplicable, diagnosed
+from tests.growth.launches import LAUNCHES
+from tests.growth.measure import STEPS_BOUND, TIME_BOUND, seconds, step_growth, steps
+from tests.growth.programs import BROKEN, SOUND
+
+import tileir
+import tileir.ir.core
+
+SMALL = 8
+MOST = 4096
+ENOUGH_SECONDS = 0.02
+
+CHOSEN = (
+    "parse",
+    "verify",
+    "print",
+    "print debug info",
+    "copy",
+    "compare",
+    "write",
+    "read",
+    "optimize with all rules",
+    "lower for the CPU with checks",
+    "lower for the CPU",
+    "sanitize",
+)
+
+_ASSUMED = "a name has a part for each link of the chain, as NVIDIA prints it, up to a hundred"
+
+INHERENT: dict[tuple[str, str], str] = {
+    ("assumptions", "print"): _ASSUMED,
+    ("assumptions", "print generic"): _ASSUMED,
+    ("assumptions", "print debug info"): _ASSUMED,
+}
+"""Pairs of a dimension and an action that grow faster, with the reason."""
+
+counted = pytest.mark.skipif(
+    not tileir.ir.core.__file__.endswith(".py"),
+    reason="compiled modules take no steps that Python sees; make test-long measures time",
+)
+
+
+def growth_in_steps(maker: Callable[[int], str], action: Action, n: int) -> float:
+    # Once before: declarations, formats and types are made when they are first met.
+    action.work(action.prepare(maker(4 * n)))
+    return step_growth(lambda size: steps(action.work, action.prepare(maker(size))), n)
+
+
+def check_steps(dimension: str, maker: Callable[[int], str], actions: dict[str, Action]) -> None:
+    found = []
+    for name, action in actions.items():
+        if (dimension, name) in INHERENT:
+            continue
+        try:
+            growth = growth_in_steps(maker, action, SMALL)
+            if growth > STEPS_BOUND:
+                # A table that doubles between two sizes, or a choice by size, settles on larger ones.
+                growth = growth_in_steps(maker, action, 4 * SMALL)
+        except NotApplicable:
+            continue
+        if growth > STEPS_BOUND:
+            found.append(f"{name}: {growth:.2f} times the steps for the second doubling of {dimension}, not 2")
+    assert not found
+
+
+@counted
+@pytest.mark.parametrize("dimension", SOUND)
+def test_steps_grow_in_proportion(dimension):
+    check_steps(dimension, SOUND[dimension], {name: ACTIONS[name] for name in CHOSEN})
+
+
+@counted
+@pytest.mark.long
+@pytest.mark.parametrize("dimension", SOUND)
+def test_steps_of_all_other_actions_grow_in_proportion(dimension):
+    check_steps(dimension, SOUND[dimension], {name: ACTIONS[name] for name in ACTIONS if name not in CHOSEN})
+
+
+@counted
+@pytest.mark.parametrize("dimension", BROKEN)
+def test_steps_to_tell_mistakes_grow_in_proportion(dimension):
+    check_steps(dimension, BROKEN[dimension], {"tell": Action(lambda text: text, diagnosed)})
+
+
+# --- time ---
+
+
+def growth_in_time(maker: Callable[[int], str], action: Action, n: int, rounds: int) -> float:
+    first, second = maker(n), maker(4 * n)
+    least = seconds(action.work, lambda: action.prepare(first), rounds)
+    return seconds(action.work, lambda: action.prepare(second), rounds) / max(least, 1e-6)
+
+
+def check_time(dimension: str, maker: Callable[[int], str], actions: dict[str, Action]) -> None:
+    found = []
+    for name, action in actions.items():
+        n = 32
+        try:
+            while n < MOST and seconds(action.work, lambda: action.prepare(maker(n)), 1) < ENOUGH_SECONDS:  # noqa: B023
+                n *= 2
+            growth = growth_in_time(maker, action, n, 2)
+            if growth > TIME_BOUND:
+                # Another look, as other programs may have taken the caches.
+                growth = min(growth, growth_in_time(maker, action, n, 5))
+        except (NotApplicable, tileir.LaunchError):
+            # A kernel that nests too deep for an engine is refused.
+            continue
+        if growth > TIME_BOUND:
+            found.append(f"{name}: {growth:.1f} times the time for four times {dimension}, from {n} on")
+    assert not found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dimension", SOUND)
+def test_time_grows_in_proportion(dimension):
+    check_time(dimension, SOUND[dimension], ACTIONS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dimension", BROKEN)
+def test_time_to_tell_mistakes_grows_in_proportion(dimension):
+    check_time(dimension, BROKEN[dimension], {"tell": Action(lambda text: text, diagnosed)})
+
+
+# --- launches ---
+
+
+def launch(name: str, blocks: int, schedule: str = "forward") -> Action:
+    kernel = tileir.compile(tileir.parse(LAUNCHES[name]), backend="interpreter")
+
+    def work(sanitizer: tileir.Sanitizer) -> object:
+        arrays = numpy.zeros(blocks + 2, "i4"), numpy.zeros(64, "i4")
+        kernel.launch(blocks, *arrays, observer=sanitizer, schedule=schedule)
+        return sanitizer.report.findings
+
+    return Action(lambda _: tileir.Sanitizer(), work)
+
+
+@counted
+@pytest.mark.parametrize("schedule", ["forward", "random:3"])
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_steps_of_the_sanitizer_grow_with_the_tile_blocks(name, schedule):
+    def measured(blocks: int) -> int:
+        action = launch(name, blocks, schedule)
+        return steps(action.work, action.prepare(""))
+
+    measured(8)
+    growth = step_growth(measured, 24)
+    assert growth < STEPS_BOUND
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_time_of_the_sanitizer_grows_with_the_tile_blocks(name):
+    def measured(blocks: int) -> float:
+        action = launch(name, blocks)
+        return seconds(action.work, lambda: action.prepare(""), 2)
+
+    assert min(measured(16384) / measured(4096) for _ in range(3)) < TIME_BOUND
+
+
+def test_findings_are_told_once_for_each_operation_however_many_tile_blocks():
+    action = launch("race", 200)
+    (finding,) = action.work(action.prepare(""))
+    assert finding.kind == "race" and finding.count == 199
