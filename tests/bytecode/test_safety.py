@@ -542,3 +542,28 @@ def test_file_with_a_bad_entry_that_nobody_uses_is_written_back(blob):
         module = tileir.from_bytecode(data)
         again = tileir.from_bytecode(tileir.to_bytecode(module, preserve=True))
         assert print_disassembly(again, True) == print_disassembly(module, True)
+
+
+def test_spellings_of_numbers_are_kept_only_where_the_tables_are():
+    """A bad type in front of the others, and one more than the file has: the numbers of types move."""
+    hints = b"\x0b\1\0\x0a\1\0\1" + varint(ADDED + 1) + b"\7"
+    for bad in (b"\x63", b"\x0d\x63\0", TYPES[I32]):
+        data = make_file(b"\x44" + bytes([TOKEN]) + RETURN, types=(bad, b"\x04"), flags=6, hints=hints)
+        module = tileir.from_bytecode(data)
+        again = tileir.from_bytecode(tileir.to_bytecode(module, preserve=True))
+        assert print_disassembly(again) == print_disassembly(module)
+        module.regions[0].blocks[0].first.set_attribute("x.y", tileir.parse("cuda_tile.module @m attributes {a = i16} {}").attributes["a"])
+        assert print_disassembly(tileir.from_bytecode(tileir.to_bytecode(module, preserve=True))) == print_disassembly(again)
+
+
+def test_shape_query_with_results_of_several_types_is_printed_so_that_it_reads_back():
+    text = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
+      %v = make_tensor_view %p, shape = [4, 8], strides = [8, 1] : tensor_view<4x8xf32, strides=[8,1]>
+      %s:2 = "cuda_tile.get_tensor_shape"(%v) : (!cuda_tile.tensor_view<4x8xf32, strides=[8,1]>) -> (!cuda_tile.tile<i16>, !cuda_tile.tile<i32>)
+    } }"""
+    module = tileir.parse(text)
+    tileir.verify(module)
+    again = tileir.parse(str(module))
+    assert again.text(generic=True) == module.text(generic=True)
+    assert '"cuda_tile.get_tensor_shape"' in str(module)
+    assert "get_tensor_shape %tview : tensor_view<4x8xf32, strides=[8,1]> -> tile<i16>" in print_disassembly(module)

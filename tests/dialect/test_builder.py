@@ -301,3 +301,16 @@ def test_first_example_of_the_documentation_runs() -> None:
     names: dict[str, Any] = {}
     exec(source, names)
     assert "addf" in str(names["b"].module)
+
+
+def test_lists_that_hold_themselves_are_no_attribute() -> None:
+    from tileir.dialect.literals import any_attribute
+
+    itself: list[object] = []
+    itself.append(itself)
+    deep: object = 1
+    for _ in range(5000):
+        deep = [deep]
+    for value in (itself, deep, {"a": itself}):
+        with pytest.raises(tileir.BuildError, match="nest more than 100 deep"):
+            any_attribute(value)

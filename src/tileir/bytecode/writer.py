@@ -62,12 +62,13 @@ class ModuleWriter:
     def _adopt(self, file: Container) -> None:
         """Fill the tables in the order the file has them."""
         tables, spellings = read_spellings(file)
+        # Spellings hold table numbers: they are of use only if no entry is a repetition, or cannot be kept.
+        same_numbers = True
         for index in range(len(tables.strings)):
-            self.tables.string(tables.strings.get(index))
+            same_numbers &= self.tables.string(tables.strings.get(index)) == index
         for index in range(len(tables.types)):
             type = _used_type(tables, index)
-            if type is not None:
-                self.tables.types.index(type)
+            same_numbers &= type is not None and self.tables.types.index(type) == index
         for index in range(len(tables.constants)):
             start, end = tables.constants.piece(index)
             self.tables.constant_blob(file.data[start:end])
@@ -76,9 +77,7 @@ class ModuleWriter:
             if attribute is not None and not isinstance(attribute, UnknownLocation):
                 self.tables.debug.reference(attribute)
         self.keeps_debug = bool(tables.debug.function_starts)
-        # Spellings hold table numbers, which are the same only if no table entry was a repetition.
-        same_strings = len(self.tables.interner.strings) == len(tables.strings)
-        if same_strings and len(self.tables.types.blobs) == len(tables.types):
+        if same_numbers:
             self.tables.spellings = spellings
 
     def write(self) -> bytes:

@@ -140,9 +140,15 @@ def _flatten(value: list[object] | tuple[object, ...], type: TileType, axis: int
 
 # --- attributes ---
 
+# Lists may hold themselves.
+_DEEPEST_VALUE: Final = 100
 
-def any_attribute(value: object) -> Attribute:
+
+
+def any_attribute(value: object, depth: int = 0) -> Attribute:
     """An attribute for a value that says its own kind: integers are i64, floats f64, as in text without a type."""
+    if depth > _DEEPEST_VALUE:
+        raise BuildError(f"lists in an attribute nest more than {_DEEPEST_VALUE} deep, or hold themselves")
     if isinstance(value, Attribute):
         return value
     if isinstance(value, bool):
@@ -156,9 +162,9 @@ def any_attribute(value: object) -> Attribute:
     if isinstance(value, Type):
         return type_attribute(value)
     if isinstance(value, dict):
-        return dictionary_attribute({_key(key): any_attribute(item) for key, item in value.items()})
+        return dictionary_attribute({_key(key): any_attribute(item, depth + 1) for key, item in value.items()})
     if isinstance(value, (list, tuple)):
-        return array_attribute(tuple([any_attribute(item) for item in value]))
+        return array_attribute(tuple([any_attribute(item, depth + 1) for item in value]))
     if value is None:
         return UNIT
     raise BuildError(f"there is no attribute for {described(value)}")

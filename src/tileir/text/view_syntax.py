@@ -227,10 +227,14 @@ class MakeView(Custom):
         printer.out.append(f" : {operation.results[0].type.spelling}")
 
 
-class ShapeQuery(Custom):
+class ShapeQuery(Doubtful):
     """shape-query ::= value attr-dict `:` type `->` type; one result per dimension, all of that type"""
 
     __slots__ = ()
+
+    def is_ambiguous(self, operation: Operation) -> bool:
+        """Bytecode may give each result a type of its own, and a query of nothing has no result to take it from."""
+        return not operation.results or any(r.type is not operation.results[0].type for r in operation.results)
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         self.set_operands(state, "src", parser.parse_value_token())
