@@ -154,14 +154,25 @@ class Bounds:
 
     # --- views ---
 
-    def emit_suitability(self) -> list[str]:
-        """Code before the first tile block: whether the views that are the same in all of them lie in their arrays."""
+    def emit_suitability(self) -> None:
+        """Code before the first tile block: whether the views that are the same in all of them lie in their arrays.
+
+        A function of its own, compiled quickly: it runs once for each thread.
+        """
         emission = self._emission
         builder = emission.builder
-        outer, builder.lines = builder.lines, []
-        answer = "true"
-        for operation in emission.program.entry.walk():
-            if operation.declaration.mnemonic == "make_tensor_view" and self.origins.is_uniform_view(operation):
+        uniform = [
+            operation
+            for operation in emission.program.entry.walk()
+            if operation.declaration.mnemonic == "make_tensor_view" and self.origins.is_uniform_view(operation)
+        ]
+        if not uniform:
+            return
+        before = (self._homes, self._places)
+        self._homes, self._places = {}, {}
+        with emission.elsewhere() as lines:
+            answer = "true"
+            for operation in uniform:
                 for operand in operation.operands:
                     self._hoist(operand)
                 emission.emitters[Let](emission, Let(operation))
@@ -169,16 +180,18 @@ class Bounds:
                 assert home is not None
                 fits = self._lies_in(operation, home)
                 answer = fits if answer == "true" else builder.emit(f"and i1 {answer}, {fits}")
-        if answer != "true":
-            builder.do(f"br i1 {answer}, label %suited, label %unsuited, !prof !{emission.likely()}")
-            builder.label("unsuited")
-            failed = emission.slot_pointer(slots.FAILED)
-            builder.do(f"store atomic i64 {slots.UNSUITED}, ptr {failed} monotonic, align 8")
-            builder.do(f"store atomic i64 1, ptr {emission.slot_pointer(slots.STOP)} release, align 8")
-            emission.leave_worker(1)
-            builder.label("suited")
-        lines, builder.lines = builder.lines, outer
-        return lines
+            builder.do(f"ret i1 {answer}")
+        self._homes, self._places = before
+        head = "define internal i1 @suits(ptr %record) noinline optnone nounwind {\nentry:"
+        emission.module.functions.append("\n".join([head, *lines, "}"]))
+        answer = builder.emit("call i1 @suits(ptr %record)")
+        builder.do(f"br i1 {answer}, label %suited, label %unsuited, !prof !{emission.likely()}")
+        builder.label("unsuited")
+        failed = emission.slot_pointer(slots.FAILED)
+        builder.do(f"store atomic i64 {slots.UNSUITED}, ptr {failed} monotonic, align 8")
+        builder.do(f"store atomic i64 1, ptr {emission.slot_pointer(slots.STOP)} release, align 8")
+        emission.leave_worker(1)
+        builder.label("suited")
 
     def _hoist(self, value: Value) -> None:
         """Compute a value that is the same for the whole launch, with what it is made of."""

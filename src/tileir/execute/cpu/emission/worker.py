@@ -112,6 +112,8 @@ class Emission:
     def run(self) -> str:
         builder = self.builder
         entry = self.program.entry
+        if not self.sanitize:
+            self.bounds.emit_suitability()
         if self._uses_amx:
             mma.configure(builder)
         first, end = self._take_chunk()
@@ -120,7 +122,6 @@ class Emission:
         builder.lines.append(f"  %number = phi i64 [ {first}, %chunk ], [ %number.next, %block.end ]")
         self._block_ids()
         self._parameters(entry)
-        suitability = [] if self.sanitize else self.bounds.emit_suitability()
         self.forget(self.program.body)
         self.statements(self.program.body)
         builder.do("br label %block.end")
@@ -144,7 +145,6 @@ class Emission:
             "entry:",
             *self.bounds.rooms(),
             *self._entry,
-            *suitability,
             *builder.lines,
             "}",
             "!0 = distinct !{!0}",
@@ -251,6 +251,17 @@ class Emission:
             self.inspection.forget(body)
         else:
             self.bounds.forget(body)
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[list[str]]:
+        """Emit into a function of its own that takes the record; what is emitted comes in the list."""
+        before = (self._entry, self.scalars, self.views, self.builder.lines)
+        self._entry, self.scalars, self.views, self.builder.lines = [], {}, {}, []
+        self._parameters(self.program.entry)
+        found: list[str] = []
+        yield found
+        found += [*self._entry, *self.builder.lines]
+        self._entry, self.scalars, self.views, self.builder.lines = before
 
     def at_entry(self, line: str) -> None:
         """An instruction at the beginning of the worker."""
