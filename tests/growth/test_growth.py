@@ -20,8 +20,8 @@ import tileir
 import tileir.ir.core
 
 SMALL = 8
-MOST = 4096
-ENOUGH_SECONDS = 0.02
+MOST = 1024
+ENOUGH_SECONDS = 0.01
 
 CHOSEN = (
     "parse",
@@ -107,14 +107,14 @@ def growth_in_time(maker: Callable[[int], str], action: Action, n: int, rounds: 
 def check_time(dimension: str, maker: Callable[[int], str], actions: dict[str, Action]) -> None:
     found = []
     for name, action in actions.items():
-        n = 32
+        n = 64
         try:
             while n < MOST and seconds(action.work, lambda: action.prepare(maker(n)), 1) < ENOUGH_SECONDS:  # noqa: B023
-                n *= 2
-            growth = growth_in_time(maker, action, n, 2)
+                n *= 4
+            growth = growth_in_time(maker, action, n, 1)
             if growth > TIME_BOUND:
                 # Another look, as other programs may have taken the caches.
-                growth = min(growth, growth_in_time(maker, action, n, 5))
+                growth = min(growth, growth_in_time(maker, action, n, 4))
         except (NotApplicable, tileir.LaunchError):
             # A kernel that nests too deep for an engine is refused.
             continue

@@ -78,10 +78,11 @@ _MANY_BRANCHES: Final = 80
 """With more, only cheap passes run: those about loops take time that grows with the square of their number."""
 
 _MANY_LOOPS: Final = 240
-"""With more branches than these addresses in loops are left as they are: LLVM's loop strength reduction, which runs
-while instructions are chosen, takes seconds for some hundred loops in one function."""
+"""With more branches than these two more passes are left out, which run while instructions are chosen: loop strength
+reduction takes seconds for some hundred loops in one function, and what LLVM moves out of the loop over tile blocks
+then, a register for each loop inside, takes seconds to be spilled."""
 
-_HUGE: Final = 4000
+_HUGE: Final = 2400
 """With more branches than these the instructions are left as they are: for a function of such a size everything else
 takes time that grows with its square."""
 
@@ -148,7 +149,7 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
                 module = owned.enter_context(llvm.parse_assembly(header + text, context))
                 module.verify()
                 if level and branches > _MANY_LOOPS:
-                    owned.enter_context(_without_strength_reduction(llvm))
+                    owned.enter_context(_without_loop_passes(llvm))
                 if level and branches > _MANY_BRANCHES:
                     _simplify(llvm, machine, module)
                 elif level:
@@ -158,14 +159,19 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
                 raise _refused(error) from None
 
 
+_LOOP_PASSES: Final = ("disable-lsr", "disable-machine-licm")
+
+
 @contextmanager
-def _without_strength_reduction(llvm: Any) -> Iterator[None]:
-    """Nothing but an option of the whole process turns it off; others who compile meanwhile get right code, too."""
-    llvm.set_option("tileir", "-disable-lsr=true")
+def _without_loop_passes(llvm: Any) -> Iterator[None]:
+    """Nothing but options of the whole process turn them off; others who compile meanwhile get right code, too."""
+    for name in _LOOP_PASSES:
+        llvm.set_option("tileir", f"-{name}=true")
     try:
         yield
     finally:
-        llvm.set_option("tileir", "-disable-lsr=false")
+        for name in _LOOP_PASSES:
+            llvm.set_option("tileir", f"-{name}=false")
 
 
 def _optimize(llvm: Any, machine: Any, module: Any, level: int) -> None:
