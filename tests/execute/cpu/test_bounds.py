@@ -525,3 +525,29 @@ def test_a_kernel_runs_again_after_a_failure() -> None:
     for _ in range(3):
         assert outcome(kernel, Arrays(8, 32), 4, 32)[0]
         assert not outcome(kernel, Arrays(32, 32), 4, 32)[0]
+
+
+EXTENTS = {
+    "reshaped": "%e1 = reshape %n : tile<i32> -> tile<1xi32>\n%extent = reshape %e1 : tile<1xi32> -> tile<i32>",
+    "spread": """%e1 = reshape %n : tile<i32> -> tile<1xi32>
+      %e2 = broadcast %e1 : tile<1xi32> -> tile<1xi32>
+      %extent = reshape %e2 : tile<1xi32> -> tile<i32>""",
+    "extracted": f"""%e1 = extract %limit[%zero] : {PART} -> tile<1xi32>
+      %extent = reshape %e1 : tile<1xi32> -> tile<i32>""",
+    "reduced": f"""%extent = reduce %limit dim=0 identities=[0 : i32] : {PART} -> tile<i32> (%l: tile<i32>, %m: tile<i32>) {{
+        %o = maxi %l, %m signed : tile<i32>
+        yield %o : tile<i32>
+      }}""",
+    "of the grid": "%gx, %gy, %gz = get_num_tile_blocks : tile<i32>\n%extent = muli %gx, %eight : tile<i32>",
+}
+
+
+@pytest.mark.parametrize("name", EXTENTS)
+def test_extents_may_come_from_anywhere(name: str) -> None:
+    body = f"""{EXTENTS[name]}
+    %t = make_tensor_view %a, shape = [%extent], strides = [1] : tile<i32> -> {TENSOR}
+    %v = make_partition_view %t : {VIEWS["partition"]}
+    %k = store_view_tko weak %i, %v[%x] : {PART}, {VIEWS["partition"]}, tile<i32> -> token"""
+    text = HEAD + body + TAIL
+    assert both(text, Arrays(32, 8), 4, 32) == ""
+    assert "(element [7])" in both(text, Arrays(31, 8), 4, 32)

@@ -20,7 +20,7 @@ from tileir.execute.cpu.emission import bounds_text
 from tileir.execute.cpu.emission.accesses import Based, Box, Look, TensorView
 from tileir.execute.cpu.emission.nests import Number
 from tileir.execute.cpu.emission.ranges import Ranges
-from tileir.execute.cpu.lowering.aliasing import Origins, likely_home
+from tileir.execute.cpu.lowering.aliasing import RENAMED, Origins, likely_home
 from tileir.execute.cpu.lowering.expressions import Gathered, row_major
 from tileir.execute.cpu.lowering.sinks import StorePointers
 from tileir.execute.cpu.lowering.statements import Chain, Let, Multiply, Reserve, Statement, statements
@@ -212,7 +212,8 @@ class Bounds:
             if missing:
                 work.extend(missing)
                 continue
-            if operation.declaration.mnemonic == "assume" and operation.operands[0] in emission.scalars:
+            is_renamed = operation.declaration.mnemonic in ("assume", *RENAMED)
+            if is_renamed and operation.operands[0] in emission.scalars:
                 emission.scalars[operation.results[0]] = emission.scalars[operation.operands[0]]
             else:
                 emission.emitters[Let](emission, Let(operation))

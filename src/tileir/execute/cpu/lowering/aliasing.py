@@ -17,7 +17,7 @@ from typing import Final
 
 from tileir.dialect.types import PointerType, TensorViewType, TileType
 from tileir.ir.core import BlockArgument, Operation, Value
-from tileir.ir.declaration import PURE
+from tileir.ir.declaration import ELEMENTWISE, PURE
 
 Origin = frozenset[object]
 
@@ -33,6 +33,10 @@ _UNIFORM: Final = (
     "assume", "make_tensor_view", "get_index_space_shape", "get_tensor_shape", "get_num_tile_blocks", "get_global",
     *_TILE_VIEWS,
 )  # fmt: skip
+
+
+RENAMED: Final = ("reshape", "broadcast")
+"""What makes of one element the same element."""
 
 
 class Origins:
@@ -106,7 +110,7 @@ class Origins:
 
     def is_uniform_view(self, tensor: Operation) -> bool:
         """Whether a `make_tensor_view` makes the same view of one argument or global in all tile blocks."""
-        if self._overlapping or not self.is_launch_constant(tensor.results[0]):
+        if self._overlapping or not self._is_simple(tensor.results[0]):
             return False
         home = self.home(tensor.results[0])
         return home is not None and not isinstance(home, Operation)
@@ -117,6 +121,30 @@ class Origins:
         if len(origin) != 1 or UNKNOWN in origin or PARAMETER in origin:
             return None
         return next(iter(origin))
+
+    def _is_simple(self, value: Value) -> bool:
+        """Whether a value is the same for the whole launch and made of scalars alone, so that it can be computed
+        before the first tile block."""
+        work = [value]
+        seen: set[Value] = set()
+        while work:
+            top = work.pop()
+            if top in seen:
+                continue
+            seen.add(top)
+            if isinstance(top.type, TileType) and top.type.count != 1:
+                return False
+            operation = top.defining_operation
+            if operation is None:
+                if not isinstance(top, BlockArgument) or top.block.parent_operation is not self._entry:
+                    return False
+                continue
+            declaration = operation.declaration
+            known = declaration.mnemonic in (*_UNIFORM, *RENAMED, "constant", "offset", "select")
+            if operation.regions or not (known or declaration.has_trait(ELEMENTWISE)):
+                return False
+            work.extend(operation.operands)
+        return True
 
     def is_launch_constant(self, value: Value) -> bool:
         """Whether a value is the same for all tile blocks of a launch."""
