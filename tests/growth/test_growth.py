@@ -18,6 +18,8 @@ from tests.growth.programs import BROKEN, SOUND
 
 import tileir
 import tileir.ir.core
+from tileir.ir.clone import clone
+from tileir.ir.symbols import SymbolTable
 
 SMALL = 8
 MOST = 1024
@@ -176,3 +178,32 @@ def test_findings_are_told_once_for_each_operation_however_many_tile_blocks():
     action = launch("race", 200)
     (finding,) = action.work(action.prepare(""))
     assert finding.kind == "race" and finding.count == 199
+
+
+# --- building ---
+
+
+@counted
+def test_steps_to_build_with_many_globals_grow_in_proportion():
+    def build(count: int) -> object:
+        builder = tileir.Builder()
+        with builder.entry("k"):
+            for number in range(count):
+                builder.global_(f"g{number}", [number], tileir.types.i32)
+                builder.get_global(f"g{number}")
+            builder.return_()
+        return builder.finish()
+
+    build(4)
+    assert step_growth(lambda count: steps(build, count), 16) < STEPS_BOUND
+
+
+@counted
+def test_steps_to_insert_symbols_of_one_name_grow_in_proportion():
+    def insert(count: int) -> object:
+        table = SymbolTable(tileir.parse("cuda_tile.module @m { global @g <i32: 1> : tile<1xi32> }"))
+        first = table.by_name["g"]
+        return [table.insert(clone(first)) for _ in range(count)]
+
+    assert insert(3) == ["g_0", "g_1", "g_2"]
+    assert step_growth(lambda count: steps(insert, count), 16) < STEPS_BOUND
