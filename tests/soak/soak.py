@@ -145,6 +145,7 @@ def refuse(soak: Soak, rng: Random) -> None:
         lambda: kernel.launch(1, source, target, num_threads=0),
         lambda: tileir.compile(tileir.parse(each.text), "other"),
         lambda: compiled(each.text, "interpreter").launch(3, source, target),
+        lambda: kernel.launch(3, source, target),
     ]
     try:
         rng.choice(mistakes)()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy
 import pytest
 
@@ -212,3 +214,24 @@ def test_large_functions_are_simplified_too() -> None:
     # An addition and a subtraction became one.
     assert text.count("sub i64") == 0
     assert text.count("br i1") == 200
+
+
+@pytest.mark.parametrize("branches", [0, 100])
+def test_passes_are_given_back_once(monkeypatch: pytest.MonkeyPatch, branches: int) -> None:
+    from llvmlite.binding import ffi
+
+    name = "LLVMPY_DisposeNewModulePassManger"
+    dispose = getattr(ffi.lib, name)
+    disposed: list[None] = []
+
+    def counted(manager: object) -> None:
+        disposed.append(None)
+        dispose(manager)
+
+    monkeypatch.setitem(ffi.lib._fntab, name, counted)
+    steps = "".join([f"  br i1 %c, label %l{n}, label %l{n}\nl{n}:\n" for n in range(branches)])
+    text = f"define i64 @worker(ptr %r, ptr %a) {{\n  %c = icmp eq ptr %r, %a\n{steps}  ret i64 0\n}}\n"
+    for number in range(3):
+        assert assemble(text, host())
+        gc.collect()
+        assert len(disposed) == number + 1

@@ -174,6 +174,26 @@ def _without_loop_passes(llvm: Any) -> Iterator[None]:
             llvm.set_option("tileir", f"-{name}=false")
 
 
+@contextmanager
+def _owned(passes: Any) -> Iterator[Any]:
+    """A list of passes, given back at the end with all that they remember, some hundred kilobytes.
+
+    llvmlite means to do so when it is closed, but the function that would stands behind one that does nothing among
+    the classes of a list.
+    """
+    try:
+        yield passes
+    finally:
+        if not passes.closed:
+            classes = type(passes).__mro__
+            dispose = [vars(each)["_dispose"] for each in classes if "_dispose" in vars(each)]
+            if len(dispose) == 2 and classes[1].__name__ == "ObjectRef":
+                dispose[1](passes)
+                passes.detach()
+            else:
+                passes.close()
+
+
 def _optimize(llvm: Any, machine: Any, module: Any, level: int) -> None:
     with llvm.create_pipeline_tuning_options(speed_level=level) as options:
         # Generated code is in vectors, and its loops are long enough, already; looking for more takes twice the time
@@ -182,7 +202,7 @@ def _optimize(llvm: Any, machine: Any, module: Any, level: int) -> None:
         options.slp_vectorization = False
         options.loop_interleaving = False
         options.loop_unrolling = False
-        with llvm.create_pass_builder(machine, options) as builder, builder.getModulePassManager() as passes:
+        with llvm.create_pass_builder(machine, options) as builder, _owned(builder.getModulePassManager()) as passes:
             passes.run(module, builder)
 
 
@@ -191,7 +211,7 @@ def _simplify(llvm: Any, machine: Any, module: Any) -> None:
     with (
         llvm.create_pipeline_tuning_options(speed_level=1) as options,
         llvm.create_pass_builder(machine, options) as builder,
-        llvm.create_new_module_pass_manager() as passes,
+        _owned(llvm.create_new_module_pass_manager()) as passes,
     ):
         passes.add_always_inliner_pass()
         passes.add_sroa_pass()
