@@ -80,7 +80,7 @@ def test_access_outside_every_array_is_an_error_with_operation_place_and_element
         copy_kernel("f32").launch(1, numpy.arange(9, dtype="f4"), numpy.zeros(8, "f4"), INDEX)
     text = str(caught.value)
     assert "'cuda_tile.load_ptr_tko' op accesses 4 bytes at address" in text
-    assert "(element [5])" in text
+    assert "(element [5] of the tile)" in text
     assert "in tile block (0, 0, 0)" in text
     assert "argument 0 (array float32[9])" in text
 

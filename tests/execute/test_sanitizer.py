@@ -48,7 +48,7 @@ def test_a_read_past_the_end_names_the_array_the_element_and_the_distance() -> N
     finding = only(report(LOAD8, zeros(6)), "out-of-bounds")
     assert finding.title == "load_ptr_tko reads outside of argument 0 (array int32[6])"
     assert finding.element == (6,) and finding.block == (0, 0, 0)
-    assert finding.details[0].endswith(": right past the end of argument 0 (array int32[6])")
+    assert finding.details[0].endswith(": right past the end of argument 0 (array int32[6]), where [6] would be")
     assert finding.details[1] == "2 of the 8 elements it touches are outside"
     text = finding.render()
     assert "at k.mlir:8:12, tile block (0, 0, 0), element [6]" in text
@@ -66,7 +66,7 @@ def test_an_access_that_lands_in_another_array_is_out_of_bounds_too() -> None:
     parameters = "%p: tile<ptr<i32>>, %o: tile<ptr<i32>>"
     finding = only(report(body, first, second, parameters=parameters), "out-of-bounds")
     assert (
-        "64 bytes past the end of argument 0 (array int32[24]), in argument 1 (array int32[32]) at [8]"
+        "64 bytes past the end of argument 0 (array int32[24]), where [40] would be, in argument 1 (array int32[32]) at [8]"
         in (finding.details[0])
     )
     assert not both.any(), "what is wrong does not happen"
@@ -102,7 +102,7 @@ def test_an_index_outside_the_index_space() -> None:
     finding = only(report(body, zeros(6), 6, grid=3, parameters=VIEW_PARAMETERS), "index-space")
     assert finding.block == (2, 0, 0)
     assert finding.details == [
-        "dimension 0: the index is none of the view's 2 tiles there, counted from 0",
+        "dimension 0: index 2 is none of the view's 2 tiles there, counted from 0",
         "the index space is [2], the tensor [6]",
     ]
 

@@ -154,7 +154,7 @@ def test_a_shape_beyond_the_array_matters_only_where_it_is_touched() -> None:
     b = numpy.zeros((8, 8), "f4")
     run.launch((1, 3), A[:4], b, 400, 7, 7, 8, 8)
     assert b[:4, :6].tolist() == A[:4, :6].tolist()
-    with pytest.raises(tileir.ExecutionError, match=r"load_view_tko' op accesses 4 bytes .*\(element \[0, 0\]\)"):
+    with pytest.raises(tileir.ExecutionError, match=r"load_view_tko' op accesses 4 bytes .*\(element \[0, 0\] of the tile\)"):
         run.launch((2, 3), A[:4].copy(), b, 400, 7, 7, 8, 8)
 
 

@@ -10,7 +10,8 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.errors import BlockId
 from tileir.execute.observer import Observer, TileBlock
-from tileir.execute.sanitizer.report import Spelling, several, spelled_number
+from tileir.execute.sanitizer.report import Spelling
+from tileir.execute.wording import several, spelled_number
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import TOKEN_ORDERED
 

@@ -25,13 +25,15 @@ KEPT_BYTES: Final = 1 << 20
 
 
 class OutsideMemory(Exception):
-    """An access outside every region; `index` is the first such element in row-major order."""
+    """An access outside every region, or a write to the region `read_only`; `index` is the first such element in
+    row-major order."""
 
-    def __init__(self, message: str, address: int, index: int) -> None:
-        super().__init__(message)
-        self.message: str = message
+    def __init__(self, address: int, size: int, index: int, read_only: Region | None = None) -> None:
+        super().__init__(hex(address))
         self.address: int = address
+        self.size: int = size
         self.index: int = index
+        self.read_only: Region | None = read_only
 
 
 class Region:
@@ -286,14 +288,14 @@ class Memory:
         if lost.any():
             index = int(lost.argmax())
             address = int(flat[index])
-            raise OutsideMemory(self.describe_miss(address, size), address, index)
+            raise OutsideMemory(address, size, index)
         found = []
         for number in numpy.unique(owners):
             region = self._regions[int(number)]
             (chosen,) = numpy.nonzero(owners == number)
             if writing and not region.writable:
                 address = int(flat[chosen[0]])
-                raise OutsideMemory(read_only(region), address, int(chosen[0]))
+                raise OutsideMemory(address, size, int(chosen[0]), region)
             starts = (flat[chosen] - numpy.uint64(region.start)).view(numpy.int64)
             found.append((region, chosen, starts[:, None] + numpy.arange(size)))
         return found
@@ -309,27 +311,6 @@ class Memory:
             return number
         inside = (number >= 0) & (addresses <= ends[number] - numpy.uint64(size)) & (ends[number] >= size)
         return numpy.where(inside, number, -1)
-
-    def describe_miss(self, address: int, size: int) -> str:
-        """What an access outside all regions missed."""
-        text = (
-            f"accesses {size} byte{'s' if size > 1 else ''} at address {address:#x}, which no array of the launch has"
-        )
-        index = bisect_right(self._starts, address) - 1
-        nearest: list[tuple[int, str]] = []
-        if index >= 0:
-            region = self._regions[index]
-            past = address - region.end
-            distance = f"{past} bytes" if past else "right"
-            where = f"{distance} past the end of" if past >= 0 else "across the end of"
-            nearest.append((max(past, 0), f"{where} {' or '.join(region.names)}"))
-        if index + 1 < len(self._regions):
-            region = self._regions[index + 1]
-            before = region.start - address
-            nearest.append((before, f"{before} bytes before {' or '.join(region.names)}"))
-        if nearest and min(nearest)[0] < 1 << 24:
-            text += f" (it is {min(nearest)[1]})"
-        return text
 
 
 def read_only(region: Region) -> str:

@@ -23,7 +23,8 @@ from tileir.execute.errors import BlockId
 from tileir.execute.memory import Memory, OutsideMemory
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.numbers import first_element
-from tileir.execute.sanitizer.report import Finding, Place, Report, WatchKind, several, spelled_number
+from tileir.execute.sanitizer.report import Finding, Place, Report, WatchKind
+from tileir.execute.wording import several, spelled_number
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import ATOMIC
 from tileir.ir.types import FloatType

@@ -23,7 +23,7 @@ from tileir.execute.memory import Memory, Region
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 # The address of the first element, the number of elements along each dimension, the bytes between them.
@@ -66,10 +66,11 @@ class Access:
 
     An access through a view has the `view`, None for pointers, and unless it gathers or scatters a `box`: the address
     of the first element within the tensor, how many there are along each dimension, and how many bytes apart.
+    `index` says which tile of the view it is then.
     Addresses and mask of such an access are computed when they are asked for.
     """
 
-    __slots__ = ("_addresses", "_mask", "_reach", "block", "box", "kind", "operation", "size", "view")
+    __slots__ = ("_addresses", "_mask", "_reach", "block", "box", "index", "kind", "operation", "size", "view")
 
     def __init__(
         self,
@@ -81,6 +82,7 @@ class Access:
         mask: Array | None,
         view: object = None,
         box: Box | None = None,
+        index: Sequence[int] = (),
     ) -> None:
         self.kind: str = kind
         self.operation: Operation = operation
@@ -88,6 +90,7 @@ class Access:
         self.size: int = size
         self.view: object = view
         self.box: Box | None = box
+        self.index: Sequence[int] = index
         self._mask: Array | None = mask
         self._addresses: Array | None = None
         self._reach: Callable[[], tuple[Array, Array | None]] | None = None

@@ -281,7 +281,7 @@ def test_memory_that_alloca_reserves() -> None:
     assert [line for line in found.splitlines() if "0x" not in line] == [
         line for line in wanted.splitlines() if "0x" not in line
     ]
-    assert "what 'alloca' reserved in tile block (1, 0, 0)" in found and "(element [0])" in found
+    assert "what 'alloca' reserved in tile block (1, 0, 0)" in found and "(element [0] of the tile)" in found
 
 
 def test_memory_that_a_loop_gave_back() -> None:
@@ -550,4 +550,4 @@ def test_extents_may_come_from_anywhere(name: str) -> None:
     %k = store_view_tko weak %i, %v[%x] : {PART}, {VIEWS["partition"]}, tile<i32> -> token"""
     text = HEAD + body + TAIL
     assert both(text, Arrays(32, 8), 4, 32) == ""
-    assert "(element [7])" in both(text, Arrays(31, 8), 4, 32)
+    assert "(element [7] of the tile)" in both(text, Arrays(31, 8), 4, 32)

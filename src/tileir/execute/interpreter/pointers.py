@@ -18,8 +18,10 @@ from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.execute.interpreter.shapes import tile_of
-from tileir.execute.memory import OutsideMemory, reserved_label
+from tileir.execute.memory import OutsideMemory, read_only, reserved_label
 from tileir.execute.observer import Access, TileBlock, overrides
+from tileir.execute.origins import describe_miss, origin_of_access
+from tileir.execute.wording import bracketed
 from tileir.ir.attributes import EnumAttribute, IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import FloatType, Type
@@ -34,14 +36,19 @@ def pointee(operation: Operation, operand: int) -> Type:
 def missed(error: OutsideMemory, operation: Operation, block: TileBlock, shape: tuple[int, ...], mask: Any) -> NoReturn:
     """Say which element of the tile went outside of memory."""
     flat = error.index if mask is None or not shape else int(numpy.flatnonzero(mask)[error.index])
-    raise ExecutionError(error.message + element_text(shape, flat), operation, block.id) from None
+    if error.read_only is not None:
+        message = read_only(error.read_only)
+    else:
+        message = describe_miss(block.memory, error.address, error.size, origin_of_access(operation))
+    raise ExecutionError(message + element_text(shape, flat), operation, block.id) from None
 
 
 def element_text(shape: tuple[int, ...], flat: int) -> str:
     """Which element of a tile it is, in row-major order; nothing where there is but one."""
     if not shape:
         return ""
-    return f" (element [{', '.join([str(int(i)) for i in numpy.unravel_index(flat, shape)])}])"
+    index = tuple([int(position) for position in numpy.unravel_index(flat, shape)])
+    return f" (element {bracketed(index)} of the tile)"
 
 
 def watcher(compiler: Compiler, operation: Operation, kind: str, element: Type) -> Watch | None:

@@ -351,7 +351,7 @@ def _watcher(compiler: Compiler, operation: Operation, kind: str, element: Type)
     size = memory_bytes(element)
 
     def watch(block: TileBlock, view: TileView, index: list[Any]) -> Array | None:
-        return ask(Access(kind, operation, block, size, lambda: view.reach(index), None, view, view.box(index)))
+        return ask(Access(kind, operation, block, size, lambda: view.reach(index), None, view, view.box(index), index))
 
     return watch
 

@@ -8,23 +8,25 @@ addresses) may go to any array of the launch.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
-from tileir.execute.arguments import ArgumentLabel
+from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access, Box
+from tileir.execute.origins import describe_miss, named_regions, origin_of, origin_of_access, past_or_before, where_in
 from tileir.execute.sanitizer.ledger import Ledger
-from tileir.execute.sanitizer.report import Finding, Index, Place, bracketed, several
+from tileir.execute.sanitizer.report import Finding, Index, Place
 from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
-from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.execute.wording import bracketed, several
+from tileir.ir.core import Operation
+from tileir.ir.types import IntegerType
 
 Touched = list[tuple[Shadow, Cells]]
 
 _VERBS = {"read": "reads", "write": "writes", "atomic": "updates"}
-_SAME_ARRAY = ("offset", "broadcast", "reshape", "permute", "assume", "extract", "ptr_to_ptr")
 
 
 class Bounds:
@@ -33,14 +35,10 @@ class Bounds:
     def __init__(self, ledger: Ledger, memory: Memory) -> None:
         self._ledger: Ledger = ledger
         self._memory: Memory = memory
-        self._named: dict[str, Region] = {}
+        self._named: dict[str, Region] = named_regions(memory)
         self._homes: dict[Operation, Region | None] = {}
         # The boxes known to be fine, with the size of the cells at that time: tiles come again and again.
         self._fine: dict[tuple[Box, int, bool], tuple[Shadow, int, Touched]] = {}
-        for region in memory.regions:
-            for label in region.labels:
-                name = f"argument {label.number}" if isinstance(label, ArgumentLabel) else str(label)
-                self._named.setdefault(name, region)
 
     def check(self, access: Access) -> tuple[Touched, Array | None]:
         """The cells of what may be touched, and which elements those are (None: all)."""
@@ -155,7 +153,7 @@ class Bounds:
         title += " or ".join(home.names) if home is not None else "every array of the launch"
         first = int(wrong.argmax())
         address = int(flat[first])
-        details = [self._missed(access.size, address, home)]
+        details = [self._missed(access, address, home)]
         details += _how_many(int(wrong.sum()), flat.size, "outside")
         hint = "mask what lies outside, or check the offsets and the grid"
         if access.view is not None:
@@ -164,18 +162,10 @@ class Bounds:
             hint = "arrays reached by addresses from memory are named in `memory=` of the launch"
         self._ledger.add(Finding("out-of-bounds", title, place_of(access, wrong), details, hint))
 
-    def _missed(self, size: int, address: int, home: Region | None) -> str:
+    def _missed(self, access: Access, address: int, home: Region | None) -> str:
         if home is None:
-            return f"it {self._memory.describe_miss(address, size)}"
-        text = f"the address is {address:#x}"
-        name = " or ".join(home.names)
-        if address >= home.end:
-            past = address - home.end
-            text += f": {several(past, 'byte')} past the end of {name}" if past else f": right past the end of {name}"
-        elif address < home.start:
-            text += f": {several(home.start - address, 'byte')} before {name}"
-        else:
-            text += f": {several(address + size - home.end, 'byte')} of the element past the end of {name}"
+            return f"it {describe_miss(self._memory, address, access.size, origin_of_access(access.operation))}"
+        text = f"the address is {address:#x}: {past_or_before(home, address, access.size)}"
         other = self._memory.find(address)
         if other is not None and other is not home:
             text += f", in {where_in(other, address)}"
@@ -206,34 +196,18 @@ class Bounds:
         view: Any = access.view
         space = view.index_space()
         axis = counts.index(0)
+        tiles = several(space[axis], "tile")
+        index = access.index[axis]
+        width = cast(IntegerType, cast(TileType, access.operation.operand_group("index")[axis].type).element).width
+        spelled = f"{index} ({index - (1 << width)}, read as unsigned)" if index >> (width - 1) else str(index)
         title = f"{access.operation.declaration.mnemonic} has an index outside of the view's index space"
         details = [
-            f"dimension {axis}: the index is none of the view's {several(space[axis], 'tile')} there, counted from 0",
+            f"dimension {axis}: index {spelled} is none of the view's {tiles} there, counted from 0",
             f"the index space is {bracketed(tuple(space))}, the tensor {bracketed(view.tensor.shape)}",
         ]
         hint = "the behaviour is undefined, padding or not: launch fewer tile blocks, or guard with `if`"
         place = Place(access.operation, access.block.id)
         self._ledger.add(Finding("index-space", title, place, details, hint))
-
-
-def origin_of(pointer: Value) -> str:
-    """What a pointer is computed from by offsets alone: "argument 2", "global @g", or nothing we know."""
-    value = pointer
-    while True:
-        if isinstance(value, BlockArgument):
-            parent = value.block.parent_operation
-            if parent is not None and parent.declaration.mnemonic == "entry":
-                return f"argument {value.index}"
-            return ""
-        operation = value.defining_operation
-        if operation is None:
-            return ""
-        mnemonic = operation.declaration.mnemonic
-        if mnemonic == "get_global":
-            return f"global {operation.attributes['name'].text}"
-        if mnemonic not in _SAME_ARRAY:
-            return ""
-        value = operation.operands[0]
 
 
 def place_of(access: Access, chosen: Array) -> Place:
@@ -250,18 +224,6 @@ def element_of(access: Access, number: int) -> Index | None:
     if mask is not None:
         number = int(numpy.flatnonzero(numpy.broadcast_to(mask, shape))[number])
     return tuple([int(position) for position in numpy.unravel_index(number, shape)])
-
-
-def where_in(region: Region, address: int) -> str:
-    """A place in an array, as in `argument 1 (array float32[4, 4]) at [1, 3]`."""
-    for label in region.labels:
-        if isinstance(label, ArgumentLabel) and label.buffer.contiguous and 0 not in label.buffer.shape:
-            buffer = label.buffer
-            if buffer.low <= address < buffer.high and buffer.shape:
-                number = (address - buffer.low) // buffer.dtype.itemsize
-                index = tuple([int(position) for position in numpy.unravel_index(number, buffer.shape)])
-                return f"{label} at {bracketed(index)}"
-    return f"{' or '.join(region.names)} at byte {address - region.start}"
 
 
 def _how_many(count: int, total: int, what: str) -> list[str]:

@@ -12,8 +12,9 @@ import numpy
 from tileir.execute.dtypes import Array
 from tileir.execute.memory import Region
 from tileir.execute.observer import Access
+from tileir.execute.origins import where_in
 from tileir.execute.sanitizer.assembler import Doubts
-from tileir.execute.sanitizer.bounds import element_of, where_in
+from tileir.execute.sanitizer.bounds import element_of
 from tileir.execute.sanitizer.events import HOST, NOBODY, Event, Events, Manner, Token
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE

@@ -22,18 +22,12 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.sanitizer.bounds import Bounds, element_of, where_in
+from tileir.execute.origins import where_in
+from tileir.execute.sanitizer.bounds import Bounds, element_of
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.patterns import Pattern, Tile, is_within
-from tileir.execute.sanitizer.report import (
-    Finding,
-    Place,
-    Report,
-    bracketed,
-    parenthesized,
-    several,
-    spelled_number,
-)
+from tileir.execute.sanitizer.report import Finding, Place, Report
+from tileir.execute.wording import bracketed, parenthesized, several, spelled_number
 from tileir.ir.core import Operation
 
 # What the shadow holds for each cell: the tile block that stored there last, and what else happened.

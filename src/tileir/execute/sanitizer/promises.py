@@ -12,7 +12,8 @@ from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.observer import Access, TileBlock
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.numbers import first_element
-from tileir.execute.sanitizer.report import Finding, Place, bracketed, several
+from tileir.execute.sanitizer.report import Finding, Place
+from tileir.execute.wording import bracketed, several
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import Type

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, Literal, cast, get_args
-
-import numpy
+from typing import Final, Literal, cast, get_args
 
 from tileir.execute.errors import BlockId
 from tileir.execute.places import line_at, place_of
+from tileir.execute.wording import bracketed, parenthesized, several
 from tileir.ir.core import Operation, OperationResult, Value
 from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
 from tileir.ir.location import UNKNOWN
@@ -279,23 +278,3 @@ def _shown(relation: str, place: Place, spelling: Spelling) -> list[str]:
     if source is None or place.operation.declaration.mnemonic not in lines[1]:
         lines.append(f"{margin}| {spelling.line(place.operation)}")
     return lines
-
-
-def parenthesized(block: BlockId) -> str:
-    return f"({', '.join([str(number) for number in block])})"
-
-
-def bracketed(index: Index) -> str:
-    return f"[{', '.join([str(number) for number in index])}]"
-
-
-def several(count: int, what: str) -> str:
-    """A number with its noun: `1 byte`, `2 bytes`."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def spelled_number(value: Any) -> str:
-    """A number of a tile, to six digits."""
-    if isinstance(value, (numpy.bool_, numpy.integer)):
-        return str(int(value))
-    return f"{float(value):.6g}"

@@ -9,6 +9,7 @@ from tileir.execute.dtypes import memory_bytes
 from tileir.execute.errors import AssertionFailure, BlockId, ExecutionError
 from tileir.execute.interpreter.pointers import element_text
 from tileir.execute.memory import Memory, read_only
+from tileir.execute.origins import describe_miss, origin_of_access
 from tileir.ir.attributes import IntegerAttribute, StringAttribute
 from tileir.ir.core import Operation
 
@@ -41,7 +42,6 @@ class Check:
             return ExecutionError(message, operation, block)
         return ExecutionError(f"has a step of {detail}: it must be positive", operation, block)
 
-
     def outside(self, block: BlockId, element: int, address: int, known: Memory) -> ExecutionError:
         """The error for an access to an address that it must not touch."""
         size, *shape = self.details
@@ -49,7 +49,7 @@ class Check:
         if region is not None and address + size <= region.end:
             message = read_only(region)
         else:
-            message = known.describe_miss(address, size)
+            message = describe_miss(known, address, size, origin_of_access(self.operation))
         return ExecutionError(message + element_text(tuple(shape), element), self.operation, block)
 
 

@@ -17,13 +17,14 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect.types import GatherScatterViewType, PointerType, TileType, TileViewType
-from tileir.execute.arguments import ArgumentLabel, buffer_of
+from tileir.execute.arguments import buffer_of
 from tileir.execute.cpu.checking.sites import NO_HOME, READS, SHADOW_ROOM, WORDS, WRITES, Site, manner_of
 from tileir.execute.dtypes import Array, memory_bytes, value_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.interpreter.views import TensorView, TileView
 from tileir.execute.memory import Memory, Region, bytes_at
 from tileir.execute.observer import Access, TileBlock
+from tileir.execute.origins import named_regions
 from tileir.execute.sanitizer.bounds import Bounds
 from tileir.execute.sanitizer.conflicts import unwritten
 from tileir.execute.sanitizer.promises import check_inbounds, promised_dimensions
@@ -137,11 +138,7 @@ class Inspector:
         return [region.start, region.end, int(region.writable), address]
 
     def _home_table(self) -> Any:
-        named: dict[str, Region] = {}
-        for region in self._memory.regions:
-            for label in region.labels:
-                name = f"argument {label.number}" if isinstance(label, ArgumentLabel) else str(label)
-                named.setdefault(name, region)
+        named = named_regions(self._memory)
         rows = []
         for site in self._sites:
             home = named.get(site.origin) if site.origin else None
@@ -248,7 +245,7 @@ class Inspector:
         kind, size = _KINDS[manner_of(operation)], memory_bytes(element)
         if not isinstance(type, GatherScatterViewType):
             index = unsigned[1 + 2 * rank :]
-            return Access(kind, operation, block, size, lambda: view.reach(index), None, view, view.box(index))
+            return Access(kind, operation, block, size, lambda: view.reach(index), None, view, view.box(index), index)
         addresses, mask = words[3 + 2 * rank + tile_rank], words[4 + 2 * rank + tile_rank]
         count = int(numpy.prod(type.tile_shape))
         where = bytes_at(addresses, 8 * count, False).view(numpy.uint64).reshape(type.tile_shape)

@@ -34,7 +34,7 @@ from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.casting import BOOL
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import memory_bytes
-from tileir.execute.sanitizer.bounds import origin_of
+from tileir.execute.origins import origin_of
 from tileir.execute.sanitizer.promises import promised_dimensions
 from tileir.ir.core import Operation
 

@@ -1,0 +1,120 @@
+"""Which array an access belongs to, and what one that lies outside of memory has missed, in words."""
+
+from __future__ import annotations
+
+import numpy
+
+from tileir.dialect.types import TensorViewType, TileViewType
+from tileir.execute.arguments import ArgumentLabel
+from tileir.execute.memory import Memory, Region
+from tileir.execute.wording import bracketed, several
+from tileir.ir.core import BlockArgument, Operation, Value
+
+_SAME_ARRAY = ("offset", "broadcast", "reshape", "permute", "assume", "extract", "ptr_to_ptr")
+# Further away than this an address has nothing to do with an array that happens to be the nearest.
+_NEAR = 1 << 24
+
+
+def origin_of(pointer: Value) -> str:
+    """What a pointer is computed from by offsets alone: "argument 2", "global @g", or nothing we know."""
+    value = pointer
+    while True:
+        if isinstance(value, BlockArgument):
+            parent = value.block.parent_operation
+            if parent is not None and parent.declaration.mnemonic == "entry":
+                return f"argument {value.index}"
+            return ""
+        operation = value.defining_operation
+        if operation is None:
+            return ""
+        mnemonic = operation.declaration.mnemonic
+        if mnemonic == "get_global":
+            return f"global {operation.attributes['name'].text}"
+        if mnemonic not in _SAME_ARRAY:
+            return ""
+        value = operation.operands[0]
+
+
+def origin_of_access(operation: Operation) -> str:
+    """The same for what a memory operation accesses, through pointers or through a view."""
+    value = operation.operands[0]
+    for operand in operation.operands:
+        if isinstance(operand.type, TileViewType):
+            value = operand
+            break
+    while isinstance(value.type, (TileViewType, TensorViewType)):
+        maker = value.defining_operation
+        if maker is None or not maker.declaration.mnemonic.startswith("make_"):
+            return ""
+        value = maker.operands[0]
+    return origin_of(value)
+
+
+def named_regions(memory: Memory) -> dict[str, Region]:
+    """The regions of a launch by the names that origins have."""
+    named: dict[str, Region] = {}
+    for region in memory.regions:
+        for label in region.labels:
+            name = f"argument {label.number}" if isinstance(label, ArgumentLabel) else str(label)
+            named.setdefault(name, region)
+    return named
+
+
+def where_in(region: Region, address: int) -> str:
+    """A place in an array, as in `argument 1 (array float32[4, 4]) at [1, 3]`."""
+    for label in region.labels:
+        if isinstance(label, ArgumentLabel) and label.buffer.contiguous and 0 not in label.buffer.shape:
+            buffer = label.buffer
+            if buffer.low <= address < buffer.high and buffer.shape:
+                number = (address - buffer.low) // buffer.dtype.itemsize
+                index = tuple([int(position) for position in numpy.unravel_index(number, buffer.shape)])
+                return f"{label} at {bracketed(index)}"
+    return f"{' or '.join(region.names)} at byte {address - region.start}"
+
+
+def past_or_before(region: Region, address: int, size: int) -> str:
+    """Where an access that leaves a region lies, as in `right past the end of argument 0 (array float32[6]), where [6]
+    would be`."""
+    name = " or ".join(region.names)
+    if address < region.start:
+        return f"{several(region.start - address, 'byte')} before {name}"
+    if address < region.end:
+        return f"{several(address + size - region.end, 'byte')} of the element past the end of {name}"
+    distance = several(address - region.end, "byte") if address > region.end else "right"
+    return f"{distance} past the end of {name}{_next_index(region, address)}"
+
+
+def _next_index(region: Region, address: int) -> str:
+    """The index that an array would have at an address behind it, if it went on."""
+    label = region.labels[0]
+    if len(region.labels) > 1 or not isinstance(label, ArgumentLabel):
+        return ""
+    buffer = label.buffer
+    number, rest = divmod(address - buffer.low, buffer.dtype.itemsize)
+    if rest or not buffer.contiguous or not buffer.shape:
+        return ""
+    index: list[int] = []
+    for extent in reversed(buffer.shape[1:]):
+        number, position = divmod(number, extent)
+        index.insert(0, position)
+    return f", where {bracketed((number, *index))} would be"
+
+
+def describe_miss(memory: Memory, address: int, size: int, origin: str = "") -> str:
+    """What an access outside of all memory of a launch missed: the array it comes from, where that is known, else the
+    nearest one."""
+    text = f"accesses {several(size, 'byte')} at address {address:#x}, which no array of the launch has"
+    home = named_regions(memory).get(origin)
+    if home is not None:
+        return f"{text}: it is {past_or_before(home, address, size)}"
+    nearest: list[tuple[int, str]] = []
+    for region in memory.regions:
+        distance = max(region.start - address, address - region.end, 0)
+        if distance < _NEAR:
+            nearest.append((distance, past_or_before(region, address, size)))
+    if nearest:
+        text += f": it is {min(nearest)[1]}"
+    if origin.startswith("argument"):
+        # A number among the arguments is an address, and mostly a slip.
+        text += f"; {origin}, from which the pointer comes, is a bare address or an empty array"
+    return text

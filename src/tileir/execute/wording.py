@@ -1,0 +1,29 @@
+"""Numbers, indices and tile blocks as messages spell them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from tileir.execute.errors import BlockId
+
+
+def parenthesized(block: BlockId) -> str:
+    return f"({', '.join([str(number) for number in block])})"
+
+
+def bracketed(index: tuple[int, ...]) -> str:
+    return f"[{', '.join([str(number) for number in index])}]"
+
+
+def several(count: int, what: str) -> str:
+    """A number with its noun: `1 byte`, `2 bytes`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def spelled_number(value: Any) -> str:
+    """A number of a tile, to six digits."""
+    if isinstance(value, (numpy.bool_, numpy.integer)):
+        return str(int(value))
+    return f"{float(value):.6g}"
