@@ -48,7 +48,7 @@ def test_wild_kernel_is_an_error_of_the_tool(program: str) -> None:
     assert ran(program, "--unchecked", "--entry=store", "--arg=zeros:i32:4", "--arg=1000000000000") == (
         1,
         "",
-        "error: the kernel accessed memory outside its arrays and was stopped: run without --unchecked to see where\n",
+        "error: the kernel accessed memory outside its arrays and was stopped: run without --unchecked or TILEIR_UNCHECKED to see where\n",
     )
 
 

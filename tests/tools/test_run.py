@@ -275,6 +275,36 @@ def test_sanitize_all_tells_what_is_never_written(capsys: pytest.CaptureFixture[
     assert status == 1 and "  [900..999]: tile block (7, 0, 0) has it in the tile and leaves it out\n" in err
 
 
+def test_a_file_that_is_no_array_is_not_said_to_be_pickled(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """NumPy advises to load whatever it does not know 'unsafely'."""
+    path = tmp_path / "a.npy"
+    for write, reason in (
+        (lambda: path.write_text("1, 2, 3\n"), "it does not begin as numpy.save begins a file"),
+        (lambda: numpy.save(path, numpy.array([{}], object)), "it holds Python objects, not numbers"),
+        (lambda: path.write_bytes(b""), "No data left in file"),
+    ):
+        write()
+        status, _, err = tool(capsys, VECTOR_ADD, "--arg", str(path))
+        assert status == 2 and err.endswith(f"which should be an array of NumPy's: {reason}\n")
+
+
+def test_a_clean_run_says_what_was_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """A grid that is too small, and a race on the CPU engine, pass: silence would be taken for approval."""
+    values = ["ones:f32:1000", "ones:f32:1000", "zeros:f32:1000", "1000"]
+    arguments = [VECTOR_ADD, "--grid", "7", *[part for value in values for part in ("--arg", value)]]
+    status, _, err = tool(capsys, *arguments, "--sanitize")
+    where = "sanitizer: nothing found in @vector_add, grid (7, 1, 1)"
+    assert (status, err) == (0, f"{where}; --sanitize=all looks also for output that is never written\n")
+    arguments[2] = "8"
+    where = where.replace("7", "8")
+    assert tool(capsys, *arguments, "--sanitize=all")[::2] == (0, f"{where}\n")
+    status, _, err = tool(capsys, *arguments, "--watch-nan")
+    assert (status, err) == (0, "watch: no NaN and no infinity is made in @vector_add, grid (8, 1, 1)\n")
+    status, _, err = tool(capsys, *RACY, "--sanitize", "--backend", "cpu")
+    found = "sanitizer: nothing found in @racy, grid (4, 1, 1); --backend cpu does not look for races and missing tokens\n"
+    assert (status, err) == (0, found)
+
+
 def test_watch_nan_names_the_operation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     numpy.save(tmp_path / "a.npy", numpy.full(128, numpy.inf, "f4"))
     numpy.save(tmp_path / "b.npy", numpy.full(128, -numpy.inf, "f4"))

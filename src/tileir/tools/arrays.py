@@ -93,22 +93,38 @@ def _made_array(text: str, kind: str, parts: list[str]) -> Any:
     return numpy.array(float_to_float(F64, FLOAT_TYPES[name])(numbers.astype(numpy.float64)))
 
 
+# As much of a file as says what it holds.
+_HEADER_BYTES = 128
+
+
+def _not_an_array(start: bytes) -> str:
+    """What a file that begins like this holds instead of an array, if that is plain.  NumPy takes whatever it does not
+    know for pickled objects, and advises to load them."""
+    if start and not start.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        return "it does not begin as numpy.save begins a file"
+    return "it holds Python objects, not numbers" if b"'descr': '|O'" in start else ""
+
+
 def _loaded_array(path: str, type: object) -> Any:
     import numpy
 
     from tileir.dialect.types import PointerType, TileType
     from tileir.execute.dtypes import value_dtype
 
+    start = b""
     try:
         with open(path, "rb") as file:
-            array = numpy.load(io.BytesIO(file.read()) if not file.seekable() else file, allow_pickle=False)
+            contents: Any = file if file.seekable() else io.BytesIO(file.read())
+            start = contents.read(_HEADER_BYTES)
+            contents.seek(0)
+            array = numpy.load(contents, allow_pickle=False)
     except OSError as error:
         raise mistake(f"cannot read '{path}': {reason(error)}") from None
     except MemoryError:
         raise mistake(f"cannot read '{path}': the array it describes does not fit in memory") from None
     except Exception as error:
         # NumPy reads the header of a file with Python's own parser, whose exceptions are many.
-        text = str(error).partition("\n")[0]
+        text = _not_an_array(start) or str(error).partition("\n")[0]
         hint = ": save small floats as bytes, numpy.save(path, x.view('V1'))" if "'<f1'" in text else ""
         raise mistake(f"cannot read '{path}', which should be an array of NumPy's: {text}{hint}") from None
     if not isinstance(array, numpy.ndarray):

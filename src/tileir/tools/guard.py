@@ -16,7 +16,10 @@ from tileir.tools.arguments import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAG
 from tileir.tools.programs import reason
 from tileir.tools.time_limit import GRACE, told
 
-_WILD = "error: the kernel accessed memory outside its arrays and was stopped: run without --unchecked to see where"
+_WILD = (
+    "error: the kernel accessed memory outside its arrays and was stopped: "
+    "run without --unchecked or TILEIR_UNCHECKED to see where"
+)
 _KILLED = "error: the system stopped the kernel, as it does when memory runs out: use smaller arrays or tiles"
 
 # What wild accesses end in: SIGABRT where they have destroyed what the C library keeps about memory.

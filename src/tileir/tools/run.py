@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
@@ -14,6 +14,9 @@ from tileir.tools.guard import in_child
 from tileir.tools.output import OVERWRITE, check_target, protect_input
 from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program
 from tileir.tools.time_limit import limited, seconds_of
+
+if TYPE_CHECKING:
+    from tileir.execute.sanitizer import Report
 
 USAGE = Usage(
     "tileir run",
@@ -134,7 +137,7 @@ def _perform(given: Arguments, grid: tuple[int, ...], backend: str, threads: int
         print(error, file=sys.stderr)
         return EXIT_WRONG_INPUT
     sys.stdout.flush()
-    status = watching.tell()
+    status = watching.tell(kernel.entry.symbol_name or "", backend, given.has("quiet"))
     for number, path in outputs:
         save(path, values[number])
     if not given.has("quiet"):
@@ -153,15 +156,16 @@ class _Watching:
         from tileir.execute.debugging import Trace
         from tileir.execute.number_watch import NumberWatch
         from tileir.execute.observer import Observer, Observers
-        from tileir.execute.sanitizer import Coverage, Report, Sanitizer
+        from tileir.execute.sanitizer import Coverage, Sanitizer
 
         observers: list[Observer] = []
         self._reports: list[Report] = []
+        self._sanitize: str = given.value("sanitize", "")
         if given.has("sanitize"):
             sanitizer = Sanitizer(uninitialized=unwritten)
             observers.append(sanitizer)
             self._reports.append(sanitizer.report)
-            if given.value("sanitize", "") == "all":
+            if self._sanitize == "all":
                 observers.append(Coverage(report=sanitizer.report))
         if given.has("watch-nan"):
             numbers = NumberWatch()
@@ -173,12 +177,24 @@ class _Watching:
         if observers:
             self.observer = observers[0] if len(observers) == 1 else Observers(observers)
 
-    def tell(self) -> int:
-        """Show what was found; gives the exit status."""
+    def tell(self, kernel: str, backend: str, quiet: bool) -> int:
+        """Show what was found, or that nothing was and what was not looked for; gives the exit status."""
         for report in self._reports:
+            report.kernel = report.kernel or kernel
             if report or report.notes:
-                print(harmless(report.render(), keep="\n\t"), file=sys.stderr)
+                # The summary of arrays that follows is no part of it.
+                print(harmless(report.render(), keep="\n\t"), end="\n" if quiet else "\n\n", file=sys.stderr)
+            elif not quiet:
+                print(harmless(report.render()) + self._not_looked_for(report, backend), file=sys.stderr)
         return EXIT_WRONG_INPUT if any(self._reports) else EXIT_FINE
+
+
+    def _not_looked_for(self, report: Report, backend: str) -> str:
+        if report.author != "sanitizer" or self._sanitize == "all":
+            return ""
+        if backend == "cpu":
+            return "; --backend cpu does not look for races and missing tokens"
+        return "; --sanitize=all looks also for output that is never written"
 
 
 _CPU_ONLY = ("threads", "fast", "unchecked", "cpu", "dump")
