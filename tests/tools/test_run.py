@@ -14,6 +14,7 @@ import numpy
 import pytest
 
 import tileir
+from tileir.execute.arithmetic import rounding
 from tileir.execute.arithmetic.conversion import float_to_float
 from tileir.ir.types import F64, FLOAT_TYPES
 from tileir.tools import run as run_tool
@@ -286,6 +287,17 @@ def test_a_file_that_is_no_array_is_not_said_to_be_pickled(capsys: pytest.Captur
         write()
         status, _, err = tool(capsys, VECTOR_ADD, "--arg", str(path))
         assert status == 2 and err.endswith(f"which should be an array of NumPy's: {reason}\n")
+
+
+def test_the_summary_of_a_signalling_nan_brings_no_warning(
+    capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    signalling = numpy.array([0x7FA00000, 0x3F800000], numpy.uint32).view(numpy.float32)
+    assert summary(signalling) == "float32[2]  min 1, max 1, mean 1  1 NaN  [nan, 1]"
+    assert summary(signalling[:1]) == "float32[1]  1 NaN  [nan]"
+    rounding.single_table.cache_clear()
+    rounding.single_table(FLOAT_TYPES["f16"])
+    assert not recwarn.list
 
 
 def test_a_clean_run_says_what_was_not_looked_for(capsys: pytest.CaptureFixture[str]) -> None:

@@ -308,12 +308,13 @@ def summary(array: Any) -> str:
     first = ", ".join([_number(value) for value in flat[:_FIRST_ELEMENTS].tolist()])
     parts = [describe_array(array)]
     if flat.size:
-        wide = flat.astype(numpy.float64)
-        nans = int(numpy.isnan(wide).sum())
-        usable = wide[~numpy.isnan(wide)]
+        # A signalling NaN, or a sum that overflows, is no reason for NumPy to warn.
+        with numpy.errstate(all="ignore"):
+            wide = flat.astype(numpy.float64)
+            nans = int(numpy.isnan(wide).sum())
+            usable = wide[~numpy.isnan(wide)]
+            low, high, mean = (usable.min(), usable.max(), usable.mean()) if usable.size else (0, 0, 0)
         if usable.size:
-            with numpy.errstate(all="ignore"):
-                low, high, mean = usable.min(), usable.max(), usable.mean()
             parts.append(f"min {_number(low)}, max {_number(high)}, mean {_number(mean)}")
         if nans:
             parts.append(f"{nans} NaN{'s' if nans > 1 else ''}")
