@@ -13,6 +13,7 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission import accesses, pointers
 from tileir.execute.cpu.emission.nests import NestEmission, Term
+from tileir.execute.cpu.emission.unaligned import at_any_address
 from tileir.execute.cpu.lowering.expressions import row_major
 from tileir.execute.cpu.lowering.sinks import Update
 from tileir.execute.cpu.vector import instructions
@@ -21,7 +22,7 @@ from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.pointers import atomic_kernel
 from tileir.ir.attributes import EnumAttribute
-from tileir.ir.types import FloatType, IntegerType, Type
+from tileir.ir.types import IntegerType, Type
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.emission.worker import Emission
@@ -30,6 +31,7 @@ _INSTRUCTIONS: Final = {
     "and": "and", "or": "or", "xor": "xor", "add": "add", "max": "max", "min": "min", "umax": "umax", "umin": "umin",
     "xchg": "xchg",
 }  # fmt: skip
+_COMPARED: Final = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
 
 
 def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
@@ -54,12 +56,25 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
     with nest.at_level(nest.depth):
         where = emission.pointer(address.name)
         size = memory_bytes(element)
+        order = pointers.order_of(operation)
 
         def update() -> str:
             if mnemonic == "atomic_cas_tko":
-                return _swap(emission, where, others[0], value, size, pointers.order_of(operation))
+                return at_any_address(
+                    emission,
+                    address,
+                    size,
+                    lambda: _swap(emission, where, others[0], value, size, order),
+                    lambda old: _swapped(emission, old, others[0], value, size),
+                )
             mode = cast(EnumAttribute, operation.attributes["mode"]).keyword
-            return _modify(emission, where, value, mode, element, pointers.order_of(operation))
+            return at_any_address(
+                emission,
+                address,
+                size,
+                lambda: _modify(emission, where, value, mode, element, order),
+                lambda old: _modified(emission, old, value, mode, element),
+            )
 
         old_bits = emission.conditional(mask, f"i{8 * size}", update)
         if sink.pointers is None:
@@ -99,14 +114,45 @@ def _swap(emission: Emission, where: str, expected: Register, new: Register, siz
     return emission.builder.emit(f"extractvalue {{ {bits}, i1 }} {pair}, 0")
 
 
+def _swapped(emission: Emission, old: str, expected: Register, new: Register, size: int) -> str:
+    """What is in memory after a comparison and exchange."""
+    bits = f"i{8 * size}"
+    same = emission.builder.emit(f"icmp eq {bits} {old}, {emission.to_bits(expected)}")
+    return emission.builder.emit(f"select i1 {same}, {bits} {emission.to_bits(new)}, {bits} {old}")
+
+
+def _instruction(mode: str, element: Type) -> str | None:
+    """The instruction that does the whole of an update, if there is one."""
+    if isinstance(element, (IntegerType, PointerType)) or mode == "xchg":
+        return _INSTRUCTIONS.get(mode)
+    return None
+
+
+def _modified(emission: Emission, old: str, value: Register, mode: str, element: Type) -> str:
+    """What is in memory after an update."""
+    builder = emission.builder
+    bits = f"i{8 * memory_bytes(element)}"
+    instruction = _instruction(mode, element)
+    if instruction is None:
+        changed = trace(builder, atomic_kernel(mode, element), [emission.from_bits(old, memory_dtype(element)), value])
+        return emission.to_bits(changed)
+    operand = emission.to_bits(value)
+    if instruction == "xchg":
+        return operand
+    if instruction in _COMPARED:
+        greater = builder.emit(f"icmp {_COMPARED[instruction]} {bits} {old}, {operand}")
+        return builder.emit(f"select i1 {greater}, {bits} {old}, {bits} {operand}")
+    return builder.emit(f"{instruction} {bits} {old}, {operand}")
+
+
 def _modify(emission: Emission, where: str, value: Register, mode: str, element: Type, order: str) -> str:
     builder = emission.builder
     size = memory_bytes(element)
     bits = f"i{8 * size}"
-    plain = isinstance(element, (IntegerType, PointerType)) or mode in ("xchg", "and", "or", "xor")
-    if mode in _INSTRUCTIONS and plain and not (isinstance(element, FloatType) and mode != "xchg"):
+    instruction = _instruction(mode, element)
+    if instruction is not None:
         operand = emission.to_bits(value)
-        return builder.emit(f"atomicrmw {_INSTRUCTIONS[mode]} ptr {where}, {bits} {operand} {order}, align {size}")
+        return builder.emit(f"atomicrmw {instruction} ptr {where}, {bits} {operand} {order}, align {size}")
     kernel = atomic_kernel(mode, element)
     name = builder.fresh("cas")
     first = builder.emit(f"load atomic {bits}, ptr {where} monotonic, align {size}")

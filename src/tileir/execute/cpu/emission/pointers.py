@@ -15,6 +15,7 @@ from tileir.dialect.types import PointerType
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.accesses import Based, Look
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, NestEmission
+from tileir.execute.cpu.emission.unaligned import at_any_address
 from tileir.execute.cpu.lowering.expressions import Applied, Count, Expression, Gathered, Mapped, Splat, Table
 from tileir.execute.cpu.lowering.sinks import StorePointers
 from tileir.execute.cpu.vector import instructions
@@ -268,7 +269,10 @@ def _load_atomically(
     def load() -> str:
         return builder.emit(f"load atomic {bits}, ptr {where} {order_of(operation)}, align {dtype.itemsize}")
 
-    loaded = emission.conditional(mask, bits, load)
+    def load_anywhere() -> str:
+        return at_any_address(emission, address, dtype.itemsize, load, lambda old: None)
+
+    loaded = emission.conditional(mask, bits, load_anywhere)
     return emission.from_bits(loaded, dtype)
 
 
@@ -282,6 +286,6 @@ def _store_atomically(
 
     def store() -> str:
         builder.do(f"store atomic i{8 * size} {bits}, ptr {where} {order_of(operation)}, align {size}")
-        return ""
+        return "0"
 
-    emission.conditional(mask, "", store)
+    emission.conditional(mask, "", lambda: at_any_address(emission, address, size, store, lambda old: bits))

@@ -56,12 +56,13 @@ has begun; the version for arguments that share memory has to run."""
 class Layout:
     """What stands where behind the arguments of a kernel: the memory of those that are pointers, in order, and that of
     the module's globals, `REGION_WORDS` each; two slots for the sanitizer (the address of `inspector` (`sites`), and
-    that of a table with an entry for each site, the memory its pointers must stay in); and what each `alloca` had
-    reserved when an access failed, two words each."""
+    that of a table with an entry for each site, the memory its pointers must stay in); what each `alloca` had
+    reserved when an access failed, two words each; and a lock, for atomic operations that no machine has one for."""
 
     __slots__ = (
         "_places",
         "inspection",
+        "lock",
         "pointers",
         "region_count",
         "regions",
@@ -77,7 +78,8 @@ class Layout:
         self.inspection: int = self.regions + REGION_WORDS * self.region_count
         self.reserves: int = self.inspection + INSPECTION_SLOTS
         self.reserve_count: int = reserves
-        self.total: int = self.reserves + 2 * reserves
+        self.lock: int = self.reserves + 2 * reserves
+        self.total: int = self.lock + 1
         owners: list[int | str] = [*pointers, *globals]
         self._places: dict[int | str, int] = {owner: place for place, owner in enumerate(owners)}
 
