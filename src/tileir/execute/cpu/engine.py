@@ -331,7 +331,8 @@ class CpuKernel:
         options, slots = version.options, binding.record.slots
         launch.raise_failure = lambda: self._failed(options, slots, extents, arguments, ())
         launch.keep = arguments
-        if self._reach.strays:
+        if self._reach.strays or version.options.overlapping:
+            # Views of this version may leave the arrays they are made from.
             spans = [(low, high, True) for low, high, _ in spans]
         launches.submit(launch, spans + self._reach.spans)
         return True
@@ -369,7 +370,7 @@ class CpuKernel:
         block = block_at(number, extents)
         if check.kind == "outside":
             known = known_memory(self.globals.values(), bind(self.entry, arguments), memory)
-            for place in range(self._layout.reserves, self._layout.total, 2):
+            for place in range(self._layout.reserves, self._layout.lock, 2):
                 start, end = slots[place], slots[place + 1]
                 if start:
                     known.add(start, end - start, None, reserved_label(block), True)

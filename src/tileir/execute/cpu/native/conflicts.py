@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 from tileir.dialect.types import PointerType, TileType
+from tileir.execute.cpu.lowering.aliasing import Origins
 from tileir.execute.cpu.native.binding import Span
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation, Value
@@ -98,13 +99,16 @@ class Reach:
         self.is_known: bool = True
         """False if it makes pointers of numbers or of what is in memory: they may lead anywhere."""
         self.strays: bool = False
-        """Whether it writes through pointers, which may lead from one argument into any other."""
+        """Whether it writes through pointers, or views that differ from tile block to tile block, which may lead from
+        one argument into any other."""
         self.spans: list[Span] = []
         """Global variables."""
+        origins = Origins(entry, False)
         for operation in entry.walk():
             declaration = operation.declaration
-            if declaration.writes is not None and _has_pointers(operation.operand_group(declaration.writes)[0]):
-                self.strays = True
+            if declaration.writes is not None:
+                target = operation.operand_group(declaration.writes)[0]
+                self.strays = self.strays or not origins.is_settled(target)
             if declaration.mnemonic == "get_global":
                 region = globals[str(operation.attributes["name"]).removeprefix("@")]
                 self.spans.append((region.start, region.end, True))
