@@ -451,24 +451,17 @@ class Bounds:
         spread = builder.splat(addresses, width)
         home = self.home_of(operation)
         last = ""
-        low: Number
-        places: Number
-        if home is not None:
-            low, places = home.low, self.places(home, size)
-        else:
+        if home is None:
             last = emission.reserve("i64", 2, 8)
             emission.at_entry(f"call void @llvm.memset.p0.i64(ptr {last}, i8 0, i64 16, i1 false)")
             emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
             low = builder.emit(f"load i64, ptr {last}, align 8")
             behind = builder.emit(f"getelementptr i64, ptr {last}, i64 1")
             places = builder.emit(f"load i64, ptr {behind}, align 8")
-        if home is not None and based is not None and based.numbers.width == width:
-            # Numbers of elements are narrower than addresses, and so quicker to compare.
-            good = self._are_near(based, home, size)
+        if home is not None:
+            good = self._are_in(home, size, spread, based)
         else:
-            begin, limit = (builder.splat(emission.register(number), width) for number in (low, places))
-            moved = builder.emit(f"sub {spread.typed}, {begin.name}")
-            good = builder.value(f"icmp ult {spread.type} {moved}, {limit.name}", BOOL, width)
+            good = self._are_between(low, places, spread)
         if mask is not None:
             chosen = builder.splat(mask, width)
             masked = builder.emit(f"xor {chosen.typed}, {'splat (i1 true)' if width else 'true'}")
@@ -490,6 +483,25 @@ class Bounds:
             emission.forget_panels()
         builder.do(f"br label %{name}.end")
         builder.label(f"{name}.end")
+
+    def are_at_home(self, look: Look, addresses: Register, based: Based | None) -> Register | None:
+        """Which lanes of an access lie in the array it is most likely to; None where it is not known which that is."""
+        home = self.home_of(look.operation)
+        return self._are_in(home, look.size, addresses, based) if home is not None else None
+
+    def _are_in(self, home: Home, size: int, addresses: Register, based: Based | None) -> Register:
+        if based is not None and based.numbers.width == addresses.width:
+            # Numbers of elements are narrower than addresses, and so quicker to compare.
+            return self._are_near(based, home, size)
+        return self._are_between(home.low, self.places(home, size), addresses)
+
+    def _are_between(self, low: Number, places: Number, addresses: Register) -> Register:
+        builder = self._emission.builder
+        begin, limit = (
+            builder.splat(self._emission.register(number), addresses.width) for number in (low, places)
+        )
+        moved = builder.emit(f"sub {addresses.typed}, {begin.name}")
+        return builder.value(f"icmp ult {addresses.type} {moved}, {limit.name}", BOOL, addresses.width)
 
     def _are_near(self, based: Based, home: Home, size: int) -> Register:
         """Whether elements, counted from an address, lie in an array."""

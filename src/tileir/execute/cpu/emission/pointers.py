@@ -21,7 +21,7 @@ from tileir.execute.cpu.lowering.sinks import StorePointers
 from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register, literal, storage_type
-from tileir.execute.dtypes import constant_elements, memory_bytes, memory_dtype
+from tileir.execute.dtypes import DType, constant_elements, memory_bytes, memory_dtype
 from tileir.ir.attributes import DenseAttribute, EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
@@ -56,8 +56,7 @@ def load_pointers(nest: NestEmission, expression: Gathered, index: Index) -> tup
                 loaded = _load_neighbours(nest, pointers, mask, element, look)
             else:
                 based = _based(nest, expression.pointers, index)
-                nest.emission.bounds.look_at_pointers(look, pointers, mask, based)
-                loaded = accesses.load_vector(nest, pointers, mask, memory_dtype(element), based)
+                loaded = _load_scattered(nest, pointers, mask, memory_dtype(element), look, based)
     padding: Register | None = None
     if mask is not None:
         if expression.padding is not None:
@@ -83,6 +82,73 @@ def _based(nest: NestEmission, expression: Expression, index: Index) -> Based | 
     if not found.width or found.dtype == BOOL:
         return None
     return Based(nest, nest.emission.scalars[base.scalar], found)
+
+
+# Where a machine has no instruction for it, LLVM makes a gather or scatter of its lanes, and asks the mask before each.
+# Whether all lanes are wanted and at home is asked once, then; only where they are not is there more to ask.
+
+
+def _are_all_plain(
+    nest: NestEmission, pointers: Register, mask: Register | None, look: Look, based: Based | None, has_one: bool
+) -> str | None:
+    """An i1: all lanes are accessed, and lie in their array; None where asking for it gains nothing."""
+    bounds = nest.emission.bounds
+    if has_one or mask is None or not mask.width or not pointers.width:
+        return None
+    wanted = mask
+    if not bounds.is_silent(look.operation):
+        at_home = bounds.are_at_home(look, pointers, based)
+        if at_home is None:
+            return None
+        wanted = nest.builder.value(f"and {mask.typed}, {at_home.name}", BOOL, mask.width)
+    return nest.builder.call("i1", f"llvm.vector.reduce.and.v{mask.width}i1", [wanted.typed])
+
+
+def _load_scattered(
+    nest: NestEmission, pointers: Register, mask: Register | None, dtype: DType, look: Look, based: Based | None
+) -> Register:
+    bounds, builder = nest.emission.bounds, nest.builder
+    plain = _are_all_plain(nest, pointers, mask, look, based, "avx2" in nest.emission.target.enabled)
+    if plain is None:
+        bounds.look_at_pointers(look, pointers, mask, based)
+        return accesses.load_vector(nest, pointers, mask, dtype, based)
+    name = builder.fresh("lanes")
+    builder.do(f"br i1 {plain}, label %{name}.all, label %{name}.some, !prof !{nest.emission.likely()}")
+    builder.label(f"{name}.all")
+    every = accesses.load_vector(nest, pointers, None, dtype, based)
+    builder.do(f"br label %{name}.all.end")
+    builder.label(f"{name}.all.end")
+    builder.do(f"br label %{name}.end")
+    builder.label(f"{name}.some")
+    bounds.look_at_pointers(look, pointers, mask, based)
+    some = accesses.load_vector(nest, pointers, mask, dtype, based)
+    builder.do(f"br label %{name}.some.end")
+    builder.label(f"{name}.some.end")
+    builder.do(f"br label %{name}.end")
+    builder.label(f"{name}.end")
+    incoming = f"[ {every.name}, %{name}.all.end ], [ {some.name}, %{name}.some.end ]"
+    return Register(builder.emit(f"phi <{nest.lanes} x {storage_type(dtype)}> {incoming}"), dtype, nest.lanes)
+
+
+def _store_scattered(
+    nest: NestEmission, pointers: Register, stored: Register, mask: Register | None, look: Look, based: Based | None
+) -> None:
+    bounds, builder = nest.emission.bounds, nest.builder
+    plain = _are_all_plain(nest, pointers, mask, look, based, nest.emission.target.has_avx512)
+    if plain is None:
+        bounds.look_at_pointers(look, pointers, mask, based)
+        accesses.store_vector(nest, pointers, stored, mask, based)
+        return
+    name = builder.fresh("lanes")
+    builder.do(f"br i1 {plain}, label %{name}.all, label %{name}.some, !prof !{nest.emission.likely()}")
+    builder.label(f"{name}.all")
+    accesses.store_vector(nest, pointers, stored, None, based)
+    builder.do(f"br label %{name}.end")
+    builder.label(f"{name}.some")
+    bounds.look_at_pointers(look, pointers, mask, based)
+    accesses.store_vector(nest, pointers, stored, mask, based)
+    builder.do(f"br label %{name}.end")
+    builder.label(f"{name}.end")
 
 
 def first_lanes(index: Index) -> Index:
@@ -229,9 +295,7 @@ def store_pointers(nest: NestEmission, sink: StorePointers) -> None:
             pointers = nest.builder.splat(pointers, nest.lanes)
             stored = nest.builder.splat(stored, nest.lanes)
         if step != size or not pointers.width:
-            based = _based(nest, sink.pointers, index)
-            nest.emission.bounds.look_at_pointers(look, pointers, mask, based)
-            accesses.store_vector(nest, pointers, stored, mask, based)
+            _store_scattered(nest, pointers, stored, mask, look, _based(nest, sink.pointers, index))
             return
         builder = nest.builder
         even, where = _are_neighbours_at_home(nest, pointers, mask, look)

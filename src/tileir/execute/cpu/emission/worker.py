@@ -637,12 +637,14 @@ class Emission:
 
     def lanes(self, roots: list[Expression], sinks: list[Sink]) -> int:
         """The lanes of a nest; none where elements go one by one."""
-        ordered = [node.operation for node in nodes(roots) if isinstance(node, Gathered)]
-        ordered += [sink.operation for sink in sinks if isinstance(sink, StorePointers)]
-        if any(self.is_ordered(operation) for operation in ordered):
+        scattered = [node.operation for node in nodes(roots) if isinstance(node, Gathered)]
+        scattered += [sink.operation for sink in sinks if isinstance(sink, StorePointers)]
+        if any(self.is_ordered(operation) for operation in scattered):
             return 0
         if any(isinstance(sink, Update) for sink in sinks):
             return 0
         dtypes = [node.dtype for node in nodes(roots) if isinstance(node, (Viewed, Gathered, Stored))]
         dtypes += [sink.expression.dtype for sink in sinks]
-        return lanes_for(self.target.vector_bytes, dtypes)
+        found = lanes_for(self.target.vector_bytes, dtypes)
+        # Pointers are looked at once for all lanes, which costs as much as a short vector of them.
+        return 2 * found if scattered and sinks and self.target.vector_bytes == 16 else found
