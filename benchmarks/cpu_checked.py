@@ -24,6 +24,8 @@ from measure import machine, race, table, tileir_build
 
 VIEW_BAR = 1.03
 POINTER_BAR = 1.15
+SHORT = 2e-4
+"""Seconds of a launch below which two threads are not measured: chance decides whether the second wakes in time."""
 
 Work = tuple[str, float, Callable[[], tuple[str, Any, tuple[Any, ...]]]]
 """A name, the bar, and what makes the program, the grid and the arguments."""
@@ -114,8 +116,10 @@ WORK: list[Work] = [
 ]
 
 
-def ratio(kernel: tileir.Kernel, grid: Any, arguments: tuple[Any, ...], threads: int, seconds: float) -> float:
-    """Checked over unchecked."""
+def ratio(
+    kernel: tileir.Kernel, grid: Any, arguments: tuple[Any, ...], threads: int, seconds: float
+) -> tuple[float, float]:
+    """Checked over unchecked, and how many seconds a launch takes."""
 
     for unchecked in (False, True, True):
         start = time.perf_counter()
@@ -132,7 +136,7 @@ def ratio(kernel: tileir.Kernel, grid: Any, arguments: tuple[Any, ...], threads:
 
     clock = time.process_time if threads == 1 else time.perf_counter
     checked, plain = race(seconds, launches(False), launches(True), clock=clock)
-    return checked / plain
+    return checked / plain, plain / count
 
 
 def main() -> None:
@@ -148,9 +152,12 @@ def main() -> None:
             continue
         text, grid, arguments = make()
         kernel = tileir.compile(tileir.parse(text), backend="cpu")
-        found = [ratio(kernel, grid, arguments, threads, given.seconds) for threads in (1, 2)]
+        alone, time_alone = ratio(kernel, grid, arguments, 1, given.seconds)
+        found = [alone]
+        if time_alone > SHORT:
+            found.append(ratio(kernel, grid, arguments, 2, given.seconds)[0])
         met = "met" if max(found) <= bar else "MISSED"
-        rows.append((name, *[f"{each:.3f}" for each in found], f"<= {bar}", met))
+        rows.append((name, f"{alone:.3f}", *([f"{each:.3f}" for each in found[1:]] or ["-"]), f"<= {bar}", met))
     print(table(("checked / unchecked", "one thread", "two threads", "bar", ""), rows))
     if given.strict and any(row[-1] != "met" for row in rows):
         sys.exit(1)
