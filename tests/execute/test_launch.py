@@ -312,6 +312,22 @@ def test_missing_numpy_is_named_with_the_line_that_installs_it() -> None:
         assert "pip install 'tileir[run]'" in found.stdout
 
 
+def test_a_command_that_runs_names_the_package_that_is_missing() -> None:
+    """Whoever has installed tileir alone tries `tileir run` next."""
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    file = str(Path(__file__).parents[2] / "examples" / "vector_add.mlir")
+    for options in ([], ["--sanitize"], ["--backend", "cpu"], ["--dump", "loops"], ["--timeout", "60"]):
+        arguments = ["run", file, *options]
+        code = f"import sys; sys.modules['ml_dtypes'] = None\nfrom tileir.tools.main import run\nsys.exit(run({arguments}))"
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert (found.returncode, found.stdout) == (1, ""), options
+        assert found.stderr.startswith("error: running programs needs NumPy and ml_dtypes ("), options
+        assert found.stderr.endswith("): pip install 'tileir[run]'\n"), options
+
+
 def test_a_program_as_deep_as_the_parser_takes_runs() -> None:
     depth = 95
     store = "%t = store_ptr_tko weak %p, %c : tile<ptr<i1>>, tile<i1> -> token"

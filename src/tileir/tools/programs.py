@@ -13,7 +13,7 @@ from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.ir import declaration
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version, version_text
-from tileir.ir.diagnostics import Diagnostic, has_errors
+from tileir.ir.diagnostics import Diagnostic, TileIRError, has_errors
 from tileir.ir.escapes import harmless
 from tileir.ir.location import TextLocation
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
@@ -239,6 +239,10 @@ def guarded(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -
     except ToolFailure as failure:
         print(f"{name}: {harmless(failure.message)}", file=sys.stderr)
         return failure.status
+    except TileIRError as error:
+        # As a package that is not installed, which shows wherever it is first needed.
+        print(error, file=sys.stderr)
+        return EXIT_WRONG_INPUT
 
 
 def run_process(name: str, tool: Callable[[list[str]], int], arguments: list[str]) -> int:
