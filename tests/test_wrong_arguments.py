@@ -121,3 +121,14 @@ def test_a_refused_operand_leaves_everything_as_it_was() -> None:
         with pytest.raises(TypeError):
             operation.set_operands([operation.operands[0], wrong])
     assert operation.operands[0].use_count == before
+
+
+def test_the_name_of_a_file_given_for_its_text_is_told_apart() -> None:
+    hint = "note: tileir.load reads a file, tileir.parse the text itself"
+    with pytest.raises(tileir.ParseError) as caught:
+        tileir.parse("examples/vector_add.mlir")
+    assert str(caught.value).endswith(hint)
+    with pytest.raises(tileir.ParseError) as caught:
+        tileir.parse("cuda_tile.module @m {")
+    assert hint not in str(caught.value)
+    assert tileir.parse("cuda_tile.module @m { } // from m.mlir").name == "cuda_tile.module"

@@ -9,7 +9,7 @@ from tileir.bytecode.magic import is_bytecode
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import NEWEST, Version, version_named
-from tileir.ir.diagnostics import Diagnostic, VerifyError, has_errors
+from tileir.ir.diagnostics import Diagnostic, ParseError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
 from tileir.ir.reducing import REDUCING, Reduced
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
@@ -56,7 +56,12 @@ def parse(text: str, name: str = "-", *, allow_unregistered: bool = False) -> Op
         raise TypeError(f"a program's text is a string, not a {type(text).__name__}; tileir.load takes bytes")
     if not isinstance(name, str):
         raise TypeError(f"the name of a text is a string, not a {type(name).__name__}")
-    return parse_text(text, name, allow_unregistered=allow_unregistered)
+    try:
+        return parse_text(text, name, allow_unregistered=allow_unregistered)
+    except ParseError as error:
+        if "\n" not in text and text.endswith((".mlir", ".tileirbc")):
+            error.diagnostics[0].notes.append(note("tileir.load reads a file, tileir.parse the text itself", UNKNOWN))
+        raise
 
 
 def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview | mmap) -> Operation:

@@ -378,6 +378,8 @@ def check_grid(grid: object) -> BlockId:
     if type(grid) is int and 0 < grid <= GRID_LIMITS[0]:
         return grid, 1, 1
     extents = (grid,) if isinstance(grid, (int, numpy.integer)) else grid
+    if is_array(grid):
+        raise LaunchError("the grid comes first, as in (4,) or (16, 16, 1), but an array was given in its place")
     if not isinstance(extents, (tuple, list)) or not 1 <= len(extents) <= 3:
         raise LaunchError(f"a grid is one to three extents, as in (4,) or (16, 16, 1), but {grid!r} was given")
     if not all(isinstance(extent, (int, numpy.integer)) and not isinstance(extent, bool) for extent in extents):

@@ -107,14 +107,12 @@ def describe_miss(memory: Memory, address: int, size: int, origin: str = "") -> 
     home = named_regions(memory).get(origin)
     if home is not None:
         return f"{text}: it is {past_or_before(home, address, size)}"
+    if origin.startswith("argument"):
+        # A number among the arguments, mostly by a slip: what happens to lie near it has nothing to do with it.
+        return f"{text}: {origin}, from which the pointer comes, is a bare address or an empty array"
     nearest: list[tuple[int, str]] = []
     for region in memory.regions:
         distance = max(region.start - address, address - region.end, 0)
         if distance < _NEAR:
             nearest.append((distance, past_or_before(region, address, size)))
-    if nearest:
-        text += f": it is {min(nearest)[1]}"
-    if origin.startswith("argument"):
-        # A number among the arguments is an address, and mostly a slip.
-        text += f"; {origin}, from which the pointer comes, is a bare address or an empty array"
-    return text
+    return f"{text}: it is {min(nearest)[1]}" if nearest else text
