@@ -8,6 +8,9 @@ import pytest
 from tests.bytecode.annotated import GOLDEN, golden
 from tests.bytecode.documented_files import DocumentedFile
 from tests.bytecode.mutations import mutants
+from tests.bytecode.test_safety import call_sites
+from tests.growth.measure import STEPS_BOUND, step_growth, steps
+from tests.growth.test_growth import counted
 from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_available
 
 import tileir
@@ -253,3 +256,13 @@ def test_second_section_of_a_kind_counts() -> None:
     first = found.pieces[1]
     assert (first.name, first.meaning) == ("section Global", "another one of this kind follows")
     assert [piece.name for piece in first.children] == ["section header", "not used"]
+
+
+@counted
+@pytest.mark.parametrize("side", ["callee", "caller"])
+def test_steps_to_describe_call_sites_grow_with_their_number(side):
+    def measured(depth: int) -> int:
+        return steps(lambda data: annotate(data).fields(), call_sites(depth, side))
+
+    measured(64)
+    assert step_growth(measured, 64) < STEPS_BOUND

@@ -459,6 +459,19 @@ def call_sites(n: int) -> str:
     return "\n".join(aliases) + "\n" + kernel(lines)
 
 
+def scoped_call_sites(n: int) -> str:
+    """The same with debug scopes, without which bytecode has no place for them."""
+    head = (
+        '#file = #cuda_tile.di_file<"f.py" in "/d">\n#unit = #cuda_tile.di_compile_unit<file = #file>\n'
+        '#sub = #cuda_tile.di_subprogram<file = #file, line = 1, name = "k", linkageName = "k", compileUnit = #unit>\n'
+        '#at = loc("f.py":1:1)\n#c0 = #cuda_tile.di_loc<#at in #sub>\n'
+    )
+    chain = each(n, lambda i: f"#c{i + 1} = loc(callsite(#c{i} at #c0))\n")
+    lines = each(n, lambda i: f"%s{i} = addi %n, %n : tile<i32> loc(#c{i + 1})")
+    body = "\n    ".join([*lines, "return loc(#c0)"])
+    return head + "".join(chain) + module(f"entry @k(%n: tile<i32>) {{\n    {body}\n  }} loc(#c0)")
+
+
 def aliases(n: int) -> str:
     head = "".join(each(n, lambda i: f'#l{i} = loc("f.py":{i + 1}:1)\n'))
     return head + kernel(each(n, lambda i: f"%s{i} = addi %x, %n : tile<i32> loc(#l{i})"))
@@ -511,6 +524,7 @@ SOUND: dict[str, Maker] = {
     "discardable attributes": discardable_attributes,
     "array attribute": array_attribute,
     "dictionary attribute": dictionary_attribute,
+    "nested attribute": nested_attribute,
     "elements of a constant": constant_size,
     "constants": constants,
     "length of a string": long_string,
@@ -551,6 +565,7 @@ SOUND: dict[str, Maker] = {
     "locations": locations,
     "fused locations": fused_locations,
     "call sites": call_sites,
+    "call sites with scopes": scoped_call_sites,
     "aliases": aliases,
 }
 

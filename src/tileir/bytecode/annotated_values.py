@@ -265,6 +265,8 @@ def tag_name(kind: str, tag: int) -> str:
 
 # A description is one line of a dump.
 _LONGEST_DESCRIPTION: Final = 240
+# Callees come first in a description: a chain of them is not walked to its end for each of its links.
+_MOST_PENDING: Final = 64
 
 
 def describe(attribute: Attribute) -> str:
@@ -276,7 +278,7 @@ def describe(attribute: Attribute) -> str:
     while pending:
         part = pending.pop()
         if not isinstance(part, str):
-            pending.extend(reversed(_words(part)))
+            pending.extend(["..."] if len(pending) > _MOST_PENDING else reversed(_words(part)))
             continue
         out.append(part)
         length += len(part)
