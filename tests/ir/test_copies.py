@@ -145,7 +145,7 @@ def test_parts_come_with_their_program() -> None:
 def test_what_cannot_be_copied_alone_says_so_at_once(again: object) -> None:
     branch = operation_named(tileir.parse(PROGRAM), "if")
     for thing in (branch.results[0], branch.operands[0], branch.regions[0], branch.regions[0].blocks[0]):
-        with pytest.raises(TypeError, match="is part of a program and cannot be copied alone"):
+        with pytest.raises(TypeError, match="are part of a program and cannot be copied alone"):
             again(thing)
 
 

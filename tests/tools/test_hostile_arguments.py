@@ -275,6 +275,7 @@ ARRAYS: dict[str, Callable[[Path], object]] = {
     "deep": lambda path: path.write_bytes(_header("(" * 3000)),
     "odd type": lambda path: path.write_bytes(_header("{'descr': 'nonsense', 'fortran_order': False, 'shape': (1,)}")),
     "structured": lambda path: numpy.save(path, numpy.zeros(2, [("a", "f4"), ("b", "i4")])),
+    "records of the right size": lambda path: numpy.save(path, numpy.zeros(2, [("a", "i4")])),
     "strings": lambda path: numpy.save(path, numpy.array(["a", "b"])),
     "other byte order": lambda path: numpy.save(path, numpy.ones(2, ">f4")),
     "dates": lambda path: numpy.save(path, numpy.zeros(2, "M8[s]")),

@@ -32,7 +32,7 @@ def _no_clone(thing: object, memo: dict[int, object]) -> object:
 def part_of_a_program(thing: object) -> TypeError:
     """What is told who copies a part that makes no sense alone."""
     kind = type(thing).__name__
-    return TypeError(f"a {kind} is part of a program and cannot be copied alone: copy the operation around it")
+    return TypeError(f"{kind} objects are part of a program and cannot be copied alone: copy the operation around them")
 
 
 REDUCING: Final = Reducing()

@@ -130,7 +130,9 @@ def _loaded_array(path: str, type: object) -> Any:
     if not isinstance(array, numpy.ndarray):
         raise mistake(f"cannot read '{path}': it holds several arrays (.npz): save one with numpy.save")
     # The file format has no name for the types of ml_dtypes: they come back as bytes without a meaning.
-    if array.dtype.kind == "V" and isinstance(type, TileType) and isinstance(type.element, PointerType):
+    # Records have one, which is not that of the parameter.
+    without_meaning = array.dtype.kind == "V" and array.dtype.names is None
+    if without_meaning and isinstance(type, TileType) and isinstance(type.element, PointerType):
         dtype = value_dtype(type.element.pointee)
         if dtype.itemsize == array.dtype.itemsize:
             array = array.view(dtype)
