@@ -137,7 +137,7 @@ def ranks() -> Iterator[tuple[str, str]]:
             "assert": f'%c = constant <i1: true> : tile<{ones}xi1>\nassert %c, "no" : tile<{ones}xi1>',
         }
         for name, step in steps.items():
-            yield f"{name} of rank {rank}", kernel(made + step)
+            yield f"{name} of rank {rank}", kernel(made + step if "%r" in step else step)
         extents, strides = ", ".join(["1"] * rank), ", ".join(["1"] * rank)
         tensor = f"tensor_view<{ones}xf32, strides=[{strides}]>"
         for padding in ("", ", padding_value = zero", ", padding_value = nan"):

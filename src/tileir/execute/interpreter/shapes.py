@@ -28,6 +28,8 @@ def unary_step(kernel: Callable[[Any], Any], source: int, result: int) -> Step:
 
 
 def compile_constant(compiler: Compiler, operation: Operation) -> None:
+    # Before there is an array of it, which may take more dimensions than NumPy has.
+    compiler.slot(operation.results[0])
     array = constant_array(cast(DenseAttribute, operation.attributes["value"]))
     compiler.define(operation.results[0], array if array.ndim else array[()])
 
