@@ -381,3 +381,15 @@ def test_the_bar_goes_away_before_an_error_is_told(
 
 def test_no_bar_is_shown_where_the_output_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert tool(capsys, *RACY)[2] == ""
+
+
+def test_what_is_shown_of_a_program_is_not_obeyed_by_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(
+        'cuda_tile.module @m { entry @"k\\1B[31m"(%p: tile<ptr<f32>>) {\n'
+        "  %c = constant <f32: 1.0> : tile<f32>\n"
+        "  %t = store_ptr_tko weak %p, %c : tile<ptr<f32>>, tile<f32> -> token // \x1b[31m\n  return } }\n"
+    )
+    for options in (["--trace", "0"], ["--dump", "loops"], ["--dump", "llvm"], ["--sanitize=all"], ["--watch-nan"]):
+        _, out, err = tool(capsys, str(path), "--arg", "zeros:f32:4", *options)
+        assert "\x1b" not in out + err, options

@@ -14,6 +14,7 @@ from tileir.execute.sanitizer.report import Spelling
 from tileir.execute.wording import several, spelled_number
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import TOKEN_ORDERED
+from tileir.ir.escapes import harmless_line
 
 _FIRST_ELEMENTS = 6
 _REDUCTIONS = ("reduce", "scan")
@@ -88,7 +89,7 @@ class Trace(Observer):
         while parent is not None and parent.declaration.mnemonic != "entry":
             depth += 1
             parent = parent.parent_operation
-        self._write(f"{'  ' * depth}{text}\n")
+        self._write(f"{'  ' * depth}{harmless_line(text)}\n")
 
 
 def described(value: Value, content: Any) -> str:

@@ -50,6 +50,7 @@ from tileir.execute.cpu.lowering.statements import (
 )
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation, Value
+from tileir.ir.escapes import harmless
 from tileir.text.printer import Printer
 
 STAGES: Final = ("tiles", "loops", "llvm", "llvm-opt", "asm")
@@ -81,7 +82,7 @@ class LoopPrinter:
 
     def text(self, machine: str) -> str:
         program = self._program
-        self._lines.append(f"kernel @{program.entry.symbol_name} for {machine}")
+        self._lines.append(harmless(f"kernel @{program.entry.symbol_name} for {machine}"))
         self._lines.append(f"scratch memory of a thread: {program.arena_bytes:,} bytes")
         for buffer in program.buffers:
             if buffer.offset >= 0:
