@@ -11,6 +11,7 @@ import numpy
 import pytest
 from tests.execute import extreme_programs
 from tests.execute.extreme_programs import kernel
+from tests.execute.step_limit import Enough, StepLimit
 from tests.execute.test_random_programs import FAMILIES as RANDOM_FAMILIES
 from tests.execute.test_random_programs import OPERATIONS as MNEMONICS
 from tests.execute.test_random_programs import arguments_for
@@ -20,8 +21,6 @@ from tests.generators.programs import random_module
 import tileir
 from tileir.execute.arguments import entries_of
 from tileir.execute.errors import InternalError
-from tileir.execute.observer import TileBlock
-from tileir.ir.core import Operation
 
 FAMILIES = ("memory", "prints", "ranks", "views", "loops", "control_flow", "nests")
 BACKENDS = ("interpreter", "cpu") if find_spec("llvmlite") else ("interpreter",)
@@ -106,20 +105,6 @@ def test_all_extreme_programs(family: str) -> None:
     assert count > 10
 
 
-class _Enough(Exception):
-    """A random loop need not end."""
-
-
-class _Limit(tileir.Observer):
-    def __init__(self) -> None:
-        self.steps = 0
-
-    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
-        self.steps += 1
-        if self.steps > 1500:
-            raise _Enough
-
-
 def random_outcomes(family: str, seed: int) -> int:
     """Run a random program with extreme attributes; how many of its kernels did."""
     version, seed_forms, _ = RANDOM_FAMILIES[family]
@@ -140,11 +125,11 @@ def random_outcomes(family: str, seed: int) -> int:
         try:
             # What stays within its memory here may run as native code.
             tileir.compile(module, name, backend="interpreter").launch(
-                (2, 2), *(arguments_for(entry) or []), observer=_Limit(), output=str
+                (2, 2), *(arguments_for(entry) or []), observer=StepLimit(1500), output=str
             )
             for backend in BACKENDS:
                 tileir.compile(module, name, backend=backend).launch((2, 2), *(arguments_for(entry) or []), output=str)
-        except _Enough:
+        except Enough:
             pass
         except tileir.TileIRError as error:
             assert not isinstance(error, InternalError), error

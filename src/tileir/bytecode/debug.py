@@ -14,6 +14,7 @@ from tileir.dialect.attributes import (
     DILocation,
     DISubprogram,
     LocalScope,
+    children,
     di_compile_unit,
     di_file,
     di_lexical_block,
@@ -388,18 +389,8 @@ def _unsupported(name: str) -> str:
 
 
 def _parts(attribute: Attribute) -> list[Attribute]:
-    """What a blob refers to, in the order in which NVIDIA's writer gives numbers."""
-    if isinstance(attribute, DILocation):
-        return [attribute.scope]
-    if isinstance(attribute, DISubprogram):
-        return [attribute.file, attribute.compile_unit]
-    if isinstance(attribute, DILexicalBlock):
-        return [attribute.scope, attribute.file]
-    if isinstance(attribute, DICompileUnit):
-        return [attribute.file]
-    if isinstance(attribute, CallSiteLocation):
-        return [attribute.callee, attribute.caller]
-    return []
+    """What a blob refers to, in the order in which NVIDIA's writer gives numbers; a file and a line are in it."""
+    return [attribute.scope] if isinstance(attribute, DILocation) else children(attribute)
 
 
 def is_encodable(location: Location) -> bool:

@@ -17,6 +17,7 @@ import pytest
 from tests.execute.cpu.both_engines import both_engines, is_approximate
 from tests.execute.cpu.stress import stress_program
 from tests.execute.cpu.stress_values import ARRAYS, BLOCKS, OUTPUTS, ROOM, SIZE
+from tests.execute.step_limit import Enough, StepLimit
 from tests.execute.test_random_programs import arguments_for
 from tests.passes.test_semantics import FAMILIES, random_program
 
@@ -27,7 +28,6 @@ from tileir.execute.cpu.native.target import host
 from tileir.execute.dtypes import constant_array, is_float_dtype, memory_dtype, value_dtype
 from tileir.execute.errors import AssertionFailure
 from tileir.execute.launch import Kernel
-from tileir.execute.observer import TileBlock
 from tileir.ir.core import Operation, Value
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -43,20 +43,6 @@ Layout = list[tuple[int, int, int, Any]]
 @pytest.fixture(autouse=True)
 def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_CACHE", "0")
-
-
-class _Enough(Exception):
-    """The program ran long enough: random loops need not end."""
-
-
-class _Limit(tileir.Observer):
-    def __init__(self) -> None:
-        self.steps = 0
-
-    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
-        self.steps += 1
-        if self.steps > _STEPS:
-            raise _Enough
 
 
 # --- comparison ---
@@ -139,8 +125,8 @@ def compare(
     failure: AssertionFailure | None = None
     printed: list[str] = []
     try:
-        Kernel(entry, True).launch(GRID, *wanted, observer=_Limit(), output=printed.append)
-    except _Enough:
+        Kernel(entry, True).launch(GRID, *wanted, observer=StepLimit(_STEPS), output=printed.append)
+    except Enough:
         return "long"
     except AssertionFailure as error:
         failure = error

@@ -12,6 +12,7 @@ import pytest
 from tests.execute.cpu.stress import stress_program
 from tests.execute.cpu.test_agreement import stress_arguments
 from tests.execute.sanitizer_pairs import COVERAGE_KINDS, PAIRS, Pair
+from tests.execute.step_limit import Enough, StepLimit
 from tests.execute.test_random_programs import OPERATIONS, arguments_for
 from tests.generators.programs import random_module
 
@@ -406,20 +407,6 @@ def test_what_is_unwritten_is_what_it_was(seeds: range) -> None:
 # --- programs that do anything ---
 
 
-class _Enough(Exception):
-    """Random loops need not end."""
-
-
-class _Limit(tileir.Observer):
-    def __init__(self) -> None:
-        self.steps = 0
-
-    def after(self, operation: Any, block: Any, results: Any) -> None:
-        self.steps += 1
-        if self.steps > 1500:
-            raise _Enough
-
-
 def _random_reports(seed: int) -> int:
     """Compare the reports of a random program, which goes anywhere in memory; gives how many findings there were."""
     module = random_module(Random(seed), size=25, operations=OPERATIONS, discardable=False, locations=False)
@@ -432,8 +419,8 @@ def _random_reports(seed: int) -> int:
         expected, sanitizer = tileir.Sanitizer(), tileir.Sanitizer()
         try:
             kernel = tileir.compile(module, name, exact=True)
-            kernel.launch((2, 2), *values, observer=Observers([expected, _Limit()]), output=len)
-        except (_Enough, tileir.TileIRError):
+            kernel.launch((2, 2), *values, observer=Observers([expected, StepLimit(1500)]), output=len)
+        except (Enough, tileir.TileIRError):
             continue
         compiled = tileir.compile(module, name, backend="cpu")
         compiled.launch((2, 2), *again, observer=sanitizer, output=len, num_threads=1)

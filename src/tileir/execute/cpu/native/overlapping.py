@@ -262,12 +262,7 @@ class Launches:
     def settle(self) -> None:
         """Wait for all launches, and raise the error of the first that failed."""
         with self._entered():
-            try:
-                self._wait(0)
-            except BaseException:
-                self.abort()
-                raise
-            errors = self._errors()
+            errors = self._finished()
         if errors:
             _add_notes(errors[0], errors[1:])
             raise errors[0]
@@ -275,12 +270,7 @@ class Launches:
     def settle_after(self, mistake: Exception) -> None:
         """Wait for all launches; errors are noted on a mistake that is raised already."""
         with self._entered():
-            try:
-                self._wait(0)
-            except BaseException:
-                self.abort()
-                raise
-            _add_notes(mistake, self._errors())
+            _add_notes(mistake, self._finished())
 
     def abort(self) -> None:
         """Let launches finish the tile blocks at hand and none begin, and forget them all."""
@@ -301,6 +291,15 @@ class Launches:
             except BaseException:
                 # Impatience, which changes nothing.
                 continue
+
+    def _finished(self) -> list[BaseException]:
+        """Wait for all launches; what those that failed raise."""
+        try:
+            self._wait(0)
+        except BaseException:
+            self.abort()
+            raise
+        return self._errors()
 
     def _errors(self) -> list[BaseException]:
         """What the launches that failed raise, in the order of their launches; they are forgotten with this."""
