@@ -219,6 +219,9 @@ class FakeTensor:
         self.device = type("device", (), {"type": device, "__str__": lambda _: device})()
         self.shape = array.shape
 
+    def is_neg(self) -> bool:
+        return False
+
     def data_ptr(self) -> int:
         return int(self.array.ctypes.data)
 

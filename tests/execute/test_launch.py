@@ -58,6 +58,9 @@ class _Tensor:
         self.dtype = "torch." + dtype
         self.shape = array.shape
 
+    def is_neg(self) -> bool:
+        return False
+
     def data_ptr(self) -> int:
         return int(self._array.ctypes.data)
 

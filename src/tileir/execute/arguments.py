@@ -186,11 +186,31 @@ def _torch_buffer(tensor: Any, what: str) -> Buffer:
             f"{what} is a tensor of {name}, which no element type of the dialect matches: convert it, as tensor.float()"
         )
     dtype = tensor_dtype(name)
-    shape = tuple(tensor.shape)
-    strides = tuple([stride * dtype.itemsize for stride in tensor.stride()])
-    return Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, "tensor")
+    try:
+        if tensor.is_neg():
+            raise LaunchError(f"{what} is a tensor whose elements are to be negated: pass tensor.resolve_neg()")
+        shape = tuple(tensor.shape)
+        strides = tuple([stride * dtype.itemsize for stride in tensor.stride()])
+        found = Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, "tensor")
+        # An old torch has another one, which cannot be told how large it is.
+        storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else None
+        begin, size = (storage.data_ptr(), storage.nbytes()) if storage is not None else (found.low, _ALL_BYTES)
+    except (RuntimeError, NotImplementedError, AttributeError, TypeError, ValueError) as error:
+        # Sparse, nested, or inside a transformation.
+        words = str(error).partition("\n")[0]
+        raise LaunchError(
+            f"{what} is a tensor that is no stretch of memory ({words}): pass a plain one, as tensor.to_dense()"
+        ) from None
+    if found.low < found.high and (not begin or found.low < begin or found.high > begin + size):
+        # It was given back, or there never was any: tensors that stand for others, zeros that nobody wrote.
+        raise LaunchError(
+            f"{what} is a {found.description} with only {size if begin else 0} bytes of memory behind it: "
+            "pass one that has all of its memory, as tensor.clone() of a whole one"
+        )
+    return found
 
 
+_ALL_BYTES = 1 << 64
 _COPY_TO_HOST = "copy it to the host first (tensor.cpu(), cupy.asnumpy(x))"
 
 

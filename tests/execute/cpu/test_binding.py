@@ -198,6 +198,13 @@ class _Tensor:
         self.nbytes = array.nbytes
         self.shape = array.shape
         self.device = SimpleNamespace(type="cpu" if is_cpu else "cuda")
+        self.is_nested = False
+
+    def is_neg(self) -> bool:
+        return False
+
+    def untyped_storage(self) -> Any:
+        return SimpleNamespace(data_ptr=lambda: 1, nbytes=lambda: 1 << 64)
 
     def is_contiguous(self) -> bool:
         return bool(self.array.flags.c_contiguous)

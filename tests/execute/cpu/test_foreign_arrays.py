@@ -6,6 +6,7 @@ import copy
 import ctypes
 import gc
 from collections.abc import Callable
+from typing import Any
 
 import ml_dtypes
 import numpy
@@ -291,3 +292,63 @@ def test_every_refusal_can_be_copied(kernel: tileir.Kernel) -> None:
     with pytest.raises(tileir.LaunchError) as caught:
         kernel.launch(1, None)
     assert str(copy.copy(caught.value)) == str(caught.value)
+
+
+# --- tensors of torch that are not what they look like ---
+
+COUNT = 100_000
+
+
+def _given_back(torch: Any, kept: int) -> Any:
+    tensor = torch.ones(COUNT)
+    tensor.untyped_storage().resize_(kept)
+    return tensor
+
+
+def _imitation(torch: Any) -> Any:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return torch.ones(COUNT)
+
+
+def _in_transformation(torch: Any) -> Any:
+    seen: list[Any] = []
+
+    def look(tensor: Any) -> Any:
+        seen.append(tensor)
+        return tensor
+
+    torch.func.vmap(look)(torch.ones(2, COUNT))
+    return seen[0]
+
+
+TENSORS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "given back": (lambda torch: _given_back(torch, 0), "only 0 bytes of memory"),
+    "partly given back": (lambda torch: _given_back(torch, 8), "only 8 bytes of memory"),
+    "imitation": (_imitation, "memory"),
+    "zeros that nobody wrote": (lambda torch: torch._efficientzerotensor(COUNT), "memory"),
+    "sparse": (lambda torch: torch.ones(COUNT).to_sparse(), "is no stretch of memory"),
+    "rows": (lambda torch: torch.ones(10, 10).to_sparse_csr(), "is no stretch of memory"),
+    "nested": (lambda torch: torch.nested.nested_tensor([torch.ones(COUNT)]), "is no stretch of memory"),
+    "transformed": (_in_transformation, "memory"),
+    "negated": (lambda torch: torch._neg_view(torch.ones(COUNT)), "resolve_neg"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", TENSORS)
+def test_tensors_without_the_memory_that_they_say(name: str) -> None:
+    """Refused by every engine, also when the kernel has been launched before; nothing is read or written."""
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    make, words = TENSORS[name]
+    try:
+        tensor = make(torch)
+    except (RuntimeError, AttributeError, ImportError) as error:
+        pytest.skip(f"this torch makes no such tensor: {error}")
+    for backend in ("interpreter", "cpu"):
+        kernel = tileir.compile(tileir.parse(PROGRAM), backend=backend)
+        for _ in range(3):
+            kernel.launch(1, torch.ones(COUNT))
+            with pytest.raises(tileir.LaunchError, match=words):
+                kernel.launch(1, tensor)

@@ -302,9 +302,14 @@ class Tensors:
         """The address of a contiguous tensor on the CPU; 0 for anything else."""
         if type(value) not in self._types and not self._learns(value):
             return 0
-        if value.dtype not in self._dtypes or not value.is_cpu or not value.is_contiguous():
+        if value.dtype not in self._dtypes or not value.is_cpu or value.is_nested or not value.is_contiguous():
             return 0
-        return cast(int, value.data_ptr())
+        address = cast(int, value.data_ptr())
+        storage = value.untyped_storage()
+        # Of a tensor whose memory was given back there is less than it says.
+        if value.is_neg() or address + value.nbytes > storage.data_ptr() + storage.nbytes():
+            return 0
+        return address
 
     def _learns(self, value: object) -> bool:
         torch: Any = sys.modules.get("torch")
