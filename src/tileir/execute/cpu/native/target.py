@@ -136,11 +136,6 @@ class Target:
         return self.has_avx512 and "avx512fp16" in self.enabled
 
     @property
-    def has_vnni(self) -> bool:
-        """Dot products of bytes in 512-bit vectors."""
-        return self.has_avx512 and "avx512vnni" in self.enabled
-
-    @property
     def has_amx(self) -> bool:
         """Matrix tiles of bfloat16, which the operating system lets this process use."""
         return {"amx-tile", "amx-bf16"} <= self.enabled
