@@ -152,9 +152,7 @@ class Session:
                     torch.ops.aten._softmax.out(x, 1, False, out=z)
 
                 def norm(x: Any = x, z: Any = z, mean: Any = mean, factor: Any = factor) -> None:
-                    torch.ops.aten.native_layer_norm.out(
-                        x, [size], None, None, 1e-5, out0=z, out1=mean, out2=factor
-                    )
+                    torch.ops.aten.native_layer_norm.out(x, [size], None, None, 1e-5, out0=z, out1=mean, out2=factor)
 
                 peers = [("torch, out=", softmax if "softmax" in name else norm, 0.9)]
             wanted = _softmax_of if "softmax" in name else _norm_of

@@ -109,9 +109,7 @@ def build_histogram() -> tileir.Operation:
         bucket, _ = build.load_ptr_tko(pointers(build, values, index), mask, 0)
         one = build.constant(1, tile((LANES,), i32))
         places = pointers(build, counts, bucket)
-        build.atomic_rmw_tko(
-            places, one, mask, memory_ordering_semantics="relaxed", memory_scope="device", mode="add"
-        )
+        build.atomic_rmw_tko(places, one, mask, memory_ordering_semantics="relaxed", memory_scope="device", mode="add")
     return build.finish()
 
 

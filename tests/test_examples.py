@@ -26,7 +26,9 @@ def cutile_available() -> bool:
 @pytest.mark.parametrize("with_cutile", [True, False])
 def test_all_examples_agree_with_numpy(with_cutile: bool) -> None:
     path = str(EXAMPLES / "run_all.py")
-    command = [path] if with_cutile else ["-c", f"import sys; sys.path.insert(0, {str(EXAMPLES)!r}); {BLOCK_CUTILE}", path]
+    command = (
+        [path] if with_cutile else ["-c", f"import sys; sys.path.insert(0, {str(EXAMPLES)!r}); {BLOCK_CUTILE}", path]
+    )
     result = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stdout + result.stderr
     forms = 3 if with_cutile and cutile_available() else 2

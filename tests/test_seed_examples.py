@@ -171,10 +171,7 @@ def test_every_code_block_of_the_seeds_is_covered() -> None:
     for example in EXAMPLES:
         blocks, files = covered.get((example.seed, example.section), (frozenset(), 0))
         covered[example.seed, example.section] = (blocks | example.blocks, files + 1)
-    expected = {
-        section: (frozenset(range(1, blocks + 1)), files)
-        for section, (blocks, files) in SECTIONS.items()
-    }
+    expected = {section: (frozenset(range(1, blocks + 1)), files) for section, (blocks, files) in SECTIONS.items()}
     assert covered == expected
 
 

@@ -90,7 +90,10 @@ FUNCTIONS: dict[str, Callable[[object], object]] = {
 @pytest.mark.parametrize("name", list(FUNCTIONS))
 def test_what_makes_no_sense_is_refused_at_once(name: str) -> None:
     for value in ODD:
-        with contextlib.suppress(tileir.TileIRError, TypeError, ValueError, OSError), contextlib.redirect_stdout(io.StringIO()):
+        with (
+            contextlib.suppress(tileir.TileIRError, TypeError, ValueError, OSError),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
             FUNCTIONS[name](value)
 
 

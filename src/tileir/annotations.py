@@ -15,4 +15,5 @@ else:
         """The value, which is known to be of the type."""
         return value
 
+
 __all__ = ["TYPE_CHECKING", "Final", "NoReturn", "cast"]

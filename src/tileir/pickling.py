@@ -342,4 +342,3 @@ def reduced(thing: object) -> Reduced:
         return restored_error, (type(thing), things.rows, numbers, state)
     things.number(thing)
     return restored_thing, (things.rows,)
-

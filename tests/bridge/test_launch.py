@@ -604,7 +604,10 @@ def test_output_that_is_never_written_is_told_with_the_block_that_should_have() 
     with pytest.raises(tileir.SanitizerError) as caught:
         tileir.launch(number_tiles, 11, (matrix,), sanitize="all")
     finding = caught.value.report.findings[0]
-    assert finding.title == "528 of the 10000 elements of argument 'c' of number_tiles (array float32[100, 100]) are never written"
+    assert (
+        finding.title
+        == "528 of the 10000 elements of argument 'c' of number_tiles (array float32[100, 100]) are never written"
+    )
     assert finding.details == [
         "[64..95, 96..99]: tile block (11, 0, 0) would write it, and the grid is (11, 1, 1)",
         "[96..99, 0..99]: tile blocks (12, 0, 0) to (15, 0, 0) would write it, and the grid is (11, 1, 1)",

@@ -34,7 +34,31 @@ LARGEST = 3000
 #: Numbers at which readers break.
 NUMBERS = (
     *range(10),
-    *(15, 16, 31, 32, 63, 64, 77, 100, 113, 116, 122, 123, 126, 127, 128, 129, 130, 255, 256, 1000, 16383, 16384, 65535),
+    *(
+        15,
+        16,
+        31,
+        32,
+        63,
+        64,
+        77,
+        100,
+        113,
+        116,
+        122,
+        123,
+        126,
+        127,
+        128,
+        129,
+        130,
+        255,
+        256,
+        1000,
+        16383,
+        16384,
+        65535,
+    ),
     *(1 << 24, (1 << 31) - 1, 1 << 31, (1 << 32) - 2, (1 << 32) - 1, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1),
 )
 WORDS = (0, 1, 2, 3, 4, 8, 16, 32, 64, 1024, 1 << 24, (1 << 24) + 1, 1 << 31, (1 << 32) - 1, 1 << 63, (1 << 64) - 1)
@@ -248,9 +272,13 @@ def debug_entry(data: bytes, rng: Random) -> bytes:
     elif kind == 6:
         blobs.insert(at, blobs[other])
     elif kind == 7:
-        indices[rng.randrange(len(indices))] = rng.choice((0, 1, len(blobs), len(blobs) + 1, rng.randrange(len(blobs) + 1)))
+        indices[rng.randrange(len(indices))] = rng.choice(
+            (0, 1, len(blobs), len(blobs) + 1, rng.randrange(len(blobs) + 1))
+        )
     else:
-        starts[rng.randrange(len(starts))] = rng.choice((0, 1, len(indices) - 1, len(indices), rng.randrange(len(indices))))
+        starts[rng.randrange(len(starts))] = rng.choice(
+            (0, 1, len(indices) - 1, len(indices), rng.randrange(len(indices)))
+        )
     file.section(3).payload = debug_payload(starts, indices, blobs)
     return file.build()
 
@@ -266,7 +294,9 @@ def call_chain(data: bytes, rng: Random) -> bytes:
         if tag == 3:
             blobs.append(b"\x03" + varint(inner) + b"\1\1\1")
         else:
-            blobs.append(b"\x06" + (varint(inner) + varint(side) if rng.random() < 0.5 else varint(side) + varint(inner)))
+            blobs.append(
+                b"\x06" + (varint(inner) + varint(side) if rng.random() < 0.5 else varint(side) + varint(inner))
+            )
         inner = len(blobs)
     if rng.random() < 0.2:
         # Sometimes in itself.

@@ -153,7 +153,9 @@ def split_functions(file: File) -> tuple[list[Function], bytes]:
             if flags & 4:
                 read_attribute(reader, tables)
             hints = payload[start : reader.position]
-            functions.append(Function(name, signature, flags, location, hints, reader.raw(reader.varint("length"), "body")))
+            functions.append(
+                Function(name, signature, flags, location, hints, reader.raw(reader.varint("length"), "body"))
+            )
     except Malformed:
         raise ValueError("not a function section") from None
     return functions, payload[reader.position :]

@@ -210,7 +210,9 @@ def test_locations_are_told_by_file_and_line() -> None:
     found = annotate(to_bytes(tileir.parse(text), (13, 4)))
     assert_tiled(found)
     debug = at(found, "section Debug")
-    place = next(piece for piece in debug.children if piece.name.startswith("debug attribute") and piece.children[0].value == 4)
+    place = next(
+        piece for piece in debug.children if piece.name.startswith("debug attribute") and piece.children[0].value == 4
+    )
     assert place.meaning == 'k.py:4:5 in function "k"'
     assert names(place) == ["tag", "scope", "file name", "line number", "column number"]
     entries = [piece.meaning for piece in debug.children if piece.name.startswith("entry[")]

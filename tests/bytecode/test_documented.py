@@ -367,7 +367,9 @@ def test_attribute_is_read_and_written_again(value: str, text: str) -> None:
 def test_verify_with_assume_is_kept() -> None:
     found = note(with_attribute(annotated("00 06 10 01")).build())
     assert isinstance(found, VerifiedDivByAttribute)
-    assert annotated("00 06 10 01") in write_documented(read_documented(with_attribute(annotated("00 06 10 01")).build()))
+    assert annotated("00 06 10 01") in write_documented(
+        read_documented(with_attribute(annotated("00 06 10 01")).build())
+    )
 
 
 def test_string_list_knows_its_shape() -> None:
@@ -448,7 +450,10 @@ def test_string_list_knows_its_shape() -> None:
         ("00 0E", "unsupported AttributeTag 14 for self-contained attribute"),
         # kinds
         ("01 00", "nothing says which enumeration attribute 'note' belongs to"),
-        ("02 01 01 02", "expected dictionary attribute for optimization_hints entry `k` got value=#cuda_tile.div_by<8>"),
+        (
+            "02 01 01 02",
+            "expected dictionary attribute for optimization_hints entry `k` got value=#cuda_tile.div_by<8>",
+        ),
         ("03 02 02", "failed to read attribute 'note'"),
         ("06 02 00", "failed to read valid Type for IntegerAttr"),
         ("06 01 80 80 80 80 20", "value 4294967296 does not fit in 32 bits"),
@@ -556,7 +561,9 @@ def test_enumerator_of_an_operation_is_checked(body: str, dictionary: str, messa
 
 
 def test_attribute_newer_than_13_1_is_refused_when_read() -> None:
-    file = DocumentedFile(annotated("3A 7F 02 00 00 50 7F 02 01 00 01"), attributes=[annotated('01 10 "overflow" 01 01')])
+    file = DocumentedFile(
+        annotated("3A 7F 02 00 00 50 7F 02 01 00 01"), attributes=[annotated('01 10 "overflow" 01 01')]
+    )
     expected = "attribute 'overflow' requires bytecode version 13.2+, file version is 13.1"
     assert failure(file.build()) == expected
 
@@ -575,7 +582,10 @@ def test_constant_must_fit_its_result(dictionary: str, message: str) -> None:
 
 
 def test_splat_fills_the_tile_and_a_list_is_read_in_order() -> None:
-    blobs = [annotated('01 0A "value" 00 04 00 01 0A'), annotated('01 0A "value" 00 04 01 08 01 02 04 06 08 0A 0C 0E 10')]
+    blobs = [
+        annotated('01 0A "value" 00 04 00 01 0A'),
+        annotated('01 0A "value" 00 04 01 08 01 02 04 06 08 0A 0C 0E 10'),
+    ]
     file = DocumentedFile(annotated("10 7F 02 00 01 10 7F 02 00 02 5C 7F 00 00"), attributes=blobs)
     text = str(read_documented(file.build()))
     assert "constant <i32: 5> : tile<8xi32>" in text
@@ -589,7 +599,10 @@ def test_splat_fills_the_tile_and_a_list_is_read_in_order() -> None:
     ("body", "message"),
     [
         ("%0 = noti %n : tile<i32>", "operation 'cuda_tile.noti' has no opcode; legalize the program first"),
-        ("%0 = negi %n overflow<no_wrap> : tile<i32>", "attribute 'overflow' requires bytecode version 13.2+, but targeting 13.1"),
+        (
+            "%0 = negi %n overflow<no_wrap> : tile<i32>",
+            "attribute 'overflow' requires bytecode version 13.2+, but targeting 13.1",
+        ),
         (
             '%t = make_token : token\n%0 = print_tko "x" token=%t -> token',
             "optional operand 'token' is provided but requires bytecode version 13.2, targeting 13.1",
@@ -602,7 +615,10 @@ def test_splat_fills_the_tile_and_a_list_is_read_in_order() -> None:
             '%0 = "cuda_tile.absi"(%n) {note = #cute.layout<(1@0, 16@1)>} : (!cuda_tile.tile<i32>) -> !cuda_tile.tile<i32>',
             "attribute '#cute.layout<(1@0, 16@1)>' has no form in the documented layout",
         ),
-        ("%0 = constant <f4E2M1FN: 1.0> : tile<2xf4E2M1FN>", "type 'Float4E2M1FN' requires bytecode version 13.3+, targeting 13.1"),
+        (
+            "%0 = constant <f4E2M1FN: 1.0> : tile<2xf4E2M1FN>",
+            "type 'Float4E2M1FN' requires bytecode version 13.3+, targeting 13.1",
+        ),
     ],
 )
 def test_what_has_no_bytes_is_a_diagnostic(body: str, message: str) -> None:

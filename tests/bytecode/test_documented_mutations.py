@@ -90,7 +90,10 @@ def sections(data: bytes, rng: Random) -> bytes:
     at, other = rng.randrange(len(file.sections)), rng.randrange(len(file.sections))
     kind = rng.randrange(4)
     if kind == 0:
-        file.sections[at].payload, file.sections[other].payload = file.sections[other].payload, file.sections[at].payload
+        file.sections[at].payload, file.sections[other].payload = (
+            file.sections[other].payload,
+            file.sections[at].payload,
+        )
     elif kind == 1:
         file.sections.insert(other, file.sections[at])
     elif kind == 2:
@@ -110,7 +113,17 @@ def _in_section(data: bytes, rng: Random, change: Callable[[bytes], bytes]) -> b
 
 
 _WEIGHTS = {FUNCTION: 6, ATTRIBUTE: 6, TYPE: 3, CONSTANT: 2}
-MISTAKES = (section_byte, section_index, section_number, section_piece, section_end, sections, any_byte, cut_off, header)
+MISTAKES = (
+    section_byte,
+    section_index,
+    section_number,
+    section_piece,
+    section_end,
+    sections,
+    any_byte,
+    cut_off,
+    header,
+)
 CHANCES = (8, 10, 8, 4, 2, 2, 3, 1, 1)
 
 

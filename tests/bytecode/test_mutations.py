@@ -35,7 +35,9 @@ def test_broken_files_are_accepted_and_refused_as_the_disassembler_does(seed, co
             continue  # The disassembler itself broke; that it should be copied nobody asks.
         compared += 1
         if our.accepted != their.accepted:
-            different.append(f"{name}: accepted by {'us' if our.accepted else 'the tool'} only: {our.lines or their.lines}")
+            different.append(
+                f"{name}: accepted by {'us' if our.accepted else 'the tool'} only: {our.lines or their.lines}"
+            )
         elif not our.accepted:
             refused += 1
             same_words += our.lines[:1] == their.lines[:1]

@@ -68,7 +68,9 @@ def test_file_is_written_back(case, version) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("case", "version"), names(ALL))
-def test_every_kernel_agrees_with_tileirdisasm(case, version, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_kernel_agrees_with_tileirdisasm(
+    case, version, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     check_disassembly(case, version, tmp_path, capsys)
     check_assembly(case, version)
     check_rewriting(case, version)

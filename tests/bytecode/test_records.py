@@ -27,8 +27,12 @@ RECORDS: dict[tuple[str, int], dict[Version, str]] = {
     ("andi", 0x04): {(13, 1): "R %lhs %rhs"},
     ("assert", 0x05): {(13, 1): "s:message %condition"},
     ("assume", 0x06): {(13, 1): "R tag:predicate %value"},
-    ("atomic_cas_tko", 0x07): {(13, 1): "R R F[0=mask,1=token] e:memory_ordering_semantics e:memory_scope %pointers %cmp %val %mask? %token?"},
-    ("atomic_rmw_tko", 0x08): {(13, 1): "R R F[0=mask,1=token] e:memory_ordering_semantics e:memory_scope e:mode %pointers %arg %mask? %token?"},
+    ("atomic_cas_tko", 0x07): {
+        (13, 1): "R R F[0=mask,1=token] e:memory_ordering_semantics e:memory_scope %pointers %cmp %val %mask? %token?"
+    },
+    ("atomic_rmw_tko", 0x08): {
+        (13, 1): "R R F[0=mask,1=token] e:memory_ordering_semantics e:memory_scope e:mode %pointers %arg %mask? %token?"
+    },
     ("bitcast", 0x09): {(13, 1): "R %source"},
     ("break", 0x0A): {(13, 1): "R#(0) N %operands*"},
     ("broadcast", 0x0B): {(13, 1): "R %source"},
@@ -48,9 +52,15 @@ RECORDS: dict[tuple[str, int], dict[Version, str]] = {
     ("extract", 0x26): {(13, 1): "R#(1) N %source %indices*"},
     ("floor", 0x27): {(13, 1): "R %source"},
     ("fma", 0x28): {(13, 1): "R F[0=flush_to_zero] e:rounding_mode %lhs %rhs %acc"},
-    ("for", 0x29): {(13, 1): "R#(n) N %lowerBound %upperBound %step %initValues* G1", (13, 2): "R#(n) F[0=unsignedCmp] N %lowerBound %upperBound %step %initValues* G1"},
+    ("for", 0x29): {
+        (13, 1): "R#(n) N %lowerBound %upperBound %step %initValues* G1",
+        (13, 2): "R#(n) F[0=unsignedCmp] N %lowerBound %upperBound %step %initValues* G1",
+    },
     ("ftof", 0x2A): {(13, 1): "R e:rounding_mode %from"},
-    ("ftoi", 0x2B): {(13, 1): "R e:signedness e:rounding_mode %from", (13, 4): "R F[0=saturating] e:signedness e:rounding_mode %from"},
+    ("ftoi", 0x2B): {
+        (13, 1): "R e:signedness e:rounding_mode %from",
+        (13, 4): "R F[0=saturating] e:signedness e:rounding_mode %from",
+    },
     ("get_global", 0x2C): {(13, 1): "R s:name"},
     ("get_index_space_shape", 0x2D): {(13, 1): "R#(n) %src"},
     ("get_num_tile_blocks", 0x2E): {(13, 1): "R R R"},
@@ -61,8 +71,22 @@ RECORDS: dict[tuple[str, int], dict[Version, str]] = {
     ("iota", 0x3A): {(13, 1): "R"},
     ("itof", 0x3B): {(13, 1): "R e:signedness e:rounding_mode %from"},
     ("join_tokens", 0x3C): {(13, 1): "R#(1) N %tokens*"},
-    ("load_ptr_tko", 0x3D): {(13, 1): "R R F[0=memory_scope,1=optimization_hints,2=mask,3=paddingValue,4=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints %source %mask? %paddingValue? %token?"},
-    ("load_view_tko", 0x3E): {(13, 1): "R#(2) F[0=memory_scope,1=optimization_hints,2=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints %view #%index* %token?", (13, 4): "R#(2) F[0=memory_scope,1=optimization_hints,2=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints i8[]:inbounds %view #%index* %token?"},
+    ("load_ptr_tko", 0x3D): {
+        (
+            13,
+            1,
+        ): "R R F[0=memory_scope,1=optimization_hints,2=mask,3=paddingValue,4=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints %source %mask? %paddingValue? %token?"
+    },
+    ("load_view_tko", 0x3E): {
+        (
+            13,
+            1,
+        ): "R#(2) F[0=memory_scope,1=optimization_hints,2=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints %view #%index* %token?",
+        (
+            13,
+            4,
+        ): "R#(2) F[0=memory_scope,1=optimization_hints,2=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints i8[]:inbounds %view #%index* %token?",
+    },
     ("log", 0x3F): {(13, 1): "R %source"},
     ("log2", 0x40): {(13, 1): "R %source"},
     ("loop", 0x41): {(13, 1): "R#(n) N %initValues* G1"},
@@ -100,8 +124,22 @@ RECORDS: dict[tuple[str, int], dict[Version, str]] = {
     ("sin", 0x62): {(13, 1): "R %source"},
     ("sinh", 0x63): {(13, 1): "R %source"},
     ("sqrt", 0x64): {(13, 1): "R F[0=flush_to_zero] e:rounding_mode %source"},
-    ("store_ptr_tko", 0x65): {(13, 1): "R F[0=memory_scope,1=optimization_hints,2=mask,3=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints %destination %value %mask? %token?"},
-    ("store_view_tko", 0x66): {(13, 1): "R#(1) F[0=memory_scope,1=optimization_hints,2=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints %tile %view #%index* %token?", (13, 4): "R#(1) F[0=memory_scope,1=optimization_hints,2=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints i8[]:inbounds %tile %view #%index* %token?"},
+    ("store_ptr_tko", 0x65): {
+        (
+            13,
+            1,
+        ): "R F[0=memory_scope,1=optimization_hints,2=mask,3=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints %destination %value %mask? %token?"
+    },
+    ("store_view_tko", 0x66): {
+        (
+            13,
+            1,
+        ): "R#(1) F[0=memory_scope,1=optimization_hints,2=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints %tile %view #%index* %token?",
+        (
+            13,
+            4,
+        ): "R#(1) F[0=memory_scope,1=optimization_hints,2=token] e:memory_ordering_semantics ?e:memory_scope ?dict:optimization_hints i8[]:inbounds %tile %view #%index* %token?",
+    },
     ("subf", 0x67): {(13, 1): "R F[0=flush_to_zero] e:rounding_mode %lhs %rhs"},
     ("subi", 0x68): {(13, 1): "R e:overflow %lhs %rhs"},
     ("tan", 0x69): {(13, 1): "R %source"},
@@ -116,7 +154,9 @@ RECORDS: dict[tuple[str, int], dict[Version, str]] = {
     ("mmaf_scaled", 0x72): {(13, 3): "R %lhs %rhs %acc %lhs_scale %rhs_scale"},
     ("make_gather_scatter_view", 0x73): {(13, 3): "R %tensor_view"},
     ("make_strided_view", 0x74): {(13, 3): "R %tensor_view"},
-    ("atomic_red_view_tko", 0x75): {(13, 3): "R#(1) F[0=token] e:memory_ordering_semantics e:memory_scope e:mode %view #%index* %value %token?"},
+    ("atomic_red_view_tko", 0x75): {
+        (13, 3): "R#(1) F[0=token] e:memory_ordering_semantics e:memory_scope e:mode %view #%index* %value %token?"
+    },
     ("insert", 0x76): {(13, 4): "R#(1) N %source %destination %indices*"},
     ("gdc_launch_dependents_tko", 0x77): {(13, 4): "R N %token?"},
     ("gdc_wait_tko", 0x78): {(13, 4): "R N %token?"},
@@ -190,7 +230,9 @@ def test_documentation_has_the_same_records() -> None:
     page = (Path(__file__).parents[2] / "docs" / "bytecode.md").read_text(encoding="utf-8")
     found: dict[tuple[str, int], dict[Version, str]] = {}
     row: tuple[str, int] = ("", 0)
-    for opcode, name, minor, record in re.findall(r"^\| (0x..|) \| (\w*) \| 13\.(\d) \| `(.*)` \|$", page, re.MULTILINE):
+    for opcode, name, minor, record in re.findall(
+        r"^\| (0x..|) \| (\w*) \| 13\.(\d) \| `(.*)` \|$", page, re.MULTILINE
+    ):
         row = (name, int(opcode, 16)) if opcode else row
         found.setdefault(row, {})[13, int(minor)] = record
     assert found == RECORDS

@@ -129,7 +129,10 @@ def test_length_of_a_function_body_is_bounded_by_the_section():
     file = File.parse(make_file())
     payload = file.section(FUNCTION).payload
     file.section(FUNCTION).payload = payload[:-4] + varint((1 << 64) - 1) + payload[-3:]
-    assert "function body length 18446744073709551615 exceeds remaining bytecode data (3 bytes)" in refused(file.build())[0]
+    assert (
+        "function body length 18446744073709551615 exceeds remaining bytecode data (3 bytes)"
+        in refused(file.build())[0]
+    )
 
 
 # --- constants ---
@@ -184,7 +187,11 @@ def test_packed_bits_of_the_largest_tile_cost_a_byte_per_element():
 
 def test_one_blob_as_tiles_of_many_types_is_kept_once():
     blob = bytes(range(256)) * 256
-    shapes = [tuple(1 << (16 - k) if i == j else 1 << k if i == j + 1 else 1 for i in range(20)) for j in range(18) for k in range(8)]
+    shapes = [
+        tuple(1 << (16 - k) if i == j else 1 << k if i == j + 1 else 1 for i in range(20))
+        for j in range(18)
+        for k in range(8)
+    ]
     types = (b"\x01", *[tile(ADDED, *shape) for shape in shapes])
     body = b"".join([b"\x10" + varint(ADDED + 1 + index) + b"\0" for index in range(len(shapes))]) + RETURN
     data = make_file(body, types=types, constants=(constant(blob),))
@@ -217,7 +224,9 @@ def test_deep_types_cost_what_their_text_costs():
         text = accepted(make_file(types=function_types(depth), flags=6, hints=hints), 64)
         assert text.count("->") == 2 * (depth + 1)
     # The text of each level holds that of all below it.
-    assert "function types are too large" in refused(make_file(types=function_types(10_000), flags=6, hints=hints), 64)[0]
+    assert (
+        "function types are too large" in refused(make_file(types=function_types(10_000), flags=6, hints=hints), 64)[0]
+    )
 
 
 def test_types_that_contain_each_other_far_away_are_refused():
@@ -435,7 +444,11 @@ def test_names_that_are_not_text_survive():
 @pytest.mark.parametrize("size", range(0, 300, 7))
 def test_cut_off_files_are_refused_with_an_offset(size):
     data = make_file(
-        nested(3), constants=(constant(b"\xff"),), debug=debug_payload([0], [0] * 40, [b"\0"]), location=1, strings=(b"s" * 40,)
+        nested(3),
+        constants=(constant(b"\xff"),),
+        debug=debug_payload([0], [0] * 40, [b"\0"]),
+        location=1,
+        strings=(b"s" * 40,),
     )
     assert len(data) > 300
     with pytest.raises(BytecodeError) as caught:
@@ -452,12 +465,18 @@ def test_tags_of_attributes_are_a_byte_wide(high):
     start = b"\x10" + bytes([TILE_I32]) + b"\0"
     body = start + b"\x06" + bytes([TILE_I32]) + varint(12 + high) + b"\0\0" + RETURN
     assert "assume bounded<?, ?>" in accepted(make_file(body, constants=(constant(b"\1\0\0\0"),)))
-    text = accepted(make_file(flags=6, hints=varint(11 + high) + b"\1\0" + varint(10 + high) + b"\1\0" + varint(6 + high) + b"\0"))
+    text = accepted(
+        make_file(flags=6, hints=varint(11 + high) + b"\1\0" + varint(10 + high) + b"\1\0" + varint(6 + high) + b"\0")
+    )
     assert "optimization_hints=<k = {k = []}>" in text
-    assert f"unsupported AttributeTag {99 + high} for" in refused(make_file(flags=6, hints=varint(99 + high) + b"\0"))[0]
+    assert (
+        f"unsupported AttributeTag {99 + high} for" in refused(make_file(flags=6, hints=varint(99 + high) + b"\0"))[0]
+    )
 
 
-@pytest.mark.parametrize(("format", "count"), [(b"a\0b", 0), (b"%\0", 1), (b"%5\0d", 1), (b"%i\0%\0 %%", 2), (b"%\0%\0%\0", 3)])
+@pytest.mark.parametrize(
+    ("format", "count"), [(b"a\0b", 0), (b"%\0", 1), (b"%5\0d", 1), (b"%i\0%\0 %%", 2), (b"%\0%\0%\0", 3)]
+)
 def test_nul_ends_an_expression_of_a_print_format(format, count):
     names = ", ".join(["%x"] * count)
     types = ", ".join(["tile<i32>"] * count)
@@ -503,8 +522,12 @@ def test_bits_that_a_float_does_not_have_are_not_computed_with():
         type = tile_type((2,), element)
         blob = bytes([0x15] * size + [0x97] * size)
         mask = (1 << element.width) - 1
-        clean = b"".join([(int.from_bytes(blob[at : at + size], "little") & mask).to_bytes(size, "little") for at in (0, size)])
-        dirty_array, clean_array = (constant_array(dense_attribute(type, (2,), element, data)) for data in (blob, clean))
+        clean = b"".join(
+            [(int.from_bytes(blob[at : at + size], "little") & mask).to_bytes(size, "little") for at in (0, size)]
+        )
+        dirty_array, clean_array = (
+            constant_array(dense_attribute(type, (2,), element, data)) for data in (blob, clean)
+        )
         assert numpy.array_equal(dirty_array.view(numpy.uint8), clean_array.view(numpy.uint8))
 
 
@@ -536,7 +559,10 @@ def test_file_with_a_bad_entry_that_nobody_uses_is_written_back(blob):
     """It is accepted, as by NVIDIA's reader; what no one can decode is left out."""
     files = [
         make_file(types=(blob, b"\x0d\1\0")),
-        make_file(debug=debug_payload([0], [4, 4], [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB, b"\x04" + blob]), location=1),
+        make_file(
+            debug=debug_payload([0], [4, 4], [FILE_BLOB, UNIT_BLOB, SUBPROGRAM_BLOB, LOCATION_BLOB, b"\x04" + blob]),
+            location=1,
+        ),
     ]
     for data in files:
         module = tileir.from_bytecode(data)
@@ -552,8 +578,12 @@ def test_spellings_of_numbers_are_kept_only_where_the_tables_are():
         module = tileir.from_bytecode(data)
         again = tileir.from_bytecode(tileir.to_bytecode(module, preserve=True))
         assert print_disassembly(again) == print_disassembly(module)
-        module.regions[0].blocks[0].first.set_attribute("x.y", tileir.parse("cuda_tile.module @m attributes {a = i16} {}").attributes["a"])
-        assert print_disassembly(tileir.from_bytecode(tileir.to_bytecode(module, preserve=True))) == print_disassembly(again)
+        module.regions[0].blocks[0].first.set_attribute(
+            "x.y", tileir.parse("cuda_tile.module @m attributes {a = i16} {}").attributes["a"]
+        )
+        assert print_disassembly(tileir.from_bytecode(tileir.to_bytecode(module, preserve=True))) == print_disassembly(
+            again
+        )
 
 
 def test_shape_query_with_results_of_several_types_is_printed_so_that_it_reads_back():

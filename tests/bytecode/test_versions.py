@@ -380,7 +380,10 @@ def test_globals_have_two_more_fields_from_13_3_on(version):
 
 def test_visibility_nobody_has_is_refused():
     data = make_file(
-        types=(tile(F32, 2),), constants=(constant(b"\0" * 4),), strings=(b"g",), globals_=b"\1\1" + varint(ADDED) + b"\0\4\2\0"
+        types=(tile(F32, 2),),
+        constants=(constant(b"\0" * 4),),
+        strings=(b"g",),
+        globals_=b"\1\1" + varint(ADDED) + b"\0\4\2\0",
     )
     assert errors_of_reading(data)[:2] == [
         f"error at offset {len(data)}: invalid symbol visibility value: 2",

@@ -56,7 +56,9 @@ def program_of(declaration: OperationDeclaration) -> str:
 def missing_values(statement: str) -> list[str]:
     """The values a statement uses and does not define, in order."""
     without_strings = re.sub(r'"[^"]*"', '""', statement)
-    defined = {name.partition(":")[0] for names in _DEFINITION.findall(without_strings) for name in re.split(r"\s*,\s*", names)}
+    defined = {
+        name.partition(":")[0] for names in _DEFINITION.findall(without_strings) for name in re.split(r"\s*,\s*", names)
+    }
     defined.update(_LOCAL.findall(without_strings) if "{" in statement else [])
     used = dict.fromkeys(_VALUE.findall(without_strings))
     return [name for name in used if name not in defined]

@@ -179,7 +179,9 @@ def test_mistake_in_an_attribute_is_reported_where_it_is(written: str, message: 
 
 
 def test_refused_keyword_names_the_public_ones_of_the_version() -> None:
-    found = read_text(f"cuda_tile.module @m {{\nentry @k() {{\n{PREFIX}#cuda_tile.memory_ordering_semantics<strong>}} : token\nreturn\n}}\n}}")
+    found = read_text(
+        f"cuda_tile.module @m {{\nentry @k() {{\n{PREFIX}#cuda_tile.memory_ordering_semantics<strong>}} : token\nreturn\n}}\n}}"
+    )
     assert [d.message for d in found.diagnostics] == [
         "expected one of: weak, relaxed, acquire, release, acq_rel, but got: strong"
     ]

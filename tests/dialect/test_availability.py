@@ -9,8 +9,8 @@ from tileir.ir.core import Operation
 
 LATER = {
     "operation": "%0 = atan2 %f, %f : tile<4xf32>",
-    "operand": "%t = make_token : token  %1 = print_tko \"\" token = %t -> token",
-    "result": "%1 = print_tko \"\" -> token  %2 = join_tokens %1, %1 : token",
+    "operand": '%t = make_token : token  %1 = print_tko "" token = %t -> token',
+    "result": '%1 = print_tko "" -> token  %2 = join_tokens %1, %1 : token',
     "attribute": "%0 = tanh %f rounding<approx> : tile<4xf32>",
     "optional attribute": "%0 = mmaf %m, %m, %m fast_acc : tile<4x4xf32>, tile<4x4xf32>, tile<4x4xf32>",
     "element type": "%b = constant <i8: 1> : tile<4xi8>  %0 = bitcast %b : tile<4xi8> -> tile<4xf8E8M0FNU>",
@@ -66,7 +66,9 @@ def test_pieces_that_came_later_are_all_reported_at_their_places():
 def test_keyword_that_came_later_breaks_the_rule_of_its_operation_first():
     module = program("%0 = ftof %f rounding<nearest_away> : tile<4xf32> -> tile<4xtf32>")
     assert messages(module, "13.4") == []
-    assert refusal(module, "13.3") == ["enum value for attribute 'rounding_mode' is not available in bytecode version 13.3"]
+    assert refusal(module, "13.3") == [
+        "enum value for attribute 'rounding_mode' is not available in bytecode version 13.3"
+    ]
     assert messages(module, "13.3") == [
         "'cuda_tile.ftof' op invalid rounding mode specified. Only 'nearest_even' is supported"
     ]
@@ -84,7 +86,9 @@ def test_views_and_pointers_are_followed_to_what_came_later():
         f"%s = make_strided_view %v : {view}"
     )
     module = program(body)
-    assert messages(module, "13.2") == ["operation 'cuda_tile.make_strided_view' is not available in bytecode version 13.2"]
+    assert messages(module, "13.2") == [
+        "operation 'cuda_tile.make_strided_view' is not available in bytecode version 13.2"
+    ]
 
 
 @pytest.mark.parametrize("version", ["13.2", (13, 2)])

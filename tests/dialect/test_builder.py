@@ -143,7 +143,7 @@ def test_seed_spelling_of_a_keyword_means_the_public_one(kernel: Any) -> None:
 def test_discardable_attributes_are_kept(kernel: Any) -> None:
     b, v = kernel
     value = b.negi(v.ints, attributes={"my.note": [1, True, "x"], "my.flag": None})
-    assert "{my.flag, my.note = [1, true, \"x\"]}" in str(value.defining_operation)
+    assert '{my.flag, my.note = [1, true, "x"]}' in str(value.defining_operation)
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,14 @@ MISTAKES: list[tuple[Callable[[Builder, Values], Any], str]] = [
         "got value=2 : i64",
     ),
     (lambda b, v: b.constant([1, 2], tile(4, i32)), "constant: the nested lists do not have the shape of tile<4xi32>"),
-    (lambda b, v: b.constant([[1, 2], 3], tile((2, 2), i32)), "constant: the nested lists do not have the shape of tile<2x2xi32>"),
-    (lambda b, v: b.constant(-1.0, f8E8M0FNU), "constant: -1.0 does not fit in f8E8M0FNU: f8E8M0FNU has no negative values"),
+    (
+        lambda b, v: b.constant([[1, 2], 3], tile((2, 2), i32)),
+        "constant: the nested lists do not have the shape of tile<2x2xi32>",
+    ),
+    (
+        lambda b, v: b.constant(-1.0, f8E8M0FNU),
+        "constant: -1.0 does not fit in f8E8M0FNU: f8E8M0FNU has no negative values",
+    ),
     (lambda b, v: b.constant(float("inf"), tile(2, f4E2M1FN)), "constant: inf does not fit in f4E2M1FN"),
     (lambda b, v: b.constant(b"123", tile(2, i16)), "constant: tile<2xi16> takes 2 or 4 bytes, got 3"),
     (lambda b, v: b.constant("x", i32), "constant: 'x' is not a value of i32"),
@@ -249,7 +255,9 @@ def test_wrong_type_parameters_are_build_errors(make: Callable[[], Any], text: s
 
 
 def test_types_are_the_interned_ones_of_the_parser() -> None:
-    module = tileir.parse("cuda_tile.module @m { entry @k(%v: partition_view<tile=(4), tensor_view<?xf32, strides=[1]>>) { return } }")
+    module = tileir.parse(
+        "cuda_tile.module @m { entry @k(%v: partition_view<tile=(4), tensor_view<?xf32, strides=[1]>>) { return } }"
+    )
     entry = module.regions[0].block.first
     assert entry is not None
     (argument,) = entry.regions[0].block.arguments
@@ -260,8 +268,24 @@ def test_types_are_the_interned_ones_of_the_parser() -> None:
 
 
 def junk(v: Values) -> list[object]:
-    return [None, True, -1, 1 << 70, 1.5, float("nan"), "x", "f32", b"x", [], [3], [[1], 2], (None,), {}, {"x": 1}, {1: 2}]\
-        + [object(), f32, tile((4, 4), f32), v.floats, v.token, v.tensor, v.view, [v.floats, v.token], [v.number, "x"]]
+    return [
+        None,
+        True,
+        -1,
+        1 << 70,
+        1.5,
+        float("nan"),
+        "x",
+        "f32",
+        b"x",
+        [],
+        [3],
+        [[1], 2],
+        (None,),
+        {},
+        {"x": 1},
+        {1: 2},
+    ] + [object(), f32, tile((4, 4), f32), v.floats, v.token, v.tensor, v.view, [v.floats, v.token], [v.number, "x"]]
 
 
 @pytest.mark.parametrize("mnemonic", sorted(OPERATIONS))
@@ -276,7 +300,8 @@ def test_wrong_arguments_are_never_another_kind_of_exception(mnemonic: str) -> N
         for index, value in enumerate(pool):
             # Once everything by position, shifted so that neighbours differ, then each argument by name.
             calls: list[tuple[list[object], dict[str, object]]] = [
-                ([pool[(index + shift) % len(pool)] for shift in range(count)], {}) for count in range(len(parameters) + 2)
+                ([pool[(index + shift) % len(pool)] for shift in range(count)], {})
+                for count in range(len(parameters) + 2)
             ]
             calls.extend([([v.ints] * (len(parameters) - 1), {word: value}) for word in words])
             for args, keywords in calls:

@@ -24,13 +24,9 @@ HEAD = """#file = #cuda_tile.di_file<"k.py" in "/src">
 #in_other_block = #cuda_tile.di_loc<#plain in #other_block>
 """
 FILE = '<"k.py" in "/src">'
-K = (
-    f'#cuda_tile.di_subprogram<file = {FILE}, line = 1, name = "k", linkageName = "k", '
-    f"compileUnit = <file = {FILE}>>"
-)
+K = f'#cuda_tile.di_subprogram<file = {FILE}, line = 1, name = "k", linkageName = "k", compileUnit = <file = {FILE}>>'
 OTHER = (
-    f'#cuda_tile.di_subprogram<file = {FILE}, line = 9, name = "o", linkageName = "o", '
-    f"compileUnit = <file = {FILE}>>"
+    f'#cuda_tile.di_subprogram<file = {FILE}, line = 9, name = "o", linkageName = "o", compileUnit = <file = {FILE}>>'
 )
 BLOCK = f"#cuda_tile.di_lexical_block<scope = {K}, file = {FILE}, line = 2>"
 
@@ -122,13 +118,15 @@ def test_operation_scope_is_in_the_subprogram_of_its_function(operation: str) ->
 
 def test_global_has_no_scope() -> None:
     assert messages("#in_k", "#in_k", "#in_k") == [
-        f'\'cuda_tile.global\' op invalid operation debug info scope: #cuda_tile.di_loc<loc("k.py":1:1) in {K}>. '
+        f"'cuda_tile.global' op invalid operation debug info scope: #cuda_tile.di_loc<loc(\"k.py\":1:1) in {K}>. "
         "Global variables must not have scope."
     ]
 
 
 def test_scope_is_found_through_an_opaque_location() -> None:
-    module = tileir.parse(f"{HEAD}cuda_tile.module @m {{\nentry @k() {{\n%r = make_token : token\nreturn\n}} loc(#in_k)\n}}")
+    module = tileir.parse(
+        f"{HEAD}cuda_tile.module @m {{\nentry @k() {{\n%r = make_token : token\nreturn\n}} loc(#in_k)\n}}"
+    )
     file = di_file("k.py", "/src")
     other = di_subprogram(file, 9, "o", "o", di_compile_unit(file))
     operation = next(operation for operation in module.walk() if operation.results)

@@ -212,7 +212,9 @@ def test_an_operation_nobody_declared_may_change_memory() -> None:
 
 
 def test_missing_values_are_those_used_and_not_defined() -> None:
-    statement = '%r = for %i in (%lb to %ub, step %s) : tile<i32> iter_values(%a = %x) -> (tile<f32>) {\n  print "%d" %a\n}'
+    statement = (
+        '%r = for %i in (%lb to %ub, step %s) : tile<i32> iter_values(%a = %x) -> (tile<f32>) {\n  print "%d" %a\n}'
+    )
     assert missing_values(statement) == ["%lb", "%ub", "%s", "%x"]
 
 

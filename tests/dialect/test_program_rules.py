@@ -145,9 +145,7 @@ def test_terminator_stands_in_the_operations_it_ends(terminator: str, parents: s
 
 
 def test_module_region_has_no_arguments() -> None:
-    text = (
-        '"cuda_tile.module"() <{sym_name = "m"}> ({\n^bb0(%x: !cuda_tile.tile<i32>):\n}) : () -> ()'
-    )
+    text = '"cuda_tile.module"() <{sym_name = "m"}> ({\n^bb0(%x: !cuda_tile.tile<i32>):\n}) : () -> ()'
     assert messages(text) == ["'cuda_tile.module' op region should have no arguments"]
 
 
@@ -168,7 +166,7 @@ HINTS = {
     "unknown architecture": ("<sm_75 = {occupancy = 2}>", "unknown hint key sm_75"),
     "hint of another operation": ("<sm_100 = {latency = 2}>", "latency is not known hint for current Operation"),
     "no such hint": ("<sm_100 = {speed = 2}>", "speed is not known hint for current Operation"),
-    "wrong type": ("<sm_100 = {occupancy = \"x\"}>", "integer value expected for sm_100.occupancy"),
+    "wrong type": ('<sm_100 = {occupancy = "x"}>', "integer value expected for sm_100.occupancy"),
     "out of range": (
         "<sm_100 = {occupancy = 33}>",
         "integer value in the range [1, 32] is expected for sm_100.occupancy",

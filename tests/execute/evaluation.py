@@ -53,7 +53,9 @@ def program(body: str, inputs: dict[str, str], outputs: dict[str, str], module: 
         elif name in inputs:
             head += f"%{name}, %{name}_k = load_ptr_tko weak %{name}_p : tile<ptr<{element}>> -> {text}, token\n"
         elif shape:
-            tail += f"%{name}_k = store_view_tko weak %{name}, %{name}_v[{index}] : {text}, {view}, tile<i32> -> token\n"
+            tail += (
+                f"%{name}_k = store_view_tko weak %{name}, %{name}_v[{index}] : {text}, {view}, tile<i32> -> token\n"
+            )
         else:
             tail += f"%{name}_k = store_ptr_tko weak %{name}_p, %{name} : tile<ptr<{element}>>, {text} -> token\n"
     return (
@@ -104,5 +106,3 @@ def same(left: Any, right: Any) -> bool:
     """Whether two arrays agree bit for bit."""
     left, right = numpy.ascontiguousarray(left), numpy.ascontiguousarray(right)
     return left.shape == right.shape and left.dtype == right.dtype and left.tobytes() == right.tobytes()
-
-

@@ -48,40 +48,57 @@ def memory() -> Iterator[tuple[str, str]]:
     # What could be had, but not quickly, is left out.
     for count in [number for number in HUGE if not 2**20 < number < 2**40]:
         for element in ("f32", "i1", "f4E2M1FN"):
-            yield f"alloca {count} {element}, not executed", kernel(
-                f"if %no {{ %p = alloca num_elem={count}, alignment=16 : tile<ptr<{element}>>\nyield }}"
+            yield (
+                f"alloca {count} {element}, not executed",
+                kernel(f"if %no {{ %p = alloca num_elem={count}, alignment=16 : tile<ptr<{element}>>\nyield }}"),
             )
-            yield f"alloca {count} {element}", kernel(f"%p = alloca num_elem={count}, alignment=16 : tile<ptr<{element}>>")
-            yield f"alloca {count} {element} in a loop", kernel(
-                f"for %i in (%zero to %n, step %one) : tile<i32> {{\n"
-                f"%p = alloca num_elem={count}, alignment=16 : tile<ptr<{element}>>\ncontinue }}"
+            yield (
+                f"alloca {count} {element}",
+                kernel(f"%p = alloca num_elem={count}, alignment=16 : tile<ptr<{element}>>"),
+            )
+            yield (
+                f"alloca {count} {element} in a loop",
+                kernel(
+                    f"for %i in (%zero to %n, step %one) : tile<i32> {{\n"
+                    f"%p = alloca num_elem={count}, alignment=16 : tile<ptr<{element}>>\ncontinue }}"
+                ),
             )
     for alignment in POWERS:
         # Never executed, so nothing is asked for.
-        yield f"alloca aligned to {alignment}, not executed", kernel(
-            f"if %no {{ %p = alloca num_elem=0, alignment={alignment} : tile<ptr<f32>>\nyield }}"
+        yield (
+            f"alloca aligned to {alignment}, not executed",
+            kernel(f"if %no {{ %p = alloca num_elem=0, alignment={alignment} : tile<ptr<f32>>\nyield }}"),
         )
-        yield f"alloca aligned to {alignment}", kernel(
-            f"%p = alloca num_elem=4, alignment={alignment} : tile<ptr<f32>>\n"
-            "%y, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token"
+        yield (
+            f"alloca aligned to {alignment}",
+            kernel(
+                f"%p = alloca num_elem=4, alignment={alignment} : tile<ptr<f32>>\n"
+                "%y, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token"
+            ),
         )
         before = f"global @g alignment = {alignment} <f32: [1.0, 2.0]> : tile<2xf32>"
         read = "%p = get_global @g : tile<ptr<f32>>\n%y, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token"
         yield f"global aligned to {alignment}", kernel(read, before)
         yield f"global aligned to {alignment}, unused", kernel("", before)
-        yield f"assume div_by {alignment}", kernel(
-            f"%p = assume div_by<{alignment}>, %a : tile<ptr<f32>>\n"
-            "%y, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token"
+        yield (
+            f"assume div_by {alignment}",
+            kernel(
+                f"%p = assume div_by<{alignment}>, %a : tile<ptr<f32>>\n"
+                "%y, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token"
+            ),
         )
     for low, high in product(("?", *HUGE), ("?", *HUGE)):
         yield f"assume bounded {low} {high}", kernel(f"%m = assume bounded<{low}, {high}>, %n : tile<i32>")
     for element in ELEMENTS:
         number = "true" if element == "i1" else "1.0" if "f" in element else "1"
-        yield f"global of {element}", kernel(
-            f"%p = get_global @g : tile<ptr<{element}>>\n"
-            f"%y, %t = load_ptr_tko weak %p : tile<ptr<{element}>> -> tile<{element}>, token\n"
-            f'%u = print_tko "%s", %y : tile<{element}> -> token',
-            f"global @g alignment = 16 <{element}: [{number}, {number}]> : tile<2x{element}>",
+        yield (
+            f"global of {element}",
+            kernel(
+                f"%p = get_global @g : tile<ptr<{element}>>\n"
+                f"%y, %t = load_ptr_tko weak %p : tile<ptr<{element}>> -> tile<{element}>, token\n"
+                f'%u = print_tko "%s", %y : tile<{element}> -> token',
+                f"global @g alignment = 16 <{element}: [{number}, {number}]> : tile<2x{element}>",
+            ),
         )
 
 
@@ -90,20 +107,44 @@ def prints() -> Iterator[tuple[str, str]]:
         for form in ("%{w}", "%-{w}", "%.{w}", "%0{w}", "%{w}.{w}", "%+ #{w}"):
             text = form.format(w=width) + letter
             yield f"print {text[:40]}", kernel(f'%u = print_tko "{text}", %x : tile<f32> -> token')
-    for text in ("%", "%%", "%5%", "%n", "%ld", "%lld", "%hhd", "%Lf", "%.d", "%.f", "%*d", "%1$d", "%q", "%5", "%-", "\\00", "%5.5"):
+    for text in (
+        "%",
+        "%%",
+        "%5%",
+        "%n",
+        "%ld",
+        "%lld",
+        "%hhd",
+        "%Lf",
+        "%.d",
+        "%.f",
+        "%*d",
+        "%1$d",
+        "%q",
+        "%5",
+        "%-",
+        "\\00",
+        "%5.5",
+    ):
         yield f"print {text}", kernel(f'%u = print_tko "{text}" -> token')
         yield f"print {text} of one", kernel(f'%u = print_tko "{text}", %x : tile<f32> -> token')
     for element, letter in product(ELEMENTS, "dfsxcpgaeuoXn"):
         number = "true" if element == "i1" else "1.0" if "f" in element else "1"
         if element != "i4":
-            yield f"print %{letter} of {element}", kernel(
-                f"%v = constant <{element}: {number}> : tile<2x{element}>\n"
-                f'%u = print_tko "%{letter}", %v : tile<2x{element}> -> token'
+            yield (
+                f"print %{letter} of {element}",
+                kernel(
+                    f"%v = constant <{element}: {number}> : tile<2x{element}>\n"
+                    f'%u = print_tko "%{letter}", %v : tile<2x{element}> -> token'
+                ),
             )
     for number in ("0x7F800000", "0xFF800000", "0x7FC00000", "0x7F800001"):
         for letter in "dfsxcpgaeu":
-            yield f"print %{letter} of {number}", kernel(
-                f'%v = constant <f32: {number}> : tile<f32>\n%u = print_tko "%{letter}", %v : tile<f32> -> token'
+            yield (
+                f"print %{letter} of {number}",
+                kernel(
+                    f'%v = constant <f32: {number}> : tile<f32>\n%u = print_tko "%{letter}", %v : tile<f32> -> token'
+                ),
             )
     yield "print a pointer", kernel('%u = print_tko "%p", %a : tile<ptr<f32>> -> token')
 
@@ -142,12 +183,15 @@ def ranks() -> Iterator[tuple[str, str]]:
         tensor = f"tensor_view<{ones}xf32, strides=[{strides}]>"
         for padding in ("", ", padding_value = zero", ", padding_value = nan"):
             view = f"partition_view<tile=({ones}){padding}, {tensor}>"
-            yield f"view of rank {rank}{padding}", kernel(
-                f"%tv = make_tensor_view %a, shape = [{extents}], strides = [{strides}] : {tensor}\n"
-                f"%pv = make_partition_view %tv : {view}\n"
-                f"%e, %t = load_view_tko weak %pv[{zeros}] : {view}, tile<i32> -> {tile}, token\n"
-                f"%u = store_view_tko weak %e, %pv[{zeros}] token=%t : {tile}, {view}, tile<i32> -> token\n"
-                f"%s:{rank} = get_index_space_shape %pv : {view} -> tile<i32>"
+            yield (
+                f"view of rank {rank}{padding}",
+                kernel(
+                    f"%tv = make_tensor_view %a, shape = [{extents}], strides = [{strides}] : {tensor}\n"
+                    f"%pv = make_partition_view %tv : {view}\n"
+                    f"%e, %t = load_view_tko weak %pv[{zeros}] : {view}, tile<i32> -> {tile}, token\n"
+                    f"%u = store_view_tko weak %e, %pv[{zeros}] token=%t : {tile}, {view}, tile<i32> -> token\n"
+                    f"%s:{rank} = get_index_space_shape %pv : {view} -> tile<i32>"
+                ),
             )
 
 
@@ -156,60 +200,81 @@ def views() -> Iterator[tuple[str, str]]:
         tensor = f"tensor_view<{extent}xf32, strides=[{stride}]>"
         view = f"partition_view<tile=(4), padding_value = zero, {tensor}>"
         made = f"%tv = make_tensor_view %a, shape = [{extent}], strides = [{stride}] : {tensor}\n%pv = make_partition_view %tv : {view}\n"
-        yield f"shape of a view {extent} {stride}", kernel(
-            f"{made}%s = get_index_space_shape %pv : {view} -> tile<i64>\n"
-            f'%u = print_tko "%d", %s : tile<i64> -> token\n%d = get_tensor_shape %tv : {tensor} -> tile<i64>'
+        yield (
+            f"shape of a view {extent} {stride}",
+            kernel(
+                f"{made}%s = get_index_space_shape %pv : {view} -> tile<i64>\n"
+                f'%u = print_tko "%d", %s : tile<i64> -> token\n%d = get_tensor_shape %tv : {tensor} -> tile<i64>'
+            ),
         )
         if extent <= 1:
-            yield f"view {extent} {stride}", kernel(
-                f"{made}%e, %t = load_view_tko weak %pv[%zero] : {view}, tile<i32> -> tile<4xf32>, token"
+            yield (
+                f"view {extent} {stride}",
+                kernel(f"{made}%e, %t = load_view_tko weak %pv[%zero] : {view}, tile<i32> -> tile<4xf32>, token"),
             )
     dynamic = "tensor_view<?xf32, strides=[?]>"
     for extent, stride in product(HUGE, HUGE):
         if extent >= 2**63 or stride >= 2**63:
             continue
         view = f"partition_view<tile=(4), padding_value = zero, {dynamic}>"
-        yield f"dynamic view {extent} {stride}", kernel(
-            f"%e = constant <i64: {extent}> : tile<i64>\n%s = constant <i64: {stride}> : tile<i64>\n"
-            f"%tv = make_tensor_view %a, shape = [%e], strides = [%s] : tile<i64> -> {dynamic}\n"
-            f"%pv = make_partition_view %tv : {view}\n%z = get_index_space_shape %pv : {view} -> tile<i64>\n"
-            f'%u = print_tko "%d", %z : tile<i64> -> token'
+        yield (
+            f"dynamic view {extent} {stride}",
+            kernel(
+                f"%e = constant <i64: {extent}> : tile<i64>\n%s = constant <i64: {stride}> : tile<i64>\n"
+                f"%tv = make_tensor_view %a, shape = [%e], strides = [%s] : tile<i64> -> {dynamic}\n"
+                f"%pv = make_partition_view %tv : {view}\n%z = get_index_space_shape %pv : {view} -> tile<i64>\n"
+                f'%u = print_tko "%d", %z : tile<i64> -> token'
+            ),
         )
         # Without strides all elements are the first.
-        yield f"dynamic view {extent} of one element", kernel(
-            f"%e = constant <i64: {extent}> : tile<i64>\n%s = constant <i64: 0> : tile<i64>\n%i = constant <i64: {stride}> : tile<i64>\n"
-            f"%tv = make_tensor_view %a, shape = [%e], strides = [%s] : tile<i64> -> {dynamic}\n"
-            f"%pv = make_partition_view %tv : {view}\n"
-            f"%y, %t = load_view_tko weak %pv[%i] : {view}, tile<i64> -> tile<4xf32>, token\n"
-            f'%u = print_tko "%f", %y : tile<4xf32> -> token'
+        yield (
+            f"dynamic view {extent} of one element",
+            kernel(
+                f"%e = constant <i64: {extent}> : tile<i64>\n%s = constant <i64: 0> : tile<i64>\n%i = constant <i64: {stride}> : tile<i64>\n"
+                f"%tv = make_tensor_view %a, shape = [%e], strides = [%s] : tile<i64> -> {dynamic}\n"
+                f"%pv = make_partition_view %tv : {view}\n"
+                f"%y, %t = load_view_tko weak %pv[%i] : {view}, tile<i64> -> tile<4xf32>, token\n"
+                f'%u = print_tko "%f", %y : tile<4xf32> -> token'
+            ),
         )
     for step, index in product(HUGE, HUGE):
         tensor = "tensor_view<0xf32, strides=[1]>"
         view = f"strided_view<tile=(4), traversal_strides=[{step}], padding_value = zero, {tensor}>"
-        yield f"strided view {step} at {index}", kernel(
-            f"%i = constant <i64: {index}> : tile<i64>\n"
-            f"%tv = make_tensor_view %a, shape = [0], strides = [1] : {tensor}\n%pv = make_strided_view %tv : {view}\n"
-            f"%e, %t = load_view_tko weak %pv[%i] : {view}, tile<i64> -> tile<4xf32>, token\n"
-            f"%z = get_index_space_shape %pv : {view} -> tile<i64>"
+        yield (
+            f"strided view {step} at {index}",
+            kernel(
+                f"%i = constant <i64: {index}> : tile<i64>\n"
+                f"%tv = make_tensor_view %a, shape = [0], strides = [1] : {tensor}\n%pv = make_strided_view %tv : {view}\n"
+                f"%e, %t = load_view_tko weak %pv[%i] : {view}, tile<i64> -> tile<4xf32>, token\n"
+                f"%z = get_index_space_shape %pv : {view} -> tile<i64>"
+            ),
         )
     for size in (1, 64, 2**20, 2**23, 2**24, 2**25, 2**31, 2**40, 2**62):
         yield f"iota {size}", kernel(f"%i = iota : tile<{size}xi32>")
         yield f"constant {size}", kernel(f"%i = constant <i8: 1> : tile<{size}xi8>")
     for index in HUGE:
-        yield f"extract at {index}", kernel(
-            f"%i = constant <i64: {index}> : tile<i64>\n%v = constant <f32: 1.0> : tile<8xf32>\n"
-            "%e = extract %v[%i] : tile<8xf32> -> tile<2xf32>"
+        yield (
+            f"extract at {index}",
+            kernel(
+                f"%i = constant <i64: {index}> : tile<i64>\n%v = constant <f32: 1.0> : tile<8xf32>\n"
+                "%e = extract %v[%i] : tile<8xf32> -> tile<2xf32>"
+            ),
         )
-        yield f"offset by {index}", kernel(
-            f"%i = constant <i64: {index}> : tile<i64>\n"
-            "%p = offset %a, %i : tile<ptr<f32>>, tile<i64> -> tile<ptr<f32>>\n"
-            "%q = ptr_to_int %p : tile<ptr<f32>> -> tile<i64>"
+        yield (
+            f"offset by {index}",
+            kernel(
+                f"%i = constant <i64: {index}> : tile<i64>\n"
+                "%p = offset %a, %i : tile<ptr<f32>>, tile<i64> -> tile<ptr<f32>>\n"
+                "%q = ptr_to_int %p : tile<ptr<f32>> -> tile<i64>"
+            ),
         )
 
 
 def loops() -> Iterator[tuple[str, str]]:
     bounds = (0, 1, -1, 127, -128, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63))
-    for kind, (low, high, step) in product(("i8", "i32", "i64"), product(bounds, bounds, (1, 127, 2**31 - 1, 2**63 - 1))):
+    for kind, (low, high, step) in product(
+        ("i8", "i32", "i64"), product(bounds, bounds, (1, 127, 2**31 - 1, 2**63 - 1))
+    ):
         for sign in ("", "unsigned "):
             width = int(kind[1:])
             if not all(-(2 ** (width - 1)) <= number < 2 ** (width - 1) for number in (low, high, step)):
@@ -218,11 +283,14 @@ def loops() -> Iterator[tuple[str, str]]:
             first, last = (low & mask, high & mask) if sign else (low, high)
             if (last - first) // step > 300:
                 continue
-            yield f"for {sign}{kind} {low} {high} {step}", kernel(
-                f"%l = constant <{kind}: {low}> : tile<{kind}>\n%h = constant <{kind}: {high}> : tile<{kind}>\n"
-                f"%s = constant <{kind}: {step}> : tile<{kind}>\n"
-                f"%r = for {sign}%i in (%l to %h, step %s) : tile<{kind}> iter_values(%c = %x) -> (tile<f32>) {{\n"
-                "%d = addf %c, %x : tile<f32>\ncontinue %d : tile<f32> }"
+            yield (
+                f"for {sign}{kind} {low} {high} {step}",
+                kernel(
+                    f"%l = constant <{kind}: {low}> : tile<{kind}>\n%h = constant <{kind}: {high}> : tile<{kind}>\n"
+                    f"%s = constant <{kind}: {step}> : tile<{kind}>\n"
+                    f"%r = for {sign}%i in (%l to %h, step %s) : tile<{kind}> iter_values(%c = %x) -> (tile<f32>) {{\n"
+                    "%d = addf %c, %x : tile<f32>\ncontinue %d : tile<f32> }"
+                ),
             )
 
 
@@ -240,8 +308,11 @@ def carried_values() -> Iterator[tuple[str, str]]:
         for shape in ("", "4x", "2x1x2x"):
             yield f"tile<{shape}{element}>", f"%v = constant <{element}: {number}> : tile<{shape}{element}>\n"
     yield "tile<ptr<f32>>", "%v = offset %a, %zero : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>\n"
-    yield "tile<4xptr<f32>>", (
-        "%a1 = reshape %a : tile<ptr<f32>> -> tile<1xptr<f32>>\n%v = broadcast %a1 : tile<1xptr<f32>> -> tile<4xptr<f32>>\n"
+    yield (
+        "tile<4xptr<f32>>",
+        (
+            "%a1 = reshape %a : tile<ptr<f32>> -> tile<1xptr<f32>>\n%v = broadcast %a1 : tile<1xptr<f32>> -> tile<4xptr<f32>>\n"
+        ),
     )
     yield "tile<ptr<f4E2M1FN>>", "%v = alloca num_elem=4, alignment=16 : tile<ptr<f4E2M1FN>>\n"
     yield "token", "%v = make_token : token\n"
@@ -298,14 +369,18 @@ def nests() -> Iterator[tuple[str, str]]:
         yield f"{depth} ifs", kernel("if %some {\n" * depth + "}\n" * depth)
         opened = "".join([f"for %i{n} in (%zero to %one, step %one) : tile<i32> {{\n" for n in range(depth)])
         yield f"{depth} loops", kernel(opened + "continue }\n" * depth)
-        yield f"{depth} values in a row", kernel(
-            "".join([f"%e{n + 1} = addf %{f'e{n}' if n else 'x'}, %x : tile<f32>\n" for n in range(depth)])
+        yield (
+            f"{depth} values in a row",
+            kernel("".join([f"%e{n + 1} = addf %{f'e{n}' if n else 'x'}, %x : tile<f32>\n" for n in range(depth)])),
         )
     for count in (1, 50, 300):
         names = ", ".join([f"%c{n} = %x" for n in range(count)])
         types = ", ".join(["tile<f32>"] * count)
         values = ", ".join([f"%c{n}" for n in range(count)])
-        yield f"{count} carried values", kernel(
-            f"%r:{count} = for %i in (%zero to %n, step %one) : tile<i32> iter_values({names}) -> ({types}) {{\n"
-            f"continue {values} : {types} }}"
+        yield (
+            f"{count} carried values",
+            kernel(
+                f"%r:{count} = for %i in (%zero to %n, step %one) : tile<i32> iter_values({names}) -> ({types}) {{\n"
+                f"continue {values} : {types} }}"
+            ),
         )

@@ -429,8 +429,12 @@ def _coverage() -> Iterator[Pair]:
   %c = constant <i32: 5> : tile<4xi32>
   %t = store_view_tko weak %c, %w[%x] : tile<4xi32>, {view}, tile<i32> -> token"""
     both = {"parameters": "%p: tile<ptr<i32>>, %n: tile<i32>"}
-    yield Pair("unwritten", "store_view_tko, a grid too small", made, "9", "8", arguments="zeros:i32:HERE 8", grid=2, **both)
-    yield Pair("unwritten", "store_view_tko, a tensor too small", made, "7", "8", arguments="zeros:i32:8 HERE", grid=2, **both)
+    yield Pair(
+        "unwritten", "store_view_tko, a grid too small", made, "9", "8", arguments="zeros:i32:HERE 8", grid=2, **both
+    )
+    yield Pair(
+        "unwritten", "store_view_tko, a tensor too small", made, "7", "8", arguments="zeros:i32:8 HERE", grid=2, **both
+    )
     for operation, manner in (("store_ptr_tko", "weak"), ("atomic_store_tko", "relaxed device")):
         store = f"  %t = {operation} {manner} %q, %lane, %m : tile<4xptr<i32>>, tile<4xi32>, tile<4xi1> -> token"
         mask = """  %n_1 = reshape %n : tile<i32> -> tile<1xi32>
@@ -438,8 +442,12 @@ def _coverage() -> Iterator[Pair]:
   %m = cmpi less_than %place, %n_4, signed : tile<4xi32> -> tile<4xi1>
 """
         body = POINTERS + mask + store
-        yield Pair("unwritten", f"{operation}, a grid too small", body, "9", "8", arguments="zeros:i32:HERE 8", grid=2, **both)
-        yield Pair("unwritten", f"{operation}, a mask too small", body, "7", "8", arguments="zeros:i32:8 HERE", grid=2, **both)
+        yield Pair(
+            "unwritten", f"{operation}, a grid too small", body, "9", "8", arguments="zeros:i32:HERE 8", grid=2, **both
+        )
+        yield Pair(
+            "unwritten", f"{operation}, a mask too small", body, "7", "8", arguments="zeros:i32:8 HERE", grid=2, **both
+        )
         scatter = f"""  %i = constant <i32: [3, 1, HERE, 2]> : tile<4xi32>
   %p_1 = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
   %p_4 = broadcast %p_1 : tile<1xptr<i32>> -> tile<4xptr<i32>>
@@ -469,7 +477,9 @@ def _coverage() -> Iterator[Pair]:
   %r = offset %p, %f : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
   %u = store_ptr_tko weak %r, %f : tile<ptr<i32>>, tile<i32> -> token
   %t = store_view_tko weak %c, %w[%x, %x] token=%u : tile<2x4xi32>, partition_view<tile=(2x4), tensor_view<2x4xi32, strides=[HERE,1]>>, tile<i32> -> token"""
-    yield Pair("written-twice", "store_view_tko of a tensor whose rows overlap", overlapping, "3", "4", arguments="zeros:i32:8")
+    yield Pair(
+        "written-twice", "store_view_tko of a tensor whose rows overlap", overlapping, "3", "4", arguments="zeros:i32:8"
+    )
 
 
 COVERAGE_KINDS = ("unwritten", "written-twice")

@@ -118,7 +118,11 @@ def uniform(span: float, count: int) -> numpy.ndarray:
 
 def any_magnitude(least: float, greatest: float, count: int) -> numpy.ndarray:
     """Values of both signs whose decimal exponents are spread evenly."""
-    return GENERATOR.choice([-1.0, 1.0], count) * GENERATOR.uniform(1, 10, count) * 10.0 ** GENERATOR.uniform(least, greatest, count)
+    return (
+        GENERATOR.choice([-1.0, 1.0], count)
+        * GENERATOR.uniform(1, 10, count)
+        * 10.0 ** GENERATOR.uniform(least, greatest, count)
+    )
 
 
 def growing(span: float, count: int) -> numpy.ndarray:
@@ -131,9 +135,13 @@ def growing(span: float, count: int) -> numpy.ndarray:
 def positive(count: int) -> numpy.ndarray:
     """Arguments of logarithms: every exponent, near 1, and where reduction changes the exponent."""
     edges = numpy.sqrt([0.5, 2.0])
-    near = numpy.concatenate([edges, numpy.nextafter(edges, 9.0), numpy.nextafter(edges, 0.0), 1 + any_magnitude(-15.6, -1.1, count)])
+    near = numpy.concatenate(
+        [edges, numpy.nextafter(edges, 9.0), numpy.nextafter(edges, 0.0), 1 + any_magnitude(-15.6, -1.1, count)]
+    )
     powers = 2.0 ** numpy.arange(-1074, 1024, 7)
-    return numpy.concatenate([numpy.abs(any_magnitude(-322, 307, count)), near, powers, GENERATOR.uniform(0.5, 2, count)])
+    return numpy.concatenate(
+        [numpy.abs(any_magnitude(-322, 307, count)), near, powers, GENERATOR.uniform(0.5, 2, count)]
+    )
 
 
 HARD_ANGLES = [
@@ -180,7 +188,9 @@ def check_bound(name: str, count: int) -> None:
     result = float_unary(name, F64)(source)
     # Reducing a large angle takes as many bits as its exponent; exponents of tiny results as many again.
     with mpmath.workprec(1300 if name in ("sin", "cos", "tan", "log1p") else 160):
-        worst = max([(units_off(y, reference(mpmath.mpf(x))), x) for x, y in zip(source.tolist(), result.tolist(), strict=True)])
+        worst = max(
+            [(units_off(y, reference(mpmath.mpf(x))), x) for x, y in zip(source.tolist(), result.tolist(), strict=True)]
+        )
     assert worst[0] <= bound, worst
 
 
@@ -238,7 +248,22 @@ def test_angles_of_doubles_are_within_their_bound(count):
 # f32 against f64
 
 
-SINGLES = ["exp", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid", "rsqrt"]
+SINGLES = [
+    "exp",
+    "exp2",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "sigmoid",
+    "rsqrt",
+]
 
 
 def check_single(got: numpy.ndarray, near: numpy.ndarray) -> None:
@@ -290,7 +315,12 @@ def test_powers_and_angles_of_singles_agree_with_doubles():
     base = numpy.abs(x)
     base[::2] = GENERATOR.uniform(0.5, 2, 50_000)
     exponent = (uniform(110, 100_000) / numpy.log(base.astype(numpy.float64))).astype(numpy.float32)
-    for kernel, a, b in ((float_power, base, exponent), (float_power, x, y), (float_atan2, x, y), (float_atan2, exponent, base)):
+    for kernel, a, b in (
+        (float_power, base, exponent),
+        (float_power, x, y),
+        (float_atan2, x, y),
+        (float_atan2, exponent, base),
+    ):
         check_single(kernel(F32)(a, b), kernel(F64)(a.astype(numpy.float64), b.astype(numpy.float64)))
 
 
@@ -371,7 +401,9 @@ def test_powers_of_ten_have_exact_decimal_logarithms():
 
 
 def test_a_nan_of_any_payload_stays_one():
-    payloads = numpy.array([0x7FF8000000000FFF, 0xFFFFFFFFFFFFFFFF, 0x7FF0000000000001], numpy.uint64).view(numpy.float64)
+    payloads = numpy.array([0x7FF8000000000FFF, 0xFFFFFFFFFFFFFFFF, 0x7FF0000000000001], numpy.uint64).view(
+        numpy.float64
+    )
     for name in SINGLES:
         assert numpy.isnan(float_unary(name, F64)(payloads)).all(), name
     single = numpy.array([0x7FC00FFF, 0xFFFFFFFF], numpy.uint32).view(numpy.float32)

@@ -155,7 +155,9 @@ def test_conversion_of_every_small_value_in_every_mode(source, target):
 
 def converted(value: float, source: FloatType, target: FloatType, mode: str = "nearest_even") -> int:
     form = floats.FORMATS[source.name]
-    return int(to_bits(target, float_to_float(source, target, mode)(values(source, [floats.from_double(form, value)])))[0])
+    return int(
+        to_bits(target, float_to_float(source, target, mode)(values(source, [floats.from_double(form, value)])))[0]
+    )
 
 
 def test_overflow_becomes_infinity_else_nan_else_the_largest_value():
@@ -196,7 +198,10 @@ def test_signalling_nan_is_converted_to_a_quiet_one(source, target, mode):
 
 
 def test_nan_moves_from_bf16_to_f32_as_it_is():
-    assert float_to_float(BF16, F32)(values(BF16, [0x7F81, 0xFFC1])).view(numpy.uint32).tolist() == [0x7F810000, 0xFFC10000]
+    assert float_to_float(BF16, F32)(values(BF16, [0x7F81, 0xFFC1])).view(numpy.uint32).tolist() == [
+        0x7F810000,
+        0xFFC10000,
+    ]
 
 
 def test_low_bits_of_tf32_do_not_count_where_it_is_converted():
@@ -205,7 +210,9 @@ def test_low_bits_of_tf32_do_not_count_where_it_is_converted():
     assert single.view(numpy.uint32).tolist() == [0x3F800000, 0xBF802000, 0x7FC00000, 0xFFFFE000, 0]
     assert float_to_float(TF32, F64)(held)[:2].tolist() == [1.0, -1.0009765625]
     assert float_to_float(TF32, F16)(held)[:2].tolist() == [1.0, -1.0009765625]
-    assert float_to_integer(TF32, I32, "signed")(numpy.array([0x3FFFFFFF], numpy.uint32).view(numpy.float32)).tolist() == [1]
+    assert float_to_integer(TF32, I32, "signed")(
+        numpy.array([0x3FFFFFFF], numpy.uint32).view(numpy.float32)
+    ).tolist() == [1]
     assert float_to_integer(TF32, I1, "unsigned")(held).tolist() == [True, True, True, True, False]
 
 

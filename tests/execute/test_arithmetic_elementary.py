@@ -111,7 +111,9 @@ def test_fma_in_the_subnormal_range_is_rounded_once(element, mode):
     generator = numpy.random.default_rng(43)
     # Addends of a few last places make ties with the product's tail.
     addends = [int(x) for x in generator.integers(0, 4, 2000)]
-    addends = [x | (form.sign_mask if sign else 0) for x, sign in zip(addends, generator.integers(0, 2, 2000), strict=True)]
+    addends = [
+        x | (form.sign_mask if sign else 0) for x, sign in zip(addends, generator.integers(0, 2, 2000), strict=True)
+    ]
     # Factors with short mantissas make exact ties.
     keep = ~((1 << form.mantissa_bits // 2 + 1) - 1)
     lhs = lhs[:1000] + [a & keep for a in lhs[1000:]]
@@ -289,7 +291,9 @@ def test_flush_to_zero_of_fma_judges_after_rounding_with_any_exponent(mode):
     addends = [0] * 500 + [least | int(s) << 31 for s in generator.integers(0, 2, 500)]
     # A product of about twice the smallest normal number, less that number.
     lhs[1000:] = [a + least for a in lhs[1000:]]
-    addends += [least | 0x80000000 if (a ^ b) >> 31 == 0 else least for a, b in zip(lhs[1000:], rhs[1000:], strict=True)]
+    addends += [
+        least | 0x80000000 if (a ^ b) >> 31 == 0 else least for a, b in zip(lhs[1000:], rhs[1000:], strict=True)
+    ]
     kernel = float_fma(F32, mode, True)
     expected = [flushed_fma(a, b, c, mode) for a, b, c in zip(lhs, rhs, addends, strict=True)]
     assert not mismatches(F32, kernel(values(F32, lhs), values(F32, rhs), values(F32, addends)), expected)

@@ -68,7 +68,9 @@ def units_off(form: floats.FloatFormat, got: float, want: mpmath.mpf) -> float:
 
 def samples(element: FloatType, name: str, count: int) -> numpy.ndarray:
     form = floats.FORMATS[element.name]
-    patterns = [bits for bits in notable_patterns(form) + random_patterns(form, count, 5) if floats.is_finite(form, bits)]
+    patterns = [
+        bits for bits in notable_patterns(form) + random_patterns(form, count, 5) if floats.is_finite(form, bits)
+    ]
     arguments = values(element, patterns).astype(numpy.float64)
     generator = numpy.random.default_rng(6)
     span = min(SPAN.get(name, 20), floats.to_double(form, form.largest))
@@ -162,7 +164,9 @@ def test_absf_and_negf_change_the_sign_bit_alone(element):
     form = floats.FORMATS[element.name]
     patterns = notable_patterns(form) + random_patterns(form, 200, 8)
     source = values(element, patterns)
-    assert to_bits(element, float_unary("absf", element)(source)).tolist() == [p & form.magnitude_mask for p in patterns]
+    assert to_bits(element, float_unary("absf", element)(source)).tolist() == [
+        p & form.magnitude_mask for p in patterns
+    ]
     assert to_bits(element, float_unary("negf", element)(source)).tolist() == [p ^ form.sign_mask for p in patterns]
 
 

@@ -29,7 +29,28 @@ def patterns(element: IntegerType, count: int, seed: int) -> list[int]:
     if element.width <= 8:
         return list(range(1 << element.width))
     top = 1 << (element.width - 1)
-    notable = [0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, top - 1, top, top + 1, 2 * top - 2, 2 * top - 1, 0x5A5A]
+    notable = [
+        0,
+        1,
+        2,
+        3,
+        7,
+        8,
+        15,
+        16,
+        31,
+        32,
+        33,
+        63,
+        64,
+        65,
+        top - 1,
+        top,
+        top + 1,
+        2 * top - 2,
+        2 * top - 1,
+        0x5A5A,
+    ]
     generator = numpy.random.default_rng(seed)
     wild = [int(x) & (2 * top - 1) for x in generator.integers(0, 1 << 63, count, numpy.uint64) * 2 + 1]
     # As many of small magnitude, for quotients and shifts.

@@ -61,7 +61,9 @@ def test_exact_product_is_a_chain_of_single_rounded_fma(element, accumulator):
                 factors = [floats.from_double(floats.FORMATS["f64"], float(x)) for x in (wide_a[i, k], wide_b[k, j])]
                 total = chained(form, *factors, total)
             if accumulator is F16:
-                total = round_fraction(floats.FORMATS["f16"], exact_value(form, total), "nearest_even", bool(total >> 31))
+                total = round_fraction(
+                    floats.FORMATS["f16"], exact_value(form, total), "nearest_even", bool(total >> 31)
+                )
             expected.append(total)
     assert not mismatches(accumulator, result.reshape(-1), expected)
 

@@ -128,8 +128,13 @@ def test_a_use_before_the_store_comes_after_it_in_the_next_iteration() -> None:
 
 
 def test_in_place_updates_get_no_note() -> None:
-    body = IN_A_LOOP.replace("%x, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token", "%t = make_token : token")
-    body = body.replace("      %sum = addi HERE", "      %x, %w = load_ptr_tko weak %p token=%u : tile<ptr<i32>> -> tile<i32>, token\n      %sum = addi %x")
+    body = IN_A_LOOP.replace(
+        "%x, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token", "%t = make_token : token"
+    )
+    body = body.replace(
+        "      %sum = addi HERE",
+        "      %x, %w = load_ptr_tko weak %p token=%u : tile<ptr<i32>> -> tile<i32>, token\n      %sum = addi %x",
+    )
     assert notes(body.replace("token=%u : tile<ptr<i32>>, tile", "token=%w : tile<ptr<i32>>, tile")).notes == []
 
 
@@ -138,7 +143,9 @@ def test_the_command_line_prints_notes_and_succeeds(capsys: pytest.CaptureFixtur
     path.write_text(PROGRAMS[AGAIN], encoding="utf-8")
     status = run([str(path), "--arg", "iota:i32:64", "--arg", "zeros:i32:64", "--sanitize", "-q"])
     assert status == 0
-    assert capsys.readouterr().err.startswith("sanitizer: nothing found in @k, grid (1, 1, 1)\n\nnote: on a GPU load_ptr_tko")
+    assert capsys.readouterr().err.startswith(
+        "sanitizer: nothing found in @k, grid (1, 1, 1)\n\nnote: on a GPU load_ptr_tko"
+    )
 
 
 def test_a_launch_with_notes_alone_raises_nothing() -> None:

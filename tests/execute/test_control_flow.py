@@ -164,7 +164,14 @@ def test_a_failed_assert_ends_the_launch_and_names_the_element() -> None:
 
 
 def _printed(format: str, types: str, names: str, **values: object) -> str:
-    inputs = {name: (f"tile<{''.join(f'{e}x' for e in numpy.shape(v))}" + {"i": "i32", "f": "f32"}[numpy.asarray(v).dtype.kind] + ">") for name, v in values.items()}
+    inputs = {
+        name: (
+            f"tile<{''.join(f'{e}x' for e in numpy.shape(v))}"
+            + {"i": "i32", "f": "f32"}[numpy.asarray(v).dtype.kind]
+            + ">"
+        )
+        for name, v in values.items()
+    }
     text = program(f'%tok = print_tko "{format}"{names}{types} -> token', inputs, {})
     parts: list[str] = []
     arrays = [numpy.asarray(v, "i4" if numpy.asarray(v).dtype.kind == "i" else "f4") for v in values.values()]
@@ -176,7 +183,9 @@ def test_print_writes_numbers_and_whole_tiles() -> None:
     assert _printed("a %% b\\0A", "", "") == "a % b\n"
     assert _printed("x=%d y=%5.2f", " : tile<i32>, tile<f32>", ", %x, %y", x=42, y=3.14159) == "x=42 y= 3.14"
     assert _printed("%i", " : tile<2x2xi32>", ", %x", x=[[1, 2], [3, -4]]) == "[[1, 2], [3, -4]]"
-    assert _printed("%u %x %lld", " : tile<i32>, tile<i32>, tile<i32>", ", %x, %x, %x", x=-1) == "4294967295 ffffffff -1"
+    assert (
+        _printed("%u %x %lld", " : tile<i32>, tile<i32>, tile<i32>", ", %x, %x, %x", x=-1) == "4294967295 ffffffff -1"
+    )
     assert _printed("%g %e", " : tile<f32>, tile<f32>", ", %y, %y", y=0.5) == "0.5 5.000000e-01"
     assert _printed("%s|%-4d|%04d", " : tile<f32>, tile<i32>, tile<i32>", ", %y, %x, %x", y=0.5, x=7) == "0.5|7   |0007"
 

@@ -237,7 +237,9 @@ def test_what_follows_no_rule_is_told_without_a_block() -> None:
   %v, %t = atomic_rmw_tko relaxed device %q, add, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
 """
     )  # fmt: skip
-    store = body.replace("%v, %t = atomic_rmw_tko relaxed device %q, add, %x", "%t = store_ptr_tko relaxed device %q, %x")
+    store = body.replace(
+        "%v, %t = atomic_rmw_tko relaxed device %q, add, %x", "%t = store_ptr_tko relaxed device %q, %x"
+    )
     store = store.replace("tile<i32> -> tile<i32>, token", "tile<i32> -> token")
     finding = covered(module(store), 4, numpy.zeros(7, "i4"), 0, 0).report.findings[0]
     assert finding.details == ["[2..3]", "[5..6]"]
@@ -306,7 +308,9 @@ def test_smaller_elements_than_the_array_has_count_only_together() -> None:
 
 
 def test_passes_over_the_same_tile_are_counted_and_not_told() -> None:
-    program = module(TENSOR + COUNTED + ACROSS + STORE_IN_ORDER.replace("INDEX", "%x, %y") + "    continue %t : token\n  }\n")
+    program = module(
+        TENSOR + COUNTED + ACROSS + STORE_IN_ORDER.replace("INDEX", "%x, %y") + "    continue %t : token\n  }\n"
+    )
     coverage = covered(program, (2, 3), numpy.zeros((8, 24), "i4"), 8, 24)
     assert not coverage.report
     (found,) = coverage.arrays
@@ -344,7 +348,9 @@ def test_elements_of_one_store_that_meet() -> None:
 
 
 def test_masked_elements_meet_nothing() -> None:
-    masked = SCATTER.replace("%q, VALUE : tile<8xptr<i32>>, tile<8xi32>", "%q, %v, %m8 : tile<8xptr<i32>>, tile<8xi32>, tile<8xi1>")
+    masked = SCATTER.replace(
+        "%q, VALUE : tile<8xptr<i32>>, tile<8xi32>", "%q, %v, %m8 : tile<8xptr<i32>>, tile<8xi32>, tile<8xi1>"
+    )
     mask = "  %m8 = constant <i1: [true, false, true, true, false, true, true, true]> : tile<8xi1>\n"
     assert not covered(module(mask + masked), 1, numpy.zeros(6, "i4"), 0, 0).report
     met = mask.replace("true, false, true, true, false", "true, true, true, true, false")

@@ -102,11 +102,7 @@ def test_type_that_no_tile_holds_is_named():
 
 def constant(text: str) -> DenseAttribute:
     module = tileir.parse(f"cuda_tile.module @m {{ entry @e() {{ %0 = constant {text} }} }}")
-    found = [
-        operation.attributes["value"]
-        for operation in module.walk()
-        if operation.name == "cuda_tile.constant"
-    ]
+    found = [operation.attributes["value"] for operation in module.walk() if operation.name == "cuda_tile.constant"]
     assert isinstance(found[0], DenseAttribute)
     return found[0]
 

@@ -54,7 +54,12 @@ FLOAT = [
     ("subf", f"subf %x, %y : {T}", (X, Y), lambda x, y: x - y),
     ("mulf", f"mulf %x, %y : {T}", (X, Y), lambda x, y: x * y),
     ("divf", f"divf %x, %y : {T}", (X, Y), lambda x, y: x / y),
-    ("divf", f"divf %x, %y rounding<zero> : {T}", (F([2]), F([3])), lambda x, y: numpy.nextafter(F(2 / 3), F(0)).reshape(1)),
+    (
+        "divf",
+        f"divf %x, %y rounding<zero> : {T}",
+        (F([2]), F([3])),
+        lambda x, y: numpy.nextafter(F(2 / 3), F(0)).reshape(1),
+    ),
     ("remf", f"remf %x, %y : {T}", (X, Y), numpy.fmod),
     ("fma", f"fma %x, %y, %x : {T}", (X, Y), _wide(lambda x, y: x * y + x)),
     ("maxf", f"maxf %x, %y : {T}", (F([1, math.nan]), F([2, 5])), lambda x, y: F([2, 5])),
@@ -126,7 +131,9 @@ def _sized(body: str, count: int) -> str:
     return body.replace("<4x", f"<{count}x")
 
 
-@pytest.mark.parametrize(("name", "body", "operands", "reference"), FLOAT + INTEGER, ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("name", "body", "operands", "reference"), FLOAT + INTEGER, ids=lambda v: v if isinstance(v, str) else ""
+)
 def test_operation_on_a_tile_and_on_a_scalar(name: str, body: str, operands: Any, reference: Any) -> None:
     expected = reference(*operands)
     count = len(operands[0])
@@ -152,7 +159,9 @@ def test_fpowi_raises_to_integer_powers() -> None:
     assert numpy.allclose(found, X.astype("f8") ** powers, rtol=1e-6)
 
 
-@pytest.mark.parametrize("predicate", ["equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"])
+@pytest.mark.parametrize(
+    "predicate", ["equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"]
+)
 def test_comparisons(predicate: str) -> None:
     compare = {
         "equal": numpy.equal, "not_equal": numpy.not_equal, "less_than": numpy.less,
@@ -166,7 +175,9 @@ def test_comparisons(predicate: str) -> None:
     assert same(ordered, compare(a, b) & ~nan)
     assert same(unordered, compare(a, b) | nan)
     c, d = numpy.array([-1, 5, 3, 2], "i4"), numpy.array([1, 5, -3, 9], "i4")
-    assert same(evaluate(f"%r = cmpi {predicate} %x, %y, signed : {N} -> tile<4xi1>", x=c, y=d, r="tile<4xi1>"), compare(c, d))
+    assert same(
+        evaluate(f"%r = cmpi {predicate} %x, %y, signed : {N} -> tile<4xi1>", x=c, y=d, r="tile<4xi1>"), compare(c, d)
+    )
     assert same(
         evaluate(f"%r = cmpi {predicate} %x, %y, unsigned : {N} -> tile<4xi1>", x=c, y=d, r="tile<4xi1>"),
         compare(c.view(U), d.view(U)),
@@ -192,11 +203,15 @@ def test_conversions_between_numbers() -> None:
 
 def test_bits_keep_their_value() -> None:
     assert same(evaluate("%r = bitcast %x : tile<4xf32> -> tile<4xi32>", x=X, r=N), X.view("i4"))
-    assert same(evaluate("%r = bitcast %x : tile<f32> -> tile<i32>", x=X[0], r="tile<i32>"), X[0].view("i4").reshape(()))
+    assert same(
+        evaluate("%r = bitcast %x : tile<f32> -> tile<i32>", x=X[0], r="tile<i32>"), X[0].view("i4").reshape(())
+    )
     assert same(evaluate("%r = pack %x : tile<4xf32> -> tile<16xi8>", x=X, r="tile<16xi8>"), X.view("i1"))
     assert same(evaluate("%r = unpack %x : tile<16xi8> -> tile<4xf32>", x=X.view("i1"), r=T), X)
     half_bytes = numpy.array([0x21, 0x43], "i1")
-    found = evaluate("%i = unpack %x : tile<2xi8> -> tile<4xi4>\n%r = exti %i signed : tile<4xi4> -> tile<4xi32>", x=half_bytes, r=N)
+    found = evaluate(
+        "%i = unpack %x : tile<2xi8> -> tile<4xi4>\n%r = exti %i signed : tile<4xi4> -> tile<4xi32>", x=half_bytes, r=N
+    )
     assert same(found, numpy.array([1, 2, 3, 4], "i4"))
 
 

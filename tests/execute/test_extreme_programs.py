@@ -148,7 +148,23 @@ def test_many_random_programs_with_extreme_attributes(family: str, start: int) -
     assert sum([random_outcomes(family, seed) for seed in range(start, start + 100)]) > 50
 
 
-GRIDS = (0, -1, 1, 2**31, 2**32, 2**64, (1, 1, 1), (65536, 65536, 65536), (2**31 - 1, 1, 1), (1, 2**31 - 1, 65536), (), (1, 1, 1, 1), "2", 1.5, None)
+GRIDS = (
+    0,
+    -1,
+    1,
+    2**31,
+    2**32,
+    2**64,
+    (1, 1, 1),
+    (65536, 65536, 65536),
+    (2**31 - 1, 1, 1),
+    (1, 2**31 - 1, 65536),
+    (),
+    (1, 1, 1, 1),
+    "2",
+    1.5,
+    None,
+)
 
 
 @pytest.mark.parametrize(("grid", "schedule"), list(product(GRIDS, ("forward", "reverse", "random:1"))))
@@ -169,7 +185,9 @@ class _Theirs(Exception):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("error", [_Theirs(), MemoryError(), ValueError("theirs"), KeyboardInterrupt(), RecursionError()], ids=repr)
+@pytest.mark.parametrize(
+    "error", [_Theirs(), MemoryError(), ValueError("theirs"), KeyboardInterrupt(), RecursionError()], ids=repr
+)
 def test_what_callbacks_raise_reaches_the_caller(backend: str, error: BaseException) -> None:
     compiled = tileir.compile(tileir.parse(kernel('%u = print_tko "x" -> token')), backend=backend)
 

@@ -103,7 +103,9 @@ class _OnDevice:
     __cuda_array_interface__ = {"data": (16, False), "shape": (8,), "typestr": "<f4", "version": 3}
 
 
-@pytest.mark.parametrize("wrap", [lambda a: a, lambda a: _Tensor(a, "float32"), _Interface, _Exchange, tileir.pointer_to])
+@pytest.mark.parametrize(
+    "wrap", [lambda a: a, lambda a: _Tensor(a, "float32"), _Interface, _Exchange, tileir.pointer_to]
+)
 def test_arrays_of_every_kind_are_written_in_place(wrap: Any) -> None:
     a, b = arrays()
     copied(wrap(a), wrap(b))
@@ -149,7 +151,10 @@ MISTAKES = [
     ((), r"@k takes 3 arguments \(tile<ptr<f32>>, tile<ptr<f32>>, tile<ptr<i32>>\), but 0 were given"),
     ((arrays()[0],), "but 1 was given: pass an array for each pointer and a number for each scalar"),
     ((*arrays(), INDEX, 4), "but 4 were given"),
-    ((arrays()[0].astype("f8"), arrays()[1], INDEX), r"pointer to f32, but an array float64\[10\] was given: pass one of dtype float32"),
+    (
+        (arrays()[0].astype("f8"), arrays()[1], INDEX),
+        r"pointer to f32, but an array float64\[10\] was given: pass one of dtype float32",
+    ),
     ((*arrays(), INDEX.astype("f4")), r"pointer to i32, but an array float32\[8\] was given: pass one of dtype int32"),
     (([1.0], arrays()[1], INDEX), r"but a list was given: pass numpy.array\(..\)"),
     ((1.5, arrays()[1], INDEX), "pointer to f32, but a float was given: pass an array"),
@@ -159,7 +164,10 @@ MISTAKES = [
     ((_OnDevice(), arrays()[1], INDEX), "argument 0 of @k is in the memory of a GPU: copy it to the host first"),
     ((_Exchange(arrays()[0], 2), arrays()[1], INDEX), "is in the memory of a GPU"),
     ((_Device(arrays()[0], "float32"), arrays()[1], INDEX), r"is a tensor on .*: pass tensor.cpu\(\)"),
-    ((_Tensor(arrays()[0], "complex64"), arrays()[1], INDEX), "is a tensor of complex64, which no element type .*: convert it"),
+    (
+        (_Tensor(arrays()[0], "complex64"), arrays()[1], INDEX),
+        "is a tensor of complex64, which no element type .*: convert it",
+    ),
 ]
 
 
@@ -279,12 +287,16 @@ def test_kernel_does_not_follow_changes_of_its_module(backend: str, first: str) 
 
 
 def test_a_function_is_no_observer() -> None:
-    with pytest.raises(tileir.LaunchError, match=r"a function cannot watch a launch: pass .* tileir.Callback\(function\)"):
+    with pytest.raises(
+        tileir.LaunchError, match=r"a function cannot watch a launch: pass .* tileir.Callback\(function\)"
+    ):
         tileir.compile(tileir.parse(TWO), "a").launch(1, observer=lambda *_: None)  # type: ignore[arg-type]
 
 
 def test_memory_of_a_launch_must_be_arrays() -> None:
-    with pytest.raises(tileir.LaunchError, match="element 0 of `memory` is a int, which is no array: pass a NumPy array"):
+    with pytest.raises(
+        tileir.LaunchError, match="element 0 of `memory` is a int, which is no array: pass a NumPy array"
+    ):
         tileir.compile(tileir.parse(TWO), "a").launch(1, memory=[3])
 
 

@@ -96,7 +96,9 @@ def test_a_finding_has_the_line_the_block_the_element_and_the_operands() -> None
 
 
 def test_each_operation_is_told_once_and_later_ones_too() -> None:
-    body = "  %w = mulf %v, %v : tile<4xf32>\n  %d = subf %w, %w : tile<4xf32>\n  %c = constant <f32: 0.0> : tile<4xf32>\n"
+    body = (
+        "  %w = mulf %v, %v : tile<4xf32>\n  %d = subf %w, %w : tile<4xf32>\n  %c = constant <f32: 0.0> : tile<4xf32>\n"
+    )
     report = watched(body + "  %o = divf %v, %c : tile<4xf32>", 1, HUGE, 2, 3, grid=5)
     assert made(report) == [("infinity", "mulf"), ("nan", "subf"), ("infinity", "divf")]
     assert [finding.count for finding in report.findings] == [5, 5, 5]

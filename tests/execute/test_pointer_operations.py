@@ -10,7 +10,9 @@ import tileir
 
 
 def kernel(parameters: str, body: str, module: str = "") -> tileir.Kernel:
-    return tileir.compile(tileir.parse(f"cuda_tile.module @m {{ {module}\nentry @k({parameters}) {{\n{body}\nreturn }} }}"))
+    return tileir.compile(
+        tileir.parse(f"cuda_tile.module @m {{ {module}\nentry @k({parameters}) {{\n{body}\nreturn }} }}")
+    )
 
 
 def tile_pointers(name: str, count: int, element: str, index: str = "%lane") -> str:

@@ -96,7 +96,10 @@ def test_a_tile_carried_around_a_loop_is_as_it_was_when_loaded() -> None:
 
 def test_a_tile_carried_around_a_loop_survives_a_store_of_the_next_round() -> None:
     inner = add("d", "last", "last") + store("d", "va") + add("sum", "last", "d") + store("sum", "vb")
-    body = load("start", "vc") + f"%out = for %k in (%zero to %two, step %one) : tile<i32> iter_values(%last = %start) -> ({TILE}) {{\n"
+    body = (
+        load("start", "vc")
+        + f"%out = for %k in (%zero to %two, step %one) : tile<i32> iter_values(%last = %start) -> ({TILE}) {{\n"
+    )
     body += inner + load("next", "va") + f"continue %next : {TILE} }}\n" + store("out", "vc", "%one, %zero")
     _, b, c = run(body)
     start = arrays()[2][:4]
@@ -145,7 +148,9 @@ def test_whoever_is_called_during_a_launch_may_change_an_array(told: str) -> Non
 
 
 def test_a_second_launch_sees_what_the_caller_wrote_between() -> None:
-    kernel = tileir.compile(module(load("x", "vb") + load("f", "va") + product("r", "x", "f", "empty") + store("r", "vc")))
+    kernel = tileir.compile(
+        module(load("x", "vb") + load("f", "va") + product("r", "x", "f", "empty") + store("r", "vc"))
+    )
     a, b, c = arrays()
     for _ in range(2):
         kernel.launch(1, a, b, c)
@@ -204,9 +209,7 @@ def test_readers_make_new_arrays_with_bits_that_do_not_depend_on_the_layout() ->
         elif mnemonic == "cmpi":
             suffix = f"less_than %x, %y, signed : {tile} -> tile<64x64xi1>"
         text = f"cuda_tile.module @m {{ entry @k(%x: {tile}, %y: {tile}, %z: {tile}) {{ %r = {mnemonic} {suffix} return }} }}"
-        operation = next(
-            one for one in tileir.parse(text).walk() if one.name == f"cuda_tile.{mnemonic}"
-        )
+        operation = next(one for one in tileir.parse(text).walk() if one.name == f"cuda_tile.{mnemonic}")
         kernel = KERNELS[mnemonic](operation, False)
         operands = [array[:, :64].view(numpy.int32 if element == "i32" else numpy.float32) for array in wide]
         operands = operands[: len(operation.operands)]

@@ -15,7 +15,9 @@ A = numpy.arange(32, dtype="f4").reshape(4, 8)
 
 def test_broadcast_stretches_dimensions_of_one() -> None:
     row = A[:1]
-    assert same(evaluate("%r = broadcast %x : tile<1x8xf32> -> tile<4x8xf32>", x=row, r="tile<4x8xf32>"), row.repeat(4, 0))
+    assert same(
+        evaluate("%r = broadcast %x : tile<1x8xf32> -> tile<4x8xf32>", x=row, r="tile<4x8xf32>"), row.repeat(4, 0)
+    )
     column = A[:, :1]
     found = evaluate("%r = broadcast %x : tile<4x1xf32> -> tile<4x8xf32>", x=column, r="tile<4x8xf32>")
     assert same(found, column.repeat(8, 1))
@@ -49,7 +51,9 @@ def test_permute_reshape_and_select() -> None:
         evaluate("%r = permute %x [2, 0, 1] : tile<2x2x8xf32> -> tile<8x2x2xf32>", x=cube, r="tile<8x2x2xf32>"),
         cube.transpose(2, 0, 1),
     )
-    assert same(evaluate("%r = reshape %x : tile<4x8xf32> -> tile<2x16xf32>", x=A, r="tile<2x16xf32>"), A.reshape(2, 16))
+    assert same(
+        evaluate("%r = reshape %x : tile<4x8xf32> -> tile<2x16xf32>", x=A, r="tile<2x16xf32>"), A.reshape(2, 16)
+    )
     one = evaluate("%r = reshape %x : tile<1x1xf32> -> tile<f32>", x=A[:1, :1], r="tile<f32>")
     assert one.shape == () and one == 0
     mask = A % 3 == 0
@@ -57,7 +61,10 @@ def test_permute_reshape_and_select() -> None:
         evaluate("%r = select %c, %x, %y : tile<4x8xi1>, tile<4x8xf32>", c=mask, x=A, y=-A, r="tile<4x8xf32>"),
         numpy.where(mask, A, -A),
     )
-    assert evaluate("%r = select %c, %x, %y : tile<i1>, tile<f32>", c=numpy.True_, x=A[1, 1], y=A[0, 0], r="tile<f32>") == 9
+    assert (
+        evaluate("%r = select %c, %x, %y : tile<i1>, tile<f32>", c=numpy.True_, x=A[1, 1], y=A[0, 0], r="tile<f32>")
+        == 9
+    )
 
 
 def test_reshape_of_a_permuted_tile_is_row_major() -> None:
@@ -95,7 +102,9 @@ def test_extract_beyond_the_tile_is_an_error_with_its_place() -> None:
 # --- aggregates ---
 
 
-def _reduce(kind: str, dim: int, shape: str, result: str, body: str, element: str = "f32", identity: str = "0.0") -> str:
+def _reduce(
+    kind: str, dim: int, shape: str, result: str, body: str, element: str = "f32", identity: str = "0.0"
+) -> str:
     return (
         f"%r = {kind} %x dim={dim} {'reverse=false ' if kind == 'scan' else ''}identities=[{identity} : {element}] : "
         f"tile<{shape}x{element}> -> {result} (%current: tile<{element}>, %previous: tile<{element}>) {{\n{body}\n}}"
@@ -119,7 +128,9 @@ def in_documented_order(x: numpy.ndarray, axis: int) -> numpy.ndarray:
     return numpy.asarray(items[0])
 
 
-@pytest.mark.parametrize(("shape", "dim"), [((8,), 0), ((256,), 0), ((4, 128), 1), ((128, 4), 0), ((2, 4, 8), 1), ((1,), 0)])
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((8,), 0), ((256,), 0), ((4, 128), 1), ((128, 4), 0), ((2, 4, 8), 1), ((1,), 0)]
+)
 def test_reduce_keeps_the_documented_order(shape: tuple[int, ...], dim: int) -> None:
     x = numpy.random.default_rng(3).standard_normal(shape).astype("f4")
     rest = [str(extent) for axis, extent in enumerate(shape) if axis != dim]
@@ -170,7 +181,9 @@ def test_a_body_with_control_flow_gives_what_a_body_without_gives() -> None:
         "yield %m : tile<i32>"
     )
     for kind, result in (("reduce", "tile<4xi32>"), ("scan", "tile<4x128xi32>")):
-        found = [evaluate(_reduce(kind, 1, "4x128", result, body, "i32", "0"), x=x, r=result) for body in (plain, branching)]
+        found = [
+            evaluate(_reduce(kind, 1, "4x128", result, body, "i32", "0"), x=x, r=result) for body in (plain, branching)
+        ]
         assert same(found[0], found[1])
     assert same(found[0], numpy.maximum.accumulate(x, 1))
 
@@ -184,7 +197,9 @@ def test_a_body_may_use_values_from_outside() -> None:
 
 def test_a_body_that_yields_a_constant() -> None:
     body = "%c = constant <i32: 5> : tile<i32>\nyield %c : tile<i32>"
-    found = evaluate(_reduce("reduce", 0, "4x2", "tile<2xi32>", body, "i32", "0"), x=numpy.ones((4, 2), "i4"), r="tile<2xi32>")
+    found = evaluate(
+        _reduce("reduce", 0, "4x2", "tile<2xi32>", body, "i32", "0"), x=numpy.ones((4, 2), "i4"), r="tile<2xi32>"
+    )
     assert found.tolist() == [5, 5]
 
 
@@ -192,7 +207,9 @@ def test_a_body_that_yields_a_constant() -> None:
 def test_scan_goes_one_by_one(reverse: bool) -> None:
     x = numpy.random.default_rng(6).standard_normal((4, 8)).astype("f4")
     for dim in (0, 1):
-        text = _reduce("scan", dim, "4x8", "tile<4x8xf32>", SUM).replace("reverse=false", f"reverse={str(reverse).lower()}")
+        text = _reduce("scan", dim, "4x8", "tile<4x8xf32>", SUM).replace(
+            "reverse=false", f"reverse={str(reverse).lower()}"
+        )
         flipped = numpy.flip(x, dim) if reverse else x
         expected = numpy.add.accumulate(flipped, dim)
         assert same(evaluate(text, x=x, r="tile<4x8xf32>"), numpy.flip(expected, dim) if reverse else expected)
@@ -276,5 +293,7 @@ def test_short_cuts_give_the_bits_of_the_general_way(combination: str, dtype: st
                 general = evaluate(text, x=x, r=result, observer=Watching())
             # Which NaN comes out of NaNs is not defined for sums.
             if name not in ("maxf", "minf", "maximumf"):
-                quick, general = (numpy.where(a == a, a, a.dtype.type(0)) if a.dtype.kind == "f" else a for a in (quick, general))
+                quick, general = (
+                    numpy.where(a == a, a, a.dtype.type(0)) if a.dtype.kind == "f" else a for a in (quick, general)
+                )
             assert same(quick, general), (kind, shape)

@@ -10,7 +10,9 @@ import tileir
 TENSOR = "tensor_view<?x?xf32, strides=[?,1]>"
 
 
-def copy_kernel(view: str, target: str, tile: str, make: str = "make_partition_view", tensor: str = TENSOR) -> tileir.Kernel:
+def copy_kernel(
+    view: str, target: str, tile: str, make: str = "make_partition_view", tensor: str = TENSOR
+) -> tileir.Kernel:
     """Tile (x, y) of a view of `a`, with shape and row stride given, goes to tile (x, y) of a view of `b`."""
     text = f"""cuda_tile.module @m {{ entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %s: tile<i32>, %bm: tile<i32>, %bn: tile<i32>) {{
       %x, %y, %z = get_tile_block_id : tile<i32>
@@ -37,7 +39,10 @@ def test_whole_and_partial_tiles_copy_an_array() -> None:
     assert b.tolist() == A.tolist()
 
 
-@pytest.mark.parametrize(("padding", "value"), [("", 0.0), ("zero", 0.0), ("neg_zero", -0.0), ("nan", numpy.nan), ("pos_inf", numpy.inf), ("neg_inf", -numpy.inf)])
+@pytest.mark.parametrize(
+    ("padding", "value"),
+    [("", 0.0), ("zero", 0.0), ("neg_zero", -0.0), ("nan", numpy.nan), ("pos_inf", numpy.inf), ("neg_inf", -numpy.inf)],
+)
 def test_elements_outside_the_tensor_are_padding(padding: str, value: float) -> None:
     b = numpy.full((8, 8), 99, "f4")
     copy_kernel(partition("4x4", padding), partition("4x4"), "4x4").launch((2, 2), A, b, 5, 7, 7, 8, 8)
@@ -124,7 +129,7 @@ def gather_kernel(store: bool, sparse: int) -> tileir.Kernel:
       %zero = constant <i32: 0> : tile<i32>
       %rows = constant <i32: [3, 0, 3, 9]> : tile<4xi32>
       %ta = make_tensor_view %a, shape = [%m, %n], strides = [%n, 1] : tile<i32> -> {TENSOR}
-      %tb = make_tensor_view %b, shape = [{tile.replace('x', ', ')}], strides = [{tile[2]}, 1] : tensor_view<{tile}xf32, strides=[{tile[2]},1]>
+      %tb = make_tensor_view %b, shape = [{tile.replace("x", ", ")}], strides = [{tile[2]}, 1] : tensor_view<{tile}xf32, strides=[{tile[2]},1]>
       %va = make_gather_scatter_view %ta : {view}
       %vb = make_partition_view %tb : {flat}
       {access}
@@ -154,7 +159,9 @@ def test_a_shape_beyond_the_array_matters_only_where_it_is_touched() -> None:
     b = numpy.zeros((8, 8), "f4")
     run.launch((1, 3), A[:4], b, 400, 7, 7, 8, 8)
     assert b[:4, :6].tolist() == A[:4, :6].tolist()
-    with pytest.raises(tileir.ExecutionError, match=r"load_view_tko' op accesses 4 bytes .*\(element \[0, 0\] of the tile\)"):
+    with pytest.raises(
+        tileir.ExecutionError, match=r"load_view_tko' op accesses 4 bytes .*\(element \[0, 0\] of the tile\)"
+    ):
         run.launch((2, 3), A[:4].copy(), b, 400, 7, 7, 8, 8)
 
 

@@ -144,7 +144,9 @@ def compare_chunk(seed: int, start: int, end: int) -> dict[str, Any]:
             outcome = "same words" if ours.lines[:1] == their.lines[:1] else "other words"
         counts[outcome] = counts.get(outcome, 0) + 1
         if outcome in ("other verdict", "other text"):
-            failures.append(failure("bytecode", seed, number, f"{outcome}: ours {ours.lines[:2]}, theirs {their.lines[:2]}"))
+            failures.append(
+                failure("bytecode", seed, number, f"{outcome}: ours {ours.lines[:2]}, theirs {their.lines[:2]}")
+            )
     return {"counts": counts, "failures": failures}
 
 
@@ -236,11 +238,15 @@ class Campaign:
                 return left
         return []
 
-    def _submit(self, pool: concurrent.futures.ProcessPoolExecutor, chunk: int) -> concurrent.futures.Future[dict[str, Any]]:
+    def _submit(
+        self, pool: concurrent.futures.ProcessPoolExecutor, chunk: int
+    ) -> concurrent.futures.Future[dict[str, Any]]:
         start, end = chunk * CHUNK, (chunk + 1) * CHUNK
         if self.kind == "verdicts":
             return pool.submit(compare_chunk, self.seed, start, end)
-        return pool.submit(run_chunk, self.kind, self.seed, start, end, str(self.folder / f"{self.kind}-{self.seed}-{chunk}.at"))
+        return pool.submit(
+            run_chunk, self.kind, self.seed, start, end, str(self.folder / f"{self.kind}-{self.seed}-{chunk}.at")
+        )
 
     def _examine_one_by_one(self, chunk: int) -> None:
         """A chunk in which a worker may have died: from input to input that kills one."""
@@ -259,7 +265,10 @@ class Campaign:
                     dead = end
                 except BrokenProcessPool:
                     dead = int(progress.read_text()) if progress.exists() else start
-                    result = {"counts": {"failed": 1}, "failures": [failure(self.kind, self.seed, dead, "the process died")]}
+                    result = {
+                        "counts": {"failed": 1},
+                        "failures": [failure(self.kind, self.seed, dead, "the process died")],
+                    }
                     # What came before it in the chunk was fine, or will be found when it is run again.
                     result["counts"]["valid"] = dead - start
             for outcome, number in result["counts"].items():

@@ -36,7 +36,9 @@ def examine_bytecode(data: bytes, thorough: bool = True) -> str:
     assert print_disassembly(written, True) == disassembly, "written back it reads differently"
     written = tileir.from_bytecode(tileir.to_bytecode(module), "public")
     # Early versions have no place for the producer, though their reader takes one.
-    assert without_producer(print_disassembly(written, True)) == without_producer(disassembly), "written it reads differently"
+    assert without_producer(print_disassembly(written, True)) == without_producer(disassembly), (
+        "written it reads differently"
+    )
     return "valid"
 
 

@@ -21,7 +21,23 @@ with atheris.instrument_imports(include=["tileir"]):
 
 _TOKEN = re.compile(rb"\"[^\"\n]*\"|[%#!@^]?[\w.$]+|\s+|->|.", re.DOTALL)
 _NUMBERS = ("0", "1", "-1", "2", "7", "16", "64", "1024", "16777216", "4294967295", "4294967296", "9223372036854775807")
-_OTHERS = ("tile<", "ptr<", "tensor_view<", "partition_view<", "token", "dense<", "loc(", "?", "x", "{", "}", "(", ")", "[", "]")
+_OTHERS = (
+    "tile<",
+    "ptr<",
+    "tensor_view<",
+    "partition_view<",
+    "token",
+    "dense<",
+    "loc(",
+    "?",
+    "x",
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+)
 _WORDS = [
     *[declaration.mnemonic for declaration in REGISTRY.declarations()],
     *[keyword for kind in ENUM_KINDS.values() for keyword in kind.values],

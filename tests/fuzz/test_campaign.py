@@ -35,7 +35,9 @@ def test_all_inputs_end_in_programs_or_diagnostics(kind) -> None:
     campaign = Campaign(kind, 1)
     campaign.run(COUNTS[kind])
     assert campaign.done >= COUNTS[kind]
-    assert not campaign.failures, f"{len(campaign.failures)} failures, see {campaign.path}: {campaign.failures[0]['why']}"
+    assert not campaign.failures, (
+        f"{len(campaign.failures)} failures, see {campaign.path}: {campaign.failures[0]['why']}"
+    )
 
 
 @pytest.mark.long
@@ -101,7 +103,12 @@ def test_bad_input_is_kept_with_its_number(way, small, tmp_path: Path, monkeypat
     assert campaign.counts == {"valid": 11, "failed": 1}
     (found,) = campaign.failures
     assert found["number"] == 6
-    expected = {"raise": "RecursionError: too deep", "loop": "TooSlow", "die": "the process died", "memory": "MemoryError"}
+    expected = {
+        "raise": "RecursionError: too deep",
+        "loop": "TooSlow",
+        "die": "the process died",
+        "memory": "MemoryError",
+    }
     assert expected[way] in found["why"]
     assert found["again"] == "python -m tests.fuzz.campaign text --seed 5 --only 6"
     assert (tmp_path / "text-5-6.mlir").exists()

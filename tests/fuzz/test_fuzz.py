@@ -14,12 +14,17 @@ FOLDER = Path(__file__).parent
 RUNS = {"bytecode": 20_000, "text": 4_000}
 
 if importlib.util.find_spec("atheris") is None:
-    pytest.skip("atheris is not installed: pip install 'tileir[test]' (it exists for Linux on x86-64 only)", allow_module_level=True)
+    pytest.skip(
+        "atheris is not installed: pip install 'tileir[test]' (it exists for Linux on x86-64 only)",
+        allow_module_level=True,
+    )
 
 
 def run(target: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, FOLDER / f"fuzz_{target}.py", *arguments]
-    return subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", timeout=600)
+    return subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, errors="replace", timeout=600
+    )
 
 
 @pytest.mark.parametrize("target", ["bytecode", "text"])

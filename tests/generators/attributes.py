@@ -58,7 +58,18 @@ from tileir.ir.types import (
     opaque_type,
 )
 
-STRINGS = ("", "a", "tile", 'say "hi"', "back\\slash", "line\nbreak\t", "größe ≤ 2", "\udcff\udc80", "loc(unknown)", "//")
+STRINGS = (
+    "",
+    "a",
+    "tile",
+    'say "hi"',
+    "back\\slash",
+    "line\nbreak\t",
+    "größe ≤ 2",
+    "\udcff\udc80",
+    "loc(unknown)",
+    "//",
+)
 NAMES = ("kernel", "k_1", "a.b$c", "_", "loc", "x y", "1x", "a-b", "größe", 'q"', "entry", "private")
 _ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120", "default")
 _HINTS = ("num_cta_in_cga", "num_worker_warps_per_cta", "occupancy", "allow_tma", "latency", "unheard_of")
@@ -280,5 +291,3 @@ class AttributeSource:
         subprogram = di_subprogram(file, 3, "k", "k", unit, self.rng.choice((0, 4)))
         block = di_lexical_block(subprogram, file, 7, self.rng.choice((0, 3)))
         return self.rng.choice((file, unit, subprogram, block))
-
-

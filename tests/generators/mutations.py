@@ -9,21 +9,95 @@ from tileir.text.lexer import TOKEN
 
 # Words, marks and fragments that mean something somewhere, and some that never do.
 FRAGMENTS = (
-    *("%", "%0", "%a", "%a:2", "%0#1", "=", ",", ":", "::", "->", "(", ")", "{", "}", "[", "]", "<", ">", "?", "*", "-"),
-    *("@", "@k", '@"a b"', "^bb0", "^bb0:", "#", "#loc", "#loc1 = loc(unknown)", "!", "!t = i32", "//", "// -----", '"'),
+    *(
+        "%",
+        "%0",
+        "%a",
+        "%a:2",
+        "%0#1",
+        "=",
+        ",",
+        ":",
+        "::",
+        "->",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        "<",
+        ">",
+        "?",
+        "*",
+        "-",
+    ),
+    *(
+        "@",
+        "@k",
+        '@"a b"',
+        "^bb0",
+        "^bb0:",
+        "#",
+        "#loc",
+        "#loc1 = loc(unknown)",
+        "!",
+        "!t = i32",
+        "//",
+        "// -----",
+        '"',
+    ),
     *("loc(", "loc(unknown)", 'loc("a":1:2)', "callsite(", "fused<", "fused[", "unknown", "in", "at", "to", "step"),
     *("0", "1", "-1", "0x", "0xFF", "1.5", "1.0e999999999", "1.0e-999999999", "18446744073709551616", "9" * 50, "true"),
-    *("tile<4xf32>", "tile<", "tile<-1xf32>", "tile<3xi32>", "tile<i4>", "tile<4x?xf32>", "ptr<f32>", "token", "string"),
+    *(
+        "tile<4xf32>",
+        "tile<",
+        "tile<-1xf32>",
+        "tile<3xi32>",
+        "tile<i4>",
+        "tile<4x?xf32>",
+        "ptr<f32>",
+        "token",
+        "string",
+    ),
     *("tensor_view<?x4xf32, strides=[4,1]>", "partition_view<tile=(4), tensor_view<4xf32, strides=[1]>>", "i32", "f64"),
     *("tile<99999999999999999999xf32>", "tile<4xtile<4xf32>>", "!cuda_tile.tile<f32>", "() -> ()", "(i32) -> (i32)"),
-    *("cuda_tile.module", "module", "builtin.module", "entry", "global", "constant", "addi", "if", "else", "for", "loop"),
+    *(
+        "cuda_tile.module",
+        "module",
+        "builtin.module",
+        "entry",
+        "global",
+        "constant",
+        "addi",
+        "if",
+        "else",
+        "for",
+        "loop",
+    ),
     *("reduce", "scan", "yield", "return", "break", "continue", "assume", "print_tko", "load_view_tko", "iter_values"),
     *("dense<", "dense<[1, 2]>", "array<i32: 1>", "<i32: 1>", '<f32: "0x00">', "<i1: [true, 2]>", "unit", "attributes"),
     *("#cuda_tile.overflow<none>", "#cuda_tile.di_loc<", "#cuda_tile.div_by<0>", "div_by<", "bounded<?, ?>", "strict"),
     *("#cute.layout<(1@0)>", "#other.x<a>", "!other.y<b>", "optimization_hints=<sm_80 = {}>", "inbounds = [true]"),
     *('"cuda_tile.addi"', '"other.op"() : () -> ()', '"cuda_tile.constant"() : () -> i32', "operandSegmentSizes"),
     *("weak", "relaxed", "device", "signed", "rounding<zero>", "overflow<", "flush_to_zero", "token=%0", "token = %0"),
-    *("\n", "\t", "\r\n", "\0", "\x0b", "\u2028", "ß", "\udc80", "\ud800", "\\", "\\22", "\U0001f600", "²", "٣", "x" * 300),
+    *(
+        "\n",
+        "\t",
+        "\r\n",
+        "\0",
+        "\x0b",
+        "\u2028",
+        "ß",
+        "\udc80",
+        "\ud800",
+        "\\",
+        "\\22",
+        "\U0001f600",
+        "²",
+        "٣",
+        "x" * 300,
+    ),
 )
 
 
@@ -34,7 +108,12 @@ def random_text(rng: Random) -> str:
     if kind == 0:
         return rng.randbytes(length).decode("utf-8", "surrogateescape")
     if kind == 1:
-        return "".join([chr(rng.choice((rng.randrange(128), rng.randrange(0x3000), rng.randrange(0x110000)))) for _ in range(length)])
+        return "".join(
+            [
+                chr(rng.choice((rng.randrange(128), rng.randrange(0x3000), rng.randrange(0x110000))))
+                for _ in range(length)
+            ]
+        )
     if kind == 2:
         return " ".join([rng.choice(FRAGMENTS) for _ in range(length)])
     return "".join([rng.choice("%@#^!<>(){}[],:=-\"'/\\ \n0123456789abcdefxtile_.") for _ in range(length)])

@@ -111,9 +111,7 @@ class TypeSource:
         attribute = "none" if self.version >= V13_4 and rng.random() < 0.2 else None
         return tensor_view_type(self.number() if element is None else element, shape, strides, attribute)
 
-    def tile_view(
-        self, kind: str | None = None, element: Type | None = None, padded: bool = True
-    ) -> TileViewType:
+    def tile_view(self, kind: str | None = None, element: Type | None = None, padded: bool = True) -> TileViewType:
         """A partition view, strided view or gather/scatter view."""
         rng = self.rng
         kinds = ["partition"] if self.version < V13_3 else ["partition", "strided", "gather_scatter"]

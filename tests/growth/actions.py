@@ -82,7 +82,9 @@ def launchable(text: str) -> tuple[Any, list[Any]]:
     kernels = [operation for operation in module.walk() if operation.name == "cuda_tile.entry"]
     if len(kernels) > 1:
         raise NotApplicable
-    arguments = [numpy.zeros(64, "f4") if "ptr" in value.type.text else 2 for value in kernels[0].regions[0].block.arguments]
+    arguments = [
+        numpy.zeros(64, "f4") if "ptr" in value.type.text else 2 for value in kernels[0].regions[0].block.arguments
+    ]
     return tileir.compile(module, backend="interpreter"), arguments
 
 

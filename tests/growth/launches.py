@@ -37,7 +37,9 @@ def _update(order: str) -> str:
 
 
 def _counter(order: str, token: str = "") -> str:
-    return f"%c, %ct = atomic_rmw_tko {order} device %q, add, %one{token} : tile<ptr<i32>>, tile<i32> -> tile<i32>, token"
+    return (
+        f"%c, %ct = atomic_rmw_tko {order} device %q, add, %one{token} : tile<ptr<i32>>, tile<i32> -> tile<i32>, token"
+    )
 
 
 LAUNCHES: dict[str, str] = {

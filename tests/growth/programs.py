@@ -50,9 +50,9 @@ def scoped_entries(n: int) -> str:
         each(
             n,
             lambda i: (
-                f"#sub{i} = #cuda_tile.di_subprogram<file = #file, line = {i + 1}, name = \"e{i}\", "
-                f"linkageName = \"e{i}\", compileUnit = #unit, scopeLine = {i + 1}>\n"
-                f"#at{i} = loc(\"f.py\":{i + 1}:1)\n#loc{i} = #cuda_tile.di_loc<#at{i} in #sub{i}>\n"
+                f'#sub{i} = #cuda_tile.di_subprogram<file = #file, line = {i + 1}, name = "e{i}", '
+                f'linkageName = "e{i}", compileUnit = #unit, scopeLine = {i + 1}>\n'
+                f'#at{i} = loc("f.py":{i + 1}:1)\n#loc{i} = #cuda_tile.di_loc<#at{i} in #sub{i}>\n'
             ),
         )
     )
@@ -262,7 +262,12 @@ def split_loops(n: int) -> str:
 def names(n: int) -> str:
     """Names that collide when they are printed."""
     return kernel(
-        each(n, lambda i: f"if %true {{\n      %a = addi %one, %one : tile<i32>\n      %b{i} = addi %a, %a : tile<i32>\n    }}")
+        each(
+            n,
+            lambda i: (
+                f"if %true {{\n      %a = addi %one, %one : tile<i32>\n      %b{i} = addi %a, %a : tile<i32>\n    }}"
+            ),
+        )
     )
 
 
@@ -301,9 +306,7 @@ def nested_invariants(n: int) -> str:
 def ifs(n: int) -> str:
     lines = ["%c = cmpi less_than %x, %n, signed : tile<i32> -> tile<i1>"]
     for i in range(n):
-        lines.append(
-            f"%r{i} = if %c -> (tile<i32>) {{ yield %one : tile<i32> }} else {{ yield %zero : tile<i32> }}"
-        )
+        lines.append(f"%r{i} = if %c -> (tile<i32>) {{ yield %one : tile<i32> }} else {{ yield %zero : tile<i32> }}")
     return kernel(lines)
 
 
@@ -399,7 +402,8 @@ def tile_users(n: int) -> str:
 def offsets(n: int) -> str:
     """A pointer that is moved many times."""
     lines = each(
-        n, lambda i: f"%q{i} = offset {f'%q{i - 1}' if i else '%p'}, %zero : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>"
+        n,
+        lambda i: f"%q{i} = offset {f'%q{i - 1}' if i else '%p'}, %zero : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>",
     )
     return kernel([*lines, f"%t = store_ptr_tko weak %q{n - 1}, %f : tile<ptr<f32>>, tile<f32> -> token"])
 

@@ -60,7 +60,9 @@ def _elementwise(
     """`operation` with %a_v, %b_v for operands and without its types, which follow."""
     count = len(operands[0])
     parameters = {letter: (element, str(count)) for letter, element in zip("ab", sources, strict=False)}
-    types = f"tile<{count}x{sources[0]}>" + (f" -> tile<{count}x{target}>" if operation.split()[0] in _CONVERSIONS else "")
+    types = f"tile<{count}x{sources[0]}>" + (
+        f" -> tile<{count}x{target}>" if operation.split()[0] in _CONVERSIONS else ""
+    )
     text = _kernel(parameters, f"%r = {operation} : {types}", (target, str(count)))
     arguments = [patterns(element, bits) for element, bits in zip(sources, operands, strict=True)]
     arguments.append(patterns(target, [0] * count))
@@ -77,7 +79,9 @@ def _reduction(name: str, combination: str, identity: str, elements: list[int], 
         f"(%x: tile<f32>, %y: tile<f32>) {{ %z = {combination} %x, %y : tile<f32> yield %z : tile<f32> }}\n"
         "%s = store_ptr_tko weak %out, %r : tile<ptr<f32>>, tile<f32> -> token"
     )
-    text = _kernel({"a": ("f32", str(count))}, body, None).replace("tile<ptr<f32>>)", "tile<ptr<f32>>, %out: tile<ptr<f32>>)", 1)
+    text = _kernel({"a": ("f32", str(count))}, body, None).replace(
+        "tile<ptr<f32>>)", "tile<ptr<f32>>, %out: tile<ptr<f32>>)", 1
+    )
     return Measured(name, text, [patterns("f32", elements), patterns("f32", [0])], 1, [ours], [hardware])
 
 
@@ -236,7 +240,9 @@ _COPIES = {
 @pytest.mark.parametrize("way", _COPIES)
 def test_every_copy_of_tf32_copies_its_bits(way: str, backend: str) -> None:
     bits = [SIGNALLING, 0x3F801FFF, 0xFFBFFFFF, 0x00000001]
-    text = _kernel({"a": ("tf32", "4")}, _COPIES[way] or "%r = reshape %a_v : tile<4xtf32> -> tile<4xtf32>", ("tf32", "4"))
+    text = _kernel(
+        {"a": ("tf32", "4")}, _COPIES[way] or "%r = reshape %a_v : tile<4xtf32> -> tile<4xtf32>", ("tf32", "4")
+    )
     text = text.replace("%count_4 =", "%yes = constant <i1: true> : tile<4xi1>\n%count_4 =")
     if way == "views":
         tensor = "tensor_view<4xtf32, strides=[1]>"
@@ -283,11 +289,15 @@ def _product_of_views(m: int, n: int, k: int) -> str:
     for name, element, rows, columns in (("a", "tf32", m, k), ("b", "tf32", k, n), ("to", "f32", m, n)):
         tensor = f"tensor_view<{rows}x{columns}x{element}, strides=[{columns},1]>"
         types[name] = view = f"partition_view<tile=({rows}x{columns}), {tensor}>"
-        head += f"%{name}_t = make_tensor_view %{name}, shape = [{rows}, {columns}], strides = [{columns}, 1] : {tensor}\n"
+        head += (
+            f"%{name}_t = make_tensor_view %{name}, shape = [{rows}, {columns}], strides = [{columns}, 1] : {tensor}\n"
+        )
         head += f"%{name}_w = make_partition_view %{name}_t : {view}\n"
         if name != "to":
             tile = f"tile<{rows}x{columns}x{element}>"
-            head += f"%{name}_v, %{name}_k = load_view_tko weak %{name}_w[%i, %i] : {view}, tile<i32> -> {tile}, token\n"
+            head += (
+                f"%{name}_v, %{name}_k = load_view_tko weak %{name}_w[%i, %i] : {view}, tile<i32> -> {tile}, token\n"
+            )
     return (
         "cuda_tile.module @m { entry @k(%a: tile<ptr<tf32>>, %b: tile<ptr<tf32>>, %to: tile<ptr<f32>>) {\n"
         f"%i = constant <i32: 0> : tile<i32>\n%zero = constant <f32: 0.0> : tile<{m}x{n}xf32>\n{head}"
@@ -314,7 +324,9 @@ def test_results_that_round_up_to_the_smallest_normal_number_are_flushed(name: s
     expected = [flushed_binary("mulf" if name == "fma" else name, a, b, mode) for a, b in zip(lhs, rhs, strict=True)]
     rounding = "" if mode == "nearest_even" else f" rounding<{mode}>"
     third = ", %z" if name == "fma" else ""
-    body = f"%z = constant <f32: 0.0> : tile<16xf32>\n%r = {name} %a_v, %b_v{third}{rounding} flush_to_zero : tile<16xf32>"
+    body = (
+        f"%z = constant <f32: 0.0> : tile<16xf32>\n%r = {name} %a_v, %b_v{third}{rounding} flush_to_zero : tile<16xf32>"
+    )
     text = _kernel({"a": ("f32", "16"), "b": ("f32", "16")}, body, ("f32", "16"))
     arguments = [patterns("f32", lhs), patterns("f32", rhs), patterns("f32", [0] * 16)]
     assert found(Measured(name, text, arguments, 2, expected, expected), backend) == expected

@@ -45,11 +45,16 @@ def _launch(source: str, body: str, results: dict[str, str], backend: str) -> di
             f"%{name}_p = offset %{name}_n, %lane : tile<16x{point}>, tile<16xi32> -> tile<16x{point}>\n"
         )
         if name != "x":
-            tail += f"%{name}_s = store_ptr_tko weak %{name}_p, %{name} : tile<16x{point}>, tile<16x{element}> -> token\n"
+            tail += (
+                f"%{name}_s = store_ptr_tko weak %{name}_p, %{name} : tile<16x{point}>, tile<16x{element}> -> token\n"
+            )
     head += f"%x, %x_t = load_ptr_tko weak %x_p : tile<16xptr<{source}>> -> tile<16x{source}>, token\n"
     declared = ", ".join([f"%{name}_a: tile<ptr<{element}>>" for name, element in every.items()])
     text = f"cuda_tile.module @m {{ entry @k({declared}) {{\n{head}{body}{tail}return }} }}"
-    arrays: list[Any] = [patterns(source, _nans(source)), *[patterns(element, [0] * 16) for element in results.values()]]
+    arrays: list[Any] = [
+        patterns(source, _nans(source)),
+        *[patterns(element, [0] * 16) for element in results.values()],
+    ]
     tileir.compile(tileir.parse(text), backend=backend).launch(1, *arrays)
     return {
         name: [int(bits) for bits in array.view(f"u{array.dtype.itemsize}")]

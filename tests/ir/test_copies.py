@@ -195,7 +195,9 @@ def _wrong_module() -> None:
 
 
 def _failing_kernel() -> None:
-    text = 'cuda_tile.module @m { entry @k() { %f = constant <i1: false> : tile<i1> assert %f, "no" : tile<i1> return } }'
+    text = (
+        'cuda_tile.module @m { entry @k() { %f = constant <i1: false> : tile<i1> assert %f, "no" : tile<i1> return } }'
+    )
     tileir.compile(tileir.parse(text), backend="interpreter").launch(1)
 
 

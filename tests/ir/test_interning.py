@@ -115,7 +115,9 @@ def test_what_nobody_holds_is_dropped():
 
 def test_part_is_kept_by_what_it_is_part_of():
     before = sweep()
-    whole = fused_location((call_site_location(file_location("a", 1, 1), file_location("b", 1, 1)),), string_attribute("m"))
+    whole = fused_location(
+        (call_site_location(file_location("a", 1, 1), file_location("b", 1, 1)),), string_attribute("m")
+    )
     sweep()
     inner = whole.locations[0]
     assert call_site_location(file_location("a", 1, 1), file_location("b", 1, 1)) is inner
@@ -186,7 +188,9 @@ def test_long_constants_count_by_their_length():
     tracemalloc.start()
     try:
         for number in range(60):
-            dense_attribute(tile_type((1 << 20,), integer_type(8)), (1 << 20,), integer_type(8), number.to_bytes(1 << 20, "big"))
+            dense_attribute(
+                tile_type((1 << 20,), integer_type(8)), (1 << 20,), integer_type(8), number.to_bytes(1 << 20, "big")
+            )
         current, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

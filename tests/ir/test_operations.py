@@ -228,7 +228,7 @@ def test_insertion_point_inserts_at_its_place():
 
 def test_walk_gives_each_operation_before_what_it_contains():
     module = tileir.parse(
-        "entry @k(%x: tile<i1>) { if %x { loop { break } } else { assert %x, \"a\" : tile<i1> } return }"
+        'entry @k(%x: tile<i1>) { if %x { loop { break } } else { assert %x, "a" : tile<i1> } return }'
     )
     names = [operation.declaration.mnemonic for operation in module.walk()]
     assert names == ["module", "entry", "if", "loop", "break", "yield", "assert", "yield", "return"]

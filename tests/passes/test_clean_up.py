@@ -93,7 +93,11 @@ def branches(before: str, first: str, second: str) -> str:
 
 
 def test_what_is_known_outside_is_known_in_a_branch() -> None:
-    body = branches("%o = muli %x, %y : tile<i32>\n%p = muli %o, %o : tile<i32>", "%a = muli %x, %y : tile<i32>", "%b = subi %p, %x : tile<i32>")
+    body = branches(
+        "%o = muli %x, %y : tile<i32>\n%p = muli %o, %o : tile<i32>",
+        "%a = muli %x, %y : tile<i32>",
+        "%b = subi %p, %x : tile<i32>",
+    )
     assert cse(body).count("muli") == 2
 
 
@@ -140,7 +144,10 @@ def test_kernels_do_not_share_what_they_compute() -> None:
 
 
 def test_the_one_that_stays_takes_a_location_over_if_it_has_none() -> None:
-    module = function(SIGNATURE, "%a = addi %x, %y : tile<i32>\n%b = addi %x, %y : tile<i32>\n%r = muli %a, %b : tile<i32>\nreturn %r : tile<i32>")
+    module = function(
+        SIGNATURE,
+        "%a = addi %x, %y : tile<i32>\n%b = addi %x, %y : tile<i32>\n%r = muli %a, %b : tile<i32>\nreturn %r : tile<i32>",
+    )
     first, second = [op for op in module.walk() if op.name == "cuda_tile.addi"]
     from tileir.ir.location import UNKNOWN
 

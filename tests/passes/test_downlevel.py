@@ -32,10 +32,26 @@ VIEW = (
 )
 # What is rewritten: the name, the body, the version that brought it, and what is left of it in 13.1.
 REWRITTEN = {
-    "load-inbounds": (VIEW + f"%v, %t = load_view_tko weak %pv[%i] inbounds = [true] : {PARTITION}, tile<i32> -> tile<4xf32>, token", "13.4", ["make_tensor_view", "make_partition_view", "load_view_tko"]),
-    "store-inbounds": (VIEW + f"%t = store_view_tko weak %x, %pv[%i] inbounds = [true] : tile<4xf32>, {PARTITION}, tile<i32> -> token", "13.4", ["make_tensor_view", "make_partition_view", "store_view_tko"]),
-    "launch-dependents": ("%k = make_token : token\n%t = gdc_launch_dependents_tko token = %k -> token\n%v, %u = load_ptr_tko weak %p token=%t : tile<ptr<f32>> -> tile<f32>, token", "13.4", ["make_token", "load_ptr_tko"]),
-    "launch-dependents-first": ("%t = gdc_launch_dependents_tko -> token\n%v, %u = load_ptr_tko weak %p token=%t : tile<ptr<f32>> -> tile<f32>, token", "13.4", ["make_token", "load_ptr_tko"]),
+    "load-inbounds": (
+        VIEW + f"%v, %t = load_view_tko weak %pv[%i] inbounds = [true] : {PARTITION}, tile<i32> -> tile<4xf32>, token",
+        "13.4",
+        ["make_tensor_view", "make_partition_view", "load_view_tko"],
+    ),
+    "store-inbounds": (
+        VIEW + f"%t = store_view_tko weak %x, %pv[%i] inbounds = [true] : tile<4xf32>, {PARTITION}, tile<i32> -> token",
+        "13.4",
+        ["make_tensor_view", "make_partition_view", "store_view_tko"],
+    ),
+    "launch-dependents": (
+        "%k = make_token : token\n%t = gdc_launch_dependents_tko token = %k -> token\n%v, %u = load_ptr_tko weak %p token=%t : tile<ptr<f32>> -> tile<f32>, token",
+        "13.4",
+        ["make_token", "load_ptr_tko"],
+    ),
+    "launch-dependents-first": (
+        "%t = gdc_launch_dependents_tko -> token\n%v, %u = load_ptr_tko weak %p token=%t : tile<ptr<f32>> -> tile<f32>, token",
+        "13.4",
+        ["make_token", "load_ptr_tko"],
+    ),
     "fpowi": ("%r = fpowi %f, %n : tile<f32>, tile<i32>", "13.4", ["ftof", "itof", "pow", "ftof"]),
     "insert": ("%r = insert %x, %g[%i] : tile<4xf32>, tile<8xf32>", "13.4", None),
     "nearest-away": ("%r = ftof %x rounding<nearest_away> : tile<4xf32> -> tile<4xtf32>", "13.4", None),
@@ -83,10 +99,22 @@ REWRITTEN = {
 # What is refused: the body, the version that brought it, what the message names.
 REFUSED = {
     "gdc-wait": ("%t = gdc_wait_tko -> token", "13.4", "'cuda_tile.gdc_wait_tko' op needs version 13.4"),
-    "fence": ("%k = make_token : token\n%t = memory_fence_alias_tko %k", "13.4", "'cuda_tile.memory_fence_alias_tko' op needs version 13.4"),
+    "fence": (
+        "%k = make_token : token\n%t = memory_fence_alias_tko %k",
+        "13.4",
+        "'cuda_tile.memory_fence_alias_tko' op needs version 13.4",
+    ),
     "return-in-loop": ("loop {\nreturn\n}", "13.4", "'cuda_tile.return' op"),
-    "pack": ("%c = constant <i8: 1> : tile<4xi8>\n%r = unpack %c : tile<4xi8> -> tile<8xi4>", "13.3", "'cuda_tile.unpack' op needs version 13.3"),
-    "alloca": ("%r = alloca num_elem = 4, alignment = 4 : tile<ptr<f32>>", "13.3", "'cuda_tile.alloca' op needs version 13.3"),
+    "pack": (
+        "%c = constant <i8: 1> : tile<4xi8>\n%r = unpack %c : tile<4xi8> -> tile<8xi4>",
+        "13.3",
+        "'cuda_tile.unpack' op needs version 13.3",
+    ),
+    "alloca": (
+        "%r = alloca num_elem = 4, alignment = 4 : tile<ptr<f32>>",
+        "13.3",
+        "'cuda_tile.alloca' op needs version 13.3",
+    ),
     "strided-view": (
         f"%tv = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> {TENSOR}\n"
         f"%pv = make_strided_view %tv : strided_view<tile=(4), traversal_strides=[2], {TENSOR}>",
@@ -99,10 +127,22 @@ REFUSED = {
         "13.3",
         "'cuda_tile.make_gather_scatter_view' op needs version 13.3",
     ),
-    "i4": ("%r = trunci %n : tile<i32> -> tile<i4>", "13.3", "'cuda_tile.trunci' op has a value of type 'tile<i4>': 'i4' needs version 13.3"),
+    "i4": (
+        "%r = trunci %n : tile<i32> -> tile<i4>",
+        "13.3",
+        "'cuda_tile.trunci' op has a value of type 'tile<i4>': 'i4' needs version 13.3",
+    ),
     "atan2": ("%r = atan2 %x, %x : tile<4xf32>", "13.2", "'cuda_tile.atan2' op needs version 13.2"),
-    "f8E8M0FNU": ("%r = ftof %x rounding<zero> : tile<4xf32> -> tile<4xf8E8M0FNU>", "13.2", "'f8E8M0FNU' needs version 13.2"),
-    "unsigned-for-step": ("for unsigned %k in (%i to %n, step %i) : tile<i32> {\ncontinue\n}", "13.2", "'cuda_tile.for' op is an unsigned loop, which needs version 13.2"),
+    "f8E8M0FNU": (
+        "%r = ftof %x rounding<zero> : tile<4xf32> -> tile<4xf8E8M0FNU>",
+        "13.2",
+        "'f8E8M0FNU' needs version 13.2",
+    ),
+    "unsigned-for-step": (
+        "for unsigned %k in (%i to %n, step %i) : tile<i32> {\ncontinue\n}",
+        "13.2",
+        "'cuda_tile.for' op is an unsigned loop, which needs version 13.2",
+    ),
 }
 VERSIONS = ("13.1", "13.2", "13.3")
 
@@ -169,7 +209,10 @@ def test_form_without_an_equivalent_is_refused(name: str, version: str) -> None:
     with pytest.raises(PassError) as caught:
         lowered(module, version)
     assert message in caught.value.diagnostics[0].message
-    assert f"in {version}" in caught.value.diagnostics[0].message or f"version {version}" in caught.value.diagnostics[0].message
+    assert (
+        f"in {version}" in caught.value.diagnostics[0].message
+        or f"version {version}" in caught.value.diagnostics[0].message
+    )
     assert str(module) == before
 
 
@@ -248,7 +291,18 @@ def compare(body: str, inputs: dict[str, tuple[str, numpy.ndarray]], type: str, 
 def test_saturating_conversion(element: str, signedness: str, source: str) -> None:
     width = int(element[1:])
     ends = [2.0**width, 2.0 ** (width - 1), -(2.0 ** (width - 1)), 2.0 ** (width - 1) - 1]
-    numbers = [*ends, *[-end for end in ends], 0.5, -0.5, -1.0, float("nan"), float("inf"), -float("inf"), 127.9, -128.9]
+    numbers = [
+        *ends,
+        *[-end for end in ends],
+        0.5,
+        -0.5,
+        -1.0,
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+        127.9,
+        -128.9,
+    ]
     with numpy.errstate(over="ignore"):
         values = numpy.array(numbers).astype({"f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64}[source])
     body = f"%r = ftoi %x {signedness} saturating : tile<16x{source}> -> tile<16x{element}>"
@@ -273,11 +327,35 @@ ROUNDINGS = [
 def test_rounded_conversion(source: str, target: str, mode: str) -> None:
     """Numbers of all sizes, halfway cases, subnormal results, results that overflow, and what is no number."""
     rng = Random(f"{source} {target} {mode}")
-    numbers = [0.0, -0.0, float("inf"), -float("inf"), float("nan"), 65519.9, -65520.1, 3.4e38, -3.4e38, 1e300, -1e300, 1e-310]
-    numbers += [1 + 2.0**-11, -1 - 2.0**-11, 1 + 2.0**-24, -(1 + 3 * 2.0**-24), 2.0**-24 * 1.5, -(2.0**-25), 2.0**-150, -(2.0**-149) * 1.5]
+    numbers = [
+        0.0,
+        -0.0,
+        float("inf"),
+        -float("inf"),
+        float("nan"),
+        65519.9,
+        -65520.1,
+        3.4e38,
+        -3.4e38,
+        1e300,
+        -1e300,
+        1e-310,
+    ]
+    numbers += [
+        1 + 2.0**-11,
+        -1 - 2.0**-11,
+        1 + 2.0**-24,
+        -(1 + 3 * 2.0**-24),
+        2.0**-24 * 1.5,
+        -(2.0**-25),
+        2.0**-150,
+        -(2.0**-149) * 1.5,
+    ]
     numbers += [1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-9]
     while len(numbers) < 256:
-        numbers.append(rng.choice((-1, 1)) * rng.uniform(1, 2) * 2.0 ** rng.choice((rng.randint(-160, 130), rng.randint(-26, 17))))
+        numbers.append(
+            rng.choice((-1, 1)) * rng.uniform(1, 2) * 2.0 ** rng.choice((rng.randint(-160, 130), rng.randint(-26, 17)))
+        )
     with numpy.errstate(over="ignore"):
         values = numpy.array(numbers).astype(numpy.float64 if source == "f64" else numpy.float32)
     given = "f64" if source == "f64" else "f32"
@@ -315,7 +393,9 @@ def test_integer_power(exponent: str) -> None:
         compare(body, inputs, "tile<8xf32>", numpy.zeros(8, numpy.float32))
 
 
-@pytest.mark.parametrize(("start", "end", "step"), [(0, 10, 3), (2**31 - 4, 2**31 + 5, 2), (2**32 - 9, 2**32 - 2, 1), (5, 5, 1), (9, 3, 1)])
+@pytest.mark.parametrize(
+    ("start", "end", "step"), [(0, 10, 3), (2**31 - 4, 2**31 + 5, 2), (2**32 - 9, 2**32 - 2, 1), (5, 5, 1), (9, 3, 1)]
+)
 def test_unsigned_loop(start: int, end: int, step: int) -> None:
     def number(value: int) -> int:
         return value - 2**32 if value >= 2**31 else value
@@ -369,12 +449,22 @@ def test_kernels_of_cutile_are_written_for_the_oldest_version() -> None:
 
 # Addresses differ from run to run.
 _COMPARED = [d.mnemonic for d in declared_operations(seed_forms=False) if d.mnemonic not in ("ptr_to_int", "print_tko")]
-_REFUSED_ALWAYS = ("gdc_wait_tko", "memory_fence_alias_tko", "make_gather_scatter_view", "atan2", "pack", "unpack", "alloca")
+_REFUSED_ALWAYS = (
+    "gdc_wait_tko",
+    "memory_fence_alias_tko",
+    "make_gather_scatter_view",
+    "atan2",
+    "pack",
+    "unpack",
+    "alloca",
+)
 
 
 def check_results(seed: int) -> int:
     operations = [name for name in _COMPARED if seed % 2 or name not in _REFUSED_ALWAYS]
-    module = random_module(Random(seed), size=12, operations=operations, seed_forms=False, discardable=False, locations=False)
+    module = random_module(
+        Random(seed), size=12, operations=operations, seed_forms=False, discardable=False, locations=False
+    )
     expected = {name: memory_after(module, name) for name in entries_of(module)}
     compared = 0
     for version in VERSIONS:

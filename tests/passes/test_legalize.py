@@ -26,8 +26,16 @@ UNARY_FLOATS = ("sigmoid", "recipf", "log10", "log1p")
 UNARY_INTEGERS = ("popcnt", "clz", "ctz", "brev", "noti")
 POINTER = "%p: tile<ptr<i32>>, %x: tile<i32>"
 ELEMENTWISE = [
-    *[(f"{name}-{e}", f"%r = {name} %x : tile<8x{e}>", [e]) for name in UNARY_FLOATS for e in ("f16", "bf16", "f32", "f64")],
-    *[(f"{name}-{e}", f"%r = {name} %x : tile<8x{e}>", [e]) for name in UNARY_INTEGERS for e in ("i8", "i16", "i32", "i64")],
+    *[
+        (f"{name}-{e}", f"%r = {name} %x : tile<8x{e}>", [e])
+        for name in UNARY_FLOATS
+        for e in ("f16", "bf16", "f32", "f64")
+    ],
+    *[
+        (f"{name}-{e}", f"%r = {name} %x : tile<8x{e}>", [e])
+        for name in UNARY_INTEGERS
+        for e in ("i8", "i16", "i32", "i64")
+    ],
     *[
         (f"{name}-{e}", f"%r = {name} %x, %y : tile<8x{e}>", [e, e])
         for name in ("maximumf", "minimumf")
@@ -36,9 +44,15 @@ ELEMENTWISE = [
     ("noti-i1", "%r = noti %x : tile<8xi1>", ["i1"]),
 ]
 FORMS = {
-    "atomic-load": ("%v, %t = atomic_load_tko acquire device %p : tile<ptr<i32>> -> tile<i32>, token", ["load_ptr_tko"]),
+    "atomic-load": (
+        "%v, %t = atomic_load_tko acquire device %p : tile<ptr<i32>> -> tile<i32>, token",
+        ["load_ptr_tko"],
+    ),
     "weak-atomic-load": ("%v, %t = atomic_load_tko weak sys %p : tile<ptr<i32>> -> tile<i32>, token", ["load_ptr_tko"]),
-    "atomic-store": ("%t = atomic_store_tko release device %p, %x : tile<ptr<i32>>, tile<i32> -> token", ["store_ptr_tko"]),
+    "atomic-store": (
+        "%t = atomic_store_tko release device %p, %x : tile<ptr<i32>>, tile<i32> -> token",
+        ["store_ptr_tko"],
+    ),
     "masked-atomic-store": (
         "%m = constant <i1: true> : tile<i1>\n%k = make_token : token\n"
         "%t = atomic_store_tko relaxed cluster %p, %x, %m token=%k : tile<ptr<i32>>, tile<i32>, tile<i1> -> token",
@@ -54,12 +68,18 @@ FORMS = {
     "assume-condition": ("%c = constant <i1: true> : tile<i1>\nassume_cond %c : tile<i1>", ["constant"]),
     "strict-bounds": ("%y = assume bounded<0, 8, strict>, %x : tile<i32>", ["assume"]),
     "strict-lower-bound": ("%y = assume bounded<-1, ?, strict>, %x : tile<i32>", ["assume"]),
-    "cluster-scope": ("%v, %t = load_ptr_tko relaxed cluster %p : tile<ptr<i32>> -> tile<i32>, token", ["load_ptr_tko"]),
+    "cluster-scope": (
+        "%v, %t = load_ptr_tko relaxed cluster %p : tile<ptr<i32>> -> tile<i32>, token",
+        ["load_ptr_tko"],
+    ),
     "cluster-exchange": (
         "%v, %t = atomic_rmw_tko acq_rel cluster %p, xchg, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token",
         ["atomic_rmw_tko"],
     ),
-    "same-cast": ("%y = unrealized_conversion_cast %x : tile<i32> to tile<i32>\n%z = addi %y, %y : tile<i32>", ["addi"]),
+    "same-cast": (
+        "%y = unrealized_conversion_cast %x : tile<i32> to tile<i32>\n%z = addi %y, %y : tile<i32>",
+        ["addi"],
+    ),
     "cast-and-back": (
         "%y = unrealized_conversion_cast %x : tile<i32> to tile<f32>\n"
         "%z = unrealized_conversion_cast %y : tile<f32> to tile<i32>\n%s = addi %z, %z : tile<i32>",
@@ -110,7 +130,9 @@ def case_module(name: str) -> Operation:
 
 
 def test_every_operation_that_only_the_seeds_have_is_a_case() -> None:
-    seed_only = {d.name for d in REGISTRY.declarations() if d.seed_only and d.name.startswith("cuda_tile.") and not d.testing}
+    seed_only = {
+        d.name for d in REGISTRY.declarations() if d.seed_only and d.name.startswith("cuda_tile.") and not d.testing
+    }
     assert seed_only <= {operation.name for name in CASES for operation in case_module(name).walk()}
 
 
@@ -215,7 +237,9 @@ COMPARED = "%k = constant <i32: 16> : tile<i32>\n%z = constant <i32: 0> : tile<i
     ],
 )
 def test_condition_becomes_assumptions_about_values(condition: str, predicates: list[str]) -> None:
-    body = f"{COMPARED}%before = negi %x : tile<i32>\n{condition}\nassume_cond %c : tile<i1>\n%after = absi %x : tile<i32>"
+    body = (
+        f"{COMPARED}%before = negi %x : tile<i32>\n{condition}\nassume_cond %c : tile<i1>\n%after = absi %x : tile<i32>"
+    )
     module = legalized(module_of(body, POINTER))
     found = [operation for operation in module.walk() if operation.name == "cuda_tile.assume"]
     assert [operation.attributes["predicate"].bare_text for operation in found] == predicates
@@ -295,7 +319,7 @@ def test_what_has_no_public_form_is_an_error_and_nothing_changes(body: str, mess
 
 def test_a_string_is_an_error_and_nothing_changes() -> None:
     """The verifier refuses one too; who legalizes without verifying is told all the same."""
-    body = "%s = unrealized_conversion_cast %x : tile<i32> to string\n%t = print_tko \"%s\", %s : string -> token"
+    body = '%s = unrealized_conversion_cast %x : tile<i32> to string\n%t = print_tko "%s", %s : string -> token'
     module = tileir.parse(f"cuda_tile.module @m {{ entry @k(%x: tile<i32>) {{\n{body}\nreturn }} }}")
     before = str(module)
     with pytest.raises(PassError) as caught:
@@ -310,7 +334,9 @@ def test_a_string_is_an_error_and_nothing_changes() -> None:
 
 def test_a_string_argument_is_an_error() -> None:
     module = tileir.parse("cuda_tile.module @m { entry @k(%s: string) {\nreturn } }")
-    with pytest.raises(PassError, match=r"'cuda_tile\.entry' op has a value of type 'string', which has no public form"):
+    with pytest.raises(
+        PassError, match=r"'cuda_tile\.entry' op has a value of type 'string', which has no public form"
+    ):
         run_passes(module, ["legalize"], verify_each=False)
 
 

@@ -61,9 +61,7 @@ def test_memory_operations_and_promises_stay() -> None:
 
 
 def test_code_does_not_move_out_of_a_branch() -> None:
-    body = (
-        "%c = cmpi equal %i, %n, signed : tile<i32> -> tile<i1>\nif %c {\n%x = muli %n, %n : tile<i32>\nyield\n}"
-    )
+    body = "%c = cmpi equal %i, %n, signed : tile<i32> -> tile<i1>\nif %c {\n%x = muli %n, %n : tile<i32>\nyield\n}"
     count, outside, inside = hoisted(body)
     assert (count, outside, inside) == (0, [], ["cmpi", "if"])
 
@@ -81,7 +79,9 @@ def test_code_moves_out_of_all_the_loops_it_does_not_depend_on() -> None:
         %d = addi %a, %b : tile<i32>
         continue
       }"""
-    module = module_of(f"{BOUNDS}for %i in (%lb to %n, step %st) : tile<i32> {{ {body} \n continue\n}}", "%n: tile<i32>")
+    module = module_of(
+        f"{BOUNDS}for %i in (%lb to %n, step %st) : tile<i32> {{ {body} \n continue\n}}", "%n: tile<i32>"
+    )
     assert licm.run(module) == 3
     tileir.verify(module)
     outer = function_of(module).regions[0].block
@@ -103,7 +103,9 @@ def test_a_branch_between_loops_ends_the_way() -> None:
         }
         yield
       }"""
-    module = module_of(f"{BOUNDS}for %i in (%lb to %n, step %st) : tile<i32> {{ {body} \n continue\n}}", "%n: tile<i32>")
+    module = module_of(
+        f"{BOUNDS}for %i in (%lb to %n, step %st) : tile<i32> {{ {body} \n continue\n}}", "%n: tile<i32>"
+    )
     assert licm.run(module) == 1
     branch = next(o for o in module.walk() if o.declaration.mnemonic == "if")
     assert [o.declaration.mnemonic for o in branch.regions[0].block] == ["muli", "for", "yield"]
@@ -113,7 +115,9 @@ def test_the_order_of_what_moves_is_kept() -> None:
     body = "".join([f"%x{k} = constant <i32: {k}> : tile<i32>\n" for k in range(5)])
     module = module_of(f"{BOUNDS}for %i in (%lb to %n, step %st) : tile<i32> {{\n{body}continue\n}}", "%n: tile<i32>")
     licm.run(module)
-    values = [o.attributes["value"].literal for o in function_of(module).regions[0].block if o.name.endswith("constant")]
+    values = [
+        o.attributes["value"].literal for o in function_of(module).regions[0].block if o.name.endswith("constant")
+    ]
     assert values == ["0", "1", "0", "1", "2", "3", "4"]
 
 

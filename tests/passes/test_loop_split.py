@@ -91,9 +91,19 @@ def test_every_order_on_either_side_splits(condition: str, adds_one: bool, first
     count, module = split(loop(condition))
     assert count == 1
     one, two = loops(module)
-    assert [o.declaration.mnemonic for o in one.regions[0].block] == ["store_ptr_tko", first, "store_ptr_tko", "continue"]
+    assert [o.declaration.mnemonic for o in one.regions[0].block] == [
+        "store_ptr_tko",
+        first,
+        "store_ptr_tko",
+        "continue",
+    ]
     second = "subi" if first == "addi" else "addi"
-    assert [o.declaration.mnemonic for o in two.regions[0].block] == ["store_ptr_tko", second, "store_ptr_tko", "continue"]
+    assert [o.declaration.mnemonic for o in two.regions[0].block] == [
+        "store_ptr_tko",
+        second,
+        "store_ptr_tko",
+        "continue",
+    ]
     between = [o.declaration.mnemonic for o in function_of(module).regions[0].block]
     assert between[4:-4] == ["int_to_ptr", *(["constant", "addi"] if adds_one else []), "mini", "maxi"]
     assert two.operands[3] is one.results[0]
@@ -166,7 +176,9 @@ def test_an_if_without_else_leaves_nothing_behind() -> None:
 
 def test_a_nested_if_keeps_the_constant_as_its_condition() -> None:
     inner = "if %c {\n%u4 = store_ptr_tko weak %q, %s : tile<ptr<i8>>, tile<i8> -> token\nyield\n}"
-    count, module = split(loop(after=f"%d = cmpi equal %s, %n, signed : tile<i8> -> tile<i1>\nif %d {{\n{inner}\nyield\n}}"))
+    count, module = split(
+        loop(after=f"%d = cmpi equal %s, %n, signed : tile<i8> -> tile<i1>\nif %d {{\n{inner}\nyield\n}}")
+    )
     assert count == 1
     assert names(module).count("if") == 4
 

@@ -90,7 +90,9 @@ def test_wrong_level_or_pipeline_is_explained(arguments: dict[str, object], mess
 def test_unknown_pass_changes_nothing_before_it_is_found() -> None:
     module = tileir.parse(TEXT)
     before = str(module)
-    with pytest.raises(PipelineError, match="'canonical' does not refer to a registered pass; did you mean 'canonicalize'"):
+    with pytest.raises(
+        PipelineError, match="'canonical' does not refer to a registered pass; did you mean 'canonicalize'"
+    ):
         run_passes(module, ["dce", "canonical"])
     assert str(module) == before
 
@@ -106,7 +108,15 @@ def test_pipeline_text_nests_and_takes_options() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["cse", "builtin.module", "builtin.module(cse", "builtin.module(cse))", "builtin.module(cse,)", "a(b{c)", "(" * 300],
+    [
+        "cse",
+        "builtin.module",
+        "builtin.module(cse",
+        "builtin.module(cse))",
+        "builtin.module(cse,)",
+        "a(b{c)",
+        "(" * 300,
+    ],
 )
 def test_malformed_pipeline_is_an_error(text: str) -> None:
     with pytest.raises(PipelineError):

@@ -32,8 +32,18 @@ _ARRAY_BYTES = 1024
 # Addresses differ from run to run, so nothing may follow from them.
 _OPERATIONS = [d.mnemonic for d in declared_operations() if d.mnemonic not in ("ptr_to_int", "print_tko")]
 # What no older version has anything for would leave no program to compare.
-_REFUSED = ["gdc_wait_tko", "memory_fence_alias_tko", "make_gather_scatter_view", "atan2", "pack", "unpack", "alloca", "mmaf_scaled"]
+_REFUSED = [
+    "gdc_wait_tko",
+    "memory_fence_alias_tko",
+    "make_gather_scatter_view",
+    "atan2",
+    "pack",
+    "unpack",
+    "alloca",
+    "mmaf_scaled",
+]
 _WRITTEN_FOR_OLDER = [name for name in _OPERATIONS if name not in _REFUSED]
+
 
 class _Enough(Exception):
     """The program ran long enough: random loops need not end."""
@@ -174,7 +184,9 @@ def test_no_pass_and_no_level_changes_a_result() -> None:
     for family in ("loops", *FAMILIES):
         for seed in range(8):
             compared += _check(family, seed)
-    assert set(compared) == {name for name in forms() if "fuse-fma" not in name and not name.startswith(_NEVER_DIFFERENT)}
+    assert set(compared) == {
+        name for name in forms() if "fuse-fma" not in name and not name.startswith(_NEVER_DIFFERENT)
+    }
 
 
 @pytest.mark.long

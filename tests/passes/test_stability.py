@@ -15,8 +15,35 @@ from tests.rewrite.test_simplifier_proofs import RandomExpressions
 
 from tileir.ir.core import Operation
 
-_MANY_LOOPS = ["for", "loop", "if", "cmpi", "xori", "select", "addi", "addf", "mulf", "subf", "constant", "divi", "load_ptr_tko"]
-_NEWER = ["insert", "fpowi", "ftoi", "ftof", "exp", "tanh", "negi", "for", "print_tko", "make_strided_view", "load_view_tko", "global"]
+_MANY_LOOPS = [
+    "for",
+    "loop",
+    "if",
+    "cmpi",
+    "xori",
+    "select",
+    "addi",
+    "addf",
+    "mulf",
+    "subf",
+    "constant",
+    "divi",
+    "load_ptr_tko",
+]
+_NEWER = [
+    "insert",
+    "fpowi",
+    "ftoi",
+    "ftof",
+    "exp",
+    "tanh",
+    "negi",
+    "for",
+    "print_tko",
+    "make_strided_view",
+    "load_view_tko",
+    "global",
+]
 
 # Programs of several kinds, because each pass looks for something else.
 PROGRAMS: dict[str, Callable[[Random], Operation]] = {

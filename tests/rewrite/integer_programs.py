@@ -372,7 +372,9 @@ class RandomProgram:
         outer = list(self.values)
         # The range is short as a rule, so that runs end.
         lower = self.pick(type)
-        upper = b.addi(lower, b.constant(self.rng.choice((3, 10)), type)) if self.rng.random() < 0.7 else self.pick(type)
+        upper = (
+            b.addi(lower, b.constant(self.rng.choice((3, 10)), type)) if self.rng.random() < 0.7 else self.pick(type)
+        )
         with b.for_(lower, upper, step, init=[carried], unsigned=self.rng.random() < 0.3) as loop:
             self.values += [loop.index, loop.value]
             self.statements(3, depth + 1)

@@ -60,12 +60,15 @@ def test_nothing_to_do_is_reported_as_no_change() -> None:
 
 
 def test_the_trace_shows_each_step_before_and_after() -> None:
-    module = function("%c: tile<i1>, %a: tile<i32>, %b: tile<i32>) -> tile<i32>", """
+    module = function(
+        "%c: tile<i1>, %a: tile<i32>, %b: tile<i32>) -> tile<i32>",
+        """
         %t = constant <i1: true> : tile<i1>
         %n = xori %c, %t : tile<i1>
         %r = select %n, %a, %b : tile<i1>, tile<i32>
         return %r : tile<i32>
-    """)
+    """,
+    )
     steps: list[str] = []
     from tileir.passes.pipeline import Report
 
@@ -84,7 +87,9 @@ def test_inserting_into_regions_is_followed_up() -> None:
         if operation.parent_operation is not None and operation.parent_operation.name == "cuda_tile.if":
             return False
         inner = Operation(operation.declaration, list(operation.operands), [r.type for r in operation.results])
-        ends = [Operation(REGISTRY.by_name["cuda_tile.yield"], [v], []) for v in (inner.results[0], operation.operands[0])]
+        ends = [
+            Operation(REGISTRY.by_name["cuda_tile.yield"], [v], []) for v in (inner.results[0], operation.operands[0])
+        ]
         blocks = [Block(), Block()]
         blocks[0].append(inner)
         for block, end in zip(blocks, ends, strict=True):
@@ -100,7 +105,10 @@ def test_inserting_into_regions_is_followed_up() -> None:
     def to_product(operation: Operation, rewriter: Rewriter) -> bool:
         if operation.parent_operation is None or operation.parent_operation.name != "cuda_tile.if":
             return False
-        rewriter.replace(operation, [rewriter.create("cuda_tile.muli", list(operation.operands), [operation.results[0].type]).results[0]])
+        rewriter.replace(
+            operation,
+            [rewriter.create("cuda_tile.muli", list(operation.operands), [operation.results[0].type]).results[0]],
+        )
         return True
 
     module = function("%c: tile<i1>, %x: tile<i32>, %y: tile<i32>) -> tile<i32>", BODY)
@@ -127,12 +135,15 @@ def test_constants_move_to_the_start_of_the_function_and_are_merged() -> None:
         }
         return %r : tile<i32>
     """
-    assert optimized(SUM, body).splitlines()[:4] == lines("""
+    assert (
+        optimized(SUM, body).splitlines()[:4]
+        == lines("""
         %cst_2_i32 = constant <i32: 2> : tile<i32>
         %cst_0_i32 = constant <i32: 0> : tile<i32>
         %cst_1_i32 = constant <i32: 1> : tile<i32>
         %0 = addi %arg0, %arg1 : tile<i32>
     """).splitlines()
+    )
 
 
 def test_constants_of_one_type_and_value_only_are_merged() -> None:
@@ -195,7 +206,9 @@ def nest(depth: int) -> Operation:
         for level in range(depth):
             inner = Block()
             block.append(
-                Operation(REGISTRY.by_name["cuda_tile.if"], [(c, d)[level % 2]], [], regions=[Region([inner]), Region()])
+                Operation(
+                    REGISTRY.by_name["cuda_tile.if"], [(c, d)[level % 2]], [], regions=[Region([inner]), Region()]
+                )
             )
             if level > 0:
                 block.append(Operation(REGISTRY.by_name["cuda_tile.yield"], [], []))

@@ -77,7 +77,9 @@ def test_random_pairs_of_halves_are_added_exactly(name: str, rounding: str, flus
     while checked < 1500:
         left = rng.randrange(1 << 16)
         # Near neighbours cancel, which a random partner hardly ever does.
-        right = rng.choice((rng.randrange(1 << 16), (left ^ form.sign_mask) + rng.randrange(-3, 4), rng.randrange(1 << 8)))
+        right = rng.choice(
+            (rng.randrange(1 << 16), (left ^ form.sign_mask) + rng.randrange(-3, 4), rng.randrange(1 << 8))
+        )
         right &= 0xFFFF
         if not is_finite(form, left) or not is_finite(form, right):
             continue

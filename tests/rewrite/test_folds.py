@@ -16,7 +16,9 @@ def test_select_with_same_arms_is_the_arm() -> None:
 
 @pytest.mark.parametrize(("value", "arm"), [("true", "%arg1"), ("false", "%arg2")])
 def test_select_with_constant_condition_is_that_arm(value: str, arm: str) -> None:
-    body = f"%k = constant <i1: {value}> : tile<i1>\n%r = select %k, %a, %b : tile<i1>, tile<i32>\nreturn %r : tile<i32>"
+    body = (
+        f"%k = constant <i1: {value}> : tile<i1>\n%r = select %k, %a, %b : tile<i1>, tile<i32>\nreturn %r : tile<i32>"
+    )
     assert optimized(I32, body) == f"return {arm} : tile<i32>"
 
 

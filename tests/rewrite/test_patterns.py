@@ -48,7 +48,9 @@ def test_unused_results_stay_when_both_branches_leave_until_the_branch_is_moved(
     assert names["MoveTerminatorToParent"] == 1
 
 
-@pytest.mark.parametrize(("first", "second", "left"), [("true", "false", "return %arg0"), ("false", "true", "xori %arg0")])
+@pytest.mark.parametrize(
+    ("first", "second", "left"), [("true", "false", "return %arg0"), ("false", "true", "xori %arg0")]
+)
 def test_yield_of_true_and_false_is_the_condition_or_its_negation(first: str, second: str, left: str) -> None:
     body = f"""
         %t = constant <i1: {first}> : tile<i1>

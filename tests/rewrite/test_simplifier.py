@@ -60,7 +60,11 @@ def simplified(body: str, type: str = "i32", **options: int) -> Operation:
             "i1",
             ["constant"],
         ),
-        ("%e = exti %c unsigned : tile<i1> -> tile<i32>\n%r = cmpi not_equal %e, %k0, signed : tile<i32> -> tile<i1>", "i1", []),
+        (
+            "%e = exti %c unsigned : tile<i1> -> tile<i32>\n%r = cmpi not_equal %e, %k0, signed : tile<i32> -> tile<i1>",
+            "i1",
+            [],
+        ),
         ("%r = muli %x, %k5 : tile<i32>", "i32", ["constant", "muli"]),
         ("%r = divi %x, %x signed : tile<i32>", "i32", ["divi"]),
     ],
@@ -71,7 +75,9 @@ def test_expression_becomes_simpler(body: str, type: str, expected: list[str]) -
 
 
 def test_comparison_is_inverted() -> None:
-    module = simplified("%l = cmpi less_than %x, %y, unsigned : tile<i32> -> tile<i1>\n%r = xori %l, %kt : tile<i1>", "i1")
+    module = simplified(
+        "%l = cmpi less_than %x, %y, unsigned : tile<i32> -> tile<i1>\n%r = xori %l, %kt : tile<i1>", "i1"
+    )
     assert "cmpi greater_than_or_equal %x, %y, unsigned" in str(module).replace("%arg2", "%x").replace("%arg3", "%y")
 
 
@@ -152,7 +158,26 @@ def test_equal_programs_give_equal_results() -> None:
     assert len(texts) == 1
 
 
-INTEGERS = ["addi", "subi", "muli", "andi", "ori", "xori", "mini", "maxi", "cmpi", "select", "exti", "trunci", "negi", "shli", "shri", "constant", "if", "for"]
+INTEGERS = [
+    "addi",
+    "subi",
+    "muli",
+    "andi",
+    "ori",
+    "xori",
+    "mini",
+    "maxi",
+    "cmpi",
+    "select",
+    "exti",
+    "trunci",
+    "negi",
+    "shli",
+    "shri",
+    "constant",
+    "if",
+    "for",
+]
 
 
 def test_random_programs_stay_valid_and_settle() -> None:
@@ -220,7 +245,11 @@ def test_programs_print_the_same_simplified(passes: list[str]) -> None:
         for operation in [one for one in program.kernel.walk() if one.name == "cuda_tile.assume"]:
             # A promise about arguments that are drawn at random would make nearly every run undefined.
             operation.replace_with([operation.operands[0]])
-        values = [operation.results[0] for operation in block if operation.results and "ptr" not in operation.results[0].type.spelling]
+        values = [
+            operation.results[0]
+            for operation in block
+            if operation.results and "ptr" not in operation.results[0].type.spelling
+        ]
         builder = tileir.Builder(block=block, before=block.last)
         for value in values[-8:]:
             builder.print_tko([value], str="%d")

@@ -106,7 +106,9 @@ def test_constants_are_computed_as_the_operation_means(name: str) -> None:
 def check_constant(name: str, flags: tuple[str, ...], width: int, target: int, rng: Random) -> None:
     count = {"select": 3, "exti": 1, "trunci": 1, "negi": 1}.get(name, 2)
     ends = [0, 1, (1 << width) - 1, 1 << (width - 1), (1 << (width - 1)) - 1]
-    numbers = [rng.choice([*ends, rng.getrandbits(width), rng.randrange(width)]) & ((1 << width) - 1) for _ in range(count)]
+    numbers = [
+        rng.choice([*ends, rng.getrandbits(width), rng.randrange(width)]) & ((1 << width) - 1) for _ in range(count)
+    ]
     if name == "select":
         numbers[0] &= 1
     operands = [number(bits, 1 if name == "select" and not index else width) for index, bits in enumerate(numbers)]
@@ -156,7 +158,9 @@ class RandomExpressions:
         overflow = rng.choice(("", "", "", " overflow<no_signed_wrap>", " overflow<no_wrap>"))
         if choice < 3:
             name = rng.choice(_TWO)
-            word = f" {signedness}" if name in ("mini", "maxi") else overflow if name in ("addi", "subi", "muli") else ""
+            word = (
+                f" {signedness}" if name in ("mini", "maxi") else overflow if name in ("addi", "subi", "muli") else ""
+            )
             self.add(f"{name} {a}, {b}{word} : {type}", type)
         elif choice < 5:
             predicate = rng.choice(list(KEYWORDS["comparison_predicate"]))

@@ -476,7 +476,10 @@ def soaked(soak: Soak) -> int:
     done.set()
     if not gc.isenabled():
         soak.failures.append("the garbage collector is off")
-    report: dict[str, Any] = {"seconds": round(time.monotonic() - soak.begin), "actions": dict(sorted(soak.counts.items()))}
+    report: dict[str, Any] = {
+        "seconds": round(time.monotonic() - soak.begin),
+        "actions": dict(sorted(soak.counts.items())),
+    }
     if not soak.failures and soak.seconds >= LEAST_FOR_MEMORY:
         first, last = memory_growth(soak)
         report["megabytes"] = [round(first), round(last)]

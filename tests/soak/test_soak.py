@@ -36,5 +36,17 @@ def test_soak_of_an_hour() -> None:
     seconds = int(os.environ.get("TILEIR_SOAK_SECONDS", "3600"))
     report = soaked(seconds, 1, 4)
     print(report)
-    actions = {"read", "refuse", "fail", "make", "launch", "loop", "overlap", "call_back", "damage", "fork", "start_process"}
+    actions = {
+        "read",
+        "refuse",
+        "fail",
+        "make",
+        "launch",
+        "loop",
+        "overlap",
+        "call_back",
+        "damage",
+        "fork",
+        "start_process",
+    }
     assert actions | {"interrupt", "handle"} <= set(report["actions"])

@@ -59,7 +59,10 @@ def test_equal_layouts_are_one_attribute() -> None:
         ("#cute.layout<(1, )>", "malformed parameter ')' of 'cute.layout': expected an integer or a tuple"),
         ("#cute.layout<>", "malformed parameter of 'cute.layout': expected an integer or a tuple"),
         ("#cute.layout<1@0, 2@1>", "malformed parameter ',' of 'cute.layout': expected the end of the attribute"),
-        ("#cute.layout<(99999999999999999999@0)>", "malformed parameter '99999999999999999999@0' of 'cute.layout': expected an integer or a tuple"),
+        (
+            "#cute.layout<(99999999999999999999@0)>",
+            "malformed parameter '99999999999999999999@0' of 'cute.layout': expected an integer or a tuple",
+        ),
         (
             f"#cute.layout<{'(' * 70}1{')' * 70}>",
             "malformed parameter '(' of 'cute.layout': expected at most 64 nested tuples",

@@ -13,7 +13,9 @@ AFTER = """cuda_tile.module @m {
   }
 }
 """
-IN_FRONT = AFTER.replace(" {\n    return\n  } {cuda_tile", " attributes {cuda_tile").replace('"x"}', '"x"} {\n    return\n  }')
+IN_FRONT = AFTER.replace(" {\n    return\n  } {cuda_tile", " attributes {cuda_tile").replace(
+    '"x"}', '"x"} {\n    return\n  }'
+)
 
 
 def test_attributes_after_the_body_print_back() -> None:

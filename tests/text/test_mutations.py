@@ -266,7 +266,9 @@ def test_digits_of_other_scripts_are_no_numbers(digit):
     assert examine_text(in_entry(f"%x:{digit} = iota : tile<4xi32>")) == "refused"
 
 
-@pytest.mark.parametrize("literal", ["[[1], []]", "[[], [1]]", "[[1, 2], [3]]", "[[], []]", "[1, [2]]", "[[1], 2]", "[1,]"])
+@pytest.mark.parametrize(
+    "literal", ["[[1], []]", "[[], [1]]", "[[1, 2], [3]]", "[[], []]", "[1, [2]]", "[[1], 2]", "[1,]"]
+)
 def test_ragged_dense_literal_is_refused(literal):
     assert examine_text(in_entry(f"%x = constant <i32: {literal}> : tile<2x1xi32>")) == "refused"
 
@@ -303,7 +305,7 @@ def test_very_long_line_is_shown_in_part():
 
 # --- size ---
 
-LONG = '''
+LONG = """
 import tileir
 from tileir.ir.diagnostics import TileIRError
 
@@ -352,12 +354,56 @@ for text in texts:
         for diagnostic in error.diagnostics[:100]:
             diagnostic.render()
 print("done")
-'''
+"""
 
 PIECES = [
-    *("tile<", "ptr<ptr<", "tile<<a>", " ", "\n", '"', '\\"', "\\", "%a,", "%a = ", "%a =\n", "1", "0x", "//", "//\n", "-"),
-    *("addi ", "addi\n", "addi %a, %b ", "foo %a\n", "return\n", "{", "}", "{}", "(", "[", "#", "#a = 1\n", "!", "@", '@"'),
-    *("^a:", "loc(", "if %b { }\n", "\0", "\r", "\ufeff", "entry @k() { }\n", "cuda_tile.module @m { ", "a.b ", "%0#1 "),
+    *(
+        "tile<",
+        "ptr<ptr<",
+        "tile<<a>",
+        " ",
+        "\n",
+        '"',
+        '\\"',
+        "\\",
+        "%a,",
+        "%a = ",
+        "%a =\n",
+        "1",
+        "0x",
+        "//",
+        "//\n",
+        "-",
+    ),
+    *(
+        "addi ",
+        "addi\n",
+        "addi %a, %b ",
+        "foo %a\n",
+        "return\n",
+        "{",
+        "}",
+        "{}",
+        "(",
+        "[",
+        "#",
+        "#a = 1\n",
+        "!",
+        "@",
+        '@"',
+    ),
+    *(
+        "^a:",
+        "loc(",
+        "if %b { }\n",
+        "\0",
+        "\r",
+        "\ufeff",
+        "entry @k() { }\n",
+        "cuda_tile.module @m { ",
+        "a.b ",
+        "%0#1 ",
+    ),
 ]
 
 

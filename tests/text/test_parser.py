@@ -122,7 +122,9 @@ def test_result_used_by_number_before_its_definition_is_found(number: int) -> No
 
 def test_use_of_another_type_than_the_definition_names_the_value_without_its_number() -> None:
     body = "    %0:2 = if %c -> (tile<i32>, tile<f32>) { yield }\n    %1 = addi %0#1, %0#1 : tile<i32>"
-    message = "use of value '%0' expects different type than prior uses: '!cuda_tile.tile<i32>' vs '!cuda_tile.tile<f32>'"
+    message = (
+        "use of value '%0' expects different type than prior uses: '!cuda_tile.tile<i32>' vs '!cuda_tile.tile<f32>'"
+    )
     assert described(body) == [f"4:15 {message}", "3:5 prior use here"]
 
 

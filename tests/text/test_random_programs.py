@@ -230,7 +230,7 @@ def test_module_without_a_block_and_module_with_an_empty_one_stay_apart():
 
 
 def test_location_of_an_omitted_terminator_survives_printing():
-    module, _ = reread("if %b { } loc(\"a.py\":1:1)\n if %b { yield loc(\"b.py\":2:2) } loc(\"a.py\":3:3)")
+    module, _ = reread('if %b { } loc("a.py":1:1)\n if %b { yield loc("b.py":2:2) } loc("a.py":3:3)')
     text = module.text(debug_info=True)
     assert text.count("yield") == 1
     assert structurally_equal(module, tileir.parse(text), locations=True)

@@ -233,8 +233,7 @@ ALIASES = [
     Alias(
         "C1",
         "%r = assume [div_by<4>, bounded<0, ?>], %i : tile<i32>",
-        "%assume = assume div_by<4>, %arg4 : tile<i32>\n"
-        "    %assume_assume = assume bounded<0, ?>, %assume : tile<i32>",
+        "%assume = assume div_by<4>, %arg4 : tile<i32>\n    %assume_assume = assume bounded<0, ?>, %assume : tile<i32>",
         ("a list of predicates is read as a chain of assumes",),
     ),
     Alias(
@@ -321,7 +320,9 @@ def test_drop_in_reads_no_seed_spelling(alias: Alias) -> None:
 
 
 def test_every_use_of_a_seed_spelling_is_remarked_upon_at_its_position() -> None:
-    found = read("%r = powf %x, %y : tile<f32>\n%s = powf %x, %y : tile<f32>\n%t = ftof %x : tile<f32> -> tile<fp8e5m2>")
+    found = read(
+        "%r = powf %x, %y : tile<f32>\n%s = powf %x, %y : tile<f32>\n%t = ftof %x : tile<f32> -> tile<fp8e5m2>"
+    )
     assert [(d.message, d.position[1:]) for d in found.diagnostics] == [
         ("'powf' is read as 'fpowf'", (3, 6)),
         ("'powf' is read as 'fpowf'", (4, 6)),
@@ -345,7 +346,9 @@ def test_dense_global_and_nameless_module_are_remarked_upon() -> None:
 
 
 def test_hints_of_an_entry_may_stand_in_braces() -> None:
-    found = read_text("cuda_tile.module @m {\nentry @k() optimization_hints=<{ sm_100 = {occupancy = 2} }> {\nreturn\n}\n}")
+    found = read_text(
+        "cuda_tile.module @m {\nentry @k() optimization_hints=<{ sm_100 = {occupancy = 2} }> {\nreturn\n}\n}"
+    )
     assert found.module is not None
     assert "entry @k() optimization_hints=<sm_100 = {occupancy = 2}> {" in str(found.module)
     assert remarks_of(found) == ("the braces around the hints are left out",)
@@ -372,7 +375,11 @@ REFUSED = [
         f"store_view_tko weak %v[%i], %tile, %c : {VIEW}, tile<4xf32>, tile<i32> -> token",
         "a mask is not allowed on a view operation: the view bounds the access",
     ),
-    ("A13", "%r = andi %c, %c : i1", "use of value '%c' expects different type than prior uses: 'i1' vs '!cuda_tile.tile<i1>'"),
+    (
+        "A13",
+        "%r = andi %c, %c : i1",
+        "use of value '%c' expects different type than prior uses: 'i1' vs '!cuda_tile.tile<i1>'",
+    ),
     (
         "B4",
         "%r, %k = atomic_rmw_tko relaxed device %ip, cmpxchg, %i : tile<ptr<i32>>, tile<i32> -> tile<i32>, token",
@@ -392,7 +399,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("identifier", "statement", "message"), REFUSED)
-def test_seed_text_that_has_no_meaning_is_refused_with_the_reason(identifier: str, statement: str, message: str) -> None:
+def test_seed_text_that_has_no_meaning_is_refused_with_the_reason(
+    identifier: str, statement: str, message: str
+) -> None:
     found = read(MAKE_VIEW + statement)
     assert found.module is None
     assert [d.message for d in found.diagnostics if d.severity == "error"] == [message]
@@ -442,6 +451,8 @@ def test_operation_that_only_a_seed_has_is_unknown_to_drop_ins() -> None:
 
 def test_blanks_around_the_equals_sign_of_a_token_do_not_matter() -> None:
     for clause in ("token=%k", "token = %k", "token =%k"):
-        found = read(f"%k = make_token : token\n%r, %s = load_ptr_tko weak %p {clause} : tile<ptr<f32>> -> tile<f32>, token")
+        found = read(
+            f"%k = make_token : token\n%r, %s = load_ptr_tko weak %p {clause} : tile<ptr<f32>> -> tile<f32>, token"
+        )
         assert found.diagnostics == []
         assert "load_ptr_tko weak %arg0 token=%0 : " in str(found.module)

@@ -13,7 +13,9 @@ OPTIONS = (
     Option("split", "cut", value="MARKER", bare="----"),
 )
 USAGE = Usage("tool", "Does something.", "FILE...", OPTIONS, most=2)
-LLVM_USAGE = Usage("tool", "Does something.", "[FILE]", (*OPTIONS[1:], Option("o", "out", value="OUT")), least=0, single_dash=True)
+LLVM_USAGE = Usage(
+    "tool", "Does something.", "[FILE]", (*OPTIONS[1:], Option("o", "out", value="OUT")), least=0, single_dash=True
+)
 
 
 def read(*arguments: str, usage: Usage = USAGE) -> Arguments:

@@ -253,7 +253,9 @@ def test_dis_of_an_unsound_program_names_the_first_mistake(unsound: str, capsys:
     assert rest == NOT_VERIFIED + NOT_READ
 
 
-def test_dis_reads_standard_input(bytecode: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dis_reads_standard_input(
+    bytecode: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(bytecode).read_bytes())))
     assert disassemble.run(["-"]) == 0
     assert capsys.readouterr().out == CONTENTS
@@ -481,7 +483,11 @@ def test_operation_of_another_dialect_is_refused(translate: Translate) -> None:
 
 @pytest.mark.parametrize(
     ("location", "name"),
-    [('fused["a.py":1:2, "b.py":3:4]', "FusedLoc"), ('"n"("a.py":1:2)', "NameLoc"), ('callsite("n" at "a.py":1:2)', "NameLoc")],
+    [
+        ('fused["a.py":1:2, "b.py":3:4]', "FusedLoc"),
+        ('"n"("a.py":1:2)', "NameLoc"),
+        ('callsite("n" at "a.py":1:2)', "NameLoc"),
+    ],
 )
 def test_location_that_cannot_be_written_is_refused(translate: Translate, location: str, name: str) -> None:
     text = MODULE.replace("addi %arg0, %cst_1_i32 : tile<i32>", f"addi %arg0, %cst_1_i32 : tile<i32> loc({location})")

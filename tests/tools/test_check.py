@@ -43,7 +43,9 @@ def test_sound_program_gives_no_output_and_status_0(tmp_path: Path, capsys: pyte
     assert capsys.readouterr() == ("", "")
 
 
-def test_every_mistake_is_shown_with_position_line_and_caret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_mistake_is_shown_with_position_line_and_caret(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = write(tmp_path, TWO_MISTAKES)
     assert check.run([path]) == 1
     accepted = "tile of f16 or bf16 or f32 or f64 values, but got '!cuda_tile.tile<i32>'"
@@ -125,7 +127,9 @@ def test_seed_spelling_is_an_error_where_only_public_ones_are_accepted(
     assert f"{path}:3:19: error: expected '<'" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("mode", "status", "counts"), [("ignore", 0, ""), ("warn", 0, "1 warning"), ("error", 1, "1 error, 1 warning")])
+@pytest.mark.parametrize(
+    ("mode", "status", "counts"), [("ignore", 0, ""), ("warn", 0, "1 warning"), ("error", 1, "1 error, 1 warning")]
+)
 def test_hint_mode_decides_about_doubtful_hints(
     mode: str, status: int, counts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,7 +155,11 @@ def test_quiet_shows_errors_only(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_counts_cover_all_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    paths = [write(tmp_path, TWO_MISTAKES, "a.mlir"), write(tmp_path, GOOD, "b.mlir"), write(tmp_path, SEED_SPELLING, "c.mlir")]
+    paths = [
+        write(tmp_path, TWO_MISTAKES, "a.mlir"),
+        write(tmp_path, GOOD, "b.mlir"),
+        write(tmp_path, SEED_SPELLING, "c.mlir"),
+    ]
     assert check.run(paths) == 1
     assert capsys.readouterr().out.endswith("\n2 errors, 1 remark\n")
 

@@ -66,7 +66,9 @@ def test_tools_do_not_import_what_costs_start_up() -> None:
         "import sys; from tileir.tools import main; sys.argv = ['tileir', 'check', '-']; status = main.main(); "
         f"print([name for name in {heavy!r} if name in sys.modules], status)"
     )
-    done = subprocess.run([sys.executable, "-S", "-c", program], input=GOOD.encode(), capture_output=True, timeout=60, env=_environment())
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", program], input=GOOD.encode(), capture_output=True, timeout=60, env=_environment()
+    )
     assert done.stderr == b""
     assert done.stdout == b"[] 0\n"
 

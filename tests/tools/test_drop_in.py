@@ -160,7 +160,9 @@ def test_unregistered_operations_only_where_allowed(run: Runner) -> None:
         (["-Wunsupported-hints", "-Werr-hints"], 1, ["warning", "error"]),
     ],
 )
-def test_hint_flags_decide_about_doubtful_hints(run: Runner, flags: list[str], status: int, severities: list[str]) -> None:
+def test_hint_flags_decide_about_doubtful_hints(
+    run: Runner, flags: list[str], status: int, severities: list[str]
+) -> None:
     text = "cuda_tile.module @m {\n  entry @f() optimization_hints=<sm_7 = {}> {\n    return\n  }\n}\n"
     found, _, error = run(text, *flags)
     assert found == status
@@ -209,10 +211,19 @@ def test_pipeline_for_other_operations_changes_nothing(run: Runner) -> None:
 @pytest.mark.parametrize(
     ("pipeline", "message"),
     [
-        ("canonicalize", "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'"),
-        ("builtin.module(canonicalise)", "'canonicalise' does not refer to a registered pass; did you mean 'canonicalize'?"),
+        (
+            "canonicalize",
+            "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'",
+        ),
+        (
+            "builtin.module(canonicalise)",
+            "'canonicalise' does not refer to a registered pass; did you mean 'canonicalize'?",
+        ),
         ("builtin.module(cse", "encountered unbalanced parentheses while parsing pipeline"),
-        ("builtin.module(cse))", "encountered extra closing ')' creating unbalanced parentheses while parsing pipeline"),
+        (
+            "builtin.module(cse))",
+            "encountered extra closing ')' creating unbalanced parentheses while parsing pipeline",
+        ),
         ("builtin.module(cse{x=1})", "pass 'cse' has no option 'x'"),
     ],
 )

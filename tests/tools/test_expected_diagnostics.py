@@ -116,7 +116,9 @@ def test_finding_in_another_file_does_not_match() -> None:
 def test_only_expected_lets_the_rest_pass() -> None:
     text = "op // expected-error {{wrong}}"
     assert compare(text, finding(1, "wrong"), finding(2, "more"), only_expected=True) == []
-    assert compare(text, finding(2, "more"), only_expected=True) == ['k.mlir:1:7: error: expected error "wrong" was not produced']
+    assert compare(text, finding(2, "more"), only_expected=True) == [
+        'k.mlir:1:7: error: expected error "wrong" was not produced'
+    ]
 
 
 def test_dangling_below_is_never_answered() -> None:

@@ -70,7 +70,10 @@ def test_arrays_too_small_for_a_vector_addition() -> None:
         status, output, errors = ran(path, "--grid=8", *arguments, "--arg=1000")
         assert (status, output) == (1, "")
         number = sizes.index(10)
-        assert f"right past the end of argument {number} (array float32[10]), where [10] would be (element [10] of the tile)" in errors
+        assert (
+            f"right past the end of argument {number} (array float32[10]), where [10] would be (element [10] of the tile)"
+            in errors
+        )
         assert "Traceback" not in errors
 
 

@@ -125,7 +125,17 @@ def test_odd_words_where_a_file_or_command_is_expected(tool: str, monkeypatch: p
 
 
 def test_odd_words_to_explain(monkeypatch: pytest.MonkeyPatch) -> None:
-    for word in [*ODD_WORDS, "tile<", "tile<²xf32>", "tile<" * 200, "ptr<" * 5000, "tile<" + "2x" * 500 + "f32>", "*", "[", "("]:
+    for word in [
+        *ODD_WORDS,
+        "tile<",
+        "tile<²xf32>",
+        "tile<" * 200,
+        "ptr<" * 5000,
+        "tile<" + "2x" * 500 + "f32>",
+        "*",
+        "[",
+        "(",
+    ]:
         hold("explain", [word], monkeypatch)
 
 
@@ -268,7 +278,9 @@ ARRAYS: dict[str, Callable[[Path], object]] = {
     "nul": lambda path: path.write_bytes(_header("\x00")),
     "no shape": lambda path: path.write_bytes(_header("{'descr': '<f4', 'fortran_order': False, 'shape': 'x'}")),
     "negative": lambda path: path.write_bytes(_header("{'descr': '<f4', 'fortran_order': False, 'shape': (-5,)}")),
-    "huge": lambda path: path.write_bytes(_header(f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({1 << 60},)}}")),
+    "huge": lambda path: path.write_bytes(
+        _header(f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({1 << 60},)}}")
+    ),
     "overflow": lambda path: path.write_bytes(
         _header(f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({1 << 40}, {1 << 40})}}")
     ),

@@ -106,7 +106,9 @@ def test_remarks_do_not_mix_with_the_program(tmp_path: Path, capsys: pytest.Capt
     assert "remark:" in printed.err
 
 
-def test_output_that_cannot_be_written_is_status_2(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_that_cannot_be_written_is_status_2(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = str(tmp_path / "no" / "such" / "folder.mlir")
     assert opt.run([program, "-o", target]) == 2
     assert capsys.readouterr().err == f"tileir opt: cannot write '{target}': No such file or directory\n"
@@ -142,7 +144,9 @@ def test_older_dialect_version_is_printed_in_its_own_spelling(
 # --- optimizing ---
 
 
-@pytest.mark.parametrize("option", [["-O1"], ["-O", "3"], ["--passes", "dce"], ["--passes=cse,dce"], ["--pipeline", "seed"]])
+@pytest.mark.parametrize(
+    "option", [["-O1"], ["-O", "3"], ["--passes", "dce"], ["--passes=cse,dce"], ["--pipeline", "seed"]]
+)
 def test_program_is_optimized_where_asked_for(
     option: list[str], program: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

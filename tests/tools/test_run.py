@@ -129,7 +129,11 @@ def test_a_failing_kernel_is_a_diagnostic_at_its_place(capsys: pytest.CaptureFix
         (["--arg", "missing.npy"], 2, "cannot read 'missing.npy'"),
         (["--arg", "zeros:f32:4", "--out", "c.npy"], 2, "'--out c.npy' makes no sense"),
         (["--arg", "4", "--out", "0=c.npy"], 2, "argument 0 is no array of this launch, it has none"),
-        (["--arg", "4", "--arg", "ones:i8:2", "--out", "2=c.npy"], 2, "argument 2 is no array of this launch, its arrays are 1"),
+        (
+            ["--arg", "4", "--arg", "ones:i8:2", "--out", "2=c.npy"],
+            2,
+            "argument 2 is no array of this launch, its arrays are 1",
+        ),
         (["--arg", "zeros:f32:99999999999999"], 2, "'zeros:f32:99999999999999' does not fit in memory: give smaller"),
         (["--arg", "rand:i8:99999999999x99999999999"], 2, "does not fit in memory: give smaller extents"),
         (["--schedule", "sideways"], 1, "takes 4 arguments"),
@@ -147,7 +151,18 @@ def test_mistakes_are_told_with_the_right_status(
 
 # --- the CPU engine ---
 
-ADDING = ["--grid", "8", "--arg", "rand:f32:1000:1", "--arg", "rand:f32:1000:2", "--arg", "zeros:f32:1000", "--arg", "1000"]
+ADDING = [
+    "--grid",
+    "8",
+    "--arg",
+    "rand:f32:1000:1",
+    "--arg",
+    "rand:f32:1000:2",
+    "--arg",
+    "zeros:f32:1000",
+    "--arg",
+    "1000",
+]
 
 
 @pytest.mark.parametrize("more", [[], ["--threads", "2"], ["--fast"], ["--exact"], ["--cpu", "native", "--threads=1"]])
@@ -269,7 +284,9 @@ def test_sanitize_all_tells_what_is_never_written(capsys: pytest.CaptureFixture[
     assert launch(7, 1000, "--sanitize") == launch(7, 1000, "--sanitize=mistakes") == (0, "")
     status, err = launch(7, 1000, "--sanitize=all")
     assert status == 1
-    assert err.startswith("sanitizer: 1 finding in @vector_add, grid (7, 1, 1)\n\nunwritten: 104 of the 1000 elements of ")
+    assert err.startswith(
+        "sanitizer: 1 finding in @vector_add, grid (7, 1, 1)\n\nunwritten: 104 of the 1000 elements of "
+    )
     assert "  [896..999]: tile block (7, 0, 0) would write it, and the grid is (7, 1, 1)\n" in err
     assert err.endswith("  hint: launch a grid of (8, 1, 1): round up, as in -(-n // tile)\n")
     status, err = launch(8, 900, "--sanitize=all")
@@ -313,7 +330,9 @@ def test_a_clean_run_says_what_was_not_looked_for(capsys: pytest.CaptureFixture[
     status, _, err = tool(capsys, *arguments, "--watch-nan")
     assert (status, err) == (0, "watch: no NaN and no infinity is made in @vector_add, grid (8, 1, 1)\n")
     status, _, err = tool(capsys, *RACY, "--sanitize", "--backend", "cpu")
-    found = "sanitizer: nothing found in @racy, grid (4, 1, 1); --backend cpu does not look for races and missing tokens\n"
+    found = (
+        "sanitizer: nothing found in @racy, grid (4, 1, 1); --backend cpu does not look for races and missing tokens\n"
+    )
     assert (status, err) == (0, found)
 
 
@@ -383,7 +402,9 @@ def test_no_bar_is_shown_where_the_output_is_no_terminal(capsys: pytest.CaptureF
     assert tool(capsys, *RACY)[2] == ""
 
 
-def test_what_is_shown_of_a_program_is_not_obeyed_by_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_shown_of_a_program_is_not_obeyed_by_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "k.mlir"
     path.write_text(
         'cuda_tile.module @m { entry @"k\\1B[31m"(%p: tile<ptr<f32>>) {\n'

@@ -55,6 +55,7 @@ _TABLE_OF_SECTION: Final[dict[str, str]] = {
 _FUNCTION_FLAGS: Final = ((1, "private"), (2, "entry"), (4, "has hints"))
 _VISIBILITIES: Final = ("public", "private")
 
+
 class Meanings:
     """The tables of a file.  Reading them once more leaves a trace of what the program itself never asked for."""
 

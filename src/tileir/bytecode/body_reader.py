@@ -296,9 +296,7 @@ class BodyReader(ByteReader):
                             self.position = start + 1
                             location = self.next_location()
                         self.position = position
-                        operation = Operation(
-                            declaration, operands, result_types, attributes, NO_REGIONS, location
-                        )
+                        operation = Operation(declaration, operands, result_types, attributes, NO_REGIONS, location)
                         block.append(operation)
                         values.extend(operation.results)
                         continue

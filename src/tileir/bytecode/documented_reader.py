@@ -130,9 +130,7 @@ def _segment_sizes(entry: DictionaryEntry, user: ByteReader) -> tuple[int, ...]:
     return value.values
 
 
-def _declared(
-    entry: DictionaryEntry, field: AttributeField, user: ByteReader, constant_type: Type | None
-) -> Attribute:
+def _declared(entry: DictionaryEntry, field: AttributeField, user: ByteReader, constant_type: Type | None) -> Attribute:
     """The value of a declared attribute, which must be what the declaration says."""
     if field.gated:
         user.fail(
@@ -246,9 +244,7 @@ class DocumentedModuleReader(ModuleReader):
         bound = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, None)
         length = section.varint("failed to read function body length")
         if length > section.remaining:
-            section.fail(
-                f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)"
-            )
+            section.fail(f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)")
         end = section.position + length
         reader = DocumentedBodyReader(section.data, section.position, end, self.documented, self.attributes)
         reader.trace = section.trace
@@ -288,9 +284,7 @@ class DocumentedBodyReader(BodyReader):
 
     __slots__ = ("_bound", "attributes", "documented", "layouts")
 
-    def __init__(
-        self, data: bytes, start: int, end: int, tables: DocumentedTables, attributes: AttributeTable
-    ) -> None:
+    def __init__(self, data: bytes, start: int, end: int, tables: DocumentedTables, attributes: AttributeTable) -> None:
         super().__init__(data, start, end, tables, tables.debug)
         self.documented: DocumentedTables = tables
         self.attributes: AttributeTable = attributes

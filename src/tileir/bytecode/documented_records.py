@@ -33,9 +33,7 @@ class Schema:
     def __init__(self, fields: list[AttributeField]) -> None:
         self.fields: list[AttributeField] = fields
         self.names: dict[str, AttributeField] = {field.name: field for field in fields}
-        self.required: list[str] = [
-            f.name for f in fields if not f.optional and not f.gated and f.default is None
-        ]
+        self.required: list[str] = [f.name for f in fields if not f.optional and not f.gated and f.default is None]
         # Its type is the owner's, so one dictionary can give different attributes.
         self.has_constant: bool = any(field.codec == records.CONSTANT for field in fields)
 
@@ -51,9 +49,7 @@ class DocumentedRecord(Record):
         self.counted_results = any(r.count == VARIADIC for r in declaration.results)
         self.schema: Schema = Schema(self.attributes)
         # Operands of later versions are none in a file of 13.1.
-        self.kept_operands: list[int] = [
-            index for index, bit in enumerate(self.operand_bits) if bit != -2
-        ]
+        self.kept_operands: list[int] = [index for index, bit in enumerate(self.operand_bits) if bit != -2]
         open_ended = sum(1 for index in self.kept_operands if declaration.operands[index].count != ONE)
         self.segmented: bool = bool(declaration.traits & SEGMENTS) and open_ended > 1
 

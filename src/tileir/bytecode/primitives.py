@@ -186,9 +186,7 @@ class ByteReader:
         if self.trace is not None:
             self.trace.refer("count")
         if length > MAXIMUM_COUNT:
-            failure = Malformed(
-                f"array size in bytecode ({length}) exceeds maximum supported capacity", self.offset
-            )
+            failure = Malformed(f"array size in bytecode ({length}) exceeds maximum supported capacity", self.offset)
             raise failure.add(what, self.offset)
         whole = (self.end - self.position) // size
         if length > whole:

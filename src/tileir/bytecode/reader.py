@@ -112,9 +112,7 @@ class ModuleReader:
             except Malformed as failure:
                 raise failure.add("failed to create function from bytecode", self.size) from None
         origin: Location = BytecodeOrigin(self.file)
-        return Operation(
-            REGISTRY.by_name["cuda_tile.module"], [], [], attributes, [Region([self.block])], origin
-        )
+        return Operation(REGISTRY.by_name["cuda_tile.module"], [], [], attributes, [Region([self.block])], origin)
 
     # --- globals ---
 
@@ -202,9 +200,7 @@ class ModuleReader:
                 section.trace.close(hints, section.position, entry.hints)
         length = section.varint("")
         if length > section.remaining:
-            section.fail(
-                f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)"
-            )
+            section.fail(f"function body length {length} exceeds remaining bytecode data ({section.remaining} bytes)")
         entry.start = section.position
         section.position += length
         entry.end = section.position

@@ -73,9 +73,7 @@ class AttributeField:
 
     __slots__ = ("bit", "cases", "codec", "default", "gated", "name", "numbers", "optional", "since", "width")
 
-    def __init__(
-        self, declared: AttributeDeclaration, bit: int, gated: bool, since: Version, version: Version
-    ) -> None:
+    def __init__(self, declared: AttributeDeclaration, bit: int, gated: bool, since: Version, version: Version) -> None:
         self.name: str = declared.name
         self.codec: int = _CODECS[declared.constraint.kind]
         self.bit: int = bit
@@ -285,5 +283,3 @@ def notation(declaration: OperationDeclaration, version: Version) -> str:
     if record.region_count:
         parts.append(f"G{record.region_count}")
     return " ".join(parts)
-
-

@@ -500,5 +500,3 @@ class TypeEncoder:
     def _pointer_attribute(self, writer: ByteWriter, attribute: str | None) -> None:
         if attribute is not None:
             writer.varint(0)
-
-

@@ -112,9 +112,7 @@ TENSOR_VIEW: Final = TypeConstraint("tensor view type", lambda t: isinstance(t, 
 TILE_VIEW: Final = TypeConstraint("TileView instance", lambda t: isinstance(t, TileViewType))
 TOKEN_TYPE: Final = TypeConstraint("cuda tile token type", lambda t: isinstance(t, TokenType))
 ANY_TYPE: Final = TypeConstraint("any type", lambda t: True)
-MMAF_INPUT: Final = tile_of(
-    (F16, BF16, F32, F64, TF32, F8E4M3FN, F8E5M2), phrase="mmaf operand tile type of"
-)
+MMAF_INPUT: Final = tile_of((F16, BF16, F32, F64, TF32, F8E4M3FN, F8E5M2), phrase="mmaf operand tile type of")
 MMAI_INPUT: Final = tile_of((I8,), phrase="mmai operand tile type of")
 
 # --- attributes ---
@@ -160,7 +158,9 @@ DICTIONARY_ARRAY: Final = AttributeConstraint(
 )
 DENSE: Final = AttributeConstraint("dense elements attribute", lambda a: isinstance(a, DenseAttribute), "dense")
 FUNCTION_TYPE: Final = AttributeConstraint(
-    "type attribute of function type", lambda a: isinstance(a, TypeAttribute) and isinstance(a.type, FunctionType), "type"
+    "type attribute of function type",
+    lambda a: isinstance(a, TypeAttribute) and isinstance(a.type, FunctionType),
+    "type",
 )
 SIGNEDNESS_ATTRIBUTE: Final = enum_attribute(SIGNEDNESS, "Signedness attribute")
 OVERFLOW_ATTRIBUTE: Final = enum_attribute(OVERFLOW, "Integer overflow attribute")
@@ -209,9 +209,7 @@ def _same(values: list[object]) -> bool:
 
 def same_type(*names: str) -> TypeRule:
     text = ", ".join(names)
-    return TypeRule(
-        lambda op: _all_equal(op, names), f"failed to verify that all of {{{text}}} have same type"
-    )
+    return TypeRule(lambda op: _all_equal(op, names), f"failed to verify that all of {{{text}}} have same type")
 
 
 def same_shape(*names: str) -> TypeRule:

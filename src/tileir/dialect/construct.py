@@ -85,9 +85,7 @@ def ptr(pointee: object, attribute: str | None = None) -> PointerType:
     return pointer_type(kind, attribute)
 
 
-def tensor_view(
-    shape: object, element_type: object, strides: object, attribute: str | None = None
-) -> TensorViewType:
+def tensor_view(shape: object, element_type: object, strides: object, attribute: str | None = None) -> TensorViewType:
     """`tensor_view((None, 64), f32, (64, 1))`; None is an extent or stride known only when the kernel runs."""
     dims = extents(shape, "tensor_view")
     steps = extents(strides, "tensor_view")

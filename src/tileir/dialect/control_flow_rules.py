@@ -190,8 +190,7 @@ def verify_if_regions(operation: Operation, context: VerifyContext) -> None:
 def _verify_carried_values(operation: Operation, initial: list[Value], carried: list[BlockArgument]) -> None:
     if len(carried) != len(initial):
         raise Invalid(
-            "mismatch in number of region iterator values and loop iterator inits: "
-            f"{len(carried)} vs {len(initial)}"
+            f"mismatch in number of region iterator values and loop iterator inits: {len(carried)} vs {len(initial)}"
         )
     for position, argument in enumerate(carried):
         _verify_carried_type("loop-carried value", position, argument.type)

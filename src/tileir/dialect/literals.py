@@ -144,7 +144,6 @@ def _flatten(value: list[object] | tuple[object, ...], type: TileType, axis: int
 _DEEPEST_VALUE: Final = 100
 
 
-
 def any_attribute(value: object, depth: int = 0) -> Attribute:
     """An attribute for a value that says its own kind: integers are i64, floats f64, as in text without a type."""
     if depth > _DEEPEST_VALUE:

@@ -100,7 +100,11 @@ def _default_text(parameter: Parameter) -> str:
         if attribute.constraint.kind == "unit":
             return "False"
         if attribute.default is not None:
-            return repr(attribute.default.bare_text) if attribute.constraint.kind == "enum" else attribute.default.bare_text
+            return (
+                repr(attribute.default.bare_text)
+                if attribute.constraint.kind == "enum"
+                else attribute.default.bare_text
+            )
         if not attribute.optional:
             return "'weak'"
     if parameter.operand is not None and parameter.operand.count == VARIADIC:
@@ -135,7 +139,9 @@ def bind(signature: Signature, call: Call, args: tuple[object, ...], keywords: d
             name = signature.positional[0].name
             bound[name] = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
     elif len(args) > len(signature.positional):
-        call.fail(f"{len(args)} arguments given by position, at most {len(signature.positional)} taken: {signature.text}")
+        call.fail(
+            f"{len(args)} arguments given by position, at most {len(signature.positional)} taken: {signature.text}"
+        )
     else:
         for parameter, value in zip(signature.positional, args, strict=False):
             bound[parameter.name] = value

@@ -301,8 +301,7 @@ def view_mistake(
                 )
             if target in seen:
                 return (
-                    f"target dimension {target} mapped at least twice "
-                    f"(for tile dimensions {seen[target]} and {axis})"
+                    f"target dimension {target} mapped at least twice (for tile dimensions {seen[target]} and {axis})"
                 )
             seen[target] = axis
     if padding is not None and padding.keyword != "zero" and not isinstance(tensor.element, FloatType):
@@ -460,5 +459,3 @@ def gather_scatter_view_type(
         found = intern(_views, spelling, GatherScatterViewType(spelling, tile_shape, tensor, padding, sparse_dim))
         assert isinstance(found, GatherScatterViewType)
     return found
-
-

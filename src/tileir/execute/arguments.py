@@ -68,7 +68,6 @@ class Buffer:
             self.low += sum([span for span in spans if span < 0])
             self.high += sum([span for span in spans if span > 0]) + dtype.itemsize
 
-
     @property
     def description(self) -> str:
         """What it is, as in `array float32[4, 4]`."""

@@ -103,9 +103,7 @@ def _has_scope(location: Location, unscoped: set[Location]) -> bool:
     return False
 
 
-def file_position(
-    location: Location, known: dict[Location, FileLocation | None] | None = None
-) -> FileLocation | None:
+def file_position(location: Location, known: dict[Location, FileLocation | None] | None = None) -> FileLocation | None:
     """The file position a location stands for; `known` remembers those of the locations on the way."""
     path: list[Location] = []
     found: FileLocation | None = None

@@ -1,8 +1,8 @@
 """The text of a pass pipeline, as MLIR's tools take it.
 
-    pipeline ::= anchor `(` element (`,` element)* `)`
-    element  ::= pipeline | name (`{` option (` ` option)* `}`)?
-    option   ::= name (`=` value)?
+pipeline ::= anchor `(` element (`,` element)* `)`
+element  ::= pipeline | name (`{` option (` ` option)* `}`)?
+option   ::= name (`=` value)?
 """
 
 from __future__ import annotations

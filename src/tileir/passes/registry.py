@@ -32,9 +32,7 @@ class Session:
 
     __slots__ = ("diagnostics", "drop_in", "rules", "statistics", "trace")
 
-    def __init__(
-        self, rules: str = PARITY, trace: Callable[[str], None] | None = None, drop_in: bool = False
-    ) -> None:
+    def __init__(self, rules: str = PARITY, trace: Callable[[str], None] | None = None, drop_in: bool = False) -> None:
         self.rules: str = rules
         self.drop_in: bool = drop_in
         """Whether the program is to come out as NVIDIA's own tool would leave it, marks of ours left out."""
@@ -71,9 +69,7 @@ class PipelineError(TileIRError):
 REGISTERED: Final[dict[str, Pass]] = {}
 
 
-def register(
-    name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None
-) -> Pass:
+def register(name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None) -> Pass:
     """Add a pass; a name is used once."""
     if name in REGISTERED:
         raise ValueError(f"pass '{name}' is registered twice")

@@ -170,5 +170,3 @@ def _found(root: Operation, path: str) -> Operation:
         spelled = "::".join([f"@{name}" for name in names])
         raise PassError(f"could not find symbol op with name '{spelled}'", root.location)
     return current
-
-

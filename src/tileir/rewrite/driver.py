@@ -58,9 +58,7 @@ class Pattern:
 
     __slots__ = ("name", "rewrite", "roots")
 
-    def __init__(
-        self, name: str, roots: str | tuple[str, ...], rewrite: Callable[[Operation, Rewriter], bool]
-    ) -> None:
+    def __init__(self, name: str, roots: str | tuple[str, ...], rewrite: Callable[[Operation, Rewriter], bool]) -> None:
         self.name: str = name
         self.roots: tuple[str, ...] = (roots,) if isinstance(roots, str) else roots
         self.rewrite: Callable[[Operation, Rewriter], bool] = rewrite

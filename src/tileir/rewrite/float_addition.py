@@ -14,9 +14,7 @@ from tileir.ir.types import FloatType
 ROUNDING_MODES: Final = ("nearest_even", "zero", "negative_inf", "positive_inf")
 
 
-def add_constants(
-    left: DenseAttribute, right: DenseAttribute, rounding: str, flush: bool
-) -> DenseAttribute | None:
+def add_constants(left: DenseAttribute, right: DenseAttribute, rounding: str, flush: bool) -> DenseAttribute | None:
     """The sums of the elements; None if one of them is not finite or the mode is not one of IEEE's."""
     element = left.element_type
     if not isinstance(element, FloatType) or rounding not in ROUNDING_MODES or left.type is not right.type:

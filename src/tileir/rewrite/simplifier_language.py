@@ -1,6 +1,6 @@
 """Reads the rules of simplifier_rules.py.
 
-    term ::= letter | literal | `{` term `}` | name (`:` type)? (`[` keyword (`,` keyword)* `]`)? `(` terms `)`
+term ::= letter | literal | `{` term `}` | name (`:` type)? (`[` keyword (`,` keyword)* `]`)? `(` terms `)`
 """
 
 from __future__ import annotations

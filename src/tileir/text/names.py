@@ -101,9 +101,7 @@ class Naming:
         for result in results:
             self.names[result] = f"{name}#{result.index}"
 
-    def _name_arguments(
-        self, block: Block, operation: Operation, region: Region, index: int, added: list[str]
-    ) -> None:
+    def _name_arguments(self, block: Block, operation: Operation, region: Region, index: int, added: list[str]) -> None:
         arguments = block.arguments
         if not arguments:
             return
@@ -186,9 +184,7 @@ class Numbering(Naming):
     def hint(self, operation: Operation) -> str | None:
         return None
 
-    def _name_arguments(
-        self, block: Block, operation: Operation, region: Region, index: int, added: list[str]
-    ) -> None:
+    def _name_arguments(self, block: Block, operation: Operation, region: Region, index: int, added: list[str]) -> None:
         for argument in block.arguments:
             self.names[argument] = f"%arg{self.arguments}"
             self.arguments += 1

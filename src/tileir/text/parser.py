@@ -126,9 +126,7 @@ class Parser(ValueCursor):
                 self.locating = 0
                 self.recover_after(start)
 
-    def parse_region(
-        self, arguments: list[tuple[str, int, Type, Location]] | None, isolated: bool = False
-    ) -> Region:
+    def parse_region(self, arguments: list[tuple[str, int, Type, Location]] | None, isolated: bool = False) -> Region:
         """region ::= `{` operation* (block-label operation*)* `}`; `arguments` are those of the first block."""
         region = Region()
         if not isolated:
@@ -339,9 +337,7 @@ class Parser(ValueCursor):
         if not results:
             self.fail("cannot name an operation with no results", token)
         if total != len(results):
-            self.fail(
-                f"operation defines {len(results)} results but was provided {total} to bind", token
-            )
+            self.fail(f"operation defines {len(results)} results but was provided {total} to bind", token)
         index = 0
         for name, count, place in names:
             self.define(name, results[index], place)

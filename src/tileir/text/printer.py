@@ -394,4 +394,3 @@ def _print_for_core(operation: Operation, generic: bool, debug_info: bool, names
 
 
 PRINTING.print_operation = _print_for_core
-

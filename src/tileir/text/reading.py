@@ -88,15 +88,11 @@ def _wrap(block: Block, text: str, name: str, implicit_module: bool) -> Operatio
         if text.startswith(_PRODUCER):
             line = text[len(_PRODUCER) : text.find("\n")] if "\n" in text else text[len(_PRODUCER) :]
             attributes["producer"] = string_attribute(line)
-        return Operation(
-            REGISTRY.by_name["cuda_tile.module"], [], [], dict(attributes), [Region([block])], location
-        )
+        return Operation(REGISTRY.by_name["cuda_tile.module"], [], [], dict(attributes), [Region([block])], location)
     return Operation(REGISTRY.by_name["builtin.module"], [], [], NO_ATTRIBUTES, [Region([block])], location)
 
 
-def parse_text(
-    text: str, name: str = "-", version: Version = NEWEST, allow_unregistered: bool = False
-) -> Operation:
+def parse_text(text: str, name: str = "-", version: Version = NEWEST, allow_unregistered: bool = False) -> Operation:
     """The module a text describes; every mistake in it is in the `ParseError`."""
     found = read_text(text, name, version=version, allow_unregistered=allow_unregistered)
     if found.module is None:

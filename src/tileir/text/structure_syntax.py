@@ -62,9 +62,7 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
     start = parser.position
     type = parser.parse_type()
     if not isinstance(type, TileType) or not NUMBER.accepts(type):
-        fail_custom(
-            parser, state, f"result #0 must be {NUMBER.wording(parser.version)}, but got '{type.text}'", start
-        )
+        fail_custom(parser, state, f"result #0 must be {NUMBER.wording(parser.version)}, but got '{type.text}'", start)
     assert isinstance(type, TileType)
     if element is not None and element is not type.element:
         fail_custom(
@@ -253,9 +251,7 @@ class Function(Custom):
             for name, value in parser.parse_dictionary_entries().items():
                 state.set_attribute(name, value)
 
-    def _parse_arguments(
-        self, parser: Parser
-    ) -> tuple[list[tuple[str, int, Type, Location]], Attribute | None]:
+    def _parse_arguments(self, parser: Parser) -> tuple[list[tuple[str, int, Type, Location]], Attribute | None]:
         """`(` (value `:` type dictionary? location?) (`,` ...)* `)`"""
         found: list[tuple[str, int, Type, Location]] = []
         dictionaries: list[Attribute] = []

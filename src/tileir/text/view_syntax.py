@@ -400,9 +400,7 @@ class ViewAccess(Custom):
         elif token is not TOKEN:
             parser.fail("expected token type", start)
 
-    def _index_types(
-        self, parser: Parser, state: ParseState, given: list[Type], indices: list[int]
-    ) -> list[Type]:
+    def _index_types(self, parser: Parser, state: ParseState, given: list[Type], indices: list[int]) -> list[Type]:
         """One type stands for all; none is the seed's form (docs/conflicts.md A3)."""
         if len(given) == len(indices):
             return given

@@ -96,4 +96,3 @@ def _print_module(name: str, module: Operation) -> None:
 
 def _print_step(text: str) -> None:
     print(text, file=sys.stderr)
-

@@ -188,7 +188,6 @@ class _Watching:
                 print(harmless(report.render()) + self._not_looked_for(report, backend), file=sys.stderr)
         return EXIT_WRONG_INPUT if any(self._reports) else EXIT_FINE
 
-
     def _not_looked_for(self, report: Report, backend: str) -> str:
         if report.author != "sanitizer" or self._sanitize == "all":
             return ""

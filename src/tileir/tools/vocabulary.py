@@ -153,9 +153,7 @@ def attribute_entries() -> list[Entry]:
         names = sorted({use.attribute.name for use in uses_of_kind(kind)})
         others = tuple([name for name in names if name != kind.name])
         named.update(names)
-        entries.append(
-            Entry(kind.name, "Enumerations", ENUMERATIONS[kind.name], others, partial(enum_page, kind))
-        )
+        entries.append(Entry(kind.name, "Enumerations", ENUMERATIONS[kind.name], others, partial(enum_page, kind)))
     rest = {use.attribute.name: use for use in reversed(uses_of(lambda a: a.name not in named))}
     for name in sorted(rest):
         summary = prose(rest[name].attribute.documentation).partition(";")[0]

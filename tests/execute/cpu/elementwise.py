@@ -146,16 +146,56 @@ def special_patterns(element: Type) -> Array:
     width = dtype.itemsize * 8
     if width == 8:
         return numpy.arange(256, dtype=numpy.uint8)
-    found = {0, 1, 2, 3, (1 << width) - 1, (1 << width) - 2, 1 << (width - 1), (1 << (width - 1)) + 1, (1 << (width - 1)) - 1}
+    found = {
+        0,
+        1,
+        2,
+        3,
+        (1 << width) - 1,
+        (1 << width) - 2,
+        1 << (width - 1),
+        (1 << (width - 1)) + 1,
+        (1 << (width - 1)) - 1,
+    }
     found |= {7, 8, 15, 16, 31, 32, 63, 64, 65}
     mantissa = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}.get(value_dtype(element).name)
     if mantissa is not None:
         bias = (1 << (width - mantissa - 2)) - 1
-        exponents = [0, 1, 2, bias - 25, bias - 24, bias - 15, bias - 14, bias - 2, bias - 1, bias, bias + 1, bias + 2, bias + 7, bias + 8, bias + 14, bias + 15, bias + 31, bias + 63, bias * 2, bias * 2 + 1]
+        exponents = [
+            0,
+            1,
+            2,
+            bias - 25,
+            bias - 24,
+            bias - 15,
+            bias - 14,
+            bias - 2,
+            bias - 1,
+            bias,
+            bias + 1,
+            bias + 2,
+            bias + 7,
+            bias + 8,
+            bias + 14,
+            bias + 15,
+            bias + 31,
+            bias + 63,
+            bias * 2,
+            bias * 2 + 1,
+        ]
         full = (1 << mantissa) - 1
         for exponent in exponents:
             if 0 <= exponent <= 2 * bias + 1:
-                for low in (0, 1, full, full - 1, full // 2, full // 2 + 1, full ^ (full >> 8), 5 << max(mantissa - 4, 0)):
+                for low in (
+                    0,
+                    1,
+                    full,
+                    full - 1,
+                    full // 2,
+                    full // 2 + 1,
+                    full ^ (full >> 8),
+                    5 << max(mantissa - 4, 0),
+                ):
                     for sign in (0, 1 << (width - 1)):
                         found.add(sign | exponent << mantissa | low & full)
     return numpy.array(sorted(found), bits)
@@ -182,9 +222,7 @@ def operand_arrays(elements: tuple[Type, ...], count: int, seed: int) -> list[Ar
         arrays.append(numpy.concatenate(parts)[:count].astype(bits))
     # All arrays line up: the structured parts have one length.
     shortest = min([array.size for array in arrays]) // 16 * 16
-    return [
-        _memory(element, array[:shortest]) for element, array in zip(elements, arrays, strict=True)
-    ]
+    return [_memory(element, array[:shortest]) for element, array in zip(elements, arrays, strict=True)]
 
 
 def _memory(element: Type, patterns: Array) -> Array:

@@ -166,11 +166,15 @@ def trivial_programs(element: FloatType, extent: int) -> Iterator[tuple[list[Tri
     constants = []
     for name in (*CONSTANTS, "most", "least", "nan"):
         pattern = constant_pattern(name, element)
-        constants.append(f"%{name} = constant <{element}: 0x{pattern:0{2 * memory_dtype(element).itemsize}X}> : tile<{word}>")
+        constants.append(
+            f"%{name} = constant <{element}: 0x{pattern:0{2 * memory_dtype(element).itemsize}X}> : tile<{word}>"
+        )
     texts = [text for text in TRIVIAL if element.name == "f32" or "flush" not in text]
     for start in range(0, len(texts), GROUP):
         part = texts[start : start + GROUP]
-        lines = [f"%r{n} = {re.sub('%a(?![a-z])', f'%a_{element}', text)} : tile<{word}>" for n, text in enumerate(part)]
+        lines = [
+            f"%r{n} = {re.sub('%a(?![a-z])', f'%a_{element}', text)} : tile<{word}>" for n, text in enumerate(part)
+        ]
         program = Program((element,), [element] * len(part), constants + lines, extent)
         yield [Trivial(text, element) for text in part], program
 
@@ -205,7 +209,9 @@ class Program:
         body = [self._load(n, e) for n, e in zip(names, elements, strict=True)]
         body += lines
         body += [self._store(f"out{number}", result, f"r{number}") for number, result in enumerate(results)]
-        text = f"cuda_tile.module @m {{ entry @k({', '.join(parameters)}) {{\n%x, %y, %z = get_tile_block_id : tile<i32>\n"
+        text = (
+            f"cuda_tile.module @m {{ entry @k({', '.join(parameters)}) {{\n%x, %y, %z = get_tile_block_id : tile<i32>\n"
+        )
         self.text = text + "\n".join(body) + "\nreturn } }"
 
     def _view(self, name: str, element: Type) -> tuple[str, str]:

@@ -49,7 +49,9 @@ class Stress(Values):
         value, type = self.any_tile()
         word = text_of(type)
         if type[1].startswith("f"):
-            kind = rng.choice(("addf", "subf", "mulf", "maxf", "minf", "exp", "negf", "absf", "fma", "select", "divf", "to"))
+            kind = rng.choice(
+                ("addf", "subf", "mulf", "maxf", "minf", "exp", "negf", "absf", "fma", "select", "divf", "to")
+            )
         else:
             kind = rng.choice(("addi", "subi", "muli", "andi", "xori", "maxi", "select", "to"))
         if kind in ("exp", "negf", "absf"):
@@ -101,7 +103,8 @@ class Stress(Values):
             options = [
                 other
                 for other in SHAPES
-                if len(other) == len(shape) and all(new == old or old == 1 for new, old in zip(other, shape, strict=True))
+                if len(other) == len(shape)
+                and all(new == old or old == 1 for new, old in zip(other, shape, strict=True))
             ]
             if options:
                 result = (rng.choice(options), element)
@@ -110,7 +113,9 @@ class Stress(Values):
             part = tuple([rng.choice([size for size in (1, 2, 4, 8, extent) if size <= extent]) for extent in shape])
             indices = ", ".join([self.bounded(extent // size) for extent, size in zip(shape, part, strict=True)])
             if kind == "extract":
-                self.emit(f"extract {value}[{indices}] : {text_of(type)} -> {text_of((part, element))}", (part, element))
+                self.emit(
+                    f"extract {value}[{indices}] : {text_of(type)} -> {text_of((part, element))}", (part, element)
+                )
             else:
                 small = self.want((part, element))
                 self.emit(f"insert {small}, {value}[{indices}] : {text_of((part, element))}, {text_of(type)}", type)
@@ -118,7 +123,9 @@ class Stress(Values):
             axis = rng.randrange(len(shape))
             result = (tuple([extent * 2 if place == axis else extent for place, extent in enumerate(shape)]), element)
             other = self.want(type)
-            self.emit(f"cat {value}, {other} dim = {axis} : {text_of(type)}, {text_of(type)} -> {text_of(result)}", result)
+            self.emit(
+                f"cat {value}, {other} dim = {axis} : {text_of(type)}, {text_of(type)} -> {text_of(result)}", result
+            )
 
     def reduction(self) -> None:
         rng = self.rng
@@ -423,7 +430,9 @@ class Stress(Values):
         lines.append("%first = muli %block, %room : tile<i32>")
         for element in OUTPUTS:
             pointer = f"ptr<{element}>"
-            lines.append(f"%start_{element} = offset %o{element}, %first : tile<{pointer}>, tile<i32> -> tile<{pointer}>")
+            lines.append(
+                f"%start_{element} = offset %o{element}, %first : tile<{pointer}>, tile<i32> -> tile<{pointer}>"
+            )
             lines.append(f"%base_{element} = reshape %start_{element} : tile<{pointer}> -> tile<1x{pointer}>")
         for name in ("bx", "by", "block", "n", "one", "two"):
             self.know(f"%{name}", ((), "i32"))

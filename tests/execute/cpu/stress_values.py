@@ -103,7 +103,9 @@ class Values:
         if element == "i1":
             left, right = self.want((shape, "i32")), self.want((shape, "i32"))
             relation = rng.choice(("less_than", "equal", "greater_than"))
-            return self.emit(f"cmpi {relation} {left}, {right}, signed : {text_of((shape, 'i32'))} -> {text_of(type)}", type)
+            return self.emit(
+                f"cmpi {relation} {left}, {right}, signed : {text_of((shape, 'i32'))} -> {text_of(type)}", type
+            )
         choices = [self.constant, self.spread]
         if element == "i32" and len(shape) == 1:
             choices.append(lambda type: self.emit(f"iota : {text_of(type)}", type))
@@ -206,7 +208,9 @@ class Values:
         """Extents and strides of a tensor that lies in an array; tiles may reach over its edges."""
         rng = self.rng
         while True:
-            extents = [max(1, rng.choice((2 * extent, 2 * extent, 3 * extent - 1, extent, extent + 1, 5))) for extent in shape]
+            extents = [
+                max(1, rng.choice((2 * extent, 2 * extent, 3 * extent - 1, extent, extent + 1, 5))) for extent in shape
+            ]
             strides = []
             step = 1
             for extent in reversed(extents):
@@ -244,7 +248,9 @@ class Values:
         names, types = self.index_of(view)
         name = self.fresh()
         ordering = self.rng.choice(("weak",) * 9 + ("acquire device",))
-        self.lines.append(f"{name}, {self.fresh()} = load_view_tko {ordering} {view.name}[{names}] : {view.type}, {types} -> {text_of(type)}, token")
+        self.lines.append(
+            f"{name}, {self.fresh()} = load_view_tko {ordering} {view.name}[{names}] : {view.type}, {types} -> {text_of(type)}, token"
+        )
         self.know(name, type)
         return name
 
@@ -253,7 +259,9 @@ class Values:
         names, types = self.index_of(view)
         value = self.want(view.tile)
         ordering = self.rng.choice(("weak",) * 9 + ("release device",))
-        self.lines.append(f"{self.fresh()} = store_view_tko {ordering} {value}, {view.name}[{names}] : {text_of(view.tile)}, {view.type}, {types} -> token")
+        self.lines.append(
+            f"{self.fresh()} = store_view_tko {ordering} {value}, {view.name}[{names}] : {text_of(view.tile)}, {view.type}, {types} -> token"
+        )
 
     def pointers(self, array: str, shape: Shape) -> str:
         """Pointers somewhere into an array."""
@@ -276,7 +284,9 @@ class Values:
         base, spread, found = self.fresh(), self.fresh(), self.fresh()
         self.lines.append(f"{base} = reshape %{array} : tile<{element}> -> {text_of((ones, element))}")
         self.lines.append(f"{spread} = broadcast {base} : {text_of((ones, element))} -> {text_of((shape, element))}")
-        self.lines.append(f"{found} = offset {spread}, {inside} : {text_of((shape, element))}, {full} -> {text_of((shape, element))}")
+        self.lines.append(
+            f"{found} = offset {spread}, {inside} : {text_of((shape, element))}, {full} -> {text_of((shape, element))}"
+        )
         return found
 
     def load_pointers(self, type: Type) -> str:
@@ -291,7 +301,9 @@ class Values:
                 extra, types = f"{extra}, {self.want(type)}", f"{types}, {text_of(type)}"
         name = self.fresh()
         pointer = text_of((shape, f"ptr<{element}>"))
-        self.lines.append(f"{name}, {self.fresh()} = load_ptr_tko weak {pointers}{extra} : {pointer}{types} -> {text_of(type)}, token")
+        self.lines.append(
+            f"{name}, {self.fresh()} = load_ptr_tko weak {pointers}{extra} : {pointer}{types} -> {text_of(type)}, token"
+        )
         self.know(name, type)
         return name
 
@@ -305,7 +317,9 @@ class Values:
         if rng.random() < 0.3:
             extra, types = f", {self.want((type[0], 'i1'))}", f", {text_of((type[0], 'i1'))}"
         pointer = text_of((type[0], f"ptr<{type[1]}>"))
-        self.lines.append(f"{self.fresh()} = store_ptr_tko weak {pointers}, {value}{extra} : {pointer}, {text_of(type)}{types} -> token")
+        self.lines.append(
+            f"{self.fresh()} = store_ptr_tko weak {pointers}, {value}{extra} : {pointer}, {text_of(type)}{types} -> token"
+        )
 
     def atomic(self) -> None:
         rng = self.rng
@@ -315,7 +329,13 @@ class Values:
         value = self.want(type)
         pointers = self.pointers(array, type[0])
         pointer = text_of((type[0], f"ptr<{element}>"))
-        mode = rng.choice(("addf", "xchg") if element in ("f32", "f64") else ("addf",) if element == "f16" else ("add", "max", "umin", "xor", "xchg"))
+        mode = rng.choice(
+            ("addf", "xchg")
+            if element in ("f32", "f64")
+            else ("addf",)
+            if element == "f16"
+            else ("add", "max", "umin", "xor", "xchg")
+        )
         name = self.fresh()
         self.lines.append(
             f"{name}, {self.fresh()} = atomic_rmw_tko relaxed device {pointers}, {mode}, {value} : {pointer}, "

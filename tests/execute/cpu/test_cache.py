@@ -453,7 +453,13 @@ def test_key_changes_with_the_version_of_llvm(monkeypatch: pytest.MonkeyPatch) -
 
 def test_fingerprint_covers_the_engine_and_its_arithmetic() -> None:
     names = {"/".join(Path(source[0]).parts[-2:]) for source in cache._sources()}
-    assert {"vector/llvm.py", "native/workers.py", "execute/dtypes.py", "arithmetic/rounding.py", "passes/cse.py"} <= names
+    assert {
+        "vector/llvm.py",
+        "native/workers.py",
+        "execute/dtypes.py",
+        "arithmetic/rounding.py",
+        "passes/cse.py",
+    } <= names
     assert {"dialect/types.py", "ops/views.py", "ir/effects.py"} <= names
 
 

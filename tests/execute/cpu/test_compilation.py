@@ -20,7 +20,12 @@ define double @outer(double %x) {
 declare double @fmod(double, double)
 """
 
-TRIPLES = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "arm64-apple-macosx11.0.0", "x86_64-pc-windows-msvc"]
+TRIPLES = [
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "arm64-apple-macosx11.0.0",
+    "x86_64-pc-windows-msvc",
+]
 
 CONVERT = """
 define i64 @from_double(ptr %input, ptr %output) {

@@ -185,7 +185,9 @@ def test_fast_mode_is_said_and_chooses_another_plan() -> None:
 
 
 def test_an_unknown_stage_is_named_with_those_there_are() -> None:
-    with pytest.raises(tileir.LaunchError, match="no stage 'wasm' to dump: choose one of tiles, loops, llvm, llvm-opt, asm"):
+    with pytest.raises(
+        tileir.LaunchError, match="no stage 'wasm' to dump: choose one of tiles, loops, llvm, llvm-opt, asm"
+    ):
         native(EXAMPLES / "vector_add.mlir").dump("wasm")
 
 

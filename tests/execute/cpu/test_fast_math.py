@@ -160,7 +160,9 @@ def _pairs(name: str, count: int, seed: int) -> list[Array]:
     rng = numpy.random.default_rng(seed)
     any_number = [rng.integers(0, 1 << 32, count, numpy.uint32).view(numpy.float32) for _ in range(2)]
     if name == "atan2":
-        near = [(rng.standard_normal(count) * 2.0 ** rng.integers(-3, 4, count)).astype(numpy.float32) for _ in range(2)]
+        near = [
+            (rng.standard_normal(count) * 2.0 ** rng.integers(-3, 4, count)).astype(numpy.float32) for _ in range(2)
+        ]
     else:
         # Powers that neither overflow nor vanish.
         base = numpy.exp2(rng.uniform(-20, 20, count)).astype(numpy.float32)
@@ -214,7 +216,23 @@ def _exact(name: str) -> Callable[..., Array]:
 def test_zeros_infinities_and_nan_come_out_as_those_of_the_exact_function(
     name: str, configuration: Configuration
 ) -> None:
-    numbers = [0.0, 1.0, 0.5, 2.0, 3.0, 1.5, 7.0, 2.0**23 - 0.5, 2.0**23 + 1, 2.0**24, 1e-45, 2.0**-126, 200.0, 1e5, 3e38]
+    numbers = [
+        0.0,
+        1.0,
+        0.5,
+        2.0,
+        3.0,
+        1.5,
+        7.0,
+        2.0**23 - 0.5,
+        2.0**23 + 1,
+        2.0**24,
+        1e-45,
+        2.0**-126,
+        200.0,
+        1e5,
+        3e38,
+    ]
     patterns = special_patterns(F32)
     specials = numpy.array([*numbers, *[-number for number in numbers]], numpy.float32)
     if name in UNARY:
@@ -273,7 +291,9 @@ def test_a_large_angle_does_not_change_its_neighbours(name: str) -> None:
 
 def _operation(text: str, kind: str = "f32", count: int = 1) -> Operation:
     parameters = [f"%{letter} = constant <{kind}: 1.0> : tile<16x{kind}>" for letter in "ab"[:count]]
-    program = f"cuda_tile.module @m {{ entry @k() {{\n{chr(10).join(parameters)}\n%r = {text} : tile<16x{kind}>\nreturn }} }}"
+    program = (
+        f"cuda_tile.module @m {{ entry @k() {{\n{chr(10).join(parameters)}\n%r = {text} : tile<16x{kind}>\nreturn }} }}"
+    )
     module: Any = tileir.parse(program)
     (kernel,) = module.regions[0].blocks[0].operations
     operations = kernel.regions[0].blocks[0].operations

@@ -145,7 +145,15 @@ _KEPT: list[object] = []
 class Capsule:
     """An object whose capsule says what a test wants it to say."""
 
-    def __init__(self, *, name: bytes = b"dltensor_versioned", device: object = (1, 0), version: int = 1, flags: int = 0, **fields: object) -> None:
+    def __init__(
+        self,
+        *,
+        name: bytes = b"dltensor_versioned",
+        device: object = (1, 0),
+        version: int = 1,
+        flags: int = 0,
+        **fields: object,
+    ) -> None:
         shape, strides = fields.pop("shape", (8,)), fields.pop("strides", None)
         given = {"data": ADDRESS, "device_type": 1, "ndim": 1, "code": 2, "bits": 32, "lanes": 1, **fields}
         tensor = _Tensor(**given)
@@ -261,14 +269,17 @@ def test_a_capsule_of_bfloat() -> None:
 # --- what else a launch may be given ---
 
 
-@pytest.mark.parametrize("value", [None, "x", object(), [1.0], {}, 1.5, 1j, float("nan"), ..., print, -1, 1 << 64, True])
+@pytest.mark.parametrize(
+    "value", [None, "x", object(), [1.0], {}, 1.5, 1j, float("nan"), ..., print, -1, 1 << 64, True]
+)
 def test_what_is_no_array_is_refused(kernel: tileir.Kernel, value: object) -> None:
     with pytest.raises(tileir.LaunchError, match="argument 0 of @k"):
         kernel.launch(1, value)
 
 
 @pytest.mark.parametrize(
-    "grid", [None, "1", 0, -1, True, 1.0, float("nan"), (), (1, 2, 3, 4), (1, None), ("1",), [[1]], 1 << 40, (1, 1 << 20), {1}]
+    "grid",
+    [None, "1", 0, -1, True, 1.0, float("nan"), (), (1, 2, 3, 4), (1, None), ("1",), [[1]], 1 << 40, (1, 1 << 20), {1}],
 )
 def test_what_is_no_grid_is_refused(kernel: tileir.Kernel, grid: object) -> None:
     with pytest.raises(tileir.LaunchError, match="grid"):

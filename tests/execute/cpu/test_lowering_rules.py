@@ -177,7 +177,14 @@ def test_a_tile_goes_to_an_inner_loop_of_larger_tiles() -> None:
 
 
 def test_a_product_of_its_own_addend() -> None:
-    run(load("x") + exp("e", "x") + load("y", "vb") + product("r", "e", "y", "e") + product("s", "y", "r", "r") + store("s", "vc"))
+    run(
+        load("x")
+        + exp("e", "x")
+        + load("y", "vb")
+        + product("r", "e", "y", "e")
+        + product("s", "y", "r", "r")
+        + store("s", "vc")
+    )
 
 
 @pytest.mark.parametrize("operands", [("p", "y"), ("y", "p"), ("p", "p")])
@@ -324,7 +331,8 @@ def test_scales_in_all_their_formats() -> None:
         run(
             f"%l = constant <{narrow}: 1.5> : {shape[0]}\n%r = constant <{narrow}: 2.0> : {shape[1]}\n"
             f"%p = constant <{scale}: 4.0> : {shape[2]}\n%q = constant <{scale}: 2.0> : {shape[3]}\n"
-            f"%s = mmaf_scaled %l, %r, %ones, %p, %q : {shape[0]}, {shape[1]}, {T}, {shape[2]}, {shape[3]}\n" + store("s")
+            f"%s = mmaf_scaled %l, %r, %ones, %p, %q : {shape[0]}, {shape[1]}, {T}, {shape[2]}, {shape[3]}\n"
+            + store("s")
         )
 
 
@@ -337,7 +345,11 @@ def test_products_that_add_to_f16_are_rounded_once_for_each_operation(
 ) -> None:
     """Two products in a row, and a loop of three: five roundings, not one, and not one for each term."""
     m, n, k = shape
-    left, right, total = f"tile<{batch}{m}x{k}x{element}>", f"tile<{batch}{k}x{n}x{element}>", f"tile<{batch}{m}x{n}xf16>"
+    left, right, total = (
+        f"tile<{batch}{m}x{k}x{element}>",
+        f"tile<{batch}{k}x{n}x{element}>",
+        f"tile<{batch}{m}x{n}xf16>",
+    )
     count = (2 if batch else 1) * m * n
     text = f"""cuda_tile.module @m {{ entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %out: tile<ptr<f16>>) {{
       %zero = constant <i32: 0> : tile<i32>

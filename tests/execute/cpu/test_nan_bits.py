@@ -56,7 +56,9 @@ def expected(mnemonic: str, propagates: bool, flushes: bool, element: FloatType,
         smallest = a.dtype.type(1 << form.mantissa_bits)
         a, b = (numpy.where((operand & ~sign) < smallest, operand & sign, operand) for operand in (a, b))
     # Patterns of numbers in their order: those below zero the other way round.
-    keys = [numpy.where(operand & sign, -(operand & ~sign).astype(object) - 1, operand.astype(object)) for operand in (a, b)]
+    keys = [
+        numpy.where(operand & sign, -(operand & ~sign).astype(object) - 1, operand.astype(object)) for operand in (a, b)
+    ]
     first = keys[0] >= keys[1] if mnemonic in ("maxf", "maximumf") else keys[0] <= keys[1]
     result = numpy.where(first.astype(bool), a, b)
     result = numpy.where(nans[0], b, numpy.where(nans[1], a, result))

@@ -16,7 +16,10 @@ from tileir.ir.types import BF16, F8E5M2, F16, F32, F64, FloatType
 
 RUNS = [
     ("interpreter", None),
-    *[("cpu", machine) if machine == "native" else pytest.param(("cpu", machine), marks=pytest.mark.long) for machine in MACHINES],
+    *[
+        ("cpu", machine) if machine == "native" else pytest.param(("cpu", machine), marks=pytest.mark.long)
+        for machine in MACHINES
+    ],
 ]
 COMPUTED = [F16, BF16, F32, F64]
 
@@ -89,9 +92,14 @@ def moves(element: FloatType, count: int) -> list[tuple[str, str]]:
         body.append(("bitcast", f"%n = bitcast %v : {t} -> tile<{count}xi{width}>\n"
                      f"%r = bitcast %n : tile<{count}xi{width}> -> {t}"))  # fmt: skip
     if element in (F32, F64):
-        body.append(("exchange", f"""%o1, %k1 = atomic_rmw_tko relaxed device %out_p, xchg, %v : {p}, {t} -> {t}, token
+        body.append(
+            (
+                "exchange",
+                f"""%o1, %k1 = atomic_rmw_tko relaxed device %out_p, xchg, %v : {p}, {t} -> {t}, token
            %o2, %k2 = atomic_rmw_tko relaxed device %out_p, xchg, %v token=%k1 : {p}, {t} -> {t}, token
-           %r = reshape %o2 : {t} -> {t}"""))
+           %r = reshape %o2 : {t} -> {t}""",
+            )
+        )
     return body
 
 
@@ -160,7 +168,9 @@ MORE_BODIES = ("minf %p, %q", "maxf %p, %q propagate_nan", "maximumf %p, %q", "m
 
 @pytest.mark.parametrize("run", RUNS, ids=str)
 @pytest.mark.parametrize("element", COMPUTED, ids=str)
-@pytest.mark.parametrize("operations", [BODIES, pytest.param(MORE_BODIES, marks=pytest.mark.long)], ids=["some", "others"])
+@pytest.mark.parametrize(
+    "operations", [BODIES, pytest.param(MORE_BODIES, marks=pytest.mark.long)], ids=["some", "others"]
+)
 def test_reductions_follow_their_body(
     operations: tuple[str, ...], element: FloatType, run: tuple[str, str | None]
 ) -> None:
@@ -273,7 +283,9 @@ def test_products_are_quiet(element: FloatType, accumulator: FloatType, run: tup
 
 @pytest.mark.parametrize("run", RUNS, ids=str)
 @pytest.mark.parametrize("element", COMPUTED, ids=str)
-def test_atomic_sums_are_quiet_and_give_back_the_bits_they_found(element: FloatType, run: tuple[str, str | None]) -> None:
+def test_atomic_sums_are_quiet_and_give_back_the_bits_they_found(
+    element: FloatType, run: tuple[str, str | None]
+) -> None:
     assert has_payloads(element)
     t, p = f"tile<16x{element}>", f"tile<16xptr<{element}>>"
     text = f"""cuda_tile.module @m {{ entry @k(%a: tile<ptr<{element}>>, %b: tile<ptr<{element}>>, %out: tile<ptr<{element}>>) {{

@@ -81,7 +81,12 @@ def test_mistake_is_told_as_the_interpreter_does_and_its_near_twin_is_clean(pair
         assert texts(reports[1]) == texts(reports[0])
         assert bool(reports[1]) == (chosen == pair.wrong)
         for one, other in zip(reports[0].findings, reports[1].findings, strict=True):
-            assert (one.kind, one.block, one.element, one.count) == (other.kind, other.block, other.element, other.count)
+            assert (one.kind, one.block, one.element, one.count) == (
+                other.kind,
+                other.block,
+                other.element,
+                other.count,
+            )
             assert one.operation.name == other.operation.name
 
 

@@ -276,9 +276,7 @@ def _function_case(name: str, kernel: Callable[..., Any], *dtypes: Any) -> Case:
         found = kernel(*[value.view(dtype) for value, dtype in zip(values, dtypes, strict=True)])
         return found.astype(wanted) if found.dtype == numpy.bool_ else found.view(wanted)
 
-    return Case(
-        name, tuple(elements), result, lambda builder, operands: trace(builder, signless, operands), signless
-    )
+    return Case(name, tuple(elements), result, lambda builder, operands: trace(builder, signless, operands), signless)
 
 
 def _masked(x: Any, y: Any) -> Any:
@@ -390,7 +388,15 @@ def test_weak_scalars_that_a_dtype_does_not_hold_are_refused() -> None:
 
 
 def test_common_operations_are_one_instruction() -> None:
-    single = {"addf": "fadd", "subf": "fsub", "mulf": "fmul", "divf": "fdiv", "fma": "fma", "addi": "add", "cmpi": "icmp"}
+    single = {
+        "addf": "fadd",
+        "subf": "fsub",
+        "mulf": "fmul",
+        "divf": "fdiv",
+        "fma": "fma",
+        "addi": "add",
+        "cmpi": "icmp",
+    }
     seen = set()
     for text, operation in operations():
         mnemonic = operation.declaration.mnemonic

@@ -194,11 +194,7 @@ REGISTRY.add(
             "type (docs/conflicts.md C12).  Views can be neither.  Memory of an `alloca` in the body is given back "
             "after each iteration."
         ),
-        example=(
-            "%r = loop iter_values(%a = %x) : tile<i32> -> tile<f32> {\n"
-            "  break %y : tile<f32>\n"
-            "}"
-        ),
+        example=("%r = loop iter_values(%a = %x) : tile<i32> -> tile<f32> {\n  break %y : tile<f32>\n}"),
         operands=(operand("initValues", ANY_TYPE, "the carried values of the first iteration", VARIADIC),),
         results=(result("resultValues", ANY_TYPE, "the operands of the break", VARIADIC),),
         regions=(

@@ -230,9 +230,7 @@ REGISTRY.add(
         results=(result("result", SCALAR_POINTER, "a pointer to the first element"),),
         traits=SIDE_EFFECT,
         verify=_verify_alloca,
-        syntax=(
-            "'num_elem' '=' $num_elem ',' 'alignment' '=' $alignment flag(global) attr-dict ':' type($result)"
-        ),
+        syntax=("'num_elem' '=' $num_elem ',' 'alignment' '=' $alignment flag(global) attr-dict ':' type($result)"),
     )
 )
 

@@ -52,9 +52,7 @@ from tileir.ir.verifier import VerifyContext
 
 PARTITION_VIEW: Final = TypeConstraint("partition view type", lambda t: isinstance(t, PartitionViewType))
 STRIDED_VIEW: Final = TypeConstraint("strided view type", lambda t: isinstance(t, StridedViewType))
-GATHER_SCATTER_VIEW: Final = TypeConstraint(
-    "gather/scatter view type", lambda t: isinstance(t, GatherScatterViewType)
-)
+GATHER_SCATTER_VIEW: Final = TypeConstraint("gather/scatter view type", lambda t: isinstance(t, GatherScatterViewType))
 
 
 def _verify_index_space_shape(operation: Operation, context: VerifyContext) -> None:

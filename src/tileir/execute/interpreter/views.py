@@ -201,7 +201,6 @@ class TileView:
             inside = numpy.broadcast_to(inside, self.shape)
         return offsets.view(numpy.uint64) + numpy.uint64(self.tensor.address), inside
 
-
     def box(self, index: list[Any]) -> Box | None:
         """The part of a tile that lies in the tensor; None for a tile of listed positions."""
         if self.sparse >= 0:

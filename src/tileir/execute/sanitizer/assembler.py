@@ -108,7 +108,6 @@ class Doubts:
             self._later_uses[key] = next((user for user in users if self._runs_after(user, store, load)), None)
         return self._later_uses[key]
 
-
     def _runs_after(self, user: Operation, store: Operation, load: Operation) -> bool:
         """Whether an operation can run after a store that follows a load."""
         outer = set(_around(load))

@@ -404,7 +404,6 @@ def _spelled(box: tuple[Range, ...]) -> str:
 # --- tiles ---
 
 
-
 def _tile_of_view(access: Access) -> Tile:
     assert access.box is not None
     view: Any = access.view

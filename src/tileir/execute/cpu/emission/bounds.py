@@ -497,9 +497,7 @@ class Bounds:
 
     def _are_between(self, low: Number, places: Number, addresses: Register) -> Register:
         builder = self._emission.builder
-        begin, limit = (
-            builder.splat(self._emission.register(number), addresses.width) for number in (low, places)
-        )
+        begin, limit = (builder.splat(self._emission.register(number), addresses.width) for number in (low, places))
         moved = builder.emit(f"sub {addresses.typed}, {begin.name}")
         return builder.value(f"icmp ult {addresses.type} {moved}, {limit.name}", BOOL, addresses.width)
 
@@ -522,9 +520,7 @@ class Bounds:
             limits = [before, total]
             if width < 64:
                 limits = [builder.emit(f"trunc i64 {number} to i{width}") for number in limits]
-            first, count = (
-                builder.splat(Register(number, numbers.dtype), numbers.width) for number in limits
-            )
+            first, count = (builder.splat(Register(number, numbers.dtype), numbers.width) for number in limits)
         moved = builder.emit(f"add {numbers.typed}, {first.name}")
         return builder.value(f"icmp ult {numbers.type} {moved}, {count.name}", BOOL, numbers.width)
 
@@ -609,4 +605,3 @@ def reserved_bytes(operation: Operation) -> int:
     """How much an `alloca` reserves."""
     count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
     return max(count * memory_bytes(cast(PointerType, cast(TileType, operation.results[0].type).element).pointee), 1)
-

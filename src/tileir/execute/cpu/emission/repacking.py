@@ -13,6 +13,7 @@ from tileir.ir.types import I1, I4
 if TYPE_CHECKING:
     from tileir.execute.cpu.emission.worker import Emission
 
+
 def emit_repack(emission: Emission, statement: Repack) -> None:
     """Element by element: bits move between bytes that hold one element and bytes that hold several."""
     operation = statement.operation

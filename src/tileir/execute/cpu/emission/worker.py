@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from tileir.execute.cpu.checking.inspecting import Inspection
 
 
-
 def dtype_of(value: Value) -> DType:
     return value_dtype(cast(TileType, value.type).element)
 
@@ -547,9 +546,7 @@ class Emission:
         boxes = sorted([self._boxes[each] for each in operations], key=lambda box: self._position(box.operation))
         self.two_versions(answers, emit_version, boxes)
 
-    def _pointer_answers(
-        self, roots: list[Expression], sinks: list[Sink], sure: dict[Operation, bool]
-    ) -> list[str]:
+    def _pointer_answers(self, roots: list[Expression], sinks: list[Sink], sure: dict[Operation, bool]) -> list[str]:
         """Whether all accesses through pointers that can be judged as a whole stay in their arrays; fills in which."""
         found: list[str] = []
         accesses_made: list[Gathered | StorePointers] = [node for node in nodes(roots) if isinstance(node, Gathered)]

@@ -203,9 +203,7 @@ def _bits(value: Any) -> int:
 # --- the function written for a kernel ---
 
 
-def _quick_function(
-    types: list[Type], pairs: list[tuple[int, int]], globals: Stretches
-) -> Callable[..., bool | None]:
+def _quick_function(types: list[Type], pairs: list[tuple[int, int]], globals: Stretches) -> Callable[..., bool | None]:
     """A function that fills a record and says whether arguments overlap; None if one is out of the ordinary."""
     names: dict[str, Any] = {
         "ndarray": numpy.ndarray,

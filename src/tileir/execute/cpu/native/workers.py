@@ -362,9 +362,7 @@ def run(
     if not is_known or calls_back:
         is_known = is_known or function.takes_as_long(slots)
         # No signal handler may be needed here before the launch is over, nor run inside of it.
-        is_left = threading.get_ident() == _main_thread and (
-            calls_back or not is_known or not 0 < expected < SLICE
-        )
+        is_left = threading.get_ident() == _main_thread and (calls_back or not is_known or not 0 < expected < SLICE)
     if threads > 1 and not 0 < expected < WORTH_WAKING:
         if _run_on(threads, function, record, arena_bytes, keep, is_left):
             return
@@ -418,9 +416,7 @@ def _run_sliced(function: Loaded, record: Record, arena: Arena) -> None:
     slots[COUNT] = total
 
 
-def _run_on(
-    threads: int, function: Loaded, record: Record, arena_bytes: int, keep: object, is_left: bool
-) -> bool:
+def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, keep: object, is_left: bool) -> bool:
     """Run on several threads, with `is_left` all of them helpers; False if no helper is to be had."""
     slots = record.slots
     count = slots[COUNT]
