@@ -96,8 +96,9 @@ demo: $(VENV)/.installed-run ## install, then show the main job on the examples
 	@echo
 	@echo "Done. The tool is $(BIN)/tileir; the programs are in examples/; docs/ tells the rest."
 
-lint: $(VENV)/.installed-test ## ruff and mypy --strict
+lint: $(VENV)/.installed-test ## ruff (rules and layout) and mypy --strict
 	$(BIN)/ruff check src tests benchmarks examples .ci
+	$(BIN)/ruff format --check src tests benchmarks examples .ci
 	$(BIN)/mypy --strict
 
 test: lint docs-check ## ruff, mypy, the reference up to date, and all tests but the long ones

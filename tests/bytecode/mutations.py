@@ -76,7 +76,7 @@ def valid_files(programs: int = 240) -> tuple[tuple[str, bytes], ...]:
         version = VERSIONS[number % len(VERSIONS)]
         # Without locations: the kernels have some, and the generator makes kinds that bytecode has no place for.
         module = random_module(
-            Random(number), version=version, size=12, seed_forms=False, locations=False, discardable=False
+            Random(number), version=version, size=12, draft_forms=False, locations=False, discardable=False
         )
         try:
             files.append((f"program_{number}.{version[0]}.{version[1]}", write_public(module, version)))

@@ -1,4 +1,4 @@
-"""The documented layout: what seed 001 says about the bytes, and what happens when they are not like that."""
+"""The documented layout: what the bytecode draft says about the bytes, and what happens when they are not like that."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def refusal(text: str) -> str:
 # --- the record ---
 
 
-def test_addi_is_the_seven_bytes_of_the_seed() -> None:
-    """Values 4 and 5, type 3, no line information, empty dictionary (seed 001, "Encoding Walk")."""
+def test_addi_is_the_seven_bytes_of_the_draft() -> None:
+    """Values 4 and 5, type 3, no line information, empty dictionary (the bytecode draft, "Encoding Walk")."""
     text = """entry @k(%0: tile<i32>, %1: tile<i32>, %2: tile<i32>, %3: tile<i32>, %4: tile<i32>, %5: tile<i32>) {
       %r = iota : tile<8xi32>
       %c = addi %4, %5 : tile<i32>
@@ -78,7 +78,7 @@ def test_addi_is_the_seven_bytes_of_the_seed() -> None:
     assert [value.type.spelling for value in (*addition.results, *addition.operands)] == ["tile<8xi32>"] * 3
     block = addition.parent
     assert block is not None and addition.operands == block.arguments[4:6]
-    # Our writer numbers this program so that the type is 1; everything else is the seed's.
+    # Our writer numbers this program so that the type is 1; everything else is the draft's.
     assert annotated("03 7F 01 02 04 05 00") in written(text)
 
 
@@ -465,7 +465,7 @@ def test_string_list_knows_its_shape() -> None:
         ("", "failed to read attribute 'note'"),
     ],
 )
-def test_attribute_with_a_fault_gives_the_seeds_message(value: str, message: str) -> None:
+def test_attribute_with_a_fault_gives_the_drafts_message(value: str, message: str) -> None:
     """Dictionary 2 stands for a div_by, dictionary 3 for a string that is not in the table."""
     file = with_attribute(annotated(value), annotated("01 00 00 06 08 00"), annotated("01 00 00 01 65"))
     assert failure(file.build()) == message

@@ -33,7 +33,7 @@ def valid_files() -> tuple[bytes, ...]:
     for number in range(PROGRAMS):
         # Most attributes that belong to no operation have no form in this layout; a few have.
         discardable = number % 3 == 0
-        module = random_module(Random(number), version=(13, 1), size=10, seed_forms=False, discardable=discardable)
+        module = random_module(Random(number), version=(13, 1), size=10, draft_forms=False, discardable=discardable)
         for operation in module.walk():
             if location_mistake(operation.location) is not None:
                 operation.location = UNKNOWN

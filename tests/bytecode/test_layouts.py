@@ -52,7 +52,7 @@ def outcome(module: Operation, layout: str) -> Operation | None:
 
 def program(seed: int, size: int, *, discardable: bool = False) -> Operation:
     """A random program of 13.1, without the locations that neither layout has bytes for."""
-    module = random_module(Random(seed), version=OLDEST, size=size, seed_forms=False, discardable=discardable)
+    module = random_module(Random(seed), version=OLDEST, size=size, draft_forms=False, discardable=discardable)
     for operation in module.walk():
         if location_mistake(operation.location) is not None:
             operation.location = UNKNOWN

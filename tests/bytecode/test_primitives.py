@@ -74,7 +74,7 @@ def test_signed_numbers_are_zig_zag(value: int, data: str) -> None:
     [(0, "00"), (-1, "7F"), (-2, "7E"), (63, "3F"), (64, "C0 00"), (-64, "40"), (-65, "BF 7F"), (128, "80 01")],
 )
 def test_location_indices_are_signed_leb128(value: int, data: str) -> None:
-    """Seed 001 writes -1 as 0x7F, which zig-zag would not."""
+    """The bytecode draft writes -1 as 0x7F, which zig-zag would not."""
     assert signed_leb128(value) == annotated(data)
     assert read_signed_leb128(reader(annotated(data)), "no number") == value
 

@@ -189,7 +189,7 @@ def test_every_opcode_of_a_version_has_a_record(version: Version) -> None:
 
 
 def test_13_1_has_92_operations() -> None:
-    """Seed 001 counts the ones that are sections of a file as well."""
+    """The bytecode draft counts the ones that are sections of a file as well."""
     assert len(records_of((13, 1))) + len(STRUCTURE) == 92
 
 

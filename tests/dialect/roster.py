@@ -1,12 +1,12 @@
 """Which operations there are: the facts the declarations are held against.
 
-Seed 000 lists 104 operations, each with a section; the public dialect has 92 in 13.1, and 1, 7 and 5 more in 13.2, 13.3
+The operations draft lists 104 operations, each with a section; the public dialect has 92 in 13.1, and 1, 7 and 5 more in 13.2, 13.3
 and 13.4, each with an opcode.  Written down here a second time, on purpose: a slip in a declaration must not go unnoticed.
 """
 
 from __future__ import annotations
 
-#: name@section, in the order of the seed, which numbers two sections 8.8.2 and one 8.85.
+#: name@section, in the order of the draft, which numbers two sections 8.8.2 and one 8.85.
 _SEED = """
     broadcast@8.3.1 cat@8.3.2 constant@8.3.3 entry@8.3.4 extract@8.3.5 get_global@8.3.6
     get_num_tile_blocks@8.3.7 get_tile_block_id@8.3.8 global@8.3.9 iota@8.3.10 module@8.3.11 offset@8.3.12
@@ -51,15 +51,15 @@ _PUBLIC = {
     """,
 }
 
-SEED_SECTIONS: dict[str, str] = dict(pair.split("@") for pair in _SEED.split())
+DRAFT_SECTIONS: dict[str, str] = dict(pair.split("@") for pair in _SEED.split())
 PUBLIC: dict[str, tuple[tuple[int, int], int]] = {
     name: (version, int(opcode, 16))
     for version, names in _PUBLIC.items()
     for name, opcode in (pair.split("@") for pair in names.split())
 }
 
-#: Seed names of public operations; the last one names an operation that the seed has under its public name too.
-SEED_NAMES: dict[str, str] = {
+#: Draft names of public operations; the last one names an operation that the draft has under its public name too.
+DRAFT_NAMES: dict[str, str] = {
     "mulhi": "mulhii",
     "negsi": "negi",
     "powf": "pow",

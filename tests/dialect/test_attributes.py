@@ -10,7 +10,7 @@ from tileir.dialect.cute import parse_cute
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import (
-    FIRST_SEED_ONLY_VALUE,
+    FIRST_DRAFT_ONLY_VALUE,
     Attribute,
     DenseAttribute,
     EnumKind,
@@ -188,12 +188,12 @@ def test_refused_keyword_names_the_public_ones_of_the_version() -> None:
     assert ENUM_KINDS["rounding"].keywords(V13_3)[-1] == "nearest_int_to_zero"
 
 
-def test_only_seed_keywords_have_values_without_a_public_byte() -> None:
+def test_only_draft_keywords_have_values_without_a_public_byte() -> None:
     beyond = {
         keyword
         for kind in ENUM_KINDS.values()
         for keyword, value in kind.values.items()
-        if value >= FIRST_SEED_ONLY_VALUE
+        if value >= FIRST_DRAFT_ONLY_VALUE
     }
     assert beyond == {"seq_cst", "cluster"}
 
@@ -233,7 +233,7 @@ def test_splat_is_one_attribute_however_it_is_written() -> None:
     assert read('dense<"0x01000000"> : tile<2x2xi32>') is read("dense<1> : tile<2x2xi32>")
 
 
-# --- the debug form of dense constants (seed 003, "Dense Constant Debug Output") ---
+# --- the debug form of dense constants (the printer draft, "Dense Constant Debug Output") ---
 
 
 @pytest.mark.parametrize(

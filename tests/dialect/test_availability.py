@@ -113,5 +113,5 @@ def test_word_about_hints_nobody_knows_is_refused():
 
 
 def test_names_nobody_knows_are_refused():
-    with pytest.raises(ValueError, match="'zzz' are no names of values: public, seed"):
+    with pytest.raises(ValueError, match="'zzz' are no names of values: public, draft"):
         program().text(names="zzz")

@@ -133,7 +133,7 @@ def test_attribute_at_its_default_is_left_out(kernel: Any) -> None:
     assert b.operation("maxf", v.floats, v.floats, propagate_nan=False).attributes == {}
 
 
-def test_seed_spelling_of_a_keyword_means_the_public_one(kernel: Any) -> None:
+def test_draft_spelling_of_a_keyword_means_the_public_one(kernel: Any) -> None:
     b, v = kernel
     value, _ = b.atomic_rmw_tko(v.int_pointers, 1, None, None, "relaxed", "gpu", "exchange")
     assert value.defining_operation.attributes["memory_scope"].bare_text == "device"

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from tests.dialect.example_programs import missing_values, program_of
-from tests.dialect.roster import LATER, PUBLIC, SEED_NAMES, SEED_SECTIONS
+from tests.dialect.roster import DRAFT_NAMES, DRAFT_SECTIONS, LATER, PUBLIC
 
 import tileir
 import tileir.dialect.ops
@@ -38,18 +38,18 @@ def declared(name: str) -> OperationDeclaration:
 
 
 def test_the_roster_has_the_numbers_the_sources_give() -> None:
-    assert len(SEED_SECTIONS) == 104
+    assert len(DRAFT_SECTIONS) == 104
     counts = [sum(version == (13, minor) for version, _ in PUBLIC.values()) for minor in (1, 2, 3, 4)]
     assert counts == [92, 1, 7, 5]
 
 
-@pytest.mark.parametrize("name", SEED_SECTIONS)
-def test_every_operation_of_the_seed_is_declared_with_its_section(name: str) -> None:
-    section = SEED_SECTIONS[name]
-    # The seed has tanh under two names; the declaration cites the section of the public one.
-    if SEED_NAMES.get(name) in SEED_SECTIONS:
-        section = SEED_SECTIONS[SEED_NAMES[name]]
-    assert declared(name).seed == section
+@pytest.mark.parametrize("name", DRAFT_SECTIONS)
+def test_every_operation_of_the_draft_is_declared_with_its_section(name: str) -> None:
+    section = DRAFT_SECTIONS[name]
+    # The draft has tanh under two names; the declaration cites the section of the public one.
+    if DRAFT_NAMES.get(name) in DRAFT_SECTIONS:
+        section = DRAFT_SECTIONS[DRAFT_NAMES[name]]
+    assert declared(name).section == section
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -58,9 +58,9 @@ def test_every_public_operation_is_declared_with_its_version_and_opcode(name: st
     assert (declared(name).since, declared(name).opcode) == (version, opcode)
 
 
-@pytest.mark.parametrize("name", SEED_NAMES)
-def test_a_name_only_the_seed_has_is_read_as_the_public_operation(name: str) -> None:
-    assert declared(name) is declared(SEED_NAMES[name])
+@pytest.mark.parametrize("name", DRAFT_NAMES)
+def test_a_name_only_the_draft_has_is_read_as_the_public_operation(name: str) -> None:
+    assert declared(name) is declared(DRAFT_NAMES[name])
 
 
 def test_the_newest_version_spells_pow_differently() -> None:
@@ -70,15 +70,15 @@ def test_the_newest_version_spells_pow_differently() -> None:
 
 
 def test_nothing_is_declared_that_the_roster_does_not_have() -> None:
-    # The condition form of seed 000's assume is an operation of its own (docs/conflicts.md C1).
-    known = {*PUBLIC, *SEED_SECTIONS, "assume_cond"}
+    # The condition form of the operations draft's assume is an operation of its own (docs/conflicts.md C1).
+    known = {*PUBLIC, *DRAFT_SECTIONS, "assume_cond"}
     assert [d.name for d in DECLARATIONS if d.mnemonic not in known] == []
 
 
 def test_operations_without_public_version_have_no_opcode_and_say_how_they_are_made_public() -> None:
-    seed_only = {d.mnemonic for d in DECLARATIONS if d.seed_only}
-    assert seed_only == {*SEED_SECTIONS, "assume_cond"} - {*PUBLIC, *SEED_NAMES}
-    for name in seed_only:
+    draft_only = {d.mnemonic for d in DECLARATIONS if d.draft_only}
+    assert draft_only == {*DRAFT_SECTIONS, "assume_cond"} - {*PUBLIC, *DRAFT_NAMES}
+    for name in draft_only:
         assert declared(name).opcode is None, name
         assert declared(name).legalization, name
 
@@ -119,8 +119,8 @@ def test_a_declaration_is_documented(declaration: OperationDeclaration) -> None:
 
 @pytest.mark.parametrize("declaration", DECLARATIONS, ids=lambda d: d.name)
 def test_a_declaration_says_where_it_comes_from(declaration: OperationDeclaration) -> None:
-    assert declaration.seed or declaration.since
-    assert declaration.opcode is not None or declaration.seed_only
+    assert declaration.section or declaration.since
+    assert declaration.opcode is not None or declaration.draft_only
 
 
 def test_words_in_backticks_name_things_that_exist() -> None:

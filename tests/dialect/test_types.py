@@ -31,12 +31,12 @@ from tileir.text.reading import read_text
 PREFIX = '%r = "cuda_tile.make_token"() : () -> '
 
 
-def read(type: str, version: Version = V13_4, *, seed_spellings: bool = True) -> Type | list[Diagnostic]:
+def read(type: str, version: Version = V13_4, *, draft_spellings: bool = True) -> Type | list[Diagnostic]:
     """The type a text names, or what is said about it; the text stands on line 3."""
     found = read_text(
         f"cuda_tile.module @m {{\nentry @k() {{\n{PREFIX}{type}\nreturn\n}}\n}}",
         version=version,
-        seed_spellings=seed_spellings,
+        draft_spellings=draft_spellings,
     )
     if found.module is None:
         return found.diagnostics
@@ -44,8 +44,8 @@ def read(type: str, version: Version = V13_4, *, seed_spellings: bool = True) ->
     return operation.results[0].type
 
 
-def mistake(type: str, version: Version = V13_4, *, seed_spellings: bool = True) -> str:
-    found = read(type, version, seed_spellings=seed_spellings)
+def mistake(type: str, version: Version = V13_4, *, draft_spellings: bool = True) -> str:
+    found = read(type, version, draft_spellings=draft_spellings)
     assert isinstance(found, list), f"{found} is accepted"
     assert len(found) == 1
     return found[0].message
@@ -192,7 +192,7 @@ def test_refused_element_type_names_the_palette_of_the_version(version: Version)
     )
 
 
-def test_text_of_seed_002_is_emitted_verbatim_for_13_1() -> None:
+def test_text_of_the_types_draft_is_emitted_verbatim_for_13_1() -> None:
     assert mistake("!cuda_tile.tile<tile<f32>>", V13_1) == (
         "failed to verify 'elementType': f16 or bf16 or f32 or tf32 or f64 or f8E4M3FN or f8E5M2 or i1 or i8 or i16 "
         "or i32 or i64 or Pointer type"
@@ -233,7 +233,7 @@ def test_tensor_view_holds_numbers_only(element: str) -> None:
     assert found == f"failed to verify 'elementType': {NUMBERS[V13_4]}"
 
 
-# --- the contract of seed 002 ---
+# --- the contract of the types draft ---
 
 
 def test_equal_parameters_give_the_same_type() -> None:
@@ -360,4 +360,4 @@ def test_string_parses_and_prints_but_is_no_part_of_a_portable_program(body: str
 
 def test_drop_in_knows_no_string_type() -> None:
     assert read("!cuda_tile.string") is STRING
-    assert mistake("!cuda_tile.string", seed_spellings=False) == "unknown  type `string` in dialect `cuda_tile`"
+    assert mistake("!cuda_tile.string", draft_spellings=False) == "unknown  type `string` in dialect `cuda_tile`"

@@ -107,10 +107,10 @@ def test_all_extreme_programs(family: str) -> None:
 
 def random_outcomes(family: str, seed: int) -> int:
     """Run a random program with extreme attributes; how many of its kernels did."""
-    version, seed_forms, _ = RANDOM_FAMILIES[family]
+    version, draft_forms, _ = RANDOM_FAMILIES[family]
     rng = Random(seed)
     module = random_module(
-        rng, size=25, operations=MNEMONICS, version=version, seed_forms=seed_forms, discardable=False, locations=False
+        rng, size=25, operations=MNEMONICS, version=version, draft_forms=draft_forms, discardable=False, locations=False
     )
     exaggerate(module, rng)
     try:

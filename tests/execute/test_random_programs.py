@@ -120,13 +120,13 @@ def _copies(module: Operation, version: Version, layouts: tuple[str, ...]) -> li
 
 
 def _check(family: str, seed: int) -> int:
-    version, seed_forms, layouts = FAMILIES[family]
+    version, draft_forms, layouts = FAMILIES[family]
     module = random_module(
         Random(seed),
         size=25,
         operations=OPERATIONS,
         version=version,
-        seed_forms=seed_forms,
+        draft_forms=draft_forms,
         discardable=False,
         locations=False,
     )

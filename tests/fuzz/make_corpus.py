@@ -33,7 +33,7 @@ def main() -> None:
         (CORPUS / folder).mkdir(parents=True, exist_ok=True)
         for path in (CORPUS / folder).iterdir():
             path.unlink()
-    mnemonics = [declaration.mnemonic for declaration in declared_operations(seed_forms=False)]
+    mnemonics = [declaration.mnemonic for declaration in declared_operations(draft_forms=False)]
     for number, start in enumerate(range(0, len(mnemonics), 4)):
         chosen = mnemonics[start : start + 4]
         version = VERSIONS[-1 - number % 4]
@@ -65,7 +65,7 @@ def _write_seed(number: int, version: tuple[int, int], mnemonics: list[str]) -> 
     for attempt in range(100):
         rng = Random(f"{number}.{attempt}")
         module = random_module(
-            rng, operations=mnemonics, version=version, size=5, seed_forms=False, locations=False, discardable=False
+            rng, operations=mnemonics, version=version, size=5, draft_forms=False, locations=False, discardable=False
         )
         try:
             data = write_public(module, version)

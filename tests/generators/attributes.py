@@ -18,7 +18,7 @@ from tileir.dialect.cute import CUTE_KINDS, CuteTerm, cute_attribute
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import STRING, TOKEN, TileType, tile_type
 from tileir.ir.attributes import (
-    FIRST_SEED_ONLY_VALUE,
+    FIRST_DRAFT_ONLY_VALUE,
     UNIT,
     Attribute,
     DenseAttribute,
@@ -122,12 +122,12 @@ def scalar(rng: Random, type: Type) -> Attribute:
 
 
 class AttributeSource:
-    """Draws attributes; `seed_forms` allows what only the seeds have."""
+    """Draws attributes; `draft_forms` allows what only the drafts have."""
 
-    def __init__(self, rng: Random, version: Version, seed_forms: bool) -> None:
+    def __init__(self, rng: Random, version: Version, draft_forms: bool) -> None:
         self.rng = rng
         self.version = version
-        self.seed_forms = seed_forms
+        self.draft_forms = draft_forms
         self._keywords: dict[EnumKind, list[EnumAttribute]] = {}
         self._kinds: dict[AttributeDeclaration, EnumKind | None] = {}
 
@@ -137,8 +137,8 @@ class AttributeSource:
         found = self._keywords.get(kind)
         if found is None:
             words = kind.keywords(self.version)
-            if self.seed_forms:
-                words = words + [word for word, value in kind.values.items() if value >= FIRST_SEED_ONLY_VALUE]
+            if self.draft_forms:
+                words = words + [word for word, value in kind.values.items() if value >= FIRST_DRAFT_ONLY_VALUE]
             found = self._keywords[kind] = [kind[word] for word in words]
         return self.rng.choice(found)
 
@@ -213,7 +213,7 @@ class AttributeSource:
         rng = self.rng
         least, most = -(1 << (width - 1)), (1 << (width - 1)) - 1
         lower, upper = sorted([rng.choice((least, most, 0 if most else -1, rng.randint(least, most))) for _ in "ab"])
-        strict = self.seed_forms and rng.random() < 0.3
+        strict = self.draft_forms and rng.random() < 0.3
         return bounded(lower if rng.random() < 0.7 else None, upper if rng.random() < 0.7 else None, strict)
 
     def same_elements(self, shape: tuple[int, ...]) -> Attribute:
@@ -240,7 +240,7 @@ class AttributeSource:
         if choice == 3:
             return string_attribute(rng.choice(STRINGS))
         if choice == 4:
-            return type_attribute(STRING if self.seed_forms and rng.random() < 0.1 else self.any_type())
+            return type_attribute(STRING if self.draft_forms and rng.random() < 0.1 else self.any_type())
         if choice == 5:
             return symbol_attribute(*rng.sample(NAMES, rng.choice((1, 1, 2, 3))))
         if choice == 6:
@@ -255,7 +255,7 @@ class AttributeSource:
             return self.hints()
         if choice == 10:
             return dense(rng, tile_type(rng.choice(((), (4,), (2, 2), (128,))), rng.choice((I1, I8, I64, F32))))
-        if choice == 11 and self.seed_forms:
+        if choice == 11 and self.draft_forms:
             return cute_attribute(rng.choice(CUTE_KINDS), self._cute_term(0))
         if choice == 12:
             return opaque_attribute(rng.choice(("#other.thing", '#other.thing<"a  b", [1, 2]>', "#a.b<(x) -> y>")))

@@ -44,17 +44,17 @@ class Program:
         rng: Random,
         version: Version,
         operations: list[OperationDeclaration],
-        seed_forms: bool,
+        draft_forms: bool,
         discardable: bool,
     ) -> None:
         self.rng = rng
         self.version = version
         self.operations = operations
         self.allowed = {declaration.mnemonic for declaration in operations}
-        self.seed_forms = seed_forms
+        self.draft_forms = draft_forms
         self.discardable = discardable
         self.types = TypeSource(rng, version)
-        self.attributes = AttributeSource(rng, version, seed_forms)
+        self.attributes = AttributeSource(rng, version, draft_forms)
         # The global variables: symbol and element type.
         self.globals: list[tuple[str, Type]] = []
         # How many more operations to draw.

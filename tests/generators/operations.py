@@ -344,9 +344,9 @@ def _keywords(body: Body, name: str, attributes: tuple[str, ...]) -> dict[str, A
 
 def _ordering(body: Body, name: str, words: tuple[str, ...], scoped: bool) -> dict[str, Attribute]:
     """An ordering out of those allowed and a scope; without `scoped` a weak access has none."""
-    seed = ("seq_cst",) if body.program.seed_forms else ()
+    draft = ("seq_cst",) if body.program.draft_forms else ()
     attributes = _keywords(body, name, ("memory_ordering_semantics", "memory_scope"))
-    word = body.rng.choice((*words, *seed))
+    word = body.rng.choice((*words, *draft))
     attributes["memory_ordering_semantics"] = MEMORY_ORDERING[word]
     if word == "weak" and not scoped:
         del attributes["memory_scope"]

@@ -1,7 +1,7 @@
 """Random valid programs: every declared operation, every enumerator, every kind of type, attribute and location.
 
     module = random_module(random.Random(7))                                  everything the newest dialect has
-    module = random_module(rng, version=(13, 1), seed_forms=False)            what a 13.1 file can hold
+    module = random_module(rng, version=(13, 1), draft_forms=False)            what a 13.1 file can hold
     module = random_module(rng, operations=["addi", "muli"], locations=False) these operations and what feeds them
 
 With hypothesis: `@given(programs())`.
@@ -37,7 +37,7 @@ from tileir.ir.types import I64, Type, function_type
 _STRUCTURE = ("module", "entry", "global")
 
 
-def declared_operations(version: Version = NEWEST, seed_forms: bool = True) -> list[OperationDeclaration]:
+def declared_operations(version: Version = NEWEST, draft_forms: bool = True) -> list[OperationDeclaration]:
     """The operations of cuda_tile that stand inside an entry, as far as a dialect version has them."""
     return [
         declaration
@@ -45,7 +45,7 @@ def declared_operations(version: Version = NEWEST, seed_forms: bool = True) -> l
         if declaration.name.startswith("cuda_tile.")
         and not declaration.testing
         and declaration.mnemonic not in _STRUCTURE
-        and (seed_forms if declaration.since is None else declaration.since <= version)
+        and (draft_forms if declaration.since is None else declaration.since <= version)
     ]
 
 
@@ -56,21 +56,21 @@ def random_module(
     version: Version = NEWEST,
     locations: bool = True,
     size: int = 30,
-    seed_forms: bool = True,
+    draft_forms: bool = True,
     discardable: bool = True,
     wrapped: bool = False,
 ) -> Operation:
     """A valid `cuda_tile.module` of about `size` operations drawn from `operations` (mnemonics; all by default).
 
     Operations that make operands (constants, tokens, views, pointers from integers) and the terminators come on top.
-    `seed_forms` allows what has no public bytecode: the operations, enumerators and predicates only the seeds have.
+    `draft_forms` allows what has no public bytecode: the operations, enumerators and predicates only the drafts have.
     `discardable` allows attributes nobody declared.  `wrapped` puts a `builtin.module` around the module.
     """
-    known = declared_operations(version, seed_forms)
+    known = declared_operations(version, draft_forms)
     if operations is not None:
         wanted = set(operations)
         known = [declaration for declaration in known if declaration.mnemonic in wanted]
-    program = Program(rng, version, known, seed_forms, discardable)
+    program = Program(rng, version, known, draft_forms, discardable)
     outside = LocationSource(rng, locations)
     body = Body(program, outside, Block())
     names = rng.sample(NAMES, rng.choice((1, 2, 3, 4)))

@@ -106,12 +106,12 @@ def diagnosed(text: str) -> object:
     raise AssertionError("the program has mistakes")
 
 
-def passes(*names: str, pipeline: str = "seed") -> Action:
-    return Action(tileir.parse, lambda module: tileir.run_passes(module, list(names), pipeline=pipeline))
+def passes(*names: str, rules: str = "full") -> Action:
+    return Action(tileir.parse, lambda module: tileir.run_passes(module, list(names), rules=rules))
 
 
-def optimized(level: int, pipeline: str) -> Action:
-    return Action(tileir.parse, lambda module: tileir.optimize(module, level, pipeline, fuse_fma=True))
+def optimized(level: int, rules: str) -> Action:
+    return Action(tileir.parse, lambda module: tileir.optimize(module, level, rules, fuse_fma=True))
 
 
 TEXT: dict[str, Action] = {
@@ -135,7 +135,7 @@ BYTECODE: dict[str, Action] = {
 
 OPTIMIZE: dict[str, Action] = {
     "optimize": optimized(3, "parity"),
-    "optimize with all rules": optimized(3, "seed"),
+    "optimize with all rules": optimized(3, "full"),
     **{
         name: passes(name)
         for name in (

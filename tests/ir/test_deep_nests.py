@@ -70,7 +70,7 @@ def test_nest_as_deep_as_bytecode_allows_goes_through_everything():
     module = nest("mixed", DEEPEST)
     again = tileir.from_bytecode(tileir.to_bytecode(module))
     assert str(again.regions[0].block.first) == str(module.regions[0].block.first)
-    tileir.optimize(again, level=3, pipeline="seed")
+    tileir.optimize(again, level=3, rules="full")
     tileir.verify(again)
     assert depth_of(again) == DEEPEST
 
@@ -211,8 +211,8 @@ def test_equal_nests_are_computed_once():
     assert last.operands[0] is not last.operands[2]
 
 
-@pytest.mark.parametrize("pipeline", ["parity", "seed"])
-def test_highest_level_gets_through(module, pipeline):
-    copy = tileir.optimize(clone(module), level=3, pipeline=pipeline)
+@pytest.mark.parametrize("rules", ["parity", "full"])
+def test_highest_level_gets_through(module, rules):
+    copy = tileir.optimize(clone(module), level=3, rules=rules)
     tileir.verify(copy)
     assert tileir.from_bytecode(tileir.to_bytecode(copy)) is not None

@@ -12,7 +12,7 @@ from tileir.passes.pipeline import Report, optimize, run_passes
 
 Form = Callable[[Operation], Operation]
 
-RULES = ("parity", "seed")
+RULES = ("parity", "full")
 _OLDER = ("{version=13.1}", "{version=13.2}", "{version=13.3}")
 
 
@@ -34,7 +34,7 @@ def forms() -> dict[str, Form]:
 
 
 def _pass(text: str, rules: str) -> Form:
-    return lambda module: run_passes(module, [text], pipeline=rules, report=Report(verify=True))
+    return lambda module: run_passes(module, [text], rules=rules, report=Report(verify=True))
 
 
 def _level(level: int, rules: str, fuse_fma: bool) -> Form:

@@ -171,20 +171,20 @@ def test_dead_code_in_a_branch_that_stays_goes() -> None:
 
 def check(module: Operation, rules: str) -> None:
     for name in PASSES:
-        run_passes(module, [name], pipeline=rules, report=Report(verify=True))
+        run_passes(module, [name], rules=rules, report=Report(verify=True))
         before = module.text(debug_info=True)
-        run_passes(module, [name], pipeline=rules)
+        run_passes(module, [name], rules=rules)
         assert module.text(debug_info=True) == before, name
 
 
-@pytest.mark.parametrize("rules", ["parity", "seed"])
+@pytest.mark.parametrize("rules", ["parity", "full"])
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(module=programs())
 def test_random_programs_stay_valid_and_a_second_run_changes_nothing(rules: str, module: Operation) -> None:
     check(module, rules)
 
 
-@pytest.mark.parametrize("rules", ["parity", "seed"])
+@pytest.mark.parametrize("rules", ["parity", "full"])
 def test_random_branches_stay_valid_and_a_second_run_changes_nothing(rules: str) -> None:
     operations = ["if", "select", "xori", "cmpi", "constant", "addf", "mulf", "for", "loop", "assume", "load_ptr_tko"]
     for seed in range(25):
@@ -195,7 +195,7 @@ def test_random_branches_stay_valid_and_a_second_run_changes_nothing(rules: str)
 @pytest.mark.parametrize("case", all_cases()[::5], ids=lambda case: case.name)
 def test_kernels_stay_valid_and_a_second_run_changes_nothing(case) -> None:
     data = export(case, case.versions[-1])
-    for rules in ("parity", "seed"):
+    for rules in ("parity", "full"):
         check(tileir.load(data), rules)
 
 

@@ -420,7 +420,7 @@ def test_random_programs_are_written_or_refused() -> None:
     written = 0
     for seed in range(150):
         for version in VERSIONS:
-            module = random_module(Random(seed), size=5, locations=False, seed_forms=False)
+            module = random_module(Random(seed), size=5, locations=False, draft_forms=False)
             try:
                 lowered(module, version)
             except PassError:
@@ -448,7 +448,9 @@ def test_kernels_of_cutile_are_written_for_the_oldest_version() -> None:
 
 
 # Addresses differ from run to run.
-_COMPARED = [d.mnemonic for d in declared_operations(seed_forms=False) if d.mnemonic not in ("ptr_to_int", "print_tko")]
+_COMPARED = [
+    d.mnemonic for d in declared_operations(draft_forms=False) if d.mnemonic not in ("ptr_to_int", "print_tko")
+]
 _REFUSED_ALWAYS = (
     "gdc_wait_tko",
     "memory_fence_alias_tko",
@@ -463,7 +465,7 @@ _REFUSED_ALWAYS = (
 def check_results(seed: int) -> int:
     operations = [name for name in _COMPARED if seed % 2 or name not in _REFUSED_ALWAYS]
     module = random_module(
-        Random(seed), size=12, operations=operations, seed_forms=False, discardable=False, locations=False
+        Random(seed), size=12, operations=operations, draft_forms=False, discardable=False, locations=False
     )
     expected = {name: memory_after(module, name) for name in entries_of(module)}
     compared = 0

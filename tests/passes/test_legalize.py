@@ -1,4 +1,4 @@
-"""What only the seeds have is written with what NVIDIA's tools take, and means the same."""
+"""What only the drafts have is written with what NVIDIA's tools take, and means the same."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ _INPUTS = {name: elements for name, _, elements in ELEMENTWISE}
 
 def legalized(module: Operation) -> Operation:
     run_passes(module, ["legalize"], report=Report(verify=True))
-    assert not [operation.name for operation in module.walk() if operation.declaration.seed_only]
+    assert not [operation.name for operation in module.walk() if operation.declaration.draft_only]
     return module
 
 
@@ -129,11 +129,11 @@ def case_module(name: str) -> Operation:
     return module
 
 
-def test_every_operation_that_only_the_seeds_have_is_a_case() -> None:
-    seed_only = {
-        d.name for d in REGISTRY.declarations() if d.seed_only and d.name.startswith("cuda_tile.") and not d.testing
+def test_every_operation_that_only_the_drafts_have_is_a_case() -> None:
+    draft_only = {
+        d.name for d in REGISTRY.declarations() if d.draft_only and d.name.startswith("cuda_tile.") and not d.testing
     }
-    assert seed_only <= {operation.name for name in CASES for operation in case_module(name).walk()}
+    assert draft_only <= {operation.name for name in CASES for operation in case_module(name).walk()}
 
 
 @pytest.mark.parametrize("name", CASES)

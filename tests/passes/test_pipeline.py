@@ -25,14 +25,14 @@ TEXT = """cuda_tile.module @m {
 }"""
 
 
-def test_levels_are_the_public_ones_and_the_seed_adds_to_them() -> None:
+def test_levels_are_the_public_ones_and_the_draft_adds_to_them() -> None:
     assert [passes_of_level(level) for level in range(4)] == [
         [],
         ["canonicalize", "cse"],
         ["canonicalize", "cse"],
         ["canonicalize", "cse", "loop-split", "canonicalize"],
     ]
-    assert "loop-invariant-code-motion" in passes_of_level(2, "seed")
+    assert "loop-invariant-code-motion" in passes_of_level(2, "full")
     assert passes_of_level(1, fuse_fma=True) == ["fuse-fma", "canonicalize", "cse"]
 
 
@@ -54,15 +54,15 @@ EQUAL_CONDITIONS = """cuda_tile.module @m {
 }"""
 
 
-@pytest.mark.parametrize("pipeline", ["parity", "seed"])
-def test_a_level_is_repeated_while_its_passes_leave_each_other_something_to_do(pipeline: str) -> None:
+@pytest.mark.parametrize("rules", ["parity", "full"])
+def test_a_level_is_repeated_while_its_passes_leave_each_other_something_to_do(rules: str) -> None:
     module = tileir.parse(EQUAL_CONDITIONS)
     report = Report()
-    optimize(module, 1, pipeline, report=report)
+    optimize(module, 1, rules, report=report)
     assert str(module).count("if ") == 1
     assert [run.name for run in report.runs] == ["canonicalize", "cse"] * 2
     # Asked for by name, passes run once each, as in NVIDIA's tools.
-    once = run_passes(tileir.parse(EQUAL_CONDITIONS), ["canonicalize", "cse"], pipeline=pipeline)
+    once = run_passes(tileir.parse(EQUAL_CONDITIONS), ["canonicalize", "cse"], rules=rules)
     assert str(once).count("if ") == 2
 
 
@@ -73,14 +73,14 @@ def test_level_0_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("level", range(4))
-@pytest.mark.parametrize("pipeline", ["parity", "seed"])
-def test_every_level_verifies(level: int, pipeline: str) -> None:
-    optimize(tileir.parse(TEXT), level, pipeline, fuse_fma=True, report=Report(verify=True))
+@pytest.mark.parametrize("rules", ["parity", "full"])
+def test_every_level_verifies(level: int, rules: str) -> None:
+    optimize(tileir.parse(TEXT), level, rules, fuse_fma=True, report=Report(verify=True))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"level": 4}, "'4' is not an optimization level"), ({"pipeline": "fast"}, "'fast' is not a pipeline")],
+    [({"level": 4}, "'4' is not an optimization level"), ({"rules": "fast"}, "'fast' is not a family of rules")],
 )
 def test_wrong_level_or_pipeline_is_explained(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(PipelineError, match=message):

@@ -138,7 +138,7 @@ def _numbers(operations: list[str]) -> list[str]:
     return [d.mnemonic for d in pure if d.traits & PURE and not d.regions and "view" not in d.mnemonic]
 
 
-# What a program holds, whether the seeds' own forms are among it, and about how much.  Some hold nothing that legalizing
+# What a program holds, whether the drafts' own forms are among it, and about how much.  Some hold nothing that legalizing
 # or an older version refuses, or there would be few programs to compare.
 FAMILIES: dict[str, tuple[list[str], bool, int]] = {
     "all": (_OPERATIONS, True, 30),
@@ -151,10 +151,10 @@ FAMILIES: dict[str, tuple[list[str], bool, int]] = {
 def random_program(rng: Random, family: str) -> Operation:
     if family == "loops":
         return split_loops(rng)
-    operations, seed_forms, size = FAMILIES[family]
+    operations, draft_forms, size = FAMILIES[family]
     while True:
         module = random_module(
-            rng, size=size, operations=operations, seed_forms=seed_forms, discardable=False, locations=False
+            rng, size=size, operations=operations, draft_forms=draft_forms, discardable=False, locations=False
         )
         if any(_pointers(entry) for entry in entries_of(module).values()):
             return expose(module)

@@ -49,7 +49,7 @@ _NEWER = [
 PROGRAMS: dict[str, Callable[[Random], Operation]] = {
     "all operations": lambda rng: random_module(rng, size=30),
     "loops and branches": lambda rng: random_module(rng, operations=_MANY_LOOPS, size=50),
-    "newer forms": lambda rng: random_module(rng, operations=_NEWER, size=4, seed_forms=False),
+    "newer forms": lambda rng: random_module(rng, operations=_NEWER, size=4, draft_forms=False),
     "loops to split": split_loops,
     "branches": lambda rng: branching_program(rng, 40),
     "integers": lambda rng: RandomProgram(rng).module,
@@ -78,7 +78,7 @@ def test_optimizing_twice_changes_nothing_more() -> None:
     for kind in PROGRAMS:
         changed |= check_programs(kind, range(7))
     # Nothing is ever called, so there is nothing to inline.
-    idle = {"inline parity", "inline seed", "-O0 parity", "-O0 seed"}
+    idle = {"inline parity", "inline full", "-O0 parity", "-O0 full"}
     assert changed == set(forms()) - idle
 
 

@@ -1,4 +1,4 @@
-"""The three contracts of seed 004's canonicalization driver; each test fails when its contract is broken."""
+"""The three contracts of the folds draft's canonicalization driver; each test fails when its contract is broken."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PASSES = [["canonicalize"], ["cse"], ["dce"], ["canonicalize", "cse", "dce"]]
 # --- 1. no token-ordered operation is reordered, duplicated or erased ---
 
 
-@pytest.mark.parametrize("rules", ["parity", "seed"])
+@pytest.mark.parametrize("rules", ["parity", "full"])
 @pytest.mark.parametrize("passes", PASSES, ids=[" ".join(passes) for passes in PASSES])
 def test_effects_happen_in_the_same_order_on_every_input(passes: list[str], rules: str) -> None:
     for seed in SEEDS:
         module = branching_program(Random(seed), 40)
         before = [effects(module, arguments) for arguments in all_inputs()]
-        run_passes(module, passes, pipeline=rules, report=Report(verify=True))
+        run_passes(module, passes, rules=rules, report=Report(verify=True))
         assert [effects(module, arguments) for arguments in all_inputs()] == before, seed
 
 
@@ -106,7 +106,7 @@ def test_unused_loads_and_equal_loads_stay(passes: list[str]) -> None:
 # --- 2. floats keep their rounding mode and flush policy; only sums of finite constants are folded ---
 
 
-@pytest.mark.parametrize("rules", ["parity", "seed"])
+@pytest.mark.parametrize("rules", ["parity", "full"])
 def test_addf_of_constants_is_the_only_rule_that_makes_float_constants(rules: str) -> None:
     roots = {fold.root for fold in canonicalization_folds(rules)}
     for pattern in canonicalization_patterns(rules):
@@ -114,7 +114,7 @@ def test_addf_of_constants_is_the_only_rule_that_makes_float_constants(rules: st
     floats = {root for root in roots if root.endswith("f")} - {"cuda_tile.if"}
     assert floats == {"cuda_tile.addf"}
     folded = [fold.name for fold in canonicalization_folds(rules) if fold.root == "cuda_tile.addf"]
-    assert folded == (["addf-constants"] if rules == "seed" else [])
+    assert folded == (["addf-constants"] if rules == "full" else [])
 
 
 @pytest.mark.parametrize("modifiers", ["rounding<zero>", "rounding<positive_inf> flush_to_zero", "flush_to_zero"])
@@ -146,12 +146,12 @@ def test_a_folded_sum_is_rounded_and_flushed_as_declared(left: str, right: str, 
         f"%a = constant <f32: {left}> : tile<f32>\n%b = constant <f32: {right}> : tile<f32>\n"
         f"%r = addf %a, %b {modifiers} : tile<f32>\nreturn %r : tile<f32>",
     )
-    run_passes(module, ["canonicalize"], pipeline="seed")
+    run_passes(module, ["canonicalize"], rules="full")
     (found,) = [op for op in module.walk() if op.name == "cuda_tile.constant"]
     assert found.attributes["value"].bits(0) == int(expected, 16)
 
 
-@pytest.mark.parametrize("rules", ["parity", "seed"])
+@pytest.mark.parametrize("rules", ["parity", "full"])
 @pytest.mark.parametrize(
     "body",
     [
@@ -171,7 +171,7 @@ def test_a_folded_sum_is_rounded_and_flushed_as_declared(left: str, right: str, 
 def test_no_other_float_is_touched(body: str, rules: str) -> None:
     module = function("%x: tile<f32>) -> tile<f32>", f"{body}\nreturn %r : tile<f32>")
     before = str(module)
-    run_passes(module, ["canonicalize"], pipeline=rules)
+    run_passes(module, ["canonicalize"], rules=rules)
     assert str(module) == before
 
 
@@ -223,11 +223,11 @@ def test_combined_results_are_those_of_the_first_then_those_of_the_second() -> N
     assert [value.type.spelling for value in printed.operands] == ["tile<f32>", "tile<i32>", "token"]
 
 
-@pytest.mark.parametrize("rules", ["parity", "seed"])
+@pytest.mark.parametrize("rules", ["parity", "full"])
 def test_every_branch_still_yields_the_types_of_its_if(rules: str) -> None:
     for seed in SEEDS:
         module = branching_program(Random(seed), 40)
-        run_passes(module, ["canonicalize"], pipeline=rules)
+        run_passes(module, ["canonicalize"], rules=rules)
         tileir.verify(module)
         for operation in module.walk():
             if operation.name == "cuda_tile.if":

@@ -192,7 +192,7 @@ def _trailing_zeros(bits: int) -> int:
         ("brev", lambda bits: int(f"{bits:08b}"[::-1], 2)),
     ],
 )
-def test_facts_hold_for_the_bit_operations_of_the_seeds(name: str, compute: Callable[[int], int]) -> None:
+def test_facts_hold_for_the_bit_operations_of_the_drafts(name: str, compute: Callable[[int], int]) -> None:
     rng = Random(name)
     for _ in range(40):
         low, high = sorted((rng.randrange(-128, 128), rng.randrange(-128, 128)))

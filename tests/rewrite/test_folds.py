@@ -172,12 +172,12 @@ def test_if_on_a_negation_without_a_second_branch_stays() -> None:
 SUM = "%r = addf %x, %y MODE : tile<f32>\nreturn %r : tile<f32>"
 
 
-def added(left: str, right: str, mode: str = "", rules: str = "seed") -> str:
+def added(left: str, right: str, mode: str = "", rules: str = "full") -> str:
     head = f"%x = constant <f32: {left}> : tile<f32>\n%y = constant <f32: {right}> : tile<f32>\n"
     return optimized(") -> tile<f32>", head + SUM.replace("MODE", mode), rules)
 
 
-def test_sum_of_constants_is_a_constant_with_the_seed_rules_only() -> None:
+def test_sum_of_constants_is_a_constant_with_the_draft_rules_only() -> None:
     assert "constant <f32: 3.500000e+00>" in added("1.5", "2.0")
     assert "addf" in added("1.5", "2.0", rules="parity")
 
@@ -212,10 +212,10 @@ def test_sum_is_folded_element_by_element() -> None:
         %r = addf %x, %y : tile<2xf16>
         return %r : tile<2xf16>
     """
-    assert "constant <f16: [1.500000e+00, 2.500000e+00]>" in optimized(") -> tile<2xf16>", body, "seed")
+    assert "constant <f16: [1.500000e+00, 2.500000e+00]>" in optimized(") -> tile<2xf16>", body, "full")
 
 
-@pytest.mark.parametrize("rules", ["parity", "seed"])
+@pytest.mark.parametrize("rules", ["parity", "full"])
 @pytest.mark.parametrize(
     "operation",
     ["addf %x, %z : tile<f32>", "mulf %k, %k : tile<f32>", "subf %k, %k : tile<f32>", "mulf %x, %k : tile<f32>"],

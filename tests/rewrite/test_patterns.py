@@ -328,11 +328,11 @@ def test_product_goes_to_the_left_of_a_sum(left: str, right: str, result: str) -
     assert f"{result} rounding<zero> flush_to_zero" in found
 
 
-def test_seed_patterns_do_what_the_folds_do_where_folds_are_off() -> None:
+def test_patterns_of_the_folds_draft_do_what_the_folds_do_where_folds_are_off() -> None:
     from tests.rewrite.forms import body_of, function
 
     from tileir.rewrite.driver import apply_greedily
-    from tileir.rewrite.patterns_select import seed_select_patterns
+    from tileir.rewrite.patterns_select import full_select_patterns
 
     module = function(
         VALUE,
@@ -345,5 +345,5 @@ def test_seed_patterns_do_what_the_folds_do_where_folds_are_off() -> None:
         return %r : tile<i32>
         """,
     )
-    assert apply_greedily(module, seed_select_patterns())
+    assert apply_greedily(module, full_select_patterns())
     assert body_of(module).startswith("%0 = select %arg0, %arg3, %arg2 :")

@@ -181,16 +181,16 @@ INTEGERS = [
 
 
 def test_random_programs_stay_valid_and_settle() -> None:
-    """In the seed pipeline a second canonicalization finds nothing to do."""
+    """With the full rules a second canonicalization finds nothing to do."""
     fired = 0
     for seed in range(40):
         module = random_module(Random(seed), operations=[*INTEGERS, "print_tko"], size=60, locations=False)
         report = Report(verify=True, statistics=True)
-        run_passes(module, ["canonicalize"], pipeline="seed", report=report)
+        run_passes(module, ["canonicalize"], rules="full", report=report)
         rules = [name for name, _, _ in (*RULES, *COMPLEMENTS)]
         fired += sum([report.runs[0].fired.get(name, 0) for name in rules])
         before = str(module)
-        run_passes(module, ["canonicalize", "simplify"], pipeline="seed")
+        run_passes(module, ["canonicalize", "simplify"], rules="full")
         assert str(module) == before, seed
     assert fired
 
@@ -198,9 +198,9 @@ def test_random_programs_stay_valid_and_settle() -> None:
 def test_parity_does_not_simplify() -> None:
     body = f"%k0 = {CONSTANTS['k0']}\n%r = addi %x, %k0 : tile<i32>\n{store('%r')}"
     module = module_of(body, ARGUMENTS)
-    run_passes(module, ["canonicalize"], pipeline="parity")
+    run_passes(module, ["canonicalize"], rules="parity")
     assert "addi" in names(module)
-    run_passes(module, ["canonicalize"], pipeline="seed")
+    run_passes(module, ["canonicalize"], rules="full")
     assert "addi" not in names(module)
 
 
@@ -255,7 +255,7 @@ def test_programs_print_the_same_simplified(passes: list[str]) -> None:
             builder.print_tko([value], str="%d")
         runs = [(arguments, printed(program.kernel, arguments)) for arguments in [numbers(rng, 8, 3) for _ in range(8)]]
         before = str(program.module)
-        run_passes(program.module, passes, pipeline="seed", report=Report(verify=True))
+        run_passes(program.module, passes, rules="full", report=Report(verify=True))
         changed += str(program.module) != before
         for arguments, expected in runs:
             if expected is not None:

@@ -59,7 +59,7 @@ def test_every_way_of_reading_ends_in_a_module_or_in_diagnostics(shard, sources)
             version=rng.choice(((13, 1), (13, 2), (13, 3), (13, 4))),
             allow_unregistered=rng.random() < 0.5,
             recover=rng.random() < 0.5,
-            seed_spellings=rng.random() < 0.5,
+            draft_spellings=rng.random() < 0.5,
             implicit_module=rng.random() < 0.5,
             testing=rng.random() < 0.5,
         )

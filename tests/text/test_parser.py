@@ -154,7 +154,7 @@ def test_types_before_the_view_need_an_arrow(types: str) -> None:
     text = entry("").replace("tile<i1>", "tile<ptr<f32>>").replace("\n\n", f"\n%v = make_tensor_view %c, {rest}\n")
     ((line, _, found),) = findings(text)
     assert (line, found) == (3, "expected '->'")
-    drop_in = read_text(text, recover=False, seed_spellings=False).diagnostics
+    drop_in = read_text(text, recover=False, draft_spellings=False).diagnostics
     assert [d.message for d in drop_in] == ["expected operation name in quotes"]
     assert text.split("\n")[2][drop_in[0].position[2] - 1] == ","
 
@@ -180,25 +180,25 @@ def test_sizes_that_do_not_fit_the_view_are_shown(sizes: str, place: str, messag
 def test_drop_in_wants_dialect_types_with_their_prefix_in_the_generic_form() -> None:
     for form, column in (("(tile<i1>) -> !cuda_tile.tile<i1>", 34), ("(!cuda_tile.tile<i1>) -> tile<i1>", 58)):
         text = entry(f'    %0 = "cuda_tile.negi"(%c) : {form}')
-        found = read_text(text, recover=False, seed_spellings=False).diagnostics
+        found = read_text(text, recover=False, draft_spellings=False).diagnostics
         assert [(d.position[1:], d.message) for d in found] == [((3, column), "expected non-function type")]
         assert read_text(text).diagnostics == []
 
 
 def test_drop_in_wants_arguments_of_a_labelled_block_with_their_prefix() -> None:
     text = '"a.b"() ({\n^bb0(%a: tile<i1>):\n  "a.c"() : () -> ()\n}) : () -> ()'
-    found = read_text(text, allow_unregistered=True, recover=False, seed_spellings=False).diagnostics
+    found = read_text(text, allow_unregistered=True, recover=False, draft_spellings=False).diagnostics
     assert [(d.position[1:], d.message) for d in found] == [((2, 10), "expected non-function type")]
     assert read_text(text, allow_unregistered=True).diagnostics == []
     prefixed = text.replace("tile<", "!cuda_tile.tile<")
-    assert read_text(prefixed, allow_unregistered=True, recover=False, seed_spellings=False).diagnostics == []
+    assert read_text(prefixed, allow_unregistered=True, recover=False, draft_spellings=False).diagnostics == []
 
 
 def test_drop_in_takes_what_is_alone_behind_a_pointer_for_the_mask() -> None:
     body = "%0, %1 = load_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token"
     text = f"cuda_tile.module @m {{ entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {{ {body} return }} }}"
     tileir.verify(tileir.parse(text))
-    found = read_text(text, recover=False, seed_spellings=False)
+    found = read_text(text, recover=False, draft_spellings=False)
     assert found.module is not None
     with pytest.raises(tileir.VerifyError, match="operand #1 must be tile of i1 values"):
         tileir.verify(found.module)

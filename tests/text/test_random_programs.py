@@ -84,7 +84,7 @@ def test_printed_program_reads_back_equal(module, generic, debug_info):
 @few
 @given(module=programs(locations=False))
 def test_program_with_the_seeds_constant_names_reads_back_equal(module):
-    assert_reads_back(module, names="seed")
+    assert_reads_back(module, names="draft")
 
 
 @few
@@ -127,9 +127,9 @@ def test_same_seed_gives_the_same_program():
     assert texts[0] == texts[1]
 
 
-def test_programs_without_seed_forms_hold_only_public_operations():
+def test_programs_without_draft_forms_hold_only_public_operations():
     for seed in range(40):
-        for operation in random_module(Random(seed), version=V13_2, seed_forms=False, discardable=False).walk():
+        for operation in random_module(Random(seed), version=V13_2, draft_forms=False, discardable=False).walk():
             since = operation.declaration.since
             assert since is not None and since <= V13_2
             assert set(operation.attributes) <= set(operation.declaration.inherent)

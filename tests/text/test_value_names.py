@@ -17,7 +17,7 @@ def names_in(module: tileir.Operation, names: str = "public") -> list[str]:
     return [line.strip().partition(" = ")[0] for line in lines if " = " in line]
 
 
-# constant, public name, name of seed 003's five paths
+# constant, public name, name of the printer draft's five paths
 CONSTANTS = [
     ("<i1: true> : tile<i1>", "%true", "%true"),
     ("<i1: false> : tile<4xi1>", "%false", "%false"),
@@ -35,23 +35,23 @@ CONSTANTS = [
 ]
 
 
-@pytest.mark.parametrize(("constant", "public", "seed"), CONSTANTS)
-def test_constant_is_named_by_its_value(constant: str, public: str, seed: str) -> None:
+@pytest.mark.parametrize(("constant", "public", "draft"), CONSTANTS)
+def test_constant_is_named_by_its_value(constant: str, public: str, draft: str) -> None:
     module = kernel(f"%r = constant {constant}")
     assert names_in(module) == [public]
-    assert names_in(module, "seed") == [seed]
+    assert names_in(module, "draft") == [draft]
 
 
-@pytest.mark.parametrize(("constant", "public", "seed"), CONSTANTS)
-def test_program_with_seed_names_is_the_same_program(constant: str, public: str, seed: str) -> None:
+@pytest.mark.parametrize(("constant", "public", "draft"), CONSTANTS)
+def test_program_with_draft_names_is_the_same_program(constant: str, public: str, draft: str) -> None:
     module = kernel(f"%r = constant {constant}\n%s = constant {constant}")
-    assert str(tileir.parse(module.text(names="seed"))) == str(module)
+    assert str(tileir.parse(module.text(names="draft"))) == str(module)
 
 
 def test_values_with_equal_hints_are_told_apart_by_a_number() -> None:
     module = kernel("%a = constant <i32: 1> : tile<i32>\n%b = constant <i32: 1> : tile<i32>")
     assert names_in(module) == ["%cst_1_i32", "%cst_1_i32_0"]
-    assert names_in(module, "seed") == ["%cst_1", "%cst_1_0"]
+    assert names_in(module, "draft") == ["%cst_1", "%cst_1_0"]
 
 
 def test_names_of_the_input_have_no_effect() -> None:

@@ -111,7 +111,7 @@ def test_finding_without_a_position_names_the_file_in_json(tmp_path: Path, capsy
     assert (finding["file"], finding["line"], finding["column"]) == (path, 0, 0)
 
 
-def test_seed_spelling_is_a_remark_and_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_draft_spelling_is_a_remark_and_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, SEED_SPELLING)
     assert check.run([path]) == 0
     printed = capsys.readouterr().out
@@ -119,11 +119,11 @@ def test_seed_spelling_is_a_remark_and_fine(tmp_path: Path, capsys: pytest.Captu
     assert printed.endswith("\n1 remark\n")
 
 
-def test_seed_spelling_is_an_error_where_only_public_ones_are_accepted(
+def test_draft_spelling_is_an_error_where_only_public_ones_are_accepted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, SEED_SPELLING)
-    assert check.run([path, "--no-seed-spellings"]) == 1
+    assert check.run([path, "--no-draft-spellings"]) == 1
     assert f"{path}:3:19: error: expected '<'" in capsys.readouterr().out
 
 

@@ -93,8 +93,8 @@ def test_only_the_first_mistake_is_reported(run: Runner) -> None:
 
 
 def test_dialect_is_the_public_one(run: Runner) -> None:
-    seed = MODULE.replace("    return\n", "    %a = constant dense<1> : tile<i32>\n    return\n")
-    assert run(seed)[0] == 1
+    draft = MODULE.replace("    return\n", "    %a = constant dense<1> : tile<i32>\n    return\n")
+    assert run(draft)[0] == 1
     newer = MODULE.replace("    return\n", "    %a = fpowf %arg0, %arg0 : tile<4xf32>\n    return\n")
     assert run(newer)[0] == 1
     status, output, _ = run(newer.replace("fpowf", "pow"))

@@ -100,7 +100,7 @@ def test_a_statement_against_the_grammar_is_noticed() -> None:
 def test_a_page_says_all_that_is_declared() -> None:
     page = shown("exp")
     assert page.startswith("exp: Element-wise exponential\n")
-    for fact in ("chapter Floating point", "since 13.1", "opcode 0x17", "seed 000 section 8.7.11"):
+    for fact in ("chapter Floating point", "since 13.1", "opcode 0x17", "the operations draft section 8.7.11"):
         assert fact in page.split("\n")[1]
     assert "`approx` or `full`; default `full`" in page
     assert "full or approximate precision (since 13.3)" in page
@@ -115,9 +115,9 @@ def test_element_types_of_later_versions_are_marked() -> None:
     assert "f8E8M0FNU (13.2), f4E2M1FN (13.3) or fnv8E5M3FNU (13.4)" in page
 
 
-def test_an_operation_of_the_seeds_alone_says_so_and_how_it_is_made_public() -> None:
+def test_an_operation_of_the_drafts_alone_says_so_and_how_it_is_made_public() -> None:
     page = shown("recipf")
-    assert "seed only" in page.split("\n")[1]
+    assert "draft only" in page.split("\n")[1]
     assert "opcode" not in page
     assert "`divf` of a constant 1 by the input" in page
 

@@ -57,8 +57,8 @@ def test_debug_info_shows_locations(program: str, capsys: pytest.CaptureFixture[
     assert printed.endswith("\n")
 
 
-def test_seed_names_are_used_where_asked_for(program: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert opt.run([program, "--names", "seed"]) == 0
+def test_draft_names_are_used_where_asked_for(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run([program, "--names", "draft"]) == 0
     assert "%cst_1 = constant <i32: 1>" in capsys.readouterr().out
 
 
@@ -145,7 +145,7 @@ def test_older_dialect_version_is_printed_in_its_own_spelling(
 
 
 @pytest.mark.parametrize(
-    "option", [["-O1"], ["-O", "3"], ["--passes", "dce"], ["--passes=cse,dce"], ["--pipeline", "seed"]]
+    "option", [["-O1"], ["-O", "3"], ["--passes", "dce"], ["--passes=cse,dce"], ["--rules", "full"]]
 )
 def test_program_is_optimized_where_asked_for(
     option: list[str], program: str, capsys: pytest.CaptureFixture[str]

@@ -11,7 +11,7 @@ from tileir.bytecode.tables import TableWriter
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.availability import attribute_words, keyword_words, operand_words, operation_words, result_words
 from tileir.ir.attributes import (
-    FIRST_SEED_ONLY_VALUE,
+    FIRST_DRAFT_ONLY_VALUE,
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
@@ -187,7 +187,7 @@ class BodyWriter(ByteWriter):
         if not isinstance(value, EnumAttribute):
             raise fail(operation, f"requires attribute '{field.name}'")
         number = value.kind.values[value.keyword]
-        if number >= FIRST_SEED_ONLY_VALUE:
+        if number >= FIRST_DRAFT_ONLY_VALUE:
             raise fail(
                 operation,
                 f"'{value.keyword}' of attribute '{field.name}' has no public bytecode form; "
@@ -347,7 +347,7 @@ class BodyWriter(ByteWriter):
         return block
 
     def _check_pure(self, operation: Operation) -> None:
-        """Before 13.4 the body of a reduction is pure (seed 000, 8.3.14)."""
+        """Before 13.4 the body of a reduction is pure (the operations draft, 8.3.14)."""
         if self.tables.version > V13_3:
             return
         for inner in operation.walk():

@@ -1,7 +1,8 @@
 """The thirteen attribute tags of the documented layout (docs/bytecode.md section 10).
 
-The failure of each tag is the text seed 001 gives for it, word for word ("Per-Tag Builder Cluster").  The payload of
-tag 13 is a reference to another attribute, so it is read and written where references are: in the attribute table.
+The failure of each tag is the text the bytecode draft gives for it, word for word ("Per-Tag Builder Cluster").  The
+payload of tag 13 is a reference to another attribute, so it is read and written where references are: in the attribute
+table.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ ASSUME_PREDICATE: Final = 13
 VERIFY_WITH_ASSUME: Final = 1
 PREDICATE_COVARIANCE: Final = 2
 
-# Bits of the flags byte of the bounds; strict is seed 002's.
+# Bits of the flags byte of the bounds; strict is the types draft's.
 HAS_LOWER: Final = 1
 HAS_UPPER: Final = 2
 IS_STRICT: Final = 4

@@ -1,9 +1,9 @@
 """The attribute table of the documented layout (docs/bytecode.md section 10).
 
-Seed 001 lets each operation refer to a dictionary in an attribute table and describes payloads (enumerations, hints,
-operand segments, shapes) that none of its thirteen tags covers.  The kind byte in front of each value is this project's
-way to tell them apart.  Entry 0 of the table is the empty dictionary.  An entry whose only name is empty stands for the
-attribute under that name, so that a reference can mean any attribute.
+The bytecode draft lets each operation refer to a dictionary in an attribute table and describes payloads (enumerations,
+hints, operand segments, shapes) that none of its thirteen tags covers.  The kind byte in front of each value is this
+project's way to tell them apart.  Entry 0 of the table is the empty dictionary.  An entry whose only name is empty
+stands for the attribute under that name, so that a reference can mean any attribute.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ class AttributeTable:
         return optimization_hints(entries)
 
     def _read_i32_list(self, reader: ByteReader, what: str) -> Attribute:
-        """Seed 001's operand-segment array; any other list of i32 looks the same."""
+        """The bytecode draft's operand-segment array; any other list of i32 looks the same."""
         count = reader.count(what)
         values: list[int] = []
         for _ in range(count):

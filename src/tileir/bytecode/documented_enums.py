@@ -1,4 +1,4 @@
-"""The enumerations of the documented layout (docs/bytecode.md section 10; seed 001, "Six Enum-Attr Readers").
+"""The enumerations of the documented layout (docs/bytecode.md section 10; the bytecode draft, "Six Enum-Attr Readers").
 
 Every reader does the same: a varint, looked up in a table of (name, value) pairs.  Only the table and the name in the
 message differ, so there is one reader and a table per enumeration.
@@ -55,7 +55,8 @@ def _reader(name: str, kind: EnumKind) -> EnumReader:
     return EnumReader(name, kind, kind.keywords(V13_1))
 
 
-# The six of seed 001.  Its Comparison is the predicate; Width is reserved, because nothing says what it is for.
+# The six of the bytecode draft.  Its Comparison is the predicate; Width is reserved, because nothing says what it is
+# for.
 SIX_READERS: Final[list[EnumReader]] = [
     _reader("Comparison", COMPARISON_PREDICATE),
     _reader("Overflow", OVERFLOW),
@@ -65,7 +66,7 @@ SIX_READERS: Final[list[EnumReader]] = [
     EnumReader("Width", None, ["i1", "i8", "i16", "i32", "i64"]),
 ]
 
-# Enumerations the operations of 13.1 have and seed 001 does not mention.
+# Enumerations the operations of 13.1 have and the bytecode draft does not mention.
 _OTHER_READERS: Final[list[EnumReader]] = [
     _reader("ComparisonOrdering", COMPARISON_ORDERING),
     _reader("MemoryOrderingSemantics", MEMORY_ORDERING),

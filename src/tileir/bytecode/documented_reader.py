@@ -1,8 +1,8 @@
-"""The documented layout, read (docs/bytecode.md section 10; seed 001).
+"""The documented layout, read (docs/bytecode.md section 10; the bytecode draft).
 
 The envelope, the framing of tables, regions and blocks and the numbering of values are those of the public layout;
-types, attributes, operation records and locations are not.  Messages have no offset in front of them: seed 001 quotes
-them bare.
+types, attributes, operation records and locations are not.  Messages have no offset in front of them: the bytecode
+draft quotes them bare.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How an operation is laid out in the documented layout, derived from its declaration (docs/bytecode.md section 10).
 
-Seven fields (seed 001, "Encoding Walk"): opcode, location, result types, operand count, operands, dictionary, regions.
-Everything that is not a type, an operand or a region is in the dictionary.
+Seven fields (the bytecode draft, "Encoding Walk"): opcode, location, result types, operand count, operands, dictionary,
+regions. Everything that is not a type, an operand or a region is in the dictionary.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tileir.ir.declaration import (
     OperationDeclaration,
 )
 
-# The last opcode of seed 001's dispatcher.
+# The last opcode of the bytecode draft's dispatcher.
 MAXIMUM_OPCODE: Final = 109
 SEGMENT_SIZES: Final = "operandSegmentSizes"
 

@@ -1,4 +1,4 @@
-"""Types in the documented layout (docs/bytecode.md section 10; seed 001, "TypeTag Dispatcher").
+"""Types in the documented layout (docs/bytecode.md section 10; the bytecode draft, "TypeTag Dispatcher").
 
 Nineteen tags, 0 to 18.  The numbers are the public ones, the payloads are not: shapes are lists of varints, a pointer
 has an address space, and f8E8M0FNU is a leaf that only tiles and views reach.
@@ -76,7 +76,7 @@ class DocumentedTypeDecoder(TypeDecoder):
         if tag > MAXIMUM_TYPE_TAG:
             reader.fail(f"unknown type tag: {tag}")
         if tag == LEAF_TAG:
-            # Seed 001 has the leaf in 13.1; the public layout got the type with 13.2.
+            # The bytecode draft has the leaf in 13.1; the public layout got the type with 13.2.
             return F8E8M0FNU
         reader.position = start
         return super().decode(reader)

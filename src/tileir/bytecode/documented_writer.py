@@ -1,7 +1,7 @@
 """The documented layout, written (docs/bytecode.md section 10).
 
-Seed 001 has no writer, so the choices are this project's: strings by index, arrays inline, a bound in the tag that fits
-what it has.  Tables are filled in order of first use.
+The bytecode draft has no writer, so the choices are this project's: strings by index, arrays inline, a bound in the tag
+that fits what it has.  Tables are filled in order of first use.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tileir.bytecode.records import AttributeField
 from tileir.bytecode.writer import ModuleWriter
 from tileir.dialect.availability import attribute_words, operand_words
 from tileir.ir.attributes import (
-    FIRST_SEED_ONLY_VALUE,
+    FIRST_DRAFT_ONLY_VALUE,
     Attribute,
     DenseArrayAttribute,
     DenseAttribute,
@@ -265,7 +265,7 @@ def _enumerator(operation: Operation, field: AttributeField, value: Attribute) -
         raise fail(operation, f"requires attribute '{field.name}'")
     number = value.kind.values[value.keyword]
     what = f"'{value.keyword}' of attribute '{field.name}'"
-    if number >= FIRST_SEED_ONLY_VALUE:
+    if number >= FIRST_DRAFT_ONLY_VALUE:
         raise fail(operation, f"{what} has no form in the documented layout; legalize the program first")
     since = value.kind.since.get(value.keyword)
     if since is not None and since > V13_1:
@@ -320,7 +320,7 @@ class DocumentedBodyWriter(BodyWriter):
 
     def _no_opcode(self, operation: Operation) -> WriteFailure:
         declaration = operation.declaration
-        if declaration.seed_only and not declaration.unregistered:
+        if declaration.draft_only and not declaration.unregistered:
             return fail(operation, f"operation '{declaration.name}' has no opcode; legalize the program first")
         return self._unavailable(operation)
 

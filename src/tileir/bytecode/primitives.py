@@ -271,7 +271,7 @@ def varints(numbers: tuple[int, ...]) -> bytes:
 
 
 def signed_leb128(value: int) -> bytes:
-    """Seed 001's location index: LEB128 with the sign in the last byte, so that -1 is 0x7F."""
+    """The bytecode draft's location index: LEB128 with the sign in the last byte, so that -1 is 0x7F."""
     data = bytearray()
     while True:
         byte = value & 0x7F

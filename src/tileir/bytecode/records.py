@@ -10,7 +10,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.types import TOKEN
-from tileir.ir.attributes import FIRST_SEED_ONLY_VALUE, Attribute, EnumAttribute, EnumKind
+from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, Attribute, EnumAttribute, EnumKind
 from tileir.ir.declaration import (
     OPTIONAL,
     REGISTRY,
@@ -98,7 +98,7 @@ def _cases(declared: AttributeDeclaration) -> list[EnumAttribute]:
 
 
 def enumerators(kind: EnumKind) -> list[EnumAttribute]:
-    public = [(value, name) for name, value in kind.values.items() if value < FIRST_SEED_ONLY_VALUE]
+    public = [(value, name) for name, value in kind.values.items() if value < FIRST_DRAFT_ONLY_VALUE]
     return [kind[name] for _, name in sorted(public)]
 
 

@@ -34,7 +34,7 @@ from tileir.ir.location import (
     UnknownLocation,
 )
 
-# --- assumption predicates (seed 002, "Assume predicates") ---
+# --- assumption predicates (the types draft, "Assume predicates") ---
 
 
 class PredicateAttribute(Attribute):
@@ -76,7 +76,7 @@ class DivByAttribute(PredicateAttribute):
 class BoundedAttribute(PredicateAttribute):
     """`bounded<0, ?>`: every element, read as signed, lies between the bounds.
 
-    `strict` excludes the bounds themselves; only seed 002 has it (docs/conflicts.md C2).
+    `strict` excludes the bounds themselves; only the types draft has it (docs/conflicts.md C2).
     """
 
     __slots__ = ("lower", "strict", "upper")

@@ -1,7 +1,7 @@
 """What a program has that an earlier version of the dialect has not, in the words of NVIDIA's bytecode writer.
 
 The writers of bytecode refuse the first such piece with these words; `newer_pieces` finds one per operation.
-What only the seeds have belongs to no version and is left to the legalizer.
+What only the drafts have belongs to no version and is left to the legalizer.
 """
 
 from __future__ import annotations

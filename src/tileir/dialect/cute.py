@@ -1,4 +1,4 @@
-"""cuTe layout attributes: `#cute.layout<(1@0, 16@1)>` (seed 003, "cuTe Layout Attributes"; docs/conflicts.md A14).
+"""cuTe layout attributes: `#cute.layout<(1@0, 16@1)>` (the printer draft, "cuTe Layout Attributes"; docs/conflicts.md A14).
 
 They ride on tile metadata as discardable attributes, are read strictly and written back, and never reach bytecode.
 """

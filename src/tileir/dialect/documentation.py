@@ -117,7 +117,7 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "Types",
         "A handle of a string; no portable program has one",
         "string",
-        "Described by seed 002 only.  It is read and printed, and no public version of the dialect knows it "
+        "Described by the types draft only.  It is read and printed, and no public version of the dialect knows it "
         "(docs/conflicts.md D3).",
         "string",
         None,
@@ -171,7 +171,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Promise of `assume`: elements lie between two bounds",
         "bounded<(LOWER | ?), (UPPER | ?) (, strict)?>",
         "For tiles of integers, read as signed.  Both bounds are allowed values; `?` is no bound.  `strict`, which only "
-        "seed 002 has, excludes the bounds themselves (docs/conflicts.md C2).",
+        "the types draft has, excludes the bounds themselves (docs/conflicts.md C2).",
         "bounded<0, 1023>\nbounded<0, ?>",
     ),
     Documentation(
@@ -198,7 +198,7 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "The elements of a constant or global",
         "<ELEMENT: (NUMBER | [NUMBER, ...])>",
         "A single number stands for all elements, a nested list gives each.  Numbers are decimal integers, decimal "
-        "floats, the bits of a float in hexadecimal (`0x7FC00000`), or `true` and `false` for i1.  The seeds spell it "
+        "floats, the bits of a float in hexadecimal (`0x7FC00000`), or `true` and `false` for i1.  The drafts spell it "
         "`dense<0>`, which is read too (docs/conflicts.md A1).",
         "<f32: [1.0, 2.5]>\n<i32: 0>\n<i1: true>",
     ),
@@ -310,13 +310,13 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
         "acquire": "what comes after sees what was written before the matching release",
         "release": "what was written before is seen after a matching acquire",
         "acq_rel": "both at once, for atomics that read and write",
-        "seq_cst": "one order of all such operations; seeds only, has no public counterpart",
+        "seq_cst": "one order of all such operations; drafts only, has no public counterpart",
     },
     "memory_scope": {
         "tl_blk": "this tile block",
         "device": "all tile blocks on the device",
         "sys": "everything in the system, the host included",
-        "cluster": "the cluster of the tile block; seeds only, made public as device",
+        "cluster": "the cluster of the tile block; drafts only, made public as device",
     },
     "atomic_rmw_mode": {
         "and": "bitwise and",

@@ -1,7 +1,7 @@
 """Optimization hints: which exist, for which operation, with which values (docs/conflicts.md E).
 
 Hints are advice, so by default nobody complains about one that nothing reads; with the mode "warn" each doubtful hint
-is a warning, with "error" the operation is refused after its warnings (the contract of seed 002).
+is a warning, with "error" the operation is refused after its warnings (the contract of the types draft).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The types of cuda_tile.
 
 Each has a factory that returns the interned type, and a `*_mistake` function that says in NVIDIA's words what is
-wrong with its parameters (seed 002; docs/conflicts.md D).  The factories trust their caller: the parser, the bytecode
+wrong with its parameters (the types draft; docs/conflicts.md D).  The factories trust their caller: the parser, the bytecode
 readers and the builder ask for the mistake first, because each reports it at its own kind of position.
 """
 
@@ -32,7 +32,7 @@ from tileir.ir.types import (
     Type,
 )
 
-# The dynamic extent or stride, written `?`; MLIR's kDynamic (seed 002, "Dynamic-dimension sentinel and tile cap").
+# The dynamic extent or stride, written `?`; MLIR's kDynamic (the types draft, "Dynamic-dimension sentinel and tile cap").
 DYNAMIC: Final = -(1 << 63)
 MAXIMUM_TILE_ELEMENTS: Final = 1 << 24
 _I32_LIMIT: Final = (1 << 31) - 1
@@ -172,7 +172,7 @@ class TokenType(Type):
 
 
 class StringType(Type):
-    """Seed 002's string handle; no portable program has one (docs/conflicts.md D3)."""
+    """The types draft's string handle; no portable program has one (docs/conflicts.md D3)."""
 
     __slots__ = ()
 

@@ -233,16 +233,16 @@ class DenseArrayAttribute(Attribute):
         return f"array<{self.element_type.text}: {inner}>" if inner else f"array<{self.element_type.text}>"
 
 
-# Keywords with these values exist only in the seeds and have no public byte (docs/conflicts.md B): they are read where
-# seed spellings are, and a program that holds one is legalized before it is written.
-FIRST_SEED_ONLY_VALUE: Final = 100
+# Keywords with these values exist only in the drafts and have no public byte (docs/conflicts.md B): they are read where
+# draft spellings are, and a program that holds one is legalized before it is written.
+FIRST_DRAFT_ONLY_VALUE: Final = 100
 
 
 class EnumKind:
     """A closed set of keywords; `#cuda_tile.<name><keyword>` in the generic form.
 
     `values` gives the wire value of each keyword, `since` the first dialect version of those that came later,
-    `aliases` the older or seed spellings that are read but never printed (docs/conflicts.md B).  `is_integer` tells
+    `aliases` the older or draft spellings that are read but never printed (docs/conflicts.md B).  `is_integer` tells
     that the generic form shows the value instead, as `2 : i32`.
     """
 
@@ -271,7 +271,7 @@ class EnumKind:
         return [
             k
             for k, value in self.values.items()
-            if value < FIRST_SEED_ONLY_VALUE and self.since.get(k, version) <= version
+            if value < FIRST_DRAFT_ONLY_VALUE and self.since.get(k, version) <= version
         ]
 
 
@@ -359,7 +359,7 @@ class DenseAttribute(Attribute):
 
     @property
     def debug_text(self) -> str:
-        """Seed 003's log form: comma separated values, no type and no shape.  For reading only; it does not parse."""
+        """The printer draft's log form: comma separated values, no type, no shape.  It does not parse."""
         return "/* not parseable */ " + ", ".join([element_literal(self.element_type, b) for b in self.values()])
 
 
@@ -500,8 +500,8 @@ def constant_name(value: DenseAttribute) -> str:
     return f"cst_{element.spelling}"
 
 
-def seed_constant_name(value: DenseAttribute) -> str:
-    """Seed 003's five-path name hint, chosen with names="seed"."""
+def draft_constant_name(value: DenseAttribute) -> str:
+    """The printer draft's five-path name hint, chosen with names="draft"."""
     element = value.element_type
     if value.is_splat:
         bits = value.bits(0)

@@ -1,7 +1,7 @@
 """What the toolkit knows about an operation, in one place.
 
 The parser, the printer, the verifier, the bytecode layouts, the builder and the documentation all read the same
-declaration (one per operation, in `dialect/ops/`, one file per chapter of seed 000).
+declaration (one per operation, in `dialect/ops/`, one file per chapter of the operations draft).
 """
 
 from __future__ import annotations
@@ -233,8 +233,8 @@ class OperationDeclaration:
         "results",
         "rules",
         "same_types",
-        "seed",
-        "seed_only",
+        "section",
+        "draft_only",
         "since",
         "summary",
         "syntax",
@@ -258,7 +258,7 @@ class OperationDeclaration:
         syntax: str = "",
         opcode: int | None = None,
         since: Version | None = V13_1,
-        seed: str = "",
+        section: str = "",
         operands: tuple[OperandDeclaration, ...] = (),
         attributes: tuple[AttributeDeclaration, ...] = (),
         results: tuple[OperandDeclaration, ...] = (),
@@ -288,8 +288,8 @@ class OperationDeclaration:
         self.syntax: str = syntax
         self.opcode: int | None = opcode
         self.since: Version | None = since
-        self.seed: str = seed
-        self.seed_only: bool = since is None
+        self.section: str = section
+        self.draft_only: bool = since is None
         self.operands: tuple[OperandDeclaration, ...] = operands
         self.attributes: tuple[AttributeDeclaration, ...] = attributes
         self.results: tuple[OperandDeclaration, ...] = results

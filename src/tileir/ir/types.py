@@ -3,7 +3,7 @@
 Two spellings are kept with each type because both are needed on hot paths: `spelling` is how the type is
 written inside the dialect (`tile<4xf32>`), `text` is how it is written anywhere else (`!cuda_tile.tile<4xf32>`).
 For builtin types the two agree.  A type is built through its factory function, never by calling the class:
-the factory returns the one instance there is (seed 002, "TypeStorage and TypeID singletons").
+the factory returns the one instance there is (the types draft, "TypeStorage and TypeID singletons").
 """
 
 from __future__ import annotations

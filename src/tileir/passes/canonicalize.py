@@ -1,23 +1,23 @@
 """Canonicalization: folds and patterns until none fires, what nothing needs removed, constants merged.
 
-The model (rewrite/driver.py).  The rules are those of the public dialect ("parity") or those and seed 004's ("seed").
-Constants are gathered at the start of the kernel.  An operation is removed when its results are unused and it has no
-effect on memory; loads and everything else ordered by tokens stay.
+The model (rewrite/driver.py).  The rules are those of the public dialect ("parity") or those and the folds draft's
+("full"). Constants are gathered at the start of the kernel.  An operation is removed when its results are unused and it
+has no effect on memory; loads and everything else ordered by tokens stay.
 
-In the "seed" family the expression simplifier runs once after the fixed point (seed 004, Canonicalization Driver).
-Where it changes something, the rules are given another chance at what it made, and it at what they leave: so a second
-canonicalization finds nothing to do.
+With the "full" rules the expression simplifier runs once after the fixed point (the folds draft, Canonicalization
+Driver). Where it changes something, the rules are given another chance at what it made, and it at what they leave: so a
+second canonicalization finds nothing to do.
 """
 
 from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.core import Operation
-from tileir.passes.registry import SEED, Session
+from tileir.passes.registry import FULL, Session
 from tileir.rewrite.driver import Fold, Pattern, apply_greedily
-from tileir.rewrite.folds import public_folds, seed_folds
+from tileir.rewrite.folds import full_folds, public_folds
 from tileir.rewrite.patterns_if import if_patterns
-from tileir.rewrite.patterns_select import PRODUCT_FIRST, public_select_patterns, seed_select_patterns
+from tileir.rewrite.patterns_select import PRODUCT_FIRST, full_select_patterns, public_select_patterns
 from tileir.rewrite.simplifier import simplify_expressions
 
 # Far more rounds than programs need; a bound all the same.
@@ -26,13 +26,13 @@ _MOST_ROUNDS: Final = 16
 
 def canonicalization_folds(rules: str) -> list[Fold]:
     """The folds of a family of rules."""
-    return seed_folds() if rules == SEED else public_folds()
+    return full_folds() if rules == FULL else public_folds()
 
 
 def canonicalization_patterns(rules: str) -> list[Pattern]:
     """The patterns of a family of rules, in the order they are tried."""
     patterns = [PRODUCT_FIRST, *if_patterns(), *public_select_patterns()]
-    return [*patterns, *seed_select_patterns()] if rules == SEED else patterns
+    return [*patterns, *full_select_patterns()] if rules == FULL else patterns
 
 
 def run(root: Operation, session: Session) -> int:
@@ -41,7 +41,7 @@ def run(root: Operation, session: Session) -> int:
     patterns = canonicalization_patterns(session.rules)
     folds = canonicalization_folds(session.rules)
     apply_greedily(root, patterns, folds, statistics=session.statistics, trace=session.trace)
-    if session.rules == SEED:
+    if session.rules == FULL:
         # The simplifier takes away more than it makes and the rules make nothing it takes away, so this ends.
         for _ in range(_MOST_ROUNDS):
             if not simplify_expressions(root, session.statistics, session.trace):

@@ -119,7 +119,7 @@ def _rename(root: Operation, options: Options, session: Session) -> int:
 
 
 register("canonicalize", "apply folds and patterns until none fires", _canonicalize)
-register("simplify", "simplify integer expressions, once (seed 004)", _simplify)
+register("simplify", "simplify integer expressions, once (the folds draft)", _simplify)
 register("cse", "compute equal things once", _cse)
 register("dce", "remove what nothing needs", _dce)
 register("loop-invariant-code-motion", "move what does not change out of loops", _licm)
@@ -133,7 +133,7 @@ register(
 )
 register("synthesize-debug-info-scopes", "make debug scopes from file positions", _debug_scopes, scope=MODULE)
 register("strip-debuginfo", "forget all locations", _strip_debug)
-register("legalize", "write what only the seeds have with what NVIDIA's tools take", _legalize)
+register("legalize", "write what only the drafts have with what NVIDIA's tools take", _legalize)
 register("downlevel", "write a program for an older version", _downlevel, options={"version": "13.1"})
 register("inline", "inline calls (the dialect has none)", _inline)
 register(

@@ -74,7 +74,7 @@ def _fusible_product(operation: Operation) -> Operation | None:
     for name in ("rounding_mode", "flush_to_zero"):
         if product.attribute(name) is not operation.attribute(name):
             return None
-    # The seeds' operations take element types that fma does not.
+    # The drafts' operations take element types that fma does not.
     accepted = REGISTRY.by_name["cuda_tile.fma"].operands[0].constraint.accepts(operation.result.type)
     return product if accepted else None
 

@@ -1,9 +1,9 @@
-"""Everything that only the seeds have, written with what NVIDIA's tools take.
+"""Everything that only the drafts have, written with what NVIDIA's tools take.
 
 The model.  A first visit finds what has no public form: all of it is told at once and the program stays as it was.  A
 second one rewrites:
 
-* the seeds' element-wise operations are expanded (legalize_expand.py);
+* the drafts' element-wise operations are expanded (legalize_expand.py);
 * atomic loads and stores become ordered ones through pointers, `weak` becoming `relaxed`;
 * a barrier forwards its token: a tile block is one thread of execution, so nothing is to be waited for;
 * `assume_cond` becomes assumptions about the values its condition compares (legalize_assume.py) or just goes; strict
@@ -12,7 +12,7 @@ second one rewrites:
 * casts that cancel out go, any other one is an error;
 * attributes that mean nothing publicly are dropped.
 
-Spellings that only the seeds have are no matter here: reading a text turns them into what they stand for.
+Spellings that only the drafts have are no matter here: reading a text turns them into what they stand for.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CAST: Final = "cuda_tile.unrealized_conversion_cast"
 _ASSUME: Final = "cuda_tile.assume"
 _ORDERING: Final = "memory_ordering_semantics"
 _SCOPE: Final = "memory_scope"
-# Attributes the seeds give to public operations, without an effect (docs/conflicts.md C6, C7).
+# Attributes the drafts give to public operations, without an effect (docs/conflicts.md C6, C7).
 _WITHOUT_EFFECT: Final[dict[str, str]] = {
     "cuda_tile.maxf": "comparison_ordering",
     "cuda_tile.minf": "comparison_ordering",
@@ -170,7 +170,7 @@ def _rewrite(operation: Operation, warnings: list[Diagnostic]) -> int:
 
 
 def _rewrite_form(operation: Operation, warnings: list[Diagnostic]) -> int:
-    """What a public operation has that only the seeds know."""
+    """What a public operation has that only the drafts know."""
     name = operation.name
     changed = _widen_scope(operation, warnings)
     unneeded = _WITHOUT_EFFECT.get(name)

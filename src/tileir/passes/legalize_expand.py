@@ -1,7 +1,7 @@
-"""The element-wise operations that only the seeds have, written with public ones (docs/conflicts.md C6, K).
+"""The element-wise operations that only the drafts have, written with public ones (docs/conflicts.md C6, K).
 
 Functions of narrower types are computed in f64 and rounded once.  In f32 the errors of the steps would add up to more
-than the last bit; so they are the bits that the operation itself has (execute/arithmetic/seed_functions.py).
+than the last bit; so they are the bits that the operation itself has (execute/arithmetic/draft_functions.py).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from tileir.ir.traversal import functions
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.passes.catalogue import pass_named
 from tileir.passes.pipeline_text import Step, parse_pass, parse_pipeline
-from tileir.passes.registry import FUNCTION, MODULE, PARITY, SEED, PipelineError, Session
+from tileir.passes.registry import FULL, FUNCTION, MODULE, PARITY, PipelineError, Session
 from tileir.rewrite.driver import Statistics
 
 LEVELS: Final = (0, 1, 2, 3)
@@ -95,7 +95,7 @@ class Report:
 def optimize(
     module: Operation,
     level: int = DEFAULT_LEVEL,
-    pipeline: str = PARITY,
+    rules: str = PARITY,
     fuse_fma: bool = False,
     *,
     report: Report | None = None,
@@ -103,17 +103,17 @@ def optimize(
 ) -> Operation:
     """Optimize a module in place and give it back.
 
-    `level` is 0 (nothing) to 3.  `pipeline` is "parity", what NVIDIA's public optimizer does, or "seed", that and what
-    seed 004 adds.  `fuse_fma` also fuses products and sums, which changes how results are rounded.  The module is
-    verified before and after each pass, unless `verify_each` is false.
+    `level` is 0 (nothing) to 3.  `rules` is "parity", what NVIDIA's public optimizer does, or "full", that and what
+    the folds draft adds.  `fuse_fma` also fuses products and sums, which changes how results are rounded.  The module
+    is verified before and after each pass, unless `verify_each` is false.
     """
-    steps = [parse_pass(text) for text in passes_of_level(level, pipeline, fuse_fma)]
-    return run_until_stable(module, steps, pipeline, _begun(module, report, verify_each))
+    steps = [parse_pass(text) for text in passes_of_level(level, rules, fuse_fma)]
+    return run_until_stable(module, steps, rules, _begun(module, report, verify_each))
 
 
-def passes_of_level(level: int, pipeline: str = PARITY, fuse_fma: bool = False) -> list[str]:
+def passes_of_level(level: int, rules: str = PARITY, fuse_fma: bool = False) -> list[str]:
     """The passes an optimization level stands for, in order."""
-    _check_rules(pipeline)
+    _check_rules(rules)
     if level not in LEVELS:
         raise PipelineError(f"'{level}' is not an optimization level: use 0, 1, 2 or 3")
     names: list[str] = []
@@ -121,7 +121,7 @@ def passes_of_level(level: int, pipeline: str = PARITY, fuse_fma: bool = False) 
         names.append("fuse-fma")
     if level >= 1:
         names += ["canonicalize", "cse"]
-    if level >= 2 and pipeline == SEED:
+    if level >= 2 and rules == FULL:
         # The public optimizer asks for it too, but nothing moves there: its loops do not tell MLIR that they are loops.
         names.append("loop-invariant-code-motion")
     if level >= 3:
@@ -133,7 +133,7 @@ def run_passes(
     module: Operation,
     passes: list[str] | tuple[str, ...],
     *,
-    pipeline: str = PARITY,
+    rules: str = PARITY,
     report: Report | None = None,
     verify_each: bool = True,
 ) -> Operation:
@@ -146,14 +146,14 @@ def run_passes(
         raise TypeError(f"passes are a list of names, as in ['canonicalize', 'cse'], not {passes!r}")
     steps = [parse_pass(text) for text in passes]
     check_steps(steps)
-    return run_steps(module, steps, pipeline, _begun(module, report, verify_each))
+    return run_steps(module, steps, rules, _begun(module, report, verify_each))
 
 
 def run_pipeline(
     module: Operation,
     text: str,
     *,
-    pipeline: str = PARITY,
+    rules: str = PARITY,
     report: Report | None = None,
     verify_each: bool = True,
 ) -> Operation:
@@ -165,7 +165,7 @@ def run_pipeline(
         raise TypeError(f"a pipeline is a text, as 'builtin.module(canonicalize)', not {text!r}")
     steps = parse_pipeline(text)
     check_steps(steps)
-    return run_steps(module, steps, pipeline, _begun(module, report, verify_each))
+    return run_steps(module, steps, rules, _begun(module, report, verify_each))
 
 
 def _begun(module: Operation, report: Report | None, verify_each: bool) -> Report:
@@ -180,9 +180,9 @@ def _begun(module: Operation, report: Report | None, verify_each: bool) -> Repor
     return wanted
 
 
-def _check_rules(pipeline: str) -> None:
-    if pipeline not in (PARITY, SEED):
-        raise PipelineError(f"'{pipeline}' is not a pipeline: use parity or seed")
+def _check_rules(rules: str) -> None:
+    if rules not in (PARITY, FULL):
+        raise PipelineError(f"'{rules}' is not a family of rules: use parity or full")
 
 
 def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, report: Report | None = None) -> Operation:

@@ -20,9 +20,10 @@ ANY: Final = "any"  # whatever the pipeline runs on
 FUNCTION: Final = "function"  # each function in it
 MODULE: Final = "module"  # each cuda_tile.module in it
 
-# The two families of rules (docs/conflicts.md H): what NVIDIA's public tools do, and that together with seed 004.
+# The two families of rules (docs/conflicts.md H): what NVIDIA's public tools do, and that together with the folds
+# draft.
 PARITY: Final = "parity"
-SEED: Final = "seed"
+FULL: Final = "full"
 
 Options = dict[str, str]
 

@@ -1,7 +1,7 @@
 """Sums of float constants, exact in every format: integers added, then rounded once as the operation declares.
 
-Seed 004's second contract: the rounding mode and flush-to-zero are those of the operation, and nothing but finite
-numbers is touched.
+The folds draft's second contract: the rounding mode and flush-to-zero are those of the operation, and nothing but
+finite numbers is touched.
 """
 
 from __future__ import annotations

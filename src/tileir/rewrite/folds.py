@@ -1,4 +1,4 @@
-"""Folds: what an operation gives without making another one (seed 004, Fold Surface).
+"""Folds: what an operation gives without making another one (the folds draft, Fold Surface).
 
 Numbers are those of the fold table in docs/optimizing.md.
 """
@@ -24,7 +24,7 @@ def fold_constant(operation: Operation) -> FoldResult:
 
 
 def fold_addf(operation: Operation) -> FoldResult:
-    """F2 (seed 004 only): the sum of finite constants, rounded and flushed as declared; never an infinity."""
+    """F2 (the folds draft only): the sum of finite constants, rounded and flushed as declared; never an infinity."""
     left = constant_value(operation.operands[0])
     right = constant_value(operation.operands[1])
     rounding = operation.attribute("rounding_mode")
@@ -61,7 +61,7 @@ def fold_assume(operation: Operation) -> FoldResult:
     return [producer.results[0]]
 
 
-# --- select, in seed 004's order: a later rule would hide what an earlier one finds ---
+# --- select, in the folds draft's order: a later rule would hide what an earlier one finds ---
 
 
 def _same_arms(operation: Operation) -> FoldResult:
@@ -151,6 +151,6 @@ def public_folds() -> list[Fold]:
     ]
 
 
-def seed_folds() -> list[Fold]:
-    """Those and seed 004's float addition."""
+def full_folds() -> list[Fold]:
+    """Those and the folds draft's float addition."""
     return [*public_folds(), Fold("addf-constants", "cuda_tile.addf", fold_addf)]

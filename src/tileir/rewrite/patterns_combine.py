@@ -1,7 +1,7 @@
-"""The two patterns that make one `if` of two (seed 004, CombineIfs and CombineNestedIfs).
+"""The two patterns that make one `if` of two (the folds draft, CombineIfs and CombineNestedIfs).
 
-Results are only ever added to the end of the list of another `if`, never reordered (seed 004, third contract), and
-the operations of both keep their order (first contract).
+Results are only ever added to the end of the list of another `if`, never reordered (the folds draft, third contract),
+and the operations of both keep their order (first contract).
 """
 
 from __future__ import annotations
@@ -187,8 +187,9 @@ def combine_nested_ifs(operation: Operation, rewriter: Rewriter) -> bool:
     """`if a { if b { ... } }` is `if a and b { ... }`.
 
     Both second branches may only yield.  Where the outer `if` forwards a result of the inner one, both must yield the
-    same value for it: that is what comes out when a holds and b does not.  Seed 004's sample leaves this out and would
-    change results (docs/conflicts.md H3).  Any other value yielded must come from outside, so that it can be selected.
+    same value for it: that is what comes out when a holds and b does not.  The folds draft's sample leaves this out and
+    would change results (docs/conflicts.md H3).  Any other value yielded must come from outside, so that it can be
+    selected.
     """
     nested = _only_nested_if(operation)
     if nested is None:

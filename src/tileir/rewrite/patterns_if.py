@@ -1,4 +1,4 @@
-"""Patterns of a single `if` (seed 004, IfOp Canonicalization Pattern Set); those of two are in `patterns_combine.py`.
+"""Patterns of a single `if` (the folds draft, IfOp Canonicalization Pattern Set); for two: `patterns_combine.py`.
 
 Names and conditions are those of NVIDIA's public dialect (docs/conflicts.md H), which are the sound ones.
 """
@@ -119,7 +119,7 @@ def convert_to_select(operation: Operation, rewriter: Rewriter) -> bool:
         return False
     for result in operation.results:
         if not can_select(result):
-            # Tokens above all: no token-ordered operation may lose its place (seed 004, first contract).
+            # Tokens above all: no token-ordered operation may lose its place (the folds draft, first contract).
             return False
     chosen = _yielded(first, second)
     otherwise = _yielded(second, first)

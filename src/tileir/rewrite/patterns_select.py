@@ -72,7 +72,7 @@ def select_to_extension(operation: Operation, rewriter: Rewriter) -> bool:
     return True
 
 
-# --- seed 004's own three: each is a fold too ---
+# --- the folds draft's own three: each is a fold too ---
 
 
 def replace_constant_select(operation: Operation, rewriter: Rewriter) -> bool:
@@ -121,7 +121,7 @@ def public_select_patterns() -> list[Pattern]:
     ]
 
 
-def seed_select_patterns() -> list[Pattern]:
+def full_select_patterns() -> list[Pattern]:
     return [
         Pattern("ReplaceConstantSelect", SELECT, replace_constant_select),
         Pattern("ReplaceIdenticalSelect", SELECT, replace_identical_select),

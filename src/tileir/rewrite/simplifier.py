@@ -1,4 +1,4 @@
-"""The expression simplifier of seed 004: deeper clean-up of integers, masks, comparisons and choices.
+"""The expression simplifier of the folds draft: deeper clean-up of integers, masks, comparisons and choices.
 
 The model.  Every value that an integer operation makes becomes a node of a private form: an operation with its keywords
 and operands, a constant, or a leaf, which is everything else.  Nodes that compute the same have the same number.  The

@@ -29,8 +29,8 @@ class Combine(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
         types = parser.parse_type_list()
-        if len(types) > 1 and self.declaration.mnemonic == "scan" and parser.seed_spellings:
-            # Seed 000 warns about it, public tools do not (docs/conflicts.md C14).
+        if len(types) > 1 and self.declaration.mnemonic == "scan" and parser.draft_spellings:
+            # The operations draft warns about it, public tools do not (docs/conflicts.md C14).
             parser.remark("a scan of more than one tile is not supported everywhere", state.name_token)
         self.set_types(state, "operands", types)
         if state.operands[0] is None:
@@ -62,14 +62,14 @@ class Combine(Custom):
 class Assume(Custom):
     """assume ::= (predicate | `[` predicate (`,` predicate)* `]`) `,` value attr-dict `:` type
 
-    A list becomes a chain of assumes; `assume %condition : type` is the seed's form and another operation
+    A list becomes a chain of assumes; `assume %condition : type` is the draft's form and another operation
     (docs/conflicts.md C1).
     """
 
     __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if parser.peek()[:1] == "%" and parser.seed_spellings:
+        if parser.peek()[:1] == "%" and parser.draft_spellings:
             parser.remark("'assume' of a condition is read as 'assume_cond'", state.name_token)
             declaration = REGISTRY.by_name["cuda_tile.assume_cond"]
             state.switch(declaration, parser.assembly(declaration))
@@ -77,7 +77,7 @@ class Assume(Custom):
                 directive.parse(parser, state)
             return
         predicates: list[Attribute] = []
-        if parser.seed_spellings and parser.accept("["):
+        if parser.draft_spellings and parser.accept("["):
             while True:
                 predicates.append(self._parse_predicate(parser))
                 if not parser.accept(","):
@@ -151,7 +151,7 @@ _EXPRESSION: Final = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|q|j|z|
 class PrintArguments(Custom):
     """print_tko ::= string (`,` values)? (`token` `=` value)? attr-dict (`:` types)? `->` type
 
-    print     ::= string (`,` values)? attr-dict (`:` types)?, the seed's and 13.1's spelling
+    print     ::= string (`,` values)? attr-dict (`:` types)?, the draft's and 13.1's spelling
     """
 
     __slots__ = ()
@@ -229,14 +229,14 @@ class PrintArguments(Custom):
 
 
 class ShiftAmount(Custom):
-    """Nothing in the text: an amount of another integer type, as seed 000 allows, is converted first (C9)."""
+    """Nothing in the text: an amount of another integer type, which the draft allows, is converted first (C9)."""
 
     __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         tokens = state.operands[1]
         shown = state.types[0]
-        if not parser.seed_spellings or not tokens or not shown:
+        if not parser.draft_spellings or not tokens or not shown:
             return
         type = shown[0]
         own = parser.value_type(tokens[0])
@@ -282,7 +282,7 @@ class CastTypes(Custom):
 
 
 class ComparisonTypes(Custom):
-    """`:` type (`->` type)?; the seed leaves the result type out (docs/conflicts.md A2)."""
+    """`:` type (`->` type)?; the draft leaves the result type out (docs/conflicts.md A2)."""
 
     __slots__ = ()
 
@@ -293,7 +293,7 @@ class ComparisonTypes(Custom):
         self.set_types(state, "lhs", [type])
         if "rhs" in self.slots:
             self.set_types(state, "rhs", [type])
-        if not parser.seed_spellings or parser.peek() == "->" or not isinstance(type, TileType):
+        if not parser.draft_spellings or parser.peek() == "->" or not isinstance(type, TileType):
             parser.expect("->")
             self.set_types(state, "result", [parser.parse_type()])
         else:
@@ -306,13 +306,13 @@ class ComparisonTypes(Custom):
 
 
 class GridType(Custom):
-    """`:` type, of the operations with three results of one type; `tile<3xi32>` is a slip of the seed (A6)."""
+    """`:` type, of the operations with three results of one type; `tile<3xi32>` is a slip of the draft (A6)."""
 
     __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
-        if parser.seed_spellings and parser.peek().endswith("tile<3xi32>"):
+        if parser.draft_spellings and parser.peek().endswith("tile<3xi32>"):
             parser.remark("'tile<3xi32>' is read as 'tile<i32>'", parser.position)
             parser.position += 1
             type: Type = scalar_tile(I32)
@@ -326,14 +326,14 @@ class GridType(Custom):
 
 
 class AtomicOperands(Custom):
-    """pointers `,` mode `,` value; seed 003 puts the mode first (docs/conflicts.md A11, B4)."""
+    """pointers `,` mode `,` value; the printer draft puts the mode first (docs/conflicts.md A11, B4)."""
 
     __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         declared = self.declaration.inherent["mode"]
         first = parser.peek()
-        if parser.seed_spellings and first[:1] != "%":
+        if parser.draft_spellings and first[:1] != "%":
             start = parser.position
             if first == "cmpxchg":
                 parser.fail("'cmpxchg' is no mode of atomic_rmw_tko: use atomic_cas_tko")
@@ -348,7 +348,7 @@ class AtomicOperands(Custom):
                 return
         self.set_operands(state, "pointers", parser.parse_value_token())
         parser.expect(",")
-        if parser.seed_spellings and parser.peek() == "cmpxchg":
+        if parser.draft_spellings and parser.peek() == "cmpxchg":
             parser.fail("'cmpxchg' is no mode of atomic_rmw_tko: use atomic_cas_tko")
         mode = AttributeValue(declared, enum_kind_of(declared)).read(parser, state)
         state.set_attribute("mode", mode)
@@ -363,12 +363,12 @@ class AtomicOperands(Custom):
 
 
 class AtomicMode(Custom):
-    """Nothing in the text: the seed's `add` on floats is the public `addf` (docs/conflicts.md B4)."""
+    """Nothing in the text: the draft's `add` on floats is the public `addf` (docs/conflicts.md B4)."""
 
     __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if not parser.seed_spellings or state.attributes is None:
+        if not parser.draft_spellings or state.attributes is None:
             return
         types = state.types[self.slots["arg"]]
         type = types[0] if types else None

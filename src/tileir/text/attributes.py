@@ -15,7 +15,7 @@ from tileir.dialect.cute import parse_cute
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
-    FIRST_SEED_ONLY_VALUE,
+    FIRST_DRAFT_ONLY_VALUE,
     UNIT,
     Attribute,
     DenseAttribute,
@@ -393,14 +393,14 @@ class AttributeCursor(TypeCursor):
         self.fail(f"unknown attribute `{name}` in dialect `cuda_tile`", start)
 
     def enum_case(self, kind: EnumKind, keyword: str, token: int) -> EnumAttribute | None:
-        """What a keyword means, None where nobody knows it; a seed spelling is remarked upon (docs/conflicts.md B)."""
+        """What a keyword means, None where nobody knows it; a draft spelling is remarked upon (docs/conflicts.md B)."""
         found = kind.cases.get(keyword)
         if found is not None:
-            public = kind.values[keyword] < FIRST_SEED_ONLY_VALUE
+            public = kind.values[keyword] < FIRST_DRAFT_ONLY_VALUE
             known = kind.since.get(keyword, self.version) <= self.version
-            return found if known and (public or self.seed_spellings) else None
+            return found if known and (public or self.draft_spellings) else None
         alias = kind.aliases.get(keyword)
-        if alias is None or not self.seed_spellings:
+        if alias is None or not self.draft_spellings:
             return None
         self.remark(f"'{keyword}' is read as '{alias}'", token)
         return kind.cases[alias]
@@ -427,7 +427,7 @@ class AttributeCursor(TypeCursor):
             self.expect(",")
             upper = self._parse_bound()
             strict = False
-            if self.seed_spellings and self.accept(","):
+            if self.draft_spellings and self.accept(","):
                 if not self.accept("strict"):
                     self.fail("expected 'strict'")
                 strict = True
@@ -435,7 +435,7 @@ class AttributeCursor(TypeCursor):
             return bounded(lower, upper, strict)
         if name == "same_elements":
             self.expect("<")
-            if self.seed_spellings and self.peek() == "dense":
+            if self.draft_spellings and self.peek() == "dense":
                 return self._parse_splat()
             values = self.parse_integer_list()
             self.expect(">")
@@ -443,7 +443,7 @@ class AttributeCursor(TypeCursor):
         return None
 
     def _parse_splat(self) -> Attribute:
-        """`dense` `<` literal `>` (`:` type)? `>`: seed 002's form, of which only the splat counts (C3)."""
+        """`dense` `<` literal `>` (`:` type)? `>`: the types draft's form, of which only the splat counts (C3)."""
         self.position += 1
         self.expect("<")
         reader = DenseReader(self)
@@ -485,12 +485,12 @@ class AttributeCursor(TypeCursor):
         return values
 
     def parse_hints(self) -> Attribute:
-        """hints ::= `<` (entry (`,` entry)*)? `>`; the seed puts braces inside (docs/conflicts.md A7)."""
+        """hints ::= `<` (entry (`,` entry)*)? `>`; the draft puts braces inside (docs/conflicts.md A7)."""
         start = self.position
         self.expect("<")
         self.enter()
         entries: dict[str, Attribute] = {}
-        if self.peek() == "{" and self.seed_spellings:
+        if self.peek() == "{" and self.draft_spellings:
             self.remark("the braces around the hints are left out", self.position)
             entries = self.parse_dictionary_entries()
             self.expect(">")
@@ -510,7 +510,7 @@ class AttributeCursor(TypeCursor):
         return optimization_hints(dictionary)
 
     def _parse_cute(self, kind: str) -> Attribute:
-        """`#cute.layout<(1@0, 16@1)>` (seed 003, "cuTe Layout Attributes")."""
+        """`#cute.layout<(1@0, 16@1)>` (the printer draft, "cuTe Layout Attributes")."""
         start = self.position
         self.position += 1
         if self.peek() != "<":

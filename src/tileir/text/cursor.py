@@ -46,7 +46,7 @@ class Cursor:
         self.stack_base: int = 0
         # How long what was read is with its aliases written out; `alias` starts it afresh.
         self.expansion: int = 0
-        self.seed_spellings: bool = True
+        self.draft_spellings: bool = True
         # Off in the drop-ins, which say what NVIDIA's tools say and no more.
         self.recover: bool = True
         self.diagnostics: list[Diagnostic] = []
@@ -85,7 +85,7 @@ class Cursor:
         raise SyntaxFailure(Diagnostic("error", message, location))
 
     def remark(self, message: str, token: int) -> None:
-        """Tell that a spelling of the seeds was read as its public form (docs/conflicts.md A to D)."""
+        """Tell that a spelling of the drafts was read as its public form (docs/conflicts.md A to D)."""
         self.diagnostics.append(Diagnostic("remark", message, self.location(token)))
 
     def enter(self) -> None:

@@ -378,7 +378,7 @@ def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> E
 
 
 def enum_case(parser: Parser, kind: EnumKind, keyword: str, token: int) -> EnumAttribute | None:
-    """A keyword or one of its seed spellings, which is remarked upon."""
+    """A keyword or one of its draft spellings, which is remarked upon."""
     return parser.enum_case(kind, keyword, token)
 
 
@@ -416,8 +416,8 @@ class AttributeDictionary(Directive):
         if parser.tokens[parser.position] == "{":
             start = parser.position
             for name, value in parser.parse_dictionary_entries().items():
-                if name in _SEED_ENTRIES and parser.seed_spellings:
-                    read_seed_entry(parser, state, name, value, start)
+                if name in _DRAFT_ENTRIES and parser.draft_spellings:
+                    read_draft_entry(parser, state, name, value, start)
                 else:
                     state.set_attribute(name, value)
 
@@ -426,11 +426,11 @@ class AttributeDictionary(Directive):
             printer.attribute_dictionary(operation, self.elided)
 
 
-_SEED_ENTRIES: Final = frozenset(["overflow_behavior", "comparison_ordering", "rounding_mode"])
+_DRAFT_ENTRIES: Final = frozenset(["overflow_behavior", "comparison_ordering", "rounding_mode"])
 
 
-def read_seed_entry(parser: Parser, state: ParseState, name: str, value: Attribute, token: int) -> None:
-    """An attribute of seed 000 that the public operation calls otherwise or has not (docs/conflicts.md B8, C6, C7)."""
+def read_draft_entry(parser: Parser, state: ParseState, name: str, value: Attribute, token: int) -> None:
+    """A draft attribute that the public operation names otherwise or has not (docs/conflicts.md B8, C6, C7)."""
     declaration = state.declaration
     if name == "overflow_behavior" and "overflow" in declaration.inherent:
         parser.remark("'overflow_behavior' is read as 'overflow'", token)
@@ -514,7 +514,7 @@ class Enclosed(Directive):
     def parse(self, parser: Parser, state: ParseState) -> None:
         token = parser.tokens[parser.position]
         if token != self.name:
-            if token != "overflow_behavior" or self.name != "overflow" or not parser.seed_spellings:
+            if token != "overflow_behavior" or self.name != "overflow" or not parser.draft_spellings:
                 return
             parser.remark("'overflow_behavior' is read as 'overflow'", parser.position)
         parser.position += 1
@@ -581,8 +581,8 @@ class Keyword(Directive):
         start = parser.position
         token = parser.tokens[start]
         found = enum_case(parser, self.kind, token, start)
-        if found is None and self.kind.name == "comparison_predicate" and parser.seed_spellings:
-            found = self.read_seed_predicate(parser, state, token)
+        if found is None and self.kind.name == "comparison_predicate" and parser.draft_spellings:
+            found = self.read_draft_predicate(parser, state, token)
         if found is None:
             if self.kind.name == "comparison_ordering" and "comparison_ordering" in (state.attributes or {}):
                 return
@@ -595,7 +595,7 @@ class Keyword(Directive):
         parser.position += 1
         state.set_attribute(self.name, found)
 
-    def read_seed_predicate(self, parser: Parser, state: ParseState, token: str) -> EnumAttribute | None:
+    def read_draft_predicate(self, parser: Parser, state: ParseState, token: str) -> EnumAttribute | None:
         """`olt,` and its kin (docs/conflicts.md A2): predicate and ordering in one word, with a comma."""
         names = {
             "eq": "equal",

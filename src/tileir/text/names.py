@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.ir.attributes import DenseAttribute, constant_name, seed_constant_name
+from tileir.ir.attributes import DenseAttribute, constant_name, draft_constant_name
 from tileir.ir.core import Block, Operation, OperationResult, Region, Value
 
 # Operations each of whose results has a name of its own; the other multi-result operations share one.
@@ -39,15 +39,15 @@ class Naming:
     so siblings reuse numbers.  Instead of copying the set of used names, each region takes back what it added.
     """
 
-    __slots__ = ("arguments", "conflicts", "constant_names", "names", "numbers", "seed_names", "used")
+    __slots__ = ("arguments", "conflicts", "constant_names", "names", "numbers", "draft_names", "used")
 
-    def __init__(self, seed_names: bool = False) -> None:
+    def __init__(self, draft_names: bool = False) -> None:
         self.names: dict[Value, str] = {}
         self.used: set[str] = set()
         self.numbers: int = 0
         self.arguments: int = 0
         self.conflicts: int = 0
-        self.seed_names: bool = seed_names
+        self.draft_names: bool = draft_names
         self.constant_names: dict[DenseAttribute, str] = {}
 
     def name_regions(self, operation: Operation) -> None:
@@ -144,7 +144,7 @@ class Naming:
     def _constant_hint(self, value: DenseAttribute) -> str:
         found = self.constant_names.get(value)
         if found is None:
-            found = seed_constant_name(value) if self.seed_names else constant_name(value)
+            found = draft_constant_name(value) if self.draft_names else constant_name(value)
             self.constant_names[value] = found
         return found
 

@@ -46,13 +46,13 @@ class Parser(ValueCursor):
         first_line: int = 1,
         recover: bool = True,
         testing: bool = False,
-        seed_spellings: bool = True,
+        draft_spellings: bool = True,
     ) -> None:
         super().__init__(text, name, version, first_line)
         self.allow_unregistered: bool = allow_unregistered
         self.recover = recover
         self.testing: bool = testing
-        self.seed_spellings = seed_spellings
+        self.draft_spellings = draft_spellings
         self.block: Block = Block()
         self.blocks: dict[str, Block] = {}
         self.waiting_blocks: dict[str, int] = {}
@@ -164,7 +164,7 @@ class Parser(ValueCursor):
         if arguments is not None:
             for name, token, type, location in arguments:
                 self.define(name, first.add_argument(type, location), token)
-        if self.peek()[:1] == "^" and not self._is_seed_label(arguments is not None):
+        if self.peek()[:1] == "^" and not self._is_draft_label(arguments is not None):
             if arguments:
                 self.fail("invalid block name in region with named arguments")
         elif self.peek() == "}":
@@ -173,7 +173,7 @@ class Parser(ValueCursor):
                 region.append(first)
         else:
             if self.peek()[:1] == "^":
-                # The seed labels the entry block (docs/conflicts.md A9).
+                # The draft labels the entry block (docs/conflicts.md A9).
                 self.remark(f"the label '{self.peek()}' of the first block is left out", self.position)
                 self.position += 2
             region.append(first)
@@ -190,8 +190,8 @@ class Parser(ValueCursor):
         self.expect("}")
         self.leave()
 
-    def _is_seed_label(self, has_entry: bool) -> bool:
-        return has_entry and self.seed_spellings and self.tokens[self.position + 1] == ":"
+    def _is_draft_label(self, has_entry: bool) -> bool:
+        return has_entry and self.draft_spellings and self.tokens[self.position + 1] == ":"
 
     def _parse_labelled_block(self, region: Region) -> None:
         """block-label ::= `^`name (`(` (value `:` type location?) (`,` ...)* `)`)? `:`"""
@@ -210,7 +210,7 @@ class Parser(ValueCursor):
                     if not self.accept(","):
                         break
                 self.expect(")")
-            if not self.seed_spellings:
+            if not self.draft_spellings:
                 self._require_prefixes(opening)
         self.expect(":")
         region.append(block)
@@ -364,13 +364,13 @@ class Parser(ValueCursor):
             self.fail(f"custom op '{name}' is unknown{tried}")
         if found.syntax == "":
             self.fail(f"custom op '{name}' has no custom assembly form")
-        # A seed spelling is not remembered, so that each use of it is remarked upon.
+        # A draft spelling is not remembered, so that each use of it is remarked upon.
         if not self._remark_alias(name, found, self.position):
             self.declarations[name] = found
         return found
 
     def _remark_alias(self, name: str, found: OperationDeclaration, token: int) -> bool:
-        """Whether a name is a seed's own for an operation (docs/conflicts.md A16, A17), which is remarked upon."""
+        """Whether a name is a draft's own for an operation (docs/conflicts.md A16, A17), which is remarked upon."""
         mnemonic = name.rpartition(".")[2]
         if mnemonic not in found.aliases:
             return False
@@ -393,7 +393,7 @@ class Parser(ValueCursor):
             return found
         if found.since is not None and found.since > self.version:
             return None
-        if not self.seed_spellings:
+        if not self.draft_spellings:
             word = name.rpartition(".")[2]
             too_new = word == found.newer_mnemonic and word != found.spelled_name(self.version)
             if found.since is None or word in found.aliases or too_new:
@@ -440,7 +440,7 @@ class Parser(ValueCursor):
         start = self.position
         type = self.parse_function_type()
         assert isinstance(type, FunctionType)
-        if not self.seed_spellings:
+        if not self.draft_spellings:
             self._require_prefixes(start)
         if len(type.inputs) != len(operands):
             self.fail(f"expected {len(operands)} operand types but had {len(type.inputs)}", start)

@@ -17,8 +17,8 @@ from tileir.text.names import Naming, Numbering
 # blocks in one another are printed in one go; what is deeper is put aside and printed when the stack is empty again.
 _DEEPEST: Final = 32
 
-# Whose rules name the values: those of NVIDIA's printers, or seed 003's for constants.
-NAMES: Final = ("public", "seed")
+# Whose rules name the values: those of NVIDIA's printers, or the printer draft's for constants.
+NAMES: Final = ("public", "draft")
 
 
 class _Aside:
@@ -72,7 +72,7 @@ class Printer:
     def __init__(
         self,
         generic: bool = False,
-        seed_names: bool = False,
+        draft_names: bool = False,
         version: Version = NEWEST,
         aliases: Aliases | None = None,
         lossless: bool = True,
@@ -82,7 +82,7 @@ class Printer:
         self.depth: int = 0
         self.generic: bool = generic
         self.version: Version = version
-        self.naming: Naming = Naming(seed_names)
+        self.naming: Naming = Naming(draft_names)
         self.names: dict[Value, str] = self.naming.names
         self.indent: str = ""
         self.elide: bool = False
@@ -319,7 +319,7 @@ def print_operation(
     version: Version = NEWEST,
     lossless: bool = True,
 ) -> str:
-    """The text of an operation and all it contains; `names="seed"` takes seed 003's constant names.
+    """The text of an operation and all it contains; `names="draft"` takes the printer draft's constant names.
 
     Reading the text gives an equal operation.  Without `lossless` the text is NVIDIA's to the byte even where that
     loses something: a promise about no dimension, the types of odd hints, the location of an implied terminator.
@@ -327,7 +327,7 @@ def print_operation(
     if names not in NAMES:
         raise ValueError(f"'{names}' are no names of values: {', '.join(NAMES)}")
     aliases = Aliases(operation, implied=not generic, lossless=lossless) if debug_info else None
-    printer = Printer(generic, names == "seed", version, aliases, lossless)
+    printer = Printer(generic, names == "draft", version, aliases, lossless)
     isolated = operation.declaration.traits & ISOLATED
     scope = _isolated_scope(operation) if generic and not isolated else None
     if scope is not None:

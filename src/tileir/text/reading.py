@@ -44,7 +44,7 @@ def read_text(
     first_line: int = 1,
     recover: bool = True,
     testing: bool = False,
-    seed_spellings: bool = True,
+    draft_spellings: bool = True,
     implicit_module: bool = False,
 ) -> ReadText:
     """Read a text; `implicit_module` always puts a builtin.module around it, as MLIR's tools do.
@@ -59,7 +59,7 @@ def read_text(
         except UnicodeEncodeError as failure:
             place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
             return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
-    parser = Parser(text, name, version, allow_unregistered, first_line, recover, testing, seed_spellings)
+    parser = Parser(text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings)
     if implicit_module:
         # As in MLIR's tools, only a cuda_tile module lets its contents leave the prefix out.
         parser.dialects = ["builtin"]

@@ -58,7 +58,7 @@ class ParseState:
             self.attributes[name] = value
 
     def switch(self, declaration: OperationDeclaration, assembly: Assembly) -> None:
-        """Go on as another operation: the text turned out to be a seed spelling of it."""
+        """Go on as another operation: the text turned out to be a draft spelling of it."""
         self.declaration = declaration
         self.assembly = assembly
         self.operands = [None] * assembly.operand_count

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 
 def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, TileType]:
-    """dense ::= `<` element `:` literal `>` `:` type, or the seed's `dense` `<` literal `>` `:` type"""
-    seed = parser.seed_spellings and parser.peek() == "dense"
-    if seed:
+    """dense ::= `<` element `:` literal `>` `:` type, or the draft's `dense` `<` literal `>` `:` type"""
+    is_draft = parser.draft_spellings and parser.peek() == "dense"
+    if is_draft:
         parser.position += 1
     parser.expect("<")
     element: Type | None = None
-    if not seed:
+    if not is_draft:
         start = parser.position
         names = NUMBER.wording(parser.version)[len("tile of ") :]
         if not parser.recover and parser.is_identifier() and builtin_type(parser.peek()) is None:
@@ -71,7 +71,7 @@ def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, Tile
             f"mismatch between the element type: '{element.text}' and the tile element type '{type.element.text}'",
             start,
         )
-    if seed:
+    if is_draft:
         parser.remark(f"'dense<..>' is read as '<{type.element.spelling}: ..>'", reader.start - 2)
     return parser.dense_of(reader, type), type
 
@@ -152,7 +152,7 @@ class Module(Doubtful):
         return not operation.regions[0].blocks
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if not (parser.seed_spellings and parser.peek() in ("{", "attributes")):
+        if not (parser.draft_spellings and parser.peek() in ("{", "attributes")):
             state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
         else:
             parser.remark("a module without a name is read as '@kernels'", state.name_token)

@@ -44,8 +44,8 @@ _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
 DIALECT_TYPES: Final = frozenset(
     ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"]
 )
-# Seed 000's spellings of two element types (docs/conflicts.md A15).
-_SEED_ELEMENTS: Final[dict[str, Type]] = {"fp8e4m3fn": F8E4M3FN, "fp8e5m2": F8E5M2}
+# The operations draft's spellings of two element types (docs/conflicts.md A15).
+_DRAFT_ELEMENTS: Final[dict[str, Type]] = {"fp8e4m3fn": F8E4M3FN, "fp8e5m2": F8E5M2}
 
 # How far a type with unmatched brackets is read to find the mistake.
 _LONGEST_TYPE: Final = 4096
@@ -106,8 +106,8 @@ class TypeCursor(Cursor):
                 self.position += 1
                 parser = TypeText(self, token, start)
                 found = parser.parse_whole()
-                # A seed spelling is not remembered, so that each use of it is remarked upon.
-                if not parser.has_seed_spelling:
+                # A draft spelling is not remembered, so that each use of it is remarked upon.
+                if not parser.has_draft_spelling:
                     self.known_types[token] = found
                 return found
             self.position += 1
@@ -132,7 +132,7 @@ class TypeCursor(Cursor):
             self.position += 1
             self.known_types[token] = builtin
             return builtin
-        element = self.seed_element(token, start)
+        element = self.draft_element(token, start)
         if element is not None:
             self.position += 1
             return element
@@ -147,12 +147,12 @@ class TypeCursor(Cursor):
         raise SyntaxFailure(failure, True)
 
     def _is_dialect_type(self, name: str) -> bool:
-        return name in DIALECT_TYPES or (name == "string" and self.seed_spellings)
+        return name in DIALECT_TYPES or (name == "string" and self.draft_spellings)
 
-    def seed_element(self, name: str, token: int) -> Type | None:
-        """The element type that seed 000 calls `name` (docs/conflicts.md A15)."""
-        found = _SEED_ELEMENTS.get(name)
-        if found is None or not self.seed_spellings:
+    def draft_element(self, name: str, token: int) -> Type | None:
+        """The element type that the operations draft calls `name` (docs/conflicts.md A15)."""
+        found = _DRAFT_ELEMENTS.get(name)
+        if found is None or not self.draft_spellings:
             return None
         self.remark(f"'{name}' is read as '{found.spelling}'", token)
         return found
@@ -237,7 +237,7 @@ class TypeText:
         self.token: int = token
         self.offset: int = 0
         self.version: Version = cursor.version
-        self.has_seed_spelling: bool = False
+        self.has_draft_spelling: bool = False
 
     def fail(self, message: str, offset: int = -1) -> NoReturn:
         self.cursor.fail_inside(message, self.token, self.offset if offset < 0 else offset)
@@ -338,13 +338,13 @@ class TypeText:
             return self.parse_gather_scatter_view()
         if name == "token":
             return TOKEN
-        if name == "string" and self.cursor.seed_spellings:
-            self.has_seed_spelling = True
+        if name == "string" and self.cursor.draft_spellings:
+            self.has_draft_spelling = True
             return STRING
         found = builtin_type(name)
         if found is None:
-            found = self.cursor.seed_element(name, self.token)
-            self.has_seed_spelling = self.has_seed_spelling or found is not None
+            found = self.cursor.draft_element(name, self.token)
+            self.has_draft_spelling = self.has_draft_spelling or found is not None
         if found is None:
             self.fail("expected valid keyword" if not name else f"unknown type: {name}", start)
         return found
@@ -386,10 +386,10 @@ class TypeText:
         if self.peek_word() == "ptr" and not self.text.startswith("<", self.offset + 3):
             self.fail("expected '<'", self.offset + 3)
         element = self.parse_type()
-        if self.cursor.seed_spellings and self.accept("*"):
-            # Seed 000 writes a tile of pointers as tile<T*> (docs/conflicts.md A15).
+        if self.cursor.draft_spellings and self.accept("*"):
+            # The operations draft writes a tile of pointers as tile<T*> (docs/conflicts.md A15).
             self.check(pointer_mistake(element, self.version), start)
-            self.has_seed_spelling = True
+            self.has_draft_spelling = True
             self.cursor.remark(f"'{element.spelling}*' is read as 'ptr<{element.spelling}>'", self.token)
             element = pointer_type(element)
         self.check(tile_mistake(shape, element, self.version), start)
@@ -491,8 +491,8 @@ class TypeText:
 
     def parse_tile_shape(self) -> tuple[int, ...]:
         """`tile` `=` `(` integer (`x` integer)* `)`"""
-        if self.cursor.seed_spellings and self.peek_word() == "tensor_view":
-            # One example of seed 000 leaves it out (docs/conflicts.md A5).
+        if self.cursor.draft_spellings and self.peek_word() == "tensor_view":
+            # One example of the operations draft leaves it out (docs/conflicts.md A5).
             self.fail("expected 'tile': nothing else tells the shape of the tiles")
         self.expect_key("tile")
         self.expect("(")

@@ -147,9 +147,9 @@ class TensorView(Custom):
         self.set_types(state, "base", [base])
         dynamic: list[Type] = rest
         if values and not rest:
-            if not parser.seed_spellings:
+            if not parser.draft_spellings:
                 parser.expect("->")
-            # The seed leaves the type of the sizes out (docs/conflicts.md A4).
+            # The draft leaves the type of the sizes out (docs/conflicts.md A4).
             own = parser.value_type(values[0])
             if own is None:
                 parser.fail("expected the type of the dynamic sizes", values[0])
@@ -289,10 +289,10 @@ class ViewAccess(Custom):
         self._parse_ordering(parser, state)
         first = parser.parse_value_token()
         view = first
-        seed_order = False
+        draft_order = False
         if self.is_store:
-            if parser.peek() == "[" and parser.seed_spellings:
-                seed_order = True
+            if parser.peek() == "[" and parser.draft_spellings:
+                draft_order = True
             else:
                 self.set_operands(state, "tile", first)
                 parser.expect(",")
@@ -306,15 +306,15 @@ class ViewAccess(Custom):
         self.set_operands(state, "index", indices)
         if self.is_reduction:
             self._parse_mode(parser, state)
-        elif seed_order:
-            # Seed 003 names the view first (docs/conflicts.md A10); a mask has no place on a view.
+        elif draft_order:
+            # The printer draft names the view first (docs/conflicts.md A10); a mask has no place on a view.
             parser.expect(",")
             self.set_operands(state, "tile", parser.parse_value_token())
             if parser.peek() == ",":
                 parser.fail("a mask is not allowed on a view operation: the view bounds the access")
             parser.remark("the view is read as the second operand, after the tile", view[0])
         self._parse_clauses(parser, state)
-        self._parse_types(parser, state, indices, seed_order)
+        self._parse_types(parser, state, indices, draft_order)
 
     def _parse_ordering(self, parser: Parser, state: ParseState) -> None:
         start = parser.position
@@ -376,13 +376,13 @@ class ViewAccess(Custom):
             state.set_attribute("inbounds", read_bool_array(parser))
         parse_attributes_with_keyword(parser, state)
 
-    def _parse_types(self, parser: Parser, state: ParseState, indices: list[int], seed_order: bool) -> None:
+    def _parse_types(self, parser: Parser, state: ParseState, indices: list[int], draft_order: bool) -> None:
         parser.expect(":")
         types = parser.parse_type_list()
         first = 1 if self.is_load else 2
         if len(types) < first:
             parser.expect(",")
-        if seed_order:
+        if draft_order:
             types[0], types[1] = types[1], types[0]
         if not self.is_load:
             self.set_types(state, self.moved, [types[0]])
@@ -401,7 +401,7 @@ class ViewAccess(Custom):
             parser.fail("expected token type", start)
 
     def _index_types(self, parser: Parser, state: ParseState, given: list[Type], indices: list[int]) -> list[Type]:
-        """One type stands for all; none is the seed's form (docs/conflicts.md A3)."""
+        """One type stands for all; none is the draft's form (docs/conflicts.md A3)."""
         if len(given) == len(indices):
             return given
         if len(given) == 1:
@@ -409,7 +409,7 @@ class ViewAccess(Custom):
         if not given:
             own = [parser.value_type(token) for token in indices]
             known = [type for type in own if type is not None]
-            if not parser.seed_spellings or len(known) != len(own):
+            if not parser.draft_spellings or len(known) != len(own):
                 fail_custom(parser, state, "index types must be specified when indices are present")
             parser.remark("the types of the indices are taken from the values", indices[0])
             return known
@@ -465,7 +465,7 @@ class LoadOperands(Doubtful):
     def parse(self, parser: Parser, state: ParseState) -> None:
         mask = self.declaration.operand_number("mask")
         padding = self.declaration.operand_number("paddingValue")
-        if not parser.seed_spellings or state.operands[mask] is None or state.operands[padding] is not None:
+        if not parser.draft_spellings or state.operands[mask] is None or state.operands[padding] is not None:
             # NVIDIA's parser takes whatever is alone for the mask.
             return
         types = state.types[self.slots["mask"]]

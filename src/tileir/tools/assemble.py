@@ -17,9 +17,13 @@ USAGE = Usage(
     (
         Option("output", "where to write the bytecode (default: standard output)", value="OUT", short="o"),
         Option("bytecode-version", "the version to write (default: the newest of the layout)", choices=tuple(VERSIONS)),
-        Option("layout", "NVIDIA's layout, or that of seed 001 (default: public)", choices=("public", "documented")),
+        Option(
+            "layout",
+            "NVIDIA's layout, or that of the bytecode draft (default: public)",
+            choices=("public", "documented"),
+        ),
         Option("debug-info", "make the debug scopes that locations need, also for positions in the text", short="g"),
-        Option("legalize", "first write what only the seeds have with what NVIDIA's tools take"),
+        Option("legalize", "first write what only the drafts have with what NVIDIA's tools take"),
         OVERWRITE,
         *READING_OPTIONS,
     ),

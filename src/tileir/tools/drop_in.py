@@ -66,7 +66,7 @@ def read_part(text: str, name: str, given: Arguments, diagnostics: list[Diagnost
         allow_unregistered=given.has("allow-unregistered-dialect"),
         recover=False,
         testing=True,
-        seed_spellings=False,
+        draft_spellings=False,
         implicit_module=True,
     )
     diagnostics.extend(found.diagnostics)

@@ -22,7 +22,7 @@ USAGE: Final = Usage(
     (),
     least=0,
     most=-1,
-    details="NAME may carry its prefix (cuda_tile.addf, !cuda_tile.tile) or be one of the seeds' spellings (mulhi);\n"
+    details="NAME may carry its prefix (cuda_tile.addf, !cuda_tile.tile) or be one of the drafts' spellings (mulhi);\n"
     "a type may be written out ('tile<4x8xf32>').",
 )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
-from tileir.ir.attributes import FIRST_SEED_ONLY_VALUE, EnumKind
+from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.text.directive import enum_kind_of
 from tileir.text.format import ELEMENT
@@ -215,7 +215,7 @@ def _word(declaration: OperationDeclaration, word: str) -> str:
 def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDeclaration) -> list[str] | None:
     """The keywords an enumeration attribute may have in this operation, as far as its syntax says so.
 
-    Those of the seeds alone are left out: no public program has them.
+    Those of the drafts alone are left out: no public program has them.
     """
     kind = enum_kind_of(declared)
     if kind is None:
@@ -225,5 +225,5 @@ def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDecla
             names = element.group(4).replace(",", " ").split()
             if names[0] == declared.name:
                 return names[1:]
-    public = [keyword for keyword, value in kind.values.items() if value < FIRST_SEED_ONLY_VALUE]
+    public = [keyword for keyword, value in kind.values.items() if value < FIRST_DRAFT_ONLY_VALUE]
     return public or list(kind.values)

@@ -19,7 +19,9 @@ USAGE = Usage(
         Option("output", "where to write the program (default: standard output)", value="OUT", short="o"),
         Option("generic", "print MLIR's generic form"),
         Option("debug-info", "print locations", short="g"),
-        Option("names", "constants named as NVIDIA's tools do, or as seed 003 does", choices=("public", "seed")),
+        Option(
+            "names", "constants named as NVIDIA's tools do, or as the printer draft does", choices=("public", "draft")
+        ),
         Option("disassembly", "print without the module around it, as NVIDIA's disassembler does"),
         *OPTIMIZING_OPTIONS,
         OVERWRITE,
@@ -38,8 +40,8 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
-    if given.has("disassembly") and (given.has("generic") or given.value("names", "public") == "seed"):
-        other = "--generic" if given.has("generic") else "--names seed"
+    if given.has("disassembly") and (given.has("generic") or given.value("names", "public") == "draft"):
+        other = "--generic" if given.has("generic") else "--names draft"
         raise ToolFailure(f"'--disassembly' and '{other}' exclude each other", USAGE.usage_status)
     optimization = Optimization(given)
     settings = Settings(given)

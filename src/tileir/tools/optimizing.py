@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 OPTIMIZING_OPTIONS = (
     Option("O", "optimize at this level, as in -O3", choices=("0", "1", "2", "3")),
     Option("passes", "run these passes instead: names with commas between, NAME{OPTION=VALUE}", value="PASSES"),
-    Option("pipeline", "which rules: NVIDIA's public ones, or those and seed 004's", choices=("parity", "seed")),
+    Option("rules", "NVIDIA's public rules, or those and the drafts'", choices=("parity", "full")),
     Option("fuse-fma", "with -O, also fuse products and sums, which changes rounding"),
     Option("print-after-each", "show the program after each pass, on standard error"),
     Option("timing", "show the time each pass took, on standard error"),
@@ -27,13 +27,13 @@ OPTIMIZING_OPTIONS = (
 
 
 class Optimization:
-    """The passes a command line asks for; without `-O`, `--passes` or `--pipeline` there are none."""
+    """The passes a command line asks for; without `-O`, `--passes` or `--rules` there are none."""
 
     def __init__(self, given: Arguments) -> None:
         self.given: Arguments = given
         self.steps: list[Step] = []
-        self.rules: str = given.value("pipeline", "parity")
-        if not (given.has("O") or given.has("passes") or given.has("pipeline")):
+        self.rules: str = given.value("rules", "parity")
+        if not (given.has("O") or given.has("passes") or given.has("rules")):
             return
         if given.has("O") and given.has("passes"):
             raise ToolFailure("'-O' and '--passes' exclude each other", EXIT_USAGE)

@@ -88,7 +88,7 @@ class Page(NamedTuple):
     sections: tuple[Section, ...]
 
 
-# In the order of seed 000.
+# In the order of the operations draft.
 CHAPTERS: Final[tuple[str, ...]] = (
     "Core",
     "Conversions",
@@ -298,7 +298,7 @@ def operation_page(declaration: OperationDeclaration) -> Page:
     if traits:
         sections.append(Section("Traits", (Bullets(tuple(traits)),)))
     if declaration.legalization:
-        words = "Only the seeds have this operation. How it is said with public ones:"
+        words = "Only the drafts have this operation. How it is said with public ones:"
         sections.append(Section("Legalization", (Paragraph(words), Paragraph(prose(declaration.legalization)))))
     if declaration.example:
         sections.append(Section("Example", (Code(declaration.example),)))
@@ -310,13 +310,13 @@ def _facts(declaration: OperationDeclaration) -> tuple[str, ...]:
     if not declaration.name.startswith("cuda_tile."):
         facts.append("of MLIR, not of cuda_tile")
     elif declaration.since is None:
-        facts.append("seed only")
+        facts.append("draft only")
     else:
         facts.append(f"since {version_text(declaration.since)}")
     if declaration.opcode is not None:
         facts.append(f"opcode 0x{declaration.opcode:02X}")
-    if declaration.seed:
-        facts.append(f"seed 000 section {declaration.seed}")
+    if declaration.section:
+        facts.append(f"the operations draft section {declaration.section}")
     if declaration.newer_mnemonic is not None:
         facts.append(f"spelled {declaration.mnemonic} up to 13.3")
     if declaration.aliases:
@@ -326,7 +326,7 @@ def _facts(declaration: OperationDeclaration) -> tuple[str, ...]:
 
 def documentation_page(entry: Documentation) -> Page:
     """A type or attribute that has no declaration."""
-    since = "seed only" if entry.since is None else f"since {version_text(entry.since)}"
+    since = "draft only" if entry.since is None else f"since {version_text(entry.since)}"
     sections = [
         Section("Syntax", (Code(entry.syntax, True),)),
         Section("Description", (Paragraph(prose(entry.description)),)),

@@ -42,7 +42,7 @@ VERSIONS: dict[str, Version] = {version_text(v): v for v in declaration.VERSIONS
 READING_OPTIONS = (
     Option("dialect-version", "the dialect a text is written in (default: the newest)", choices=tuple(VERSIONS)),
     Option("hints", "what to do about doubtful hints (default: ignore)", choices=HINT_MODES),
-    Option("no-seed-spellings", "accept only the spellings NVIDIA's tools accept"),
+    Option("no-draft-spellings", "accept only the spellings NVIDIA's tools accept"),
     Option("allow-unregistered-dialect", "accept operations of other dialects, in the generic form"),
 )
 
@@ -59,12 +59,12 @@ class ToolFailure(Exception):
 class Settings:
     """How a program is read and verified."""
 
-    __slots__ = ("allow_unregistered", "hints", "seed_spellings", "version")
+    __slots__ = ("allow_unregistered", "hints", "draft_spellings", "version")
 
     def __init__(self, given: Arguments) -> None:
         self.version: Version = VERSIONS[given.value("dialect-version", version_text(NEWEST))]
         self.hints: str = given.value("hints", "ignore")
-        self.seed_spellings: bool = not given.has("no-seed-spellings")
+        self.draft_spellings: bool = not given.has("no-draft-spellings")
         self.allow_unregistered: bool = given.has("allow-unregistered-dialect")
 
 
@@ -97,7 +97,7 @@ def read_program(path: str, settings: Settings) -> Program:
         name,
         version=settings.version,
         allow_unregistered=settings.allow_unregistered,
-        seed_spellings=settings.seed_spellings,
+        draft_spellings=settings.draft_spellings,
     )
     diagnostics = found.diagnostics
     if found.module is not None:

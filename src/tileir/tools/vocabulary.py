@@ -17,7 +17,7 @@ from tileir.dialect.documentation import (
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.hints import ARCHITECTURES, HINT_DOCUMENTATION, HINTS_OF_KIND
 from tileir.dialect.types import ELEMENT_SINCE
-from tileir.ir.attributes import FIRST_SEED_ONLY_VALUE, EnumKind
+from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import REGISTRY, V13_1, AttributeDeclaration, OperationDeclaration, Version, version_text
 from tileir.ir.floats import FORMATS, FloatFormat
 from tileir.text.directive import enum_kind_of
@@ -188,17 +188,17 @@ def enum_page(kind: EnumKind) -> Page:
     """An enumeration: its keywords with their bytes, and the operations that take it."""
     words = KEYWORDS[kind.name]
     uses = uses_of_kind(kind)
-    # An enumeration of seed operations alone has no place in the bytecode.
-    public = not uses or any(not use.operation.seed_only for use in uses)
+    # An enumeration of draft operations alone has no place in the bytecode.
+    public = not uses or any(not use.operation.draft_only for use in uses)
     rows = []
     for keyword, value in kind.values.items():
         note = f" (since {version_text(kind.since[keyword])})" if keyword in kind.since else ""
-        byte = str(value) if public and value < FIRST_SEED_ONLY_VALUE else "none"
+        byte = str(value) if public and value < FIRST_DRAFT_ONLY_VALUE else "none"
         rows.append((f"`{keyword}`", byte, words[keyword] + note))
     blocks: list[Block] = [Table(("keyword", "byte", "meaning"), tuple(rows))]
     if kind.aliases:
         pairs = [f"`{alias}` as `{keyword}`" for alias, keyword in kind.aliases.items()]
-        blocks.append(Paragraph(f"The seeds' spellings are read too: {listed(pairs, 'and')}."))
+        blocks.append(Paragraph(f"The drafts' spellings are read too: {listed(pairs, 'and')}."))
     sections = [Section("Keywords", tuple(blocks)), *_uses_section(uses, True)]
     return Page(kind.name, "Enumerations", ENUMERATIONS[kind.name], (), tuple(sections))
 

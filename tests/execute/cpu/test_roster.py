@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.dialect.roster import PUBLIC, SEED_NAMES, SEED_SECTIONS
+from tests.dialect.roster import DRAFT_NAMES, DRAFT_SECTIONS, PUBLIC
 
 from tileir.execute.cpu.lowering.roster import HANDLERS
 
@@ -11,5 +11,5 @@ AROUND = {"entry", "global", "module"}
 
 
 def test_every_operation_that_a_kernel_may_have_is_lowered() -> None:
-    names = {SEED_NAMES.get(name, name) for name in SEED_SECTIONS} | set(PUBLIC)
+    names = {DRAFT_NAMES.get(name, name) for name in DRAFT_SECTIONS} | set(PUBLIC)
     assert names - AROUND <= set(HANDLERS)

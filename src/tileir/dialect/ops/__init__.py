@@ -1,4 +1,4 @@
-"""One declaration per operation, one file per chapter of seed 000; importing this package registers them all."""
+"""One declaration per operation, one file per chapter of the operations draft; importing this package registers them all."""
 
 from tileir.dialect.ops import (  # noqa: F401
     aggregates,

@@ -1,4 +1,4 @@
-"""Reductions and scans (seed 000, sections 8.3.14 and 8.3.16).
+"""Reductions and scans (the operations draft, sections 8.3.14 and 8.3.16).
 
 Both carry a body that combines two elements per operand `i`, its arguments `2i` and `2i + 1`.  In a reduction the first
 is the current element and the second what was accumulated so far, in a scan the other way round (docs/conflicts.md C13).
@@ -186,7 +186,7 @@ REGISTRY.add(
     OperationDeclaration(
         "reduce",
         chapter="Core",
-        seed="8.3.14",
+        section="8.3.14",
         opcode=0x58,
         summary="Combine the elements along a dimension",
         description=(
@@ -223,7 +223,7 @@ REGISTRY.add(
     OperationDeclaration(
         "scan",
         chapter="Core",
-        seed="8.3.16",
+        section="8.3.16",
         opcode=0x5E,
         summary="Running combination along a dimension",
         description=(

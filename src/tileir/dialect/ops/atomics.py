@@ -1,4 +1,4 @@
-"""Atomics (seed 000, section 8.10)."""
+"""Atomics (the operations draft, section 8.10)."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ REGISTRY.add(
     OperationDeclaration(
         "atomic_cas_tko",
         chapter="Atomics",
-        seed="8.10.1",
+        section="8.10.1",
         opcode=0x07,
         summary="Atomic compare and swap through a tile of pointers",
         description=(
@@ -181,7 +181,7 @@ REGISTRY.add(
     OperationDeclaration(
         "atomic_rmw_tko",
         chapter="Atomics",
-        seed="8.10.2",
+        section="8.10.2",
         opcode=0x08,
         summary="Atomic read-modify-write through a tile of pointers",
         description=(
@@ -230,7 +230,7 @@ REGISTRY.add(
     OperationDeclaration(
         "atomic_load_tko",
         chapter="Atomics",
-        seed="8.10.3",
+        section="8.10.3",
         since=None,
         summary="Atomic load through a tile of pointers",
         description=(
@@ -276,7 +276,7 @@ REGISTRY.add(
     OperationDeclaration(
         "atomic_store_tko",
         chapter="Atomics",
-        seed="8.10.4",
+        section="8.10.4",
         since=None,
         summary="Atomic store through a tile of pointers",
         description=(

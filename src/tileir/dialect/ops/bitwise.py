@@ -1,4 +1,4 @@
-"""Bitwise operations on integer tiles (seed 000, section 8.9).
+"""Bitwise operations on integer tiles (the operations draft, section 8.9).
 
 The public dialect has the first three only; the others are legalized into them, shifts and arithmetic.
 """
@@ -15,7 +15,7 @@ binary(
     "andi",
     INT,
     chapter=_CHAPTER,
-    seed="8.9.1",
+    section="8.9.1",
     opcode=0x04,
     summary="Element-wise bitwise AND",
     description="A bit of the result is 1 where it is 1 in both operands.  On `i1` this is the logical and.",
@@ -26,7 +26,7 @@ binary(
     "ori",
     INT,
     chapter=_CHAPTER,
-    seed="8.9.2",
+    section="8.9.2",
     opcode=0x52,
     summary="Element-wise bitwise OR",
     description="A bit of the result is 1 where it is 1 in at least one operand.  On `i1` this is the logical or.",
@@ -37,7 +37,7 @@ binary(
     "xori",
     INT,
     chapter=_CHAPTER,
-    seed="8.9.3",
+    section="8.9.3",
     opcode=0x6C,
     summary="Element-wise bitwise exclusive OR",
     description=(
@@ -51,7 +51,7 @@ unary(
     "noti",
     INT,
     chapter=_CHAPTER,
-    seed="8.9.4",
+    section="8.9.4",
     since=None,
     summary="Element-wise bitwise complement",
     description="Flips every bit of every element.  On `i1` this is the logical not.",
@@ -63,7 +63,7 @@ unary(
     "popcnt",
     INT_NOT_I1,
     chapter=_CHAPTER,
-    seed="8.9.5",
+    section="8.9.5",
     since=None,
     summary="Element-wise count of set bits",
     description="Counts the bits that are 1 in each element.  The count has the element type of the input.",
@@ -78,11 +78,11 @@ unary(
     "clz",
     INT_NOT_I1,
     chapter=_CHAPTER,
-    seed="8.9.6",
+    section="8.9.6",
     since=None,
     summary="Element-wise count of leading zeros",
     description=(
-        "Counts the zero bits above the highest bit that is 1.  The seed leaves the count for 0 open; here it is the "
+        "Counts the zero bits above the highest bit that is 1.  The draft leaves the count for 0 open; here it is the "
         "width of the element type."
     ),
     example="%r = clz %x : tile<4xi32>",
@@ -96,11 +96,11 @@ unary(
     "ctz",
     INT_NOT_I1,
     chapter=_CHAPTER,
-    seed="8.9.7",
+    section="8.9.7",
     since=None,
     summary="Element-wise count of trailing zeros",
     description=(
-        "Counts the zero bits below the lowest bit that is 1.  The seed leaves the count for 0 open; here it is the "
+        "Counts the zero bits below the lowest bit that is 1.  The draft leaves the count for 0 open; here it is the "
         "width of the element type."
     ),
     example="%r = ctz %x : tile<4xi32>",
@@ -111,7 +111,7 @@ unary(
     "brev",
     INT_NOT_I1,
     chapter=_CHAPTER,
-    seed="8.9.8",
+    section="8.9.8",
     since=None,
     summary="Element-wise bit reversal",
     description="Reverses the order of the bits of each element: the lowest bit becomes the highest.",

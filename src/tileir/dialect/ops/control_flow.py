@@ -1,4 +1,4 @@
-"""Control flow (seed 000, section 8.5): if, for, loop, the terminators that belong to them, assert."""
+"""Control flow (the operations draft, section 8.5): if, for, loop, the terminators that belong to them, assert."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ REGISTRY.add(
     OperationDeclaration(
         "assert",
         chapter="Control flow",
-        seed="8.5.1",
+        section="8.5.1",
         opcode=0x05,
         summary="Report an error if a condition is false",
         description=(
@@ -70,7 +70,7 @@ REGISTRY.add(
     OperationDeclaration(
         "break",
         chapter="Control flow",
-        seed="8.5.2",
+        section="8.5.2",
         opcode=0x0A,
         summary="Leave a loop",
         description=(
@@ -89,7 +89,7 @@ REGISTRY.add(
     OperationDeclaration(
         "continue",
         chapter="Control flow",
-        seed="8.5.3",
+        section="8.5.3",
         opcode=0x11,
         summary="Go to the next iteration",
         description=(
@@ -109,7 +109,7 @@ REGISTRY.add(
     OperationDeclaration(
         "for",
         chapter="Control flow",
-        seed="8.5.4",
+        section="8.5.4",
         opcode=0x29,
         summary="Loop over a range of integers",
         description=(
@@ -156,7 +156,7 @@ REGISTRY.add(
     OperationDeclaration(
         "if",
         chapter="Control flow",
-        seed="8.5.5",
+        section="8.5.5",
         opcode=0x32,
         summary="Choose between two branches",
         description=(
@@ -185,7 +185,7 @@ REGISTRY.add(
     OperationDeclaration(
         "loop",
         chapter="Control flow",
-        seed="8.5.6",
+        section="8.5.6",
         opcode=0x41,
         summary="Loop until a break",
         description=(
@@ -215,7 +215,7 @@ REGISTRY.add(
     OperationDeclaration(
         "return",
         chapter="Control flow",
-        seed="8.5.7",
+        section="8.5.7",
         opcode=0x5C,
         summary="End the kernel",
         description=(
@@ -234,7 +234,7 @@ REGISTRY.add(
     OperationDeclaration(
         "yield",
         chapter="Control flow",
-        seed="8.5.8",
+        section="8.5.8",
         opcode=0x6D,
         summary="Give values to the operation around",
         description=(

@@ -1,4 +1,4 @@
-"""Conversions between element types (seed 000, section 8.4) and the reinterpretation of whole tiles (13.3)."""
+"""Conversions between element types (the operations draft, section 8.4) and the reinterpretation of whole tiles (13.3)."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _conversion(
     names: tuple[str, str],
     constraints: tuple[TypeConstraint, TypeConstraint],
     *,
-    seed: str,
+    section: str,
     opcode: int,
     summary: str,
     description: str,
@@ -209,7 +209,7 @@ def _conversion(
         OperationDeclaration(
             name,
             chapter=_CHAPTER,
-            seed=seed,
+            section=section,
             opcode=opcode,
             summary=summary,
             description=description,
@@ -229,7 +229,7 @@ _conversion(
     "bitcast",
     ("source", "result"),
     (NUMBER, NUMBER),
-    seed="8.4.1",
+    section="8.4.1",
     opcode=0x09,
     summary="Reinterpret the bits of each element",
     description=(
@@ -244,7 +244,7 @@ _conversion(
     "exti",
     ("from", "to"),
     (INT_OR_I4, INT_OR_I4),
-    seed="8.4.2",
+    section="8.4.2",
     opcode=0x25,
     summary="Extend integers to a greater width",
     description=(
@@ -260,7 +260,7 @@ _conversion(
     "ftof",
     ("from", "to"),
     (ANY_FLOAT, ANY_FLOAT),
-    seed="8.4.3",
+    section="8.4.3",
     opcode=0x2A,
     summary="Convert between float types",
     description=(
@@ -281,13 +281,13 @@ _conversion(
     "ftoi",
     ("from", "to"),
     (ANY_FLOAT, INT),
-    seed="8.4.4",
+    section="8.4.4",
     opcode=0x2B,
     summary="Convert floats to integers",
     description=(
         "Drops the fraction of each element and gives the integer, signed or unsigned.  NaN, an infinity, or a value "
         "outside the range of the target is undefined behaviour in the public dialect; with `saturating` (13.4) such "
-        "a value becomes the nearest integer of the range and NaN becomes 0.  The seed always saturates and maps NaN "
+        "a value becomes the nearest integer of the range and NaN becomes 0.  The draft always saturates and maps NaN "
         "to 0, which is also what the interpreter does (docs/conflicts.md C10).  An i1 becomes true for every value "
         "that is not zero, fractions and NaN among them."
     ),
@@ -309,7 +309,7 @@ _conversion(
     "itof",
     ("from", "to"),
     (INT, ANY_FLOAT),
-    seed="8.4.5",
+    section="8.4.5",
     opcode=0x3B,
     summary="Convert integers to floats",
     description=(
@@ -326,7 +326,7 @@ _conversion(
     "int_to_ptr",
     ("source", "result"),
     (I64_TILE, POINTER_TILE),
-    seed="8.4.6",
+    section="8.4.6",
     opcode=0x33,
     summary="Turn integers into pointers",
     description=(
@@ -339,7 +339,7 @@ _conversion(
     "ptr_to_int",
     ("source", "result"),
     (POINTER_TILE, I64_TILE),
-    seed="8.4.7",
+    section="8.4.7",
     opcode=0x56,
     summary="Turn pointers into integers",
     description="Gives the address of each element as a 64-bit integer.  The inverse is `int_to_ptr`.",
@@ -349,7 +349,7 @@ _conversion(
     "ptr_to_ptr",
     ("source", "result"),
     (POINTER_TILE, POINTER_TILE),
-    seed="8.4.8",
+    section="8.4.8",
     opcode=0x57,
     summary="Change the pointee type of pointers",
     description=(
@@ -362,7 +362,7 @@ _conversion(
     "trunci",
     ("from", "to"),
     (INT_OR_I4, INT_OR_I4),
-    seed="8.4.9",
+    section="8.4.9",
     opcode=0x6B,
     summary="Truncate integers to a smaller width",
     description=(

@@ -1,4 +1,4 @@
-"""Making, reshaping and picking apart tiles (seed 000, section 8.3).
+"""Making, reshaping and picking apart tiles (the operations draft, section 8.3).
 
 Modules, kernels, globals and the grid are in `structure.py`, `reduce` and `scan` in `aggregates.py`.
 """
@@ -68,7 +68,7 @@ REGISTRY.add(
     OperationDeclaration(
         "broadcast",
         chapter="Core",
-        seed="8.3.1",
+        section="8.3.1",
         opcode=0x0B,
         summary="Stretch dimensions of extent one",
         description=(
@@ -111,7 +111,7 @@ REGISTRY.add(
     OperationDeclaration(
         "cat",
         chapter="Core",
-        seed="8.3.2",
+        section="8.3.2",
         opcode=0x0C,
         summary="Join two tiles along a dimension",
         description=(
@@ -141,7 +141,7 @@ REGISTRY.add(
     OperationDeclaration(
         "constant",
         chapter="Core",
-        seed="8.3.3",
+        section="8.3.3",
         opcode=0x10,
         summary="A tile known at compile time",
         description=(
@@ -198,7 +198,7 @@ REGISTRY.add(
     OperationDeclaration(
         "extract",
         chapter="Core",
-        seed="8.3.5",
+        section="8.3.5",
         opcode=0x26,
         summary="Take a sub-tile out of a tile",
         description=(
@@ -283,7 +283,7 @@ REGISTRY.add(
     OperationDeclaration(
         "iota",
         chapter="Core",
-        seed="8.3.10",
+        section="8.3.10",
         opcode=0x3A,
         summary="The numbers 0 to n-1",
         description=(
@@ -302,7 +302,7 @@ REGISTRY.add(
     OperationDeclaration(
         "offset",
         chapter="Core",
-        seed="8.3.12",
+        section="8.3.12",
         opcode=0x51,
         summary="Advance pointers by a number of elements",
         description=(
@@ -344,7 +344,7 @@ REGISTRY.add(
     OperationDeclaration(
         "permute",
         chapter="Core",
-        seed="8.3.13",
+        section="8.3.13",
         opcode=0x53,
         summary="Reorder the dimensions",
         description=(
@@ -366,7 +366,7 @@ REGISTRY.add(
     OperationDeclaration(
         "reshape",
         chapter="Core",
-        seed="8.3.15",
+        section="8.3.15",
         opcode=0x5B,
         summary="Change the shape, keep the elements",
         description=(
@@ -393,7 +393,7 @@ REGISTRY.add(
     OperationDeclaration(
         "select",
         chapter="Core",
-        seed="8.3.17",
+        section="8.3.17",
         opcode=0x5F,
         summary="Choose between two tiles, element by element",
         description=(

@@ -1,4 +1,4 @@
-"""Floating-point arithmetic and comparison (seed 000, section 8.7).
+"""Floating-point arithmetic and comparison (the operations draft, section 8.7).
 
 The functions of the same section (exponentials, logarithms, trigonometry, roots) are in
 `floating_point_functions.py`, the matrix products in `matrix.py`.
@@ -96,7 +96,7 @@ def _verify_division(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_remainder(operation: Operation, context: VerifyContext) -> None:
-    # The seed gives remf a rounding mode; the remainder is exact, so only the default can be dropped without a loss
+    # The draft gives remf a rounding mode; the remainder is exact, so only the default can be dropped without a loss
     # (docs/conflicts.md C7).
     mode = operation.attributes.get("rounding_mode")
     if mode is not None and mode is not ROUNDING["nearest_even"]:
@@ -109,7 +109,7 @@ unary(
     "absf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.3",
+    section="8.7.3",
     opcode=0x00,
     summary="Element-wise absolute value",
     description="Clears the sign of each element, zeros and NaNs included.  The result is exact.",
@@ -120,7 +120,7 @@ binary(
     "addf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.4",
+    section="8.7.4",
     opcode=0x02,
     summary="Element-wise addition",
     description=f"Adds two tiles element by element.  {_ROUNDS}",
@@ -134,7 +134,7 @@ unary(
     "ceil",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.5",
+    section="8.7.5",
     opcode=0x0D,
     summary="Element-wise rounding up to an integer",
     description=(
@@ -148,7 +148,7 @@ REGISTRY.add(
     OperationDeclaration(
         "cmpf",
         chapter=CHAPTER,
-        seed="8.7.6",
+        section="8.7.6",
         opcode=0x0E,
         summary="Element-wise comparison",
         description=(
@@ -182,7 +182,7 @@ binary(
     "divf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.9",
+    section="8.7.9",
     opcode=0x14,
     summary="Element-wise division",
     description=(
@@ -204,7 +204,7 @@ unary(
     "floor",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.12",
+    section="8.7.12",
     opcode=0x27,
     summary="Element-wise rounding down to an integer",
     description=(
@@ -218,7 +218,7 @@ REGISTRY.add(
     OperationDeclaration(
         "fma",
         chapter=CHAPTER,
-        seed="8.7.13",
+        section="8.7.13",
         opcode=0x28,
         summary="Element-wise fused multiply and add",
         description=f"Computes `lhs * rhs + acc` without rounding the product.  {_ROUNDS}",
@@ -249,9 +249,9 @@ _EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
     attribute("propagate_nan", UNIT_ATTRIBUTE, "let a NaN in either operand win", optional=True),
     FLUSH_TO_ZERO,
 )
-# The seed's ordering has no effect on a maximum or minimum (docs/conflicts.md C6): on maxf and minf it is carried as
-# a discardable attribute, on the seed's own operations it is declared.
-_SEED_EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
+# The draft's ordering has no effect on a maximum or minimum (docs/conflicts.md C6): on maxf and minf it is carried as
+# a discardable attribute, on the draft's own operations it is declared.
+_DRAFT_EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
     attribute(
         "comparison_ordering",
         enum_attribute(COMPARISON_ORDERING, "Comparison ordering attribute"),
@@ -264,7 +264,7 @@ binary(
     "maxf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.18",
+    section="8.7.18",
     opcode=0x45,
     summary="Element-wise maximum",
     description=f"Gives the greater of the two elements.  {_NAN_AND_ZERO}",
@@ -278,13 +278,13 @@ binary(
     "maximumf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.19",
+    section="8.7.19",
     since=None,
     summary="Element-wise maximum that keeps NaN",
     description="Gives the greater of the two elements, or NaN where either is NaN.",
     example="%r = maximumf %a, %b : tile<4xf32>",
     returns="the greater elements",
-    attributes=_SEED_EXTREMUM,
+    attributes=_DRAFT_EXTREMUM,
     modifiers="($comparison_ordering)?",
     legalization="`maxf` with `propagate_nan`; the ordering is dropped.",
 )
@@ -292,7 +292,7 @@ binary(
     "minf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.20",
+    section="8.7.20",
     opcode=0x47,
     summary="Element-wise minimum",
     description=f"Gives the lesser of the two elements.  {_NAN_AND_ZERO}",
@@ -306,13 +306,13 @@ binary(
     "minimumf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.21",
+    section="8.7.21",
     since=None,
     summary="Element-wise minimum that keeps NaN",
     description="Gives the lesser of the two elements, or NaN where either is NaN.",
     example="%r = minimumf %a, %b : tile<4xf32>",
     returns="the lesser elements",
-    attributes=_SEED_EXTREMUM,
+    attributes=_DRAFT_EXTREMUM,
     modifiers="($comparison_ordering)?",
     legalization="`minf` with `propagate_nan`; the ordering is dropped.",
 )
@@ -323,7 +323,7 @@ binary(
     "mulf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.22",
+    section="8.7.22",
     opcode=0x4C,
     summary="Element-wise multiplication",
     description=f"Multiplies two tiles element by element.  {_ROUNDS}",
@@ -337,7 +337,7 @@ unary(
     "negf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.23",
+    section="8.7.23",
     opcode=0x4F,
     summary="Element-wise negation",
     description="Flips the sign of each element, zeros and NaNs included.  The result is exact.",
@@ -348,7 +348,7 @@ unary(
     "recipf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.25",
+    section="8.7.25",
     since=None,
     summary="Element-wise reciprocal",
     description=(
@@ -363,12 +363,12 @@ binary(
     "remf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.26",
+    section="8.7.26",
     opcode=0x59,
     summary="Element-wise remainder",
     description=(
         "Gives `lhs - trunc(lhs / rhs) * rhs`, exact, with the sign of the dividend, as `fmod` in C.  A zero divisor "
-        "or an infinite dividend gives NaN, an infinite divisor the finite dividend itself.  The seed speaks of the "
+        "or an infinite dividend gives NaN, an infinite divisor the finite dividend itself.  The draft speaks of the "
         "IEEE remainder, which rounds the quotient to nearest; the public meaning holds (docs/conflicts.md C7)."
     ),
     example="%r = remf %a, %b : tile<4xf32>",
@@ -381,7 +381,7 @@ binary(
     "subf",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.32",
+    section="8.7.32",
     opcode=0x67,
     summary="Element-wise subtraction",
     description=f"Subtracts the right tile from the left one.  {_ROUNDS}",

@@ -1,4 +1,4 @@
-"""Floating-point functions (seed 000, section 8.7): exponentials, logarithms, trigonometry, roots, powers."""
+"""Floating-point functions (the operations draft, section 8.7): exponentials, logarithms, trigonometry, roots, powers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ unary(
     "exp2",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.10",
+    section="8.7.10",
     opcode=0x18,
     summary="Element-wise power of two",
     description=f"Raises 2 to the power of each element.  {_HALF}  {_FLUSHES}",
@@ -85,7 +85,7 @@ unary(
     "exp",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.11",
+    section="8.7.11",
     opcode=0x17,
     summary="Element-wise exponential",
     description=(
@@ -101,7 +101,7 @@ unary(
     "log10",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.14",
+    section="8.7.14",
     since=None,
     summary="Element-wise base-10 logarithm",
     description=("Gives the logarithm to base 10: negative infinity for a zero, NaN for a negative number.  " + _HALF),
@@ -113,7 +113,7 @@ unary(
     "log1p",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.15",
+    section="8.7.15",
     since=None,
     summary="Element-wise logarithm of one more",
     description=(
@@ -131,7 +131,7 @@ unary(
     "log2",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.16",
+    section="8.7.16",
     opcode=0x40,
     summary="Element-wise base-2 logarithm",
     description="Gives the logarithm to base 2: negative infinity for a zero, NaN for a negative number.  " + _HALF,
@@ -142,7 +142,7 @@ unary(
     "log",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.17",
+    section="8.7.17",
     opcode=0x3F,
     summary="Element-wise natural logarithm",
     description="Gives the natural logarithm: negative infinity for a zero, NaN for a negative number.  " + _HALF,
@@ -153,7 +153,7 @@ unary(
     "sigmoid",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.28",
+    section="8.7.28",
     since=None,
     summary="Element-wise logistic function",
     description="Gives 1 / (1 + exp(-x)): 0 for negative infinity, 1/2 for a zero, 1 for infinity.  " + _HALF,
@@ -191,7 +191,7 @@ unary(
     "cosh",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.7",
+    section="8.7.7",
     opcode=0x13,
     summary="Element-wise hyperbolic cosine",
     description="Gives (exp(x) + exp(-x)) / 2: never less than 1, infinity for both infinities.  " + _HALF,
@@ -202,7 +202,7 @@ unary(
     "cos",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.8",
+    section="8.7.8",
     opcode=0x12,
     summary="Element-wise cosine",
     description="Gives the cosine of each element, in radians; NaN for an infinity.  " + _HALF,
@@ -213,7 +213,7 @@ unary(
     "sinh",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.29",
+    section="8.7.29",
     opcode=0x63,
     summary="Element-wise hyperbolic sine",
     description="Gives (exp(x) - exp(-x)) / 2; zeros and infinities keep their sign.  " + _HALF,
@@ -224,7 +224,7 @@ unary(
     "sin",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.30",
+    section="8.7.30",
     opcode=0x62,
     summary="Element-wise sine",
     description="Gives the sine of each element, in radians; NaN for an infinity.  " + _HALF,
@@ -245,12 +245,12 @@ unary(
     "tanh",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.34",
+    section="8.7.34",
     opcode=0x6A,
     aliases=("tanhf",),
     summary="Element-wise hyperbolic tangent",
     description=(
-        f"Gives sinh(x) / cosh(x), between -1 and 1.  {_HALF}  {_APPROXIMATES}  The seed has a second name for it, "
+        f"Gives sinh(x) / cosh(x), between -1 and 1.  {_HALF}  {_APPROXIMATES}  The draft has a second name for it, "
         "`tanhf`, read as the same operation."
     ),
     example="%r = tanh %x rounding<approx> : tile<4xf32>",
@@ -266,7 +266,7 @@ REGISTRY.add(
     OperationDeclaration(
         "pow",
         chapter=CHAPTER,
-        seed="8.7.24",
+        section="8.7.24",
         opcode=0x54,
         aliases=("powf",),
         newer_mnemonic="fpowf",
@@ -274,7 +274,7 @@ REGISTRY.add(
         description=(
             "Raises each element of the source to the power of the exponent's.  A negative base with an exponent that "
             "is no integer gives NaN; any base to the power of zero gives 1.  13.4 spells the operation `fpowf`, the "
-            f"seed `powf`; all three are read.  {_HALF}"
+            f"draft `powf`; all three are read.  {_HALF}"
         ),
         example="%r = pow %x, %e : tile<4xf32>",
         operands=(operand("source", FLOAT, "the base"), operand("exponent", FLOAT, "the exponent")),
@@ -312,7 +312,7 @@ unary(
     "rsqrt",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.27",
+    section="8.7.27",
     opcode=0x5D,
     summary="Element-wise reciprocal square root",
     description=(
@@ -329,7 +329,7 @@ unary(
     "sqrt",
     FLOAT,
     chapter=CHAPTER,
-    seed="8.7.31",
+    section="8.7.31",
     opcode=0x64,
     summary="Element-wise square root",
     description=(

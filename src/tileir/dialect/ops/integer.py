@@ -1,4 +1,4 @@
-"""Integer arithmetic (seed 000, section 8.8); the integer matrix product is in `matrix.py`."""
+"""Integer arithmetic (the operations draft, section 8.8); the integer matrix product is in `matrix.py`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ unary(
     "absi",
     INT,
     chapter=_CHAPTER,
-    seed="8.8.2",
+    section="8.8.2",
     opcode=0x01,
     summary="Element-wise integer absolute value",
     description=(
@@ -76,7 +76,7 @@ binary(
     "addi",
     INT,
     chapter=_CHAPTER,
-    seed="8.8.2",
+    section="8.8.2",
     opcode=0x03,
     summary="Element-wise integer addition",
     description=f"Adds two tiles element by element.  The sum wraps modulo 2^N.  {_PROMISE}",
@@ -117,7 +117,7 @@ binary(
     "divi",
     INT,
     chapter=_CHAPTER,
-    seed="8.85",
+    section="8.85",
     opcode=0x15,
     summary="Element-wise integer division",
     description=(
@@ -143,7 +143,7 @@ binary(
     "maxi",
     INT,
     chapter=_CHAPTER,
-    seed="8.8.6",
+    section="8.8.6",
     opcode=0x46,
     summary="Element-wise integer maximum",
     description="Gives the greater of the two elements, compared as signed or as unsigned numbers.",
@@ -156,7 +156,7 @@ binary(
     "mini",
     INT,
     chapter=_CHAPTER,
-    seed="8.8.7",
+    section="8.8.7",
     opcode=0x48,
     summary="Element-wise integer minimum",
     description="Gives the lesser of the two elements, compared as signed or as unsigned numbers.",
@@ -169,13 +169,13 @@ REGISTRY.add(
     OperationDeclaration(
         "mulhii",
         chapter=_CHAPTER,
-        seed="8.8.8",
+        section="8.8.8",
         opcode=0x4D,
         aliases=("mulhi",),
         summary="High half of the element-wise integer product",
         description=(
             "Multiplies unsigned N-bit elements to 2N bits and gives the upper N bits; `muli` gives the lower N.  "
-            "There is no signed form.  The seed calls the operation `mulhi`, which is read as the same operation."
+            "There is no signed form.  The draft calls the operation `mulhi`, which is read as the same operation."
         ),
         example="%r = mulhii %a, %b : tile<4xi32>",
         operands=(operand("x", INT, "the left operand"), operand("y", INT, "the right operand")),
@@ -190,7 +190,7 @@ binary(
     "muli",
     INT,
     chapter=_CHAPTER,
-    seed="8.8.9",
+    section="8.8.9",
     opcode=0x4E,
     summary="Element-wise integer multiplication",
     description=(
@@ -206,14 +206,14 @@ unary(
     "negi",
     INT,
     chapter=_CHAPTER,
-    seed="8.8.10",
+    section="8.8.10",
     opcode=0x50,
     aliases=("negsi",),
     summary="Element-wise integer negation",
     description=(
         "Negates each element in two's complement; the smallest signed number wraps to itself.  The flag "
         "`no_signed_wrap` promises that this does not happen, and a broken promise is undefined behaviour; "
-        "`no_unsigned_wrap` alone is refused.  The seed calls the operation `negsi`, read as the same operation."
+        "`no_unsigned_wrap` alone is refused.  The draft calls the operation `negsi`, read as the same operation."
     ),
     example="%r = negi %x overflow<no_signed_wrap> : tile<4xi32>",
     returns="the negated elements",
@@ -227,7 +227,7 @@ binary(
     "remi",
     INT,
     chapter=_CHAPTER,
-    seed="8.8.11",
+    section="8.8.11",
     opcode=0x5A,
     summary="Element-wise integer remainder",
     description=(
@@ -246,12 +246,12 @@ binary(
     "shli",
     INT,
     chapter=_CHAPTER,
-    seed="8.8.12",
+    section="8.8.12",
     opcode=0x60,
     summary="Element-wise left shift",
     description=(
         "Shifts each element of the left operand up by the number of bits in the right one, read as unsigned; zeros "
-        f"come in from below.  A shift by the width or more has no specified result.  {_PROMISE}  The seed lets the "
+        f"come in from below.  A shift by the width or more has no specified result.  {_PROMISE}  The draft lets the "
         "amount have another integer type; written publicly, it is first extended or truncated to the type of the "
         "value."
     ),
@@ -267,13 +267,13 @@ binary(
     "shri",
     INT,
     chapter=_CHAPTER,
-    seed="8.8.13",
+    section="8.8.13",
     opcode=0x61,
     summary="Element-wise right shift",
     description=(
         "Shifts each element of the left operand down by the number of bits in the right one, read as unsigned.  "
         "`signed` fills with copies of the sign bit, `unsigned` with zeros.  A shift by the width or more has "
-        "no specified result.  The seed lets the amount have another integer type, as for `shli`."
+        "no specified result.  The draft lets the amount have another integer type, as for `shli`."
     ),
     example="%r = shri %a, %b signed : tile<4xi32>",
     left="the value",
@@ -287,7 +287,7 @@ binary(
     "subi",
     INT,
     chapter=_CHAPTER,
-    seed="8.8.14",
+    section="8.8.14",
     opcode=0x68,
     summary="Element-wise integer subtraction",
     description=f"Subtracts the right tile from the left one.  The difference wraps modulo 2^N.  {_PROMISE}",

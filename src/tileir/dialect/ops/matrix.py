@@ -1,4 +1,4 @@
-"""Matrix products: mmaf, mmaf_scaled (public floating point) and mmai (public integer); no seed section has them."""
+"""Matrix products: mmaf, mmaf_scaled (public floating point) and mmai (public integer); no draft section has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory (seed 000, section 8.6): tokens, loads and stores through tiles of pointers, allocation, fences."""
+"""Memory (the operations draft, section 8.6): tokens, loads and stores through tiles of pointers, allocation, fences."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ REGISTRY.add(
     OperationDeclaration(
         "join_tokens",
         chapter="Memory",
-        seed="8.6.1",
+        section="8.6.1",
         opcode=0x3C,
         summary="One token that depends on several",
         description=(
@@ -101,7 +101,7 @@ REGISTRY.add(
     OperationDeclaration(
         "load_ptr_tko",
         chapter="Memory",
-        seed="8.6.2",
+        section="8.6.2",
         opcode=0x3D,
         summary="Gather a tile from memory through a tile of pointers",
         description=(
@@ -152,7 +152,7 @@ REGISTRY.add(
     OperationDeclaration(
         "make_token",
         chapter="Memory",
-        seed="8.6.3",
+        section="8.6.3",
         opcode=0x44,
         summary="A token that depends on nothing",
         description=(
@@ -170,7 +170,7 @@ REGISTRY.add(
     OperationDeclaration(
         "store_ptr_tko",
         chapter="Memory",
-        seed="8.6.4",
+        section="8.6.4",
         opcode=0x65,
         summary="Scatter a tile to memory through a tile of pointers",
         description=(

@@ -1,4 +1,4 @@
-"""Assumptions, printing, barriers and casts (seed 000, section 8.12)."""
+"""Assumptions, printing, barriers and casts (the operations draft, section 8.12)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import TF32, IntegerType, Type
 from tileir.ir.verifier import VerifyContext
 
-# The largest divisor, so that multiples of it can be reckoned with in 64 bits (seed 002, "DivByAttr Verifier").
+# The largest divisor, so that multiples of it can be reckoned with in 64 bits (the types draft, "DivByAttr Verifier").
 _LARGEST_DIVISOR: Final = 1 << 62
 
 
@@ -49,7 +49,7 @@ def _holds_integers_or_pointers(type: TileType) -> bool:
 
 
 def _verify_div_by(predicate: DivByAttribute, type: Type) -> None:
-    """Seed 002, "DivByAttr Verifier", in the public order of checks (docs/conflicts.md C4, C5)."""
+    """The types draft, "DivByAttr Verifier", in the public order of checks (docs/conflicts.md C4, C5)."""
     name = f"'{predicate.name}'"
     every = predicate.every
     along = predicate.along
@@ -80,7 +80,7 @@ def _verify_div_by(predicate: DivByAttribute, type: Type) -> None:
 
 
 def _warn_about_pointee(predicate: DivByAttribute, operation: Operation, context: VerifyContext) -> None:
-    """Seed 002 refuses an alignment below the pointee's own; public tools take it (docs/conflicts.md C4)."""
+    """The types draft refuses an alignment below the pointee's own; public tools take it (docs/conflicts.md C4)."""
     type = operation.operands[0].type
     if not isinstance(type, TileType) or not isinstance(type.element, PointerType):
         return
@@ -94,7 +94,7 @@ def _warn_about_pointee(predicate: DivByAttribute, operation: Operation, context
 
 
 def _verify_bounded(predicate: BoundedAttribute, type: Type) -> None:
-    """Seed 002, "BoundedAttr Verifier"; `strict` changes what is promised, not what is checked."""
+    """The types draft, "BoundedAttr Verifier"; `strict` changes what is promised, not what is checked."""
     name = f"'{predicate.name}'"
     element = type.element if isinstance(type, TileType) else None
     if not isinstance(element, IntegerType):
@@ -112,7 +112,7 @@ def _verify_bounded(predicate: BoundedAttribute, type: Type) -> None:
 
 
 def _verify_same_elements(predicate: SameElementsAttribute, type: Type) -> None:
-    """Seed 002, "SameElementsAttr Verifier", with the public meaning: a group extent per dimension (C3)."""
+    """The types draft, "SameElementsAttr Verifier", with the public meaning: a group extent per dimension (C3)."""
     name = f"'{predicate.name}'"
     if not isinstance(type, TileType) or not _holds_integers_or_pointers(type):
         raise Invalid(f"{name} is valid only for tile of integer/pointer values")
@@ -145,7 +145,7 @@ REGISTRY.add(
     OperationDeclaration(
         "assume",
         chapter="Miscellaneous",
-        seed="8.12.3",
+        section="8.12.3",
         opcode=0x06,
         summary="Promise a fact about a value",
         description=(
@@ -170,11 +170,11 @@ REGISTRY.add(
     OperationDeclaration(
         "assume_cond",
         chapter="Miscellaneous",
-        seed="8.12.3",
+        section="8.12.3",
         since=None,
         summary="Promise that a condition holds",
         description=(
-            "The seed's form of `assume`, read from `assume %cond : tile<i1>`: promises that every element of the "
+            "The draft's form of `assume`, read from `assume %cond : tile<i1>`: promises that every element of the "
             "condition is true.  A promise that does not hold is undefined behaviour."
         ),
         example="assume_cond %c : tile<i1>",
@@ -218,7 +218,7 @@ REGISTRY.add(
     OperationDeclaration(
         "print_tko",
         chapter="Miscellaneous",
-        seed="8.12.2",
+        section="8.12.2",
         opcode=0x55,
         aliases=("print",),
         summary="Print a formatted text, ordered by tokens",
@@ -246,7 +246,7 @@ REGISTRY.add(
     OperationDeclaration(
         "barrier",
         chapter="Miscellaneous",
-        seed="8.12.4",
+        section="8.12.4",
         since=None,
         summary="Wait for the threads of a scope",
         description=(
@@ -274,7 +274,7 @@ REGISTRY.add(
     OperationDeclaration(
         "unrealized_conversion_cast",
         chapter="Miscellaneous",
-        seed="8.12.1",
+        section="8.12.1",
         since=None,
         summary="A placeholder for a conversion",
         description=(

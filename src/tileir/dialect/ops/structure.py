@@ -1,4 +1,4 @@
-"""What a program is made of: modules, kernels, global variables and the grid (seed 000, section 8.3)."""
+"""What a program is made of: modules, kernels, global variables and the grid (the operations draft, section 8.3)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ REGISTRY.add(
     OperationDeclaration(
         "module",
         chapter="Core",
-        seed="8.3.11",
+        section="8.3.11",
         opcode=0x4B,
         summary="A compilation unit: kernels and global variables",
         description=(
@@ -100,7 +100,7 @@ REGISTRY.add(
     OperationDeclaration(
         "entry",
         chapter="Core",
-        seed="8.3.4",
+        section="8.3.4",
         opcode=0x16,
         summary="A kernel the host can launch",
         description=(
@@ -141,7 +141,7 @@ REGISTRY.add(
     OperationDeclaration(
         "global",
         chapter="Core",
-        seed="8.3.9",
+        section="8.3.9",
         opcode=0x31,
         summary="A variable in global memory",
         description=(
@@ -193,7 +193,7 @@ REGISTRY.add(
     OperationDeclaration(
         "get_global",
         chapter="Core",
-        seed="8.3.6",
+        section="8.3.6",
         opcode=0x2C,
         summary="The address of a global variable",
         description=(
@@ -213,7 +213,7 @@ REGISTRY.add(
     OperationDeclaration(
         "get_num_tile_blocks",
         chapter="Core",
-        seed="8.3.7",
+        section="8.3.7",
         opcode=0x2E,
         summary="The extents of the grid",
         description=(
@@ -237,7 +237,7 @@ REGISTRY.add(
     OperationDeclaration(
         "get_tile_block_id",
         chapter="Core",
-        seed="8.3.8",
+        section="8.3.8",
         opcode=0x30,
         summary="The coordinates of this tile block",
         description=(

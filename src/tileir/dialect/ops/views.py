@@ -1,4 +1,4 @@
-"""Views (seed 000, section 8.11): tensor views over memory, tile views over tensor views, access through them."""
+"""Views (the operations draft, section 8.11): tensor views over memory, tile views over tensor views, access through them."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ REGISTRY.add(
     OperationDeclaration(
         "get_index_space_shape",
         chapter="Views",
-        seed="8.11.1",
+        section="8.11.1",
         opcode=0x2D,
         summary="How many tiles a view has along each dimension",
         description=(
@@ -142,7 +142,7 @@ REGISTRY.add(
     OperationDeclaration(
         "get_tensor_shape",
         chapter="Views",
-        seed="8.11.2",
+        section="8.11.2",
         opcode=0x2F,
         summary="The shape of a tensor view",
         description=(
@@ -162,7 +162,7 @@ REGISTRY.add(
     OperationDeclaration(
         "load_view_tko",
         chapter="Views",
-        seed="8.11.3",
+        section="8.11.3",
         opcode=0x3E,
         summary="Load a tile of a view",
         description=(
@@ -212,7 +212,7 @@ REGISTRY.add(
     OperationDeclaration(
         "make_partition_view",
         chapter="Views",
-        seed="8.11.4",
+        section="8.11.4",
         opcode=0x42,
         summary="See a tensor as a grid of tiles",
         description=(
@@ -237,7 +237,7 @@ REGISTRY.add(
     OperationDeclaration(
         "make_tensor_view",
         chapter="Views",
-        seed="8.11.5",
+        section="8.11.5",
         opcode=0x43,
         summary="See memory as a tensor",
         description=(
@@ -267,7 +267,7 @@ REGISTRY.add(
     OperationDeclaration(
         "store_view_tko",
         chapter="Views",
-        seed="8.11.6",
+        section="8.11.6",
         opcode=0x66,
         summary="Store a tile of a view",
         description=(

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy
 
 from tileir.execute.arithmetic import double, exponential, logarithm, trigonometric
+from tileir.execute.arithmetic.draft_functions import draft_functions
 from tileir.execute.arithmetic.pairs import widened
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
@@ -23,7 +24,6 @@ from tileir.execute.arithmetic.rounding import (
     narrow,
     widen,
 )
-from tileir.execute.arithmetic.seed_functions import seed_functions
 from tileir.execute.dtypes import bits_dtype, value_dtype
 from tileir.ir.types import BF16, F16, F32, F64, TF32, FloatType
 
@@ -47,7 +47,7 @@ _FUNCTIONS: Final[dict[str, tuple[Unary, Unary]]] = {
     "tanh": (exponential.tanh_single, exponential.tanh_double),
     "tanhf": (exponential.tanh_single, exponential.tanh_double),
 }
-_SEED_FUNCTIONS: Final[dict[str, Unary]] = seed_functions(
+_DRAFT_FUNCTIONS: Final[dict[str, Unary]] = draft_functions(
     exponential.exp_double, logarithm.log_double, logarithm.log2_double
 )
 
@@ -74,11 +74,11 @@ def _unary(name: str, element: FloatType, rounding: str) -> Unary:
         return _square_root(element, rounding)
     if name == "recipf":
         return _reciprocal(element)
-    if name in _SEED_FUNCTIONS:
-        seed_function = _SEED_FUNCTIONS[name]
+    if name in _DRAFT_FUNCTIONS:
+        draft_function = _DRAFT_FUNCTIONS[name]
 
         def evaluate(a: Any) -> Any:
-            return seed_function(widened(a))
+            return draft_function(widened(a))
 
         return _function(evaluate, element, narrow(element))
     single, wide = _FUNCTIONS[name]

@@ -27,7 +27,7 @@ from tileir.ir.types import BF16, F16, F32
 
 def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     """An elementwise operation by its fast function, where it has one that may be used."""
-    mnemonic = _SEED_NAMES.get(operation.declaration.mnemonic, operation.declaration.mnemonic)
+    mnemonic = _DRAFT_NAMES.get(operation.declaration.mnemonic, operation.declaration.mnemonic)
     if mnemonic not in FORMULAS:
         return None
     mode = operation.attribute("rounding_mode")
@@ -41,7 +41,7 @@ def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) 
     return casting.cast(builder, result, operands[0].dtype)
 
 
-_SEED_NAMES: Final = {"tanhf": "tanh", "powf": "pow"}
+_DRAFT_NAMES: Final = {"tanhf": "tanh", "powf": "pow"}
 
 
 def _flush(builder: Builder, result: Register) -> Register:
