@@ -9,7 +9,8 @@ from tests.dialect.example_programs import missing_values, program_of
 from tests.dialect.roster import DRAFT_NAMES, DRAFT_SECTIONS, LATER, PUBLIC
 
 import tileir
-import tileir.dialect.ops
+from tileir.dialect import ops
+from tileir.dialect.ops import testing
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ATOMIC,
@@ -32,6 +33,24 @@ DOCUMENTED = [d for d in REGISTRY.declarations() if not d.testing]
 
 def declared(name: str) -> OperationDeclaration:
     return REGISTRY.by_name[f"cuda_tile.{name}"]
+
+
+# --- the constants ---
+
+
+def constant_name(declaration: OperationDeclaration) -> str:
+    """The mnemonic in upper case; in front of it the dialect, where it is not this one."""
+    return declaration.name.removeprefix("cuda_tile.").replace(".", "_").replace("$", "_").upper()
+
+
+def test_every_declaration_is_a_constant_of_the_package_and_nothing_else_is() -> None:
+    assert {name: getattr(ops, name) for name in ops.__all__} == {constant_name(d): d for d in DOCUMENTED}
+    assert sorted(name for name in vars(ops) if name.isupper()) == sorted(ops.__all__) == list(ops.__all__)
+
+
+def test_the_operations_of_the_test_suite_are_constants_of_their_module() -> None:
+    found = {name: value for name, value in vars(testing).items() if isinstance(value, OperationDeclaration)}
+    assert found == {constant_name(d): d for d in REGISTRY.declarations() if d.testing}
 
 
 # --- the roster ---

@@ -17,9 +17,9 @@ _FUNCTION: Final = "cuda_tile.testing$func"
 _IF: Final = "cuda_tile.if"
 _LOOP: Final = "cuda_tile.loop"
 _BREAK: Final = "cuda_tile.break"
-CONTINUE: Final = "cuda_tile.continue"
+CONTINUE_NAME: Final = "cuda_tile.continue"
 _RETURN: Final = "cuda_tile.return"
-YIELD: Final = "cuda_tile.yield"
+YIELD_NAME: Final = "cuda_tile.yield"
 
 
 def _types(values: list[Value]) -> list[Type]:
@@ -151,7 +151,7 @@ def _verify_terminator(operation: Operation, block: Block, allowed: tuple[str, .
 
 def _verify_branch(operation: Operation, block: Block, name: str) -> None:
     last = block.last
-    if last is None or last.name != YIELD:
+    if last is None or last.name != YIELD_NAME:
         return  # The branch leaves the if for good.
     found = _types(last.operands)
     expected = _result_types(operation)
@@ -184,7 +184,7 @@ def verify_if(operation: Operation, context: VerifyContext) -> None:
 def verify_if_regions(operation: Operation, context: VerifyContext) -> None:
     for region in operation.regions:
         for block in region.blocks:
-            _verify_terminator(operation, block, (YIELD, _BREAK, CONTINUE, _RETURN))
+            _verify_terminator(operation, block, (YIELD_NAME, _BREAK, CONTINUE_NAME, _RETURN))
 
 
 def _verify_carried_values(operation: Operation, initial: list[Value], carried: list[BlockArgument]) -> None:
@@ -206,7 +206,7 @@ def verify_for_regions(operation: Operation, context: VerifyContext) -> None:
     if not operation.regions[0].blocks or len(operation.operands) < 3:
         return  # Reported already.
     body = operation.regions[0].blocks[0]
-    _verify_terminator(operation, body, (CONTINUE,))
+    _verify_terminator(operation, body, (CONTINUE_NAME,))
     if not body.arguments:
         raise Invalid("expected at least one block argument for induction variable")
     bound = operation.operands[0].type
@@ -222,6 +222,6 @@ def verify_loop_regions(operation: Operation, context: VerifyContext) -> None:
     if not operation.regions[0].blocks:
         return  # Reported already.
     body = operation.regions[0].blocks[0]
-    allowed = (CONTINUE, _BREAK, _RETURN) if context.version >= V13_4 else (CONTINUE, _BREAK)
+    allowed = (CONTINUE_NAME, _BREAK, _RETURN) if context.version >= V13_4 else (CONTINUE_NAME, _BREAK)
     _verify_terminator(operation, body, allowed)
     _verify_carried_values(operation, operation.operands, body.arguments)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute, DenseAttribute
 from tileir.ir.core import Operation, Value
-from tileir.ir.declaration import CONSTANT, OperationDeclaration
+from tileir.ir.declaration import CONSTANT_LIKE, OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.location import UNKNOWN
 from tileir.rewrite.constants import ConstantPool
@@ -106,7 +106,7 @@ class _Rules:
     def __init__(self, declaration: OperationDeclaration, folds: list[Fold], patterns: list[Pattern]) -> None:
         self.folds: list[Fold] = folds
         self.patterns: list[Pattern] = patterns
-        self.is_constant: bool = bool(declaration.traits & CONSTANT)
+        self.is_constant: bool = bool(declaration.traits & CONSTANT_LIKE)
         self.is_removable: bool = is_removable(declaration)
 
 

@@ -182,7 +182,7 @@ def _verify_yield(operation: Operation, block: Block) -> None:
             )
 
 
-REGISTRY.add(
+REDUCE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "reduce",
         chapter="Core",
@@ -219,7 +219,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+SCAN: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "scan",
         chapter="Core",

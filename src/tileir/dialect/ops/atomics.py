@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import cast
+from tileir.annotations import Final, cast
 from tileir.dialect.constraints import (
     ANY_TILE,
     I1_TILE,
@@ -128,7 +128,7 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
             raise Invalid(f"index operand {position} must be a scalar tile (rank 0), got shape {_extents(shape)}")
 
 
-REGISTRY.add(
+ATOMIC_CAS_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "atomic_cas_tko",
         chapter="Atomics",
@@ -177,7 +177,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+ATOMIC_RMW_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "atomic_rmw_tko",
         chapter="Atomics",
@@ -226,7 +226,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+ATOMIC_LOAD_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "atomic_load_tko",
         chapter="Atomics",
@@ -272,7 +272,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+ATOMIC_STORE_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "atomic_store_tko",
         chapter="Atomics",
@@ -315,7 +315,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "atomic_red_view_tko",
         chapter="Atomics",

@@ -8,10 +8,11 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.constraints import INT, INT_NOT_I1
 from tileir.dialect.ops.elementwise import binary, unary
+from tileir.ir.declaration import OperationDeclaration
 
 _CHAPTER: Final = "Bitwise"
 
-binary(
+ANDI: Final[OperationDeclaration] = binary(
     "andi",
     INT,
     chapter=_CHAPTER,
@@ -22,7 +23,7 @@ binary(
     example="%r = andi %a, %b : tile<4xi32>",
     returns="the bits set in both operands",
 )
-binary(
+ORI: Final[OperationDeclaration] = binary(
     "ori",
     INT,
     chapter=_CHAPTER,
@@ -33,7 +34,7 @@ binary(
     example="%r = ori %a, %b : tile<4xi32>",
     returns="the bits set in either operand",
 )
-binary(
+XORI: Final[OperationDeclaration] = binary(
     "xori",
     INT,
     chapter=_CHAPTER,
@@ -47,7 +48,7 @@ binary(
     example="%r = xori %a, %b : tile<4xi32>",
     returns="the bits in which the operands differ",
 )
-unary(
+NOTI: Final[OperationDeclaration] = unary(
     "noti",
     INT,
     chapter=_CHAPTER,
@@ -59,7 +60,7 @@ unary(
     returns="the complement",
     legalization="`xori` with a constant of all ones, `true` for `i1`.",
 )
-unary(
+POPCNT: Final[OperationDeclaration] = unary(
     "popcnt",
     INT_NOT_I1,
     chapter=_CHAPTER,
@@ -74,7 +75,7 @@ unary(
         "bytes with a `muli` by 0x0101.. and an unsigned `shri` by the width less 8 (not needed for `i8`)."
     ),
 )
-unary(
+CLZ: Final[OperationDeclaration] = unary(
     "clz",
     INT_NOT_I1,
     chapter=_CHAPTER,
@@ -92,7 +93,7 @@ unary(
         "counts the bits of the complement as for `popcnt`."
     ),
 )
-unary(
+CTZ: Final[OperationDeclaration] = unary(
     "ctz",
     INT_NOT_I1,
     chapter=_CHAPTER,
@@ -107,7 +108,7 @@ unary(
     returns="the number of trailing zeros",
     legalization="Counts the bits of `andi` of the complement and of the input less 1, as for `popcnt`.",
 )
-unary(
+BREV: Final[OperationDeclaration] = unary(
     "brev",
     INT_NOT_I1,
     chapter=_CHAPTER,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.dialect.constraints import STRING, SYMBOL_NAME
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -25,7 +26,7 @@ def _verify_builtin_module(operation: Operation, context: VerifyContext) -> None
             raise Invalid(f"can only contain attributes with dialect-prefixed names, found: '{name}'")
 
 
-REGISTRY.add(
+BUILTIN_MODULE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "module",
         dialect="builtin",

@@ -13,8 +13,8 @@ from tileir.dialect.constraints import (
     same_type,
 )
 from tileir.dialect.control_flow_rules import (
-    CONTINUE,
-    YIELD,
+    CONTINUE_NAME,
+    YIELD_NAME,
     verify_break,
     verify_continue,
     verify_for_regions,
@@ -46,7 +46,7 @@ from tileir.ir.types import I1
 
 _TERMINATOR_SYNTAX: Final = "attr-dict ($operands ':' type($operands))?"
 
-REGISTRY.add(
+ASSERT: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "assert",
         chapter="Control flow",
@@ -66,7 +66,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+BREAK: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "break",
         chapter="Control flow",
@@ -85,7 +85,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+CONTINUE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "continue",
         chapter="Control flow",
@@ -105,7 +105,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+FOR: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "for",
         chapter="Control flow",
@@ -139,7 +139,7 @@ REGISTRY.add(
                 "region",
                 blocks=1,
                 documentation="the body; its arguments are the induction variable and the carried values",
-                implicit_terminator=CONTINUE,
+                implicit_terminator=CONTINUE_NAME,
                 arguments="for",
             ),
         ),
@@ -152,7 +152,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+IF: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "if",
         chapter="Control flow",
@@ -169,9 +169,9 @@ REGISTRY.add(
         fixed_types={"condition": scalar_tile(I1)},
         results=(result("results", ANY_TYPE, "what the branch taken yields", VARIADIC),),
         regions=(
-            RegionDeclaration("thenRegion", 1, "taken when the condition is true", implicit_terminator=YIELD),
+            RegionDeclaration("thenRegion", 1, "taken when the condition is true", implicit_terminator=YIELD_NAME),
             RegionDeclaration(
-                "elseRegion", -1, "taken when the condition is false; may be empty", implicit_terminator=YIELD
+                "elseRegion", -1, "taken when the condition is false; may be empty", implicit_terminator=YIELD_NAME
             ),
         ),
         traits=REGION_EFFECTS | SINGLE_BLOCK,
@@ -181,7 +181,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+LOOP: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "loop",
         chapter="Control flow",
@@ -202,7 +202,7 @@ REGISTRY.add(
                 "region",
                 blocks=1,
                 documentation="the body; its arguments are the carried values",
-                implicit_terminator=CONTINUE,
+                implicit_terminator=CONTINUE_NAME,
             ),
         ),
         traits=REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
@@ -211,7 +211,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+RETURN: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "return",
         chapter="Control flow",
@@ -230,7 +230,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+YIELD: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "yield",
         chapter="Control flow",

@@ -225,7 +225,7 @@ def _conversion(
     )
 
 
-_conversion(
+BITCAST: Final[OperationDeclaration] = _conversion(
     "bitcast",
     ("source", "result"),
     (NUMBER, NUMBER),
@@ -240,7 +240,7 @@ _conversion(
     example="%i = bitcast %f : tile<4xf32> -> tile<4xi32>",
     verify=_verify_bitcast,
 )
-_conversion(
+EXTI: Final[OperationDeclaration] = _conversion(
     "exti",
     ("from", "to"),
     (INT_OR_I4, INT_OR_I4),
@@ -256,7 +256,7 @@ _conversion(
     modifiers="keyword(signedness)",
     rules=(_EXTENDS,),
 )
-_conversion(
+FTOF: Final[OperationDeclaration] = _conversion(
     "ftof",
     ("from", "to"),
     (ANY_FLOAT, ANY_FLOAT),
@@ -277,7 +277,7 @@ _conversion(
     rules=(_CHANGES,),
     verify=_verify_ftof,
 )
-_conversion(
+FTOI: Final[OperationDeclaration] = _conversion(
     "ftoi",
     ("from", "to"),
     (ANY_FLOAT, INT),
@@ -305,7 +305,7 @@ _conversion(
     modifiers="keyword(signedness) rounding(rounding_mode, nearest_int_to_zero) flag(saturating)",
     verify=_verify_ftoi,
 )
-_conversion(
+ITOF: Final[OperationDeclaration] = _conversion(
     "itof",
     ("from", "to"),
     (INT, ANY_FLOAT),
@@ -322,7 +322,7 @@ _conversion(
     modifiers="keyword(signedness) rounding(rounding_mode, nearest_even zero negative_inf positive_inf)",
     verify=_verify_itof,
 )
-_conversion(
+INT_TO_PTR: Final[OperationDeclaration] = _conversion(
     "int_to_ptr",
     ("source", "result"),
     (I64_TILE, POINTER_TILE),
@@ -335,7 +335,7 @@ _conversion(
     ),
     example="%p = int_to_ptr %i : tile<4xi64> -> tile<4xptr<f32>>",
 )
-_conversion(
+PTR_TO_INT: Final[OperationDeclaration] = _conversion(
     "ptr_to_int",
     ("source", "result"),
     (POINTER_TILE, I64_TILE),
@@ -345,7 +345,7 @@ _conversion(
     description="Gives the address of each element as a 64-bit integer.  The inverse is `int_to_ptr`.",
     example="%i = ptr_to_int %p : tile<4xptr<f32>> -> tile<4xi64>",
 )
-_conversion(
+PTR_TO_PTR: Final[OperationDeclaration] = _conversion(
     "ptr_to_ptr",
     ("source", "result"),
     (POINTER_TILE, POINTER_TILE),
@@ -358,7 +358,7 @@ _conversion(
     ),
     example="%q = ptr_to_ptr %p : tile<4xptr<f32>> -> tile<4xptr<i32>>",
 )
-_conversion(
+TRUNCI: Final[OperationDeclaration] = _conversion(
     "trunci",
     ("from", "to"),
     (INT_OR_I4, INT_OR_I4),
@@ -375,7 +375,7 @@ _conversion(
     modifiers="enclosed(overflow)",
     rules=(_TRUNCATES,),
 )
-REGISTRY.add(
+PACK: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "pack",
         chapter=_CHAPTER,
@@ -396,7 +396,7 @@ REGISTRY.add(
         syntax="$source attr-dict ':' type($source) '->' type($result)",
     )
 )
-REGISTRY.add(
+UNPACK: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "unpack",
         chapter=_CHAPTER,

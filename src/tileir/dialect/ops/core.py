@@ -30,7 +30,7 @@ from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute, signed_value
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
-    CONSTANT,
+    CONSTANT_LIKE,
     ELEMENTWISE,
     PURE,
     REGISTRY,
@@ -64,7 +64,7 @@ def _broadcast_fits(operation: Operation) -> bool:
     return True
 
 
-REGISTRY.add(
+BROADCAST: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "broadcast",
         chapter="Core",
@@ -107,7 +107,7 @@ def _verify_cat(operation: Operation, context: VerifyContext) -> None:
                 )
 
 
-REGISTRY.add(
+CAT: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "cat",
         chapter="Core",
@@ -137,7 +137,7 @@ def _verify_constant(operation: Operation, context: VerifyContext) -> None:
         raise Invalid("failed to verify that all of {value, result} have same type")
 
 
-REGISTRY.add(
+CONSTANT: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "constant",
         chapter="Core",
@@ -152,7 +152,7 @@ REGISTRY.add(
         example="%r = constant <f32: [1.0, 2.5]> : tile<2xf32>",
         attributes=(attribute("value", DENSE, "the elements"),),
         results=(result("result", NUMBER, "the tile"),),
-        traits=PURE | CONSTANT,
+        traits=PURE | CONSTANT_LIKE,
         verify=_verify_constant,
         syntax="dense-constant attr-dict",
     )
@@ -194,7 +194,7 @@ def _verify_extract(operation: Operation, context: VerifyContext) -> None:
             )
 
 
-REGISTRY.add(
+EXTRACT: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "extract",
         chapter="Core",
@@ -239,7 +239,7 @@ def _insert_fits(operation: Operation) -> bool:
     return True
 
 
-REGISTRY.add(
+INSERT: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "insert",
         chapter="Core",
@@ -279,7 +279,7 @@ def _iota_fits(operation: Operation) -> bool:
     return True
 
 
-REGISTRY.add(
+IOTA: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "iota",
         chapter="Core",
@@ -298,7 +298,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+OFFSET: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "offset",
         chapter="Core",
@@ -340,7 +340,7 @@ def _verify_permute(operation: Operation, context: VerifyContext) -> None:
             raise Invalid(f"result shape invalid at index {index}, expected: {source[axis]}, but got: {target[index]}")
 
 
-REGISTRY.add(
+PERMUTE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "permute",
         chapter="Core",
@@ -362,7 +362,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+RESHAPE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "reshape",
         chapter="Core",
@@ -389,7 +389,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+SELECT: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "select",
         chapter="Core",

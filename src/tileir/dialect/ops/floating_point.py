@@ -105,7 +105,7 @@ def _verify_remainder(operation: Operation, context: VerifyContext) -> None:
 
 # --- arithmetic ---
 
-unary(
+ABSF: Final[OperationDeclaration] = unary(
     "absf",
     FLOAT,
     chapter=CHAPTER,
@@ -116,7 +116,7 @@ unary(
     example="%r = absf %x : tile<4xf32>",
     returns="the absolute values",
 )
-binary(
+ADDF: Final[OperationDeclaration] = binary(
     "addf",
     FLOAT,
     chapter=CHAPTER,
@@ -130,7 +130,7 @@ binary(
     modifiers=_IEEE_SYNTAX,
     verify=_verify_arithmetic,
 )
-unary(
+CEIL: Final[OperationDeclaration] = unary(
     "ceil",
     FLOAT,
     chapter=CHAPTER,
@@ -144,7 +144,7 @@ unary(
     example="%r = ceil %x : tile<4xf32>",
     returns="the rounded elements",
 )
-REGISTRY.add(
+CMPF: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "cmpf",
         chapter=CHAPTER,
@@ -178,7 +178,7 @@ REGISTRY.add(
         syntax=("keyword(comparison_predicate) keyword(comparison_ordering) $lhs ',' $rhs attr-dict comparison-types"),
     )
 )
-binary(
+DIVF: Final[OperationDeclaration] = binary(
     "divf",
     FLOAT,
     chapter=CHAPTER,
@@ -200,7 +200,7 @@ binary(
     ),
     verify=_verify_division,
 )
-unary(
+FLOOR: Final[OperationDeclaration] = unary(
     "floor",
     FLOAT,
     chapter=CHAPTER,
@@ -214,7 +214,7 @@ unary(
     example="%r = floor %x : tile<4xf32>",
     returns="the rounded elements",
 )
-REGISTRY.add(
+FMA: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "fma",
         chapter=CHAPTER,
@@ -260,7 +260,7 @@ _DRAFT_EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
     ),
 )
 
-binary(
+MAXF: Final[OperationDeclaration] = binary(
     "maxf",
     FLOAT,
     chapter=CHAPTER,
@@ -274,7 +274,7 @@ binary(
     modifiers="flags(flush_to_zero, propagate_nan)",
     verify=verify_flush,
 )
-binary(
+MAXIMUMF: Final[OperationDeclaration] = binary(
     "maximumf",
     FLOAT,
     chapter=CHAPTER,
@@ -288,7 +288,7 @@ binary(
     modifiers="($comparison_ordering)?",
     legalization="`maxf` with `propagate_nan`; the ordering is dropped.",
 )
-binary(
+MINF: Final[OperationDeclaration] = binary(
     "minf",
     FLOAT,
     chapter=CHAPTER,
@@ -302,7 +302,7 @@ binary(
     modifiers="flags(flush_to_zero, propagate_nan)",
     verify=verify_flush,
 )
-binary(
+MINIMUMF: Final[OperationDeclaration] = binary(
     "minimumf",
     FLOAT,
     chapter=CHAPTER,
@@ -319,7 +319,7 @@ binary(
 
 # --- arithmetic, continued ---
 
-binary(
+MULF: Final[OperationDeclaration] = binary(
     "mulf",
     FLOAT,
     chapter=CHAPTER,
@@ -333,7 +333,7 @@ binary(
     modifiers=_IEEE_SYNTAX,
     verify=_verify_arithmetic,
 )
-unary(
+NEGF: Final[OperationDeclaration] = unary(
     "negf",
     FLOAT,
     chapter=CHAPTER,
@@ -344,7 +344,7 @@ unary(
     example="%r = negf %x : tile<4xf32>",
     returns="the negated elements",
 )
-unary(
+RECIPF: Final[OperationDeclaration] = unary(
     "recipf",
     FLOAT,
     chapter=CHAPTER,
@@ -359,7 +359,7 @@ unary(
     returns="the reciprocals",
     legalization="`divf` of a constant 1 by the input, rounded to nearest.",
 )
-binary(
+REMF: Final[OperationDeclaration] = binary(
     "remf",
     FLOAT,
     chapter=CHAPTER,
@@ -377,7 +377,7 @@ binary(
     returns="the remainder",
     verify=_verify_remainder,
 )
-binary(
+SUBF: Final[OperationDeclaration] = binary(
     "subf",
     FLOAT,
     chapter=CHAPTER,

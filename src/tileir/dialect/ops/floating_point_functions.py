@@ -67,7 +67,7 @@ def _verify_root(operation: Operation, context: VerifyContext) -> None:
 
 # --- exponentials and logarithms ---
 
-unary(
+EXP2: Final[OperationDeclaration] = unary(
     "exp2",
     FLOAT,
     chapter=CHAPTER,
@@ -81,7 +81,7 @@ unary(
     modifiers="flag(flush_to_zero)",
     verify=verify_flush,
 )
-unary(
+EXP: Final[OperationDeclaration] = unary(
     "exp",
     FLOAT,
     chapter=CHAPTER,
@@ -97,7 +97,7 @@ unary(
     modifiers="open-rounding(rounding_mode, approx full)",
     verify=_verify_precision,
 )
-unary(
+LOG10: Final[OperationDeclaration] = unary(
     "log10",
     FLOAT,
     chapter=CHAPTER,
@@ -109,7 +109,7 @@ unary(
     returns="the logarithms",
     legalization="`log` and a `mulf` by the constant 1 / ln 10; f16 and bf16 go through f32.",
 )
-unary(
+LOG1P: Final[OperationDeclaration] = unary(
     "log1p",
     FLOAT,
     chapter=CHAPTER,
@@ -127,7 +127,7 @@ unary(
         "where u is infinite."
     ),
 )
-unary(
+LOG2: Final[OperationDeclaration] = unary(
     "log2",
     FLOAT,
     chapter=CHAPTER,
@@ -138,7 +138,7 @@ unary(
     example="%r = log2 %x : tile<4xf32>",
     returns="the logarithms",
 )
-unary(
+LOG: Final[OperationDeclaration] = unary(
     "log",
     FLOAT,
     chapter=CHAPTER,
@@ -149,7 +149,7 @@ unary(
     example="%r = log %x : tile<4xf32>",
     returns="the logarithms",
 )
-unary(
+SIGMOID: Final[OperationDeclaration] = unary(
     "sigmoid",
     FLOAT,
     chapter=CHAPTER,
@@ -164,7 +164,7 @@ unary(
 
 # --- trigonometry ---
 
-REGISTRY.add(
+ATAN2: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "atan2",
         chapter=CHAPTER,
@@ -187,7 +187,7 @@ REGISTRY.add(
         syntax="$x ',' $y attr-dict ':' type($result)",
     )
 )
-unary(
+COSH: Final[OperationDeclaration] = unary(
     "cosh",
     FLOAT,
     chapter=CHAPTER,
@@ -198,7 +198,7 @@ unary(
     example="%r = cosh %x : tile<4xf32>",
     returns="the hyperbolic cosines",
 )
-unary(
+COS: Final[OperationDeclaration] = unary(
     "cos",
     FLOAT,
     chapter=CHAPTER,
@@ -209,7 +209,7 @@ unary(
     example="%r = cos %x : tile<4xf32>",
     returns="the cosines",
 )
-unary(
+SINH: Final[OperationDeclaration] = unary(
     "sinh",
     FLOAT,
     chapter=CHAPTER,
@@ -220,7 +220,7 @@ unary(
     example="%r = sinh %x : tile<4xf32>",
     returns="the hyperbolic sines",
 )
-unary(
+SIN: Final[OperationDeclaration] = unary(
     "sin",
     FLOAT,
     chapter=CHAPTER,
@@ -231,7 +231,7 @@ unary(
     example="%r = sin %x : tile<4xf32>",
     returns="the sines",
 )
-unary(
+TAN: Final[OperationDeclaration] = unary(
     "tan",
     FLOAT,
     chapter=CHAPTER,
@@ -241,7 +241,7 @@ unary(
     example="%r = tan %x : tile<4xf32>",
     returns="the tangents",
 )
-unary(
+TANH: Final[OperationDeclaration] = unary(
     "tanh",
     FLOAT,
     chapter=CHAPTER,
@@ -262,7 +262,7 @@ unary(
 
 # --- roots and powers ---
 
-REGISTRY.add(
+POW: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "pow",
         chapter=CHAPTER,
@@ -285,7 +285,7 @@ REGISTRY.add(
         syntax="$source ',' $exponent attr-dict ':' type($result)",
     )
 )
-REGISTRY.add(
+FPOWI: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "fpowi",
         chapter=CHAPTER,
@@ -308,7 +308,7 @@ REGISTRY.add(
         syntax="$source ',' $exponent attr-dict ':' type($source) ',' type($exponent)",
     )
 )
-unary(
+RSQRT: Final[OperationDeclaration] = unary(
     "rsqrt",
     FLOAT,
     chapter=CHAPTER,
@@ -325,7 +325,7 @@ unary(
     modifiers="flag(flush_to_zero)",
     verify=verify_flush,
 )
-unary(
+SQRT: Final[OperationDeclaration] = unary(
     "sqrt",
     FLOAT,
     chapter=CHAPTER,

@@ -58,7 +58,7 @@ def _verify_negation(operation: Operation, context: VerifyContext) -> None:
         raise Invalid("'no_unsigned_wrap' overflow flag is not supported")
 
 
-unary(
+ABSI: Final[OperationDeclaration] = unary(
     "absi",
     INT,
     chapter=_CHAPTER,
@@ -72,7 +72,7 @@ unary(
     example="%r = absi %x : tile<4xi32>",
     returns="the absolute values",
 )
-binary(
+ADDI: Final[OperationDeclaration] = binary(
     "addi",
     INT,
     chapter=_CHAPTER,
@@ -85,7 +85,7 @@ binary(
     attributes=_OVERFLOW,
     modifiers="enclosed(overflow)",
 )
-REGISTRY.add(
+CMPI: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "cmpi",
         chapter=_CHAPTER,
@@ -113,7 +113,7 @@ REGISTRY.add(
         syntax="keyword(comparison_predicate) $lhs ',' $rhs ',' keyword(signedness) attr-dict comparison-types",
     )
 )
-binary(
+DIVI: Final[OperationDeclaration] = binary(
     "divi",
     INT,
     chapter=_CHAPTER,
@@ -139,7 +139,7 @@ binary(
     traits=NO_MEMORY_EFFECT | ELEMENTWISE,
     verify=_verify_division,
 )
-binary(
+MAXI: Final[OperationDeclaration] = binary(
     "maxi",
     INT,
     chapter=_CHAPTER,
@@ -152,7 +152,7 @@ binary(
     attributes=_SIGNEDNESS,
     modifiers="keyword(signedness)",
 )
-binary(
+MINI: Final[OperationDeclaration] = binary(
     "mini",
     INT,
     chapter=_CHAPTER,
@@ -165,7 +165,7 @@ binary(
     attributes=_SIGNEDNESS,
     modifiers="keyword(signedness)",
 )
-REGISTRY.add(
+MULHII: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "mulhii",
         chapter=_CHAPTER,
@@ -186,7 +186,7 @@ REGISTRY.add(
         syntax="$x ',' $y attr-dict ':' type($result)",
     )
 )
-binary(
+MULI: Final[OperationDeclaration] = binary(
     "muli",
     INT,
     chapter=_CHAPTER,
@@ -202,7 +202,7 @@ binary(
     attributes=_OVERFLOW,
     modifiers="enclosed(overflow)",
 )
-unary(
+NEGI: Final[OperationDeclaration] = unary(
     "negi",
     INT,
     chapter=_CHAPTER,
@@ -223,7 +223,7 @@ unary(
     modifiers="enclosed(overflow)",
     verify=_verify_negation,
 )
-binary(
+REMI: Final[OperationDeclaration] = binary(
     "remi",
     INT,
     chapter=_CHAPTER,
@@ -242,7 +242,7 @@ binary(
     modifiers="keyword(signedness)",
     rules=(same_type("result", "lhs", "rhs"),),
 )
-binary(
+SHLI: Final[OperationDeclaration] = binary(
     "shli",
     INT,
     chapter=_CHAPTER,
@@ -263,7 +263,7 @@ binary(
     modifiers="enclosed(overflow)",
     trailer="shift-amount",
 )
-binary(
+SHRI: Final[OperationDeclaration] = binary(
     "shri",
     INT,
     chapter=_CHAPTER,
@@ -283,7 +283,7 @@ binary(
     modifiers="keyword(signedness)",
     trailer="shift-amount",
 )
-binary(
+SUBI: Final[OperationDeclaration] = binary(
     "subi",
     INT,
     chapter=_CHAPTER,

@@ -176,7 +176,7 @@ def _verify_block(lhs: _Side, scale: _Side, column: int) -> None:
         )
 
 
-REGISTRY.add(
+MMAF: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "mmaf",
         chapter="Floating point",
@@ -205,7 +205,7 @@ REGISTRY.add(
         syntax="$lhs ',' $rhs ',' $acc flag(fast_acc) attr-dict ':' type($lhs) ',' type($rhs) ',' type($acc)",
     )
 )
-REGISTRY.add(
+MMAF_SCALED: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "mmaf_scaled",
         chapter="Floating point",
@@ -245,7 +245,7 @@ REGISTRY.add(
         ),
     )
 )
-REGISTRY.add(
+MMAI: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "mmai",
         chapter="Integer",

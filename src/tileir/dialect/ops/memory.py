@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import cast
+from tileir.annotations import Final, cast
 from tileir.dialect.attributes import HINTS_ATTRIBUTE
 from tileir.dialect.constraints import (
     ANY_TILE,
@@ -76,7 +76,7 @@ def _verify_alloca(operation: Operation, context: VerifyContext) -> None:
         )
 
 
-REGISTRY.add(
+JOIN_TOKENS: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "join_tokens",
         chapter="Memory",
@@ -97,7 +97,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+LOAD_PTR_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "load_ptr_tko",
         chapter="Memory",
@@ -148,7 +148,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+MAKE_TOKEN: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "make_token",
         chapter="Memory",
@@ -166,7 +166,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+STORE_PTR_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "store_ptr_tko",
         chapter="Memory",
@@ -208,7 +208,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+ALLOCA: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "alloca",
         chapter="Memory",
@@ -234,7 +234,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+MEMORY_FENCE_ALIAS_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "memory_fence_alias_tko",
         chapter="Memory",
@@ -255,7 +255,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+GDC_LAUNCH_DEPENDENTS_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "gdc_launch_dependents_tko",
         chapter="Memory",
@@ -276,7 +276,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+GDC_WAIT_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "gdc_wait_tko",
         chapter="Memory",

@@ -141,7 +141,7 @@ def _verify_assume(operation: Operation, context: VerifyContext) -> None:
         _verify_same_elements(predicate, type)
 
 
-REGISTRY.add(
+ASSUME: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "assume",
         chapter="Miscellaneous",
@@ -166,7 +166,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+ASSUME_COND: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "assume_cond",
         chapter="Miscellaneous",
@@ -214,7 +214,7 @@ def _verify_print(operation: Operation, context: VerifyContext) -> None:
         raise Invalid(f"incorrect number of operands: expected {expected}, found {found}")
 
 
-REGISTRY.add(
+PRINT_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "print_tko",
         chapter="Miscellaneous",
@@ -242,7 +242,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+BARRIER: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "barrier",
         chapter="Miscellaneous",
@@ -270,7 +270,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+UNREALIZED_CONVERSION_CAST: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "unrealized_conversion_cast",
         chapter="Miscellaneous",

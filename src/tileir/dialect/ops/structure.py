@@ -55,7 +55,7 @@ def _verify_module(operation: Operation, context: VerifyContext) -> None:
     verify_module_scopes(operation, context)
 
 
-REGISTRY.add(
+MODULE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "module",
         chapter="Core",
@@ -96,7 +96,7 @@ def _verify_entry_body(operation: Operation, context: VerifyContext) -> None:
     verify_body_scopes(operation, context)
 
 
-REGISTRY.add(
+ENTRY: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "entry",
         chapter="Core",
@@ -137,7 +137,7 @@ def _verify_global(operation: Operation, context: VerifyContext) -> None:
         raise Invalid("type must have rank 1")
 
 
-REGISTRY.add(
+GLOBAL: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "global",
         chapter="Core",
@@ -189,7 +189,7 @@ def _verify_get_global(operation: Operation, context: VerifyContext) -> None:
         )
 
 
-REGISTRY.add(
+GET_GLOBAL: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "get_global",
         chapter="Core",
@@ -209,7 +209,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+GET_NUM_TILE_BLOCKS: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "get_num_tile_blocks",
         chapter="Core",
@@ -233,7 +233,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+GET_TILE_BLOCK_ID: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "get_tile_block_id",
         chapter="Core",

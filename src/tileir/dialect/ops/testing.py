@@ -51,7 +51,7 @@ def _verify_test_function_body(operation: Operation, context: VerifyContext) -> 
     verify_terminator(operation, "cuda_tile.return")
 
 
-REGISTRY.add(
+TESTING_FUNC: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "testing$func",
         chapter="Testing",
@@ -77,7 +77,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+TESTING_BYTECODE_TEST_NEW_ATTRIBUTE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "testing$bytecode_test_new_attribute",
         chapter="Testing",
@@ -94,7 +94,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+TESTING_BYTECODE_TEST_EVOLUTION: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "testing$bytecode_test_evolution",
         chapter="Testing",

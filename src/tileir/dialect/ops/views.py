@@ -115,7 +115,7 @@ def _verify_make_tensor_view(operation: Operation, context: VerifyContext) -> No
         _verify_one_type(strides, "stride", dynamic[0].type)
 
 
-REGISTRY.add(
+GET_INDEX_SPACE_SHAPE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "get_index_space_shape",
         chapter="Views",
@@ -138,7 +138,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+GET_TENSOR_SHAPE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "get_tensor_shape",
         chapter="Views",
@@ -158,7 +158,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+LOAD_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "load_view_tko",
         chapter="Views",
@@ -208,7 +208,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+MAKE_PARTITION_VIEW: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "make_partition_view",
         chapter="Views",
@@ -233,7 +233,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+MAKE_TENSOR_VIEW: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "make_tensor_view",
         chapter="Views",
@@ -263,7 +263,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+STORE_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "store_view_tko",
         chapter="Views",
@@ -310,7 +310,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+MAKE_STRIDED_VIEW: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "make_strided_view",
         chapter="Views",
@@ -335,7 +335,7 @@ REGISTRY.add(
     )
 )
 
-REGISTRY.add(
+MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "make_gather_scatter_view",
         chapter="Views",
