@@ -9,8 +9,8 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.cpu.dump import STAGES
 from tileir.execute.cpu.engine import CpuKernel
+from tileir.execute.cpu.loops.printer import STAGES
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "cpu.md"

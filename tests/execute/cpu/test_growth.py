@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tileir
-from tileir.execute.cpu.lowering import expressions
+from tileir.execute.cpu.loops import expressions
 from tileir.execute.cpu.lowering.roster import HANDLERS
 from tileir.execute.cpu.lowering.walk import Lowering, Options
 from tileir.execute.cpu.native.target import host

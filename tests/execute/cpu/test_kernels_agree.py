@@ -13,7 +13,7 @@ from tests.execute.cpu.kernels import Array, WholeKernel, whole_kernel
 import tileir
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission import streaming
-from tileir.execute.cpu.lowering.traffic import STREAMED_BYTES
+from tileir.execute.cpu.loops.traffic import STREAMED_BYTES
 from tileir.execute.cpu.native import workers
 from tileir.execute.cpu.native.target import host
 from tileir.execute.dtypes import is_float_dtype, memory_dtype

@@ -6,7 +6,7 @@ import pytest
 
 import tileir
 from tileir.execute.cpu.engine import CpuKernel, Options
-from tileir.execute.cpu.lowering.order import PLAIN, order_of
+from tileir.execute.cpu.loops.order import PLAIN, order_of
 
 TENSOR = "tensor_view<64x64xf32, strides=[64,1]>"
 VIEW = f"partition_view<tile=(16x16), {TENSOR}>"

@@ -11,7 +11,7 @@ from tests.execute.cpu.both_engines import both_engines
 import tileir
 from tileir.execute.cpu.emission import statements, streaming
 from tileir.execute.cpu.engine import CpuKernel
-from tileir.execute.cpu.lowering.traffic import STREAMED_BYTES
+from tileir.execute.cpu.loops.traffic import STREAMED_BYTES
 from tileir.execute.cpu.native.target import host
 
 MACHINES = ["x86-64", "x86-64-v3", "x86-64-v4"]

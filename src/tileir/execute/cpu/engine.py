@@ -18,13 +18,14 @@ import numpy
 
 from tileir.dialect.types import TileType
 from tileir.execute.arguments import bind, check_grid, checked_threads, known_memory
-from tileir.execute.cpu.checking.checks import Check, refused_allocation
-from tileir.execute.cpu.checking.sites import Site
+from tileir.execute.cpu.analysis import trip_counts
 from tileir.execute.cpu.emission.statements import EMITTERS
 from tileir.execute.cpu.emission.worker import Emission
-from tileir.execute.cpu.lowering import arena, order, traffic, turns
+from tileir.execute.cpu.loops import arena, order, traffic
+from tileir.execute.cpu.loops.checks import Check, refused_allocation
+from tileir.execute.cpu.loops.sites import Site
+from tileir.execute.cpu.loops.statements import Program, Repeat, Reserve, statements
 from tileir.execute.cpu.lowering.roster import HANDLERS
-from tileir.execute.cpu.lowering.statements import Program, Repeat, Reserve, statements
 from tileir.execute.cpu.lowering.walk import Lowering, Options
 from tileir.execute.cpu.native import cache, compilation, record, runtime, workers
 from tileir.execute.cpu.native.binding import Binder, Binding
@@ -41,7 +42,7 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.checking.findings import Inspector
+    from tileir.execute.cpu.findings import Inspector
     from tileir.execute.sanitizer import Sanitizer
 
 _NO_ARENA: Final = numpy.zeros(128, numpy.uint64)
@@ -131,10 +132,10 @@ class CpuKernel:
 
     def dump(self, stage: str, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:
         """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
-        from tileir.execute.cpu import dump
+        from tileir.execute.cpu.loops import printer
 
-        if stage not in dump.STAGES:
-            raise LaunchError(f"there is no stage '{stage}' to dump: choose one of {', '.join(dump.STAGES)}")
+        if stage not in printer.STAGES:
+            raise LaunchError(f"there is no stage '{stage}' to dump: choose one of {', '.join(printer.STAGES)}")
         if stage == "tiles":
             entry = self.entry if sanitize else optimized(self.entry)
             return f"{entry.parent_operation or entry}\n"
@@ -142,7 +143,7 @@ class CpuKernel:
         if stage == "loops":
             mode = "fast" if self.fast else "exact"
             vectors = f"{self.target.name}, vectors of {self.target.vector_bytes} bytes, {mode}"
-            return dump.program_text(lowered.program, vectors)
+            return printer.program_text(lowered.program, vectors)
         if stage == "llvm":
             return lowered.text
         make = compilation.optimized if stage == "llvm-opt" else compilation.assembly
@@ -189,7 +190,7 @@ class CpuKernel:
             "prints": len(lowered.prints),
             "shared_axis": order.shared_axis(lowered.program),
             "repeats": any(isinstance(statement, Repeat) for statement in statements(lowered.program.body)),
-            "deciding": turns.deciding_parameters(lowered.program.entry),
+            "deciding": trip_counts.deciding_parameters(lowered.program.entry),
         }
         store.put(key, data, meta)
         self.target.require_runnable()
@@ -282,7 +283,7 @@ class CpuKernel:
         slots: Any,
     ) -> Inspector:
         """Prepare what sanitized code looks into and calls."""
-        from tileir.execute.cpu.checking.findings import Inspector
+        from tileir.execute.cpu.findings import Inspector
 
         if version.lowered is None:
             version.lowered = self.lower(version.options)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from tileir.dialect.types import GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.cpu.emission import streaming
 from tileir.execute.cpu.emission.nests import FIRST, Index, NestEmission, Number, Term
-from tileir.execute.cpu.lowering.expressions import (
+from tileir.execute.cpu.loops.expressions import (
     Expression,
     Shape,
     Viewed,
 )
-from tileir.execute.cpu.lowering.sinks import StoreView
+from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.vector import casting, instructions
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Builder, Register, literal, storage_type

@@ -14,8 +14,8 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission import accesses, pointers
 from tileir.execute.cpu.emission.nests import NestEmission, Term
 from tileir.execute.cpu.emission.unaligned import at_any_address
-from tileir.execute.cpu.lowering.expressions import row_major
-from tileir.execute.cpu.lowering.sinks import Update
+from tileir.execute.cpu.loops.expressions import row_major
+from tileir.execute.cpu.loops.sinks import Update
 from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.llvm import Register, literal
 from tileir.execute.cpu.vector.tracing import trace

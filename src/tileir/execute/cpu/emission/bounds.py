@@ -15,15 +15,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu.checking.checks import Check
+from tileir.execute.cpu.analysis.aliasing import RENAMED, Origins, likely_home
 from tileir.execute.cpu.emission import bounds_text
 from tileir.execute.cpu.emission.accesses import Based, Box, Look, TensorView
 from tileir.execute.cpu.emission.nests import Number
 from tileir.execute.cpu.emission.ranges import Ranges
-from tileir.execute.cpu.lowering.aliasing import RENAMED, Origins, likely_home
-from tileir.execute.cpu.lowering.expressions import Gathered, row_major
-from tileir.execute.cpu.lowering.sinks import StorePointers
-from tileir.execute.cpu.lowering.statements import Chain, Let, Multiply, Reserve, Statement, statements
+from tileir.execute.cpu.loops.checks import Check
+from tileir.execute.cpu.loops.expressions import Gathered, row_major
+from tileir.execute.cpu.loops.sinks import StorePointers
+from tileir.execute.cpu.loops.statements import Chain, Let, Multiply, Reserve, Statement, statements
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.casting import BOOL
 from tileir.execute.cpu.vector.llvm import Register

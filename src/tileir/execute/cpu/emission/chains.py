@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.nests import Number
 from tileir.execute.cpu.emission.products import panel_of, stage_of, woven
-from tileir.execute.cpu.lowering.expressions import Viewed
-from tileir.execute.cpu.lowering.statements import Chain, Multiply, Statement
+from tileir.execute.cpu.loops.expressions import Viewed
+from tileir.execute.cpu.loops.statements import Chain, Multiply, Statement
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tileir.dialect.types import TileType
-from tileir.execute.cpu.checking.checks import Check
 from tileir.execute.cpu.emission.worker import Emission, LoopLabels, dtype_of
-from tileir.execute.cpu.lowering.statements import Branch, Leave, Repeat, Statement
+from tileir.execute.cpu.loops.checks import Check
+from tileir.execute.cpu.loops.statements import Branch, Leave, Repeat, Statement
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.casting import BOOL, INT64
@@ -53,7 +53,7 @@ def emit_repeat(emission: Emission, statement: Statement) -> None:
         unsigned = "unsignedCmp" in operation.attributes
         _check_step(emission, operation, step, unsigned)
         if emission.sanitize:
-            from tileir.execute.cpu.checking import inspecting_values
+            from tileir.execute.cpu.emission import inspecting_values
 
             inspecting_values.inspect_scalars(emission, operation, [lower, upper, step])
         below = "icmp ult" if unsigned else "icmp slt"

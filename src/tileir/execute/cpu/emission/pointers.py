@@ -16,8 +16,8 @@ from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.accesses import Based, Look
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, NestEmission
 from tileir.execute.cpu.emission.unaligned import at_any_address
-from tileir.execute.cpu.lowering.expressions import Applied, Count, Expression, Gathered, Mapped, Splat, Table
-from tileir.execute.cpu.lowering.sinks import StorePointers
+from tileir.execute.cpu.loops.expressions import Applied, Count, Expression, Gathered, Mapped, Splat, Table
+from tileir.execute.cpu.loops.sinks import StorePointers
 from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register, literal, storage_type

@@ -17,8 +17,8 @@ import numpy
 
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.nests import Axis, NestEmission, Number
-from tileir.execute.cpu.lowering.expressions import Expression, Stored, matrix_in_memory
-from tileir.execute.cpu.lowering.statements import Memo, Multiply
+from tileir.execute.cpu.loops.expressions import Expression, Stored, matrix_in_memory
+from tileir.execute.cpu.loops.statements import Memo, Multiply
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.llvm import Register, scalar_type

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission.nests import Number
-from tileir.execute.cpu.lowering.expressions import Applied, Count, Expression, Mapped, Splat, Table
+from tileir.execute.cpu.loops.expressions import Applied, Count, Expression, Mapped, Splat, Table
 from tileir.execute.dtypes import DType, memory_bytes
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation

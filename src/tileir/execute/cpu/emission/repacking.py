@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.emission.nests import Number
-from tileir.execute.cpu.lowering.expressions import Stored
-from tileir.execute.cpu.lowering.statements import Repack
+from tileir.execute.cpu.loops.expressions import Stored
+from tileir.execute.cpu.loops.statements import Repack
 from tileir.ir.types import I1, I4
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Final, cast
 import numpy
 
 from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
-from tileir.execute.cpu.checking.checks import Check
 from tileir.execute.cpu.emission.accesses import FAR, TensorView, TileView, cut_off
 from tileir.execute.cpu.emission.nests import Number
 from tileir.execute.cpu.emission.worker import Emission, dtype_of
-from tileir.execute.cpu.lowering.statements import Let, Same, Statement
+from tileir.execute.cpu.loops.checks import Check
+from tileir.execute.cpu.loops.statements import Let, Same, Statement
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting, instructions
 from tileir.execute.cpu.vector.casting import BOOL, INT32, UINT64
@@ -32,7 +32,7 @@ def emit_let(emission: Emission, statement: Statement) -> None:
         return
     operands = [emission.scalars[value] for value in operation.operands]
     if emission.sanitize:
-        from tileir.execute.cpu.checking import inspecting_values
+        from tileir.execute.cpu.emission import inspecting_values
 
         inspecting_values.inspect_scalars(emission, operation, operands)
     emission.scalars[operation.results[0]] = instructions.emit_operation(emission.builder, operation, operands)

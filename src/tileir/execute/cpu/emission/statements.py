@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Final, cast
 
 from tileir.dialect.types import TileType
-from tileir.execute.cpu.checking.checks import Check
 from tileir.execute.cpu.emission import accesses, atomics, pointers, products, reductions, streaming
 from tileir.execute.cpu.emission.chains import emit_chain
 from tileir.execute.cpu.emission.control import emit_branch, emit_leave, emit_repeat
 from tileir.execute.cpu.emission.nests import NestEmission, Number, Stretch, Term
 from tileir.execute.cpu.emission.scalars import emit_let, emit_same
 from tileir.execute.cpu.emission.worker import Emission, Emitters, dtype_of
-from tileir.execute.cpu.lowering.expressions import row_major
-from tileir.execute.cpu.lowering.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
-from tileir.execute.cpu.lowering.statements import (
+from tileir.execute.cpu.loops.checks import Check
+from tileir.execute.cpu.loops.expressions import row_major
+from tileir.execute.cpu.loops.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
+from tileir.execute.cpu.loops.statements import (
     Apart,
     Branch,
     Chain,
@@ -170,7 +170,7 @@ def emit_print(emission: Emission, statement: Statement) -> None:
 def emit_inspect(emission: Emission, statement: Statement) -> None:
     assert isinstance(statement, Inspect)
     # Only who asks for the sanitizer pays for it.
-    from tileir.execute.cpu.checking import inspecting, inspecting_values
+    from tileir.execute.cpu.emission import inspecting, inspecting_values
 
     if statement.guard is None:
         inspecting_values.emit_values(emission, statement)

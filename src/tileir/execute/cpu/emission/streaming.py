@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tileir.execute.cpu.emission.nests import NestEmission, Number, Stretch, Term
-from tileir.execute.cpu.lowering.expressions import count_of
-from tileir.execute.cpu.lowering.sinks import StoreView
-from tileir.execute.cpu.lowering.traffic import SMALLEST_VECTOR, STREAMED_BYTES, row_axis
+from tileir.execute.cpu.loops.expressions import count_of
+from tileir.execute.cpu.loops.sinks import StoreView
+from tileir.execute.cpu.loops.traffic import SMALLEST_VECTOR, STREAMED_BYTES, row_axis
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register

@@ -12,16 +12,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from tileir.dialect.types import TileType
-from tileir.execute.cpu.checking.checks import Check
-from tileir.execute.cpu.checking.sites import Site
 from tileir.execute.cpu.emission import accesses, pointers, streaming
 from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
 from tileir.execute.cpu.emission.bounds import Bounds
 from tileir.execute.cpu.emission.nests import Guard, Index, NestEmission, Number, lanes_for
-from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Gathered, Stored, Viewed, nodes
-from tileir.execute.cpu.lowering.order import PLAIN, order_of
-from tileir.execute.cpu.lowering.sinks import Sink, StorePointers, StoreView, Update
-from tileir.execute.cpu.lowering.statements import Apart, Multiply, Program, Statement, statements
+from tileir.execute.cpu.loops.checks import Check
+from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Stored, Viewed, nodes
+from tileir.execute.cpu.loops.order import PLAIN, order_of
+from tileir.execute.cpu.loops.sinks import Sink, StorePointers, StoreView, Update
+from tileir.execute.cpu.loops.sites import Site
+from tileir.execute.cpu.loops.statements import Apart, Multiply, Program, Statement, statements
 from tileir.execute.cpu.lowering.walk import Options, ordering_of
 from tileir.execute.cpu.matrix import microkernel as mma
 from tileir.execute.cpu.native import record as slots
@@ -33,7 +33,7 @@ from tileir.execute.dtypes import DType, value_dtype
 from tileir.ir.core import Operation, Value
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.checking.inspecting import Inspection
+    from tileir.execute.cpu.emission.inspecting import Inspection
 
 
 def dtype_of(value: Value) -> DType:
@@ -239,7 +239,7 @@ class Emission:
     def inspection(self) -> Inspection:
         """What code that is sanitized shares."""
         if self._inspection is None:
-            from tileir.execute.cpu.checking.inspecting import Inspection
+            from tileir.execute.cpu.emission.inspecting import Inspection
 
             self._inspection = Inspection(self)
         return self._inspection

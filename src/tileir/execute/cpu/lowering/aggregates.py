@@ -6,8 +6,7 @@ from typing import cast
 
 import numpy
 
-from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.expressions import (
+from tileir.execute.cpu.loops.expressions import (
     Applied,
     Buffer,
     Count,
@@ -22,9 +21,10 @@ from tileir.execute.cpu.lowering.expressions import (
     matrix_in_memory,
     nodes,
 )
+from tileir.execute.cpu.loops.sinks import Keep, Pick
+from tileir.execute.cpu.loops.statements import Memo, Multiply, Nest, Reduce, Same, memo_slots
+from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.fusion import is_along_lanes, works_on_vectors
-from tileir.execute.cpu.lowering.sinks import Keep, Pick
-from tileir.execute.cpu.lowering.statements import Memo, Multiply, Nest, Reduce, Same, memo_slots
 from tileir.execute.cpu.lowering.tiles import simplified
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled

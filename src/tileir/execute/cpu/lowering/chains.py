@@ -12,8 +12,8 @@ from typing import Final, cast
 import numpy
 
 from tileir.dialect.types import PartitionViewType
-from tileir.execute.cpu.lowering.expressions import Viewed
-from tileir.execute.cpu.lowering.statements import Chain, Leave, Memo, Multiply, Repeat, memo_slots
+from tileir.execute.cpu.loops.expressions import Viewed
+from tileir.execute.cpu.loops.statements import Chain, Leave, Memo, Multiply, Repeat, memo_slots
 from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.dtypes import constant_elements, plain_memory
 from tileir.ir.attributes import DenseAttribute

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tileir.dialect.types import GatherScatterViewType
-from tileir.execute.cpu.lowering.expressions import (
+from tileir.execute.cpu.loops.expressions import (
     Applied,
     Count,
     Expression,
@@ -36,7 +36,7 @@ from tileir.execute.cpu.lowering.expressions import (
     nodes,
     squeezed,
 )
-from tileir.execute.cpu.lowering.statements import Leave, Let, Same, Statement
+from tileir.execute.cpu.loops.statements import Leave, Let, Same, Statement
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import ELEMENTWISE

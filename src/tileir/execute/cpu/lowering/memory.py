@@ -14,12 +14,11 @@ from tileir.dialect.types import (
     StridedViewType,
     TileViewType,
 )
-from tileir.execute.cpu.checking.checks import refused_allocation
-from tileir.execute.cpu.lowering import checks as lowering_checks
-from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Gathered, Viewed, nodes
-from tileir.execute.cpu.lowering.sinks import Pick, StorePointers, StoreView, Update
-from tileir.execute.cpu.lowering.statements import Nest, Reserve
+from tileir.execute.cpu.loops.checks import refused_allocation
+from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Viewed, nodes
+from tileir.execute.cpu.loops.sinks import Pick, StorePointers, StoreView, Update
+from tileir.execute.cpu.loops.statements import Nest, Reserve
+from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, ordering_of, tile_of
 from tileir.execute.dtypes import memory_bytes, value_dtype
 from tileir.execute.memory import are_distinct, available_memory
@@ -37,7 +36,7 @@ def _optional(lowering: Lowering, operation: Operation, name: str) -> Expression
 def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
     result = operation.results[0]
     type = tile_of(result)
-    guard = lowering_checks.inspect_pointers(lowering, operation)
+    guard = inspection.inspect_pointers(lowering, operation)
     expression = Gathered(
         type.shape,
         type.element,
@@ -53,7 +52,7 @@ def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
 def lower_load_view(lowering: Lowering, operation: Operation) -> None:
     type = tile_of(operation.results[0])
     positions = _positions(lowering, operation)
-    guard = lowering_checks.inspect_view(lowering, operation, positions)
+    guard = inspection.inspect_view(lowering, operation, positions)
     expression = Viewed(type.shape, type.element, value_dtype(type.element), operation, positions)
     _load(lowering, operation, expression, guard)
 
@@ -84,12 +83,12 @@ def _load(lowering: Lowering, operation: Operation, expression: Expression, guar
     lowering.wait(result, expression)
     if ordered or guard is not None:
         lowering.store(result)
-        lowering_checks.guard_last(lowering, guard)
+        inspection.guard_last(lowering, guard)
 
 
 def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     target, source = operation.operands[:2]
-    guard = lowering_checks.inspect_pointers(lowering, operation)
+    guard = inspection.inspect_pointers(lowering, operation)
     origin = lowering.origins.of(target)
     mask = _optional(lowering, operation, "mask")
     roots = [lowering.expression(source), lowering.expression(target), *([mask] if mask is not None else [])]
@@ -130,7 +129,7 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     indices = operation.operand_group("index")
     origin = lowering.origins.of(view)
     positions = _positions(lowering, operation)
-    guard = lowering_checks.inspect_view(lowering, operation, positions)
+    guard = inspection.inspect_view(lowering, operation, positions)
     roots = [lowering.expression(source), *([positions] if positions is not None else [])]
     ordered = ordering_of(operation) != "weak"
     lowering.before_write(operation, None if ordered else origin, roots)
@@ -165,11 +164,11 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     if mnemonic == "atomic_red_view_tko":
         value = operation.operand_group("value")[0]
         positions = _positions(lowering, operation)
-        guard = lowering_checks.inspect_view(lowering, operation, positions)
+        guard = inspection.inspect_view(lowering, operation, positions)
         if positions is not None:
             others.append(positions)
     else:
-        guard = lowering_checks.inspect_pointers(lowering, operation)
+        guard = inspection.inspect_pointers(lowering, operation)
         pointers = lowering.expression(operation.operands[0])
         value = operation.operands[1]
         if mnemonic == "atomic_cas_tko":
@@ -212,4 +211,4 @@ def lower_alloca(lowering: Lowering, operation: Operation) -> None:
         return
     # Buffers are aligned to 64 bytes; more is left over for what asks for more.
     buffer = lowering.new_buffer(numpy.dtype(numpy.uint8), size + max(alignment - 64, 0))
-    lowering.body.append(Reserve(operation, buffer, lowering_checks.shadow_buffer(lowering, operation, size)))
+    lowering.body.append(Reserve(operation, buffer, inspection.shadow_buffer(lowering, operation, size)))

@@ -8,9 +8,7 @@ from tileir.dialect.types import (
     TOKEN,
     TileType,
 )
-from tileir.execute.cpu.lowering import checks as lowering_checks
-from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.expressions import (
+from tileir.execute.cpu.loops.expressions import (
     Applied,
     Buffer,
     Count,
@@ -22,8 +20,9 @@ from tileir.execute.cpu.lowering.expressions import (
     Table,
     squeezed,
 )
-from tileir.execute.cpu.lowering.sinks import Keep, Pick, Window
-from tileir.execute.cpu.lowering.statements import Let, Nest, Repack, Same
+from tileir.execute.cpu.loops.sinks import Keep, Pick, Window
+from tileir.execute.cpu.loops.statements import Let, Nest, Repack, Same
+from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.dtypes import constant_elements, value_dtype
 from tileir.execute.errors import LaunchError
@@ -45,7 +44,7 @@ def lower_elementwise(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(result):
         lowering.body.append(Let(operation))
         return
-    lowering_checks.inspect_numbers(lowering, operation)
+    inspection.inspect_numbers(lowering, operation)
     arguments = [lowering.expression(value) for value in operation.operands]
     type = tile_of(result)
     expression = Applied(
@@ -85,7 +84,7 @@ def lower_iota(lowering: Lowering, operation: Operation) -> None:
 
 def lower_same(lowering: Lowering, operation: Operation) -> None:
     """`assume`: the result is the operand."""
-    lowering_checks.inspect_promise(lowering, operation)
+    inspection.inspect_promise(lowering, operation)
     source, result = operation.operands[0], operation.results[0]
     if isinstance(result.type, TileType):
         _rename(lowering, result, source)
@@ -105,7 +104,7 @@ def _rename(lowering: Lowering, result: Value, source: Value) -> None:
 
 def lower_promise(lowering: Lowering, operation: Operation) -> None:
     """`assume_cond`: nothing is made of it here."""
-    lowering_checks.inspect_promise(lowering, operation)
+    inspection.inspect_promise(lowering, operation)
 
 
 def lower_cast(lowering: Lowering, operation: Operation) -> None:

@@ -13,9 +13,8 @@ from typing import Final, cast
 from tileir.dialect.types import (
     TileType,
 )
-from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.aliasing import UNKNOWN, Origin, Origins
-from tileir.execute.cpu.lowering.expressions import (
+from tileir.execute.cpu.analysis.aliasing import UNKNOWN, Origin, Origins
+from tileir.execute.cpu.loops.expressions import (
     Applied,
     Buffer,
     Expression,
@@ -29,8 +28,9 @@ from tileir.execute.cpu.lowering.expressions import (
     nodes,
     squeezed,
 )
-from tileir.execute.cpu.lowering.sinks import Keep, Sink, StorePointers, StoreView
-from tileir.execute.cpu.lowering.statements import Apart, Nest, Program, Statement
+from tileir.execute.cpu.loops.sinks import Keep, Sink, StorePointers, StoreView
+from tileir.execute.cpu.loops.statements import Apart, Nest, Program, Statement
+from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import DType, value_dtype
 from tileir.execute.errors import LaunchError

@@ -258,8 +258,8 @@ _SETTLED_NANOSECONDS: Final = 2 * 10**9
 
 _FOLDERS: Final = (
     "ir", "dialect", "dialect/ops", "rewrite", "passes", "execute", "execute/arithmetic", "execute/interpreter",
-    "execute/cpu", "execute/cpu/checking", "execute/cpu/emission", "execute/cpu/lowering", "execute/cpu/matrix",
-    "execute/cpu/native", "execute/cpu/vector",
+    "execute/cpu", "execute/cpu/analysis", "execute/cpu/emission", "execute/cpu/loops", "execute/cpu/lowering",
+    "execute/cpu/matrix", "execute/cpu/native", "execute/cpu/vector",
 )  # fmt: skip
 
 

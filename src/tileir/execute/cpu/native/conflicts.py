@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu.lowering.aliasing import Origins
+from tileir.execute.cpu.analysis.aliasing import Origins
 from tileir.execute.cpu.native.binding import Span
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation, Value

@@ -11,8 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu.checking.inspecting_text import FUNCTIONS
-from tileir.execute.cpu.checking.sites import (
+from tileir.execute.cpu.emission import accesses
+from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
+from tileir.execute.cpu.emission.bounds import reserved_bytes
+from tileir.execute.cpu.emission.inspecting_text import FUNCTIONS
+from tileir.execute.cpu.emission.nests import Guard, NestEmission, Number, Term
+from tileir.execute.cpu.loops.expressions import row_major
+from tileir.execute.cpu.loops.sites import (
     END,
     NO_HOME,
     SHADOW,
@@ -24,12 +29,7 @@ from tileir.execute.cpu.checking.sites import (
     Site,
     manner_of,
 )
-from tileir.execute.cpu.emission import accesses
-from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
-from tileir.execute.cpu.emission.bounds import reserved_bytes
-from tileir.execute.cpu.emission.nests import Guard, NestEmission, Number, Term
-from tileir.execute.cpu.lowering.expressions import row_major
-from tileir.execute.cpu.lowering.statements import Inspect, Reserve, Statement
+from tileir.execute.cpu.loops.statements import Inspect, Reserve, Statement
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.casting import BOOL
 from tileir.execute.cpu.vector.llvm import Register
@@ -39,8 +39,8 @@ from tileir.execute.sanitizer.promises import promised_dimensions
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.checking.checks import Check
     from tileir.execute.cpu.emission.worker import Emission
+    from tileir.execute.cpu.loops.checks import Check
 
 _STRICT = 4
 """For `@inspect.elements`: an element that is masked is worth a closer look."""

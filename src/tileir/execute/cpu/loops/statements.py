@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Shape, Stored
-from tileir.execute.cpu.lowering.sinks import Keep, Sink, StoreView, Update
+from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored
+from tileir.execute.cpu.loops.sinks import Keep, Sink, StoreView, Update
 from tileir.ir.core import Operation, Value
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.checking.checks import Check
+    from tileir.execute.cpu.loops.checks import Check
     from tileir.execute.cpu.matrix.plan import MmaPlan
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.execute.cpu.lowering.expressions import Buffer, Expression, Shape
+from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape
 from tileir.ir.core import Operation, Value
 
 

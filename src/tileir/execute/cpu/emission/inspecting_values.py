@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy
 
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElementsAttribute
-from tileir.execute.cpu.checking.inspecting import address_of, go_unless
+from tileir.execute.cpu.emission.inspecting import address_of, go_unless
 from tileir.execute.cpu.emission.nests import Axis, Index, NestEmission
-from tileir.execute.cpu.lowering.expressions import Expression, Stored
-from tileir.execute.cpu.lowering.statements import Inspect
+from tileir.execute.cpu.loops.expressions import Expression, Stored
+from tileir.execute.cpu.loops.statements import Inspect
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register, value_type

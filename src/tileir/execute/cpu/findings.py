@@ -18,7 +18,7 @@ import numpy
 
 from tileir.dialect.types import GatherScatterViewType, PointerType, TileType, TileViewType
 from tileir.execute.arguments import buffer_of
-from tileir.execute.cpu.checking.sites import NO_HOME, READS, SHADOW_ROOM, WORDS, WRITES, Site, manner_of
+from tileir.execute.cpu.loops.sites import NO_HOME, READS, SHADOW_ROOM, WORDS, WRITES, Site, manner_of
 from tileir.execute.dtypes import Array, memory_bytes, value_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.interpreter.views import TensorView, TileView

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tileir.execute.cpu.lowering.expressions import (
+from tileir.execute.cpu.loops.expressions import (
     Applied,
     Count,
     Expression,
@@ -28,8 +28,8 @@ from tileir.execute.cpu.lowering.expressions import (
     Viewed,
     nodes,
 )
-from tileir.execute.cpu.lowering.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
-from tileir.execute.cpu.lowering.statements import (
+from tileir.execute.cpu.loops.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
+from tileir.execute.cpu.loops.statements import (
     Apart,
     Branch,
     Chain,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from tileir.execute.cpu.checking.checks import Check
+from tileir.execute.cpu.loops.checks import Check
 from tileir.ir.core import Operation
 
 Kind = Literal["pointers", "view", "numbers", "failure"]

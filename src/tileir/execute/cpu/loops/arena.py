@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tileir.execute.cpu.lowering.expressions import Buffer
-from tileir.execute.cpu.lowering.statements import Program, Reduce, Repeat, Reserve, Statement
+from tileir.execute.cpu.loops.expressions import Buffer
+from tileir.execute.cpu.loops.statements import Program, Reduce, Repeat, Reserve, Statement
 
 ALIGNMENT: Final = 64
 HEAD: Final = 64

@@ -1,0 +1,1 @@
+"""Facts about a kernel, told from its tile IR alone."""

@@ -1,1 +1,0 @@
-"""What compiled code checks, and how its findings become reports."""

@@ -1,0 +1,1 @@
+"""The loop form: what lowering writes, emission reads and `--dump loops` shows."""
