@@ -127,6 +127,29 @@ def test_a_room_imports_lower_rooms_only(imports: list[Import]) -> None:
     assert sorted(wrong) == []
 
 
+def reached_from(start: str, imports: Iterable[Import]) -> set[str]:
+    """A module and all that it imports, at once or when it is called."""
+    graph: dict[str, list[str]] = {}
+    for each in imports:
+        if each.when != CHECKED:
+            graph.setdefault(each.importer, []).append(each.imported)
+    reached, pending = {start}, [start]
+    while pending:
+        new = [name for name in graph.get(pending.pop(), []) if name not in reached]
+        reached.update(new)
+        pending += new
+    return reached
+
+
+def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Import]) -> None:
+    cache = pytest.importorskip("tileir.execute.cpu.native.cache", reason="running programs needs NumPy")
+    followed = {Path(path) for path, *_ in cache._sources()}
+    paths = modules()
+    reached = reached_from("tileir.execute.cpu.engine", imports)
+    assert {"tileir.execute.sanitizer.bounds", "tileir.passes.cse", "tileir.text.printer"} <= reached
+    assert sorted(name for name in reached if paths[name] not in followed) == []
+
+
 def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
