@@ -59,11 +59,11 @@ def compile_once(operations: int) -> dict[str, float]:
     text = cpu_programs.long_chain(operations) if operations else cpu_programs.matmul(MATMUL_TILE)
     kernel = compiled(text)
     times = [time.process_time()]
-    from tileir.execute.cpu import engine
+    from tileir.execute.cpu import kernel as native
     from tileir.execute.cpu.native import target
 
     target.host()
-    assert engine is not None
+    assert native is not None
     times.append(time.process_time())
     kernel.native.version(False, False)
     times.append(time.process_time())

@@ -43,7 +43,7 @@ from tileir.ir.attributes import DenseAttribute, IntegerAttribute
 from tileir.ir.clone import clone
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.engine import CpuKernel
+    from tileir.execute.cpu.kernel import CpuKernel
     from tileir.execute.sanitizer import Sanitizer
     from tileir.execute.schedule import Order, RunBlock
 
@@ -344,10 +344,10 @@ class Kernel:
         """The kernel for the CPU engine."""
         if self._native is None:
             try:
-                from tileir.execute.cpu.engine import CpuKernel
+                from tileir.execute.cpu.kernel import CpuKernel
                 from tileir.execute.cpu.native.target import host
             except ImportError:
-                half = sys.modules.get("tileir.execute.cpu.engine")
+                half = sys.modules.get("tileir.execute.cpu.kernel")
                 if half is None or hasattr(half, "CpuKernel"):
                     raise
                 # Only on the thread that imports it: others wait.

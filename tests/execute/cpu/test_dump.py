@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.cpu.engine import CpuKernel
+from tileir.execute.cpu.kernel import CpuKernel
 from tileir.execute.cpu.loops.printer import STAGES
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -215,7 +215,7 @@ print("fine")
 
 
 def test_signal_handler_that_interrupts_the_import_of_the_engine_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "tileir.execute.cpu.engine"
+    name = "tileir.execute.cpu.kernel"
     kernel = tileir.compile(tileir.parse("cuda_tile.module @m { entry @k() { return } }"), backend="cpu")
     # As it is while the module is executed.
     monkeypatch.setitem(sys.modules, name, ModuleType(name))

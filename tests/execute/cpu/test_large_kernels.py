@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.cpu.engine import CpuKernel
+from tileir.execute.cpu.kernel import CpuKernel
 
 pytest.importorskip("llvmlite")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileir
-from tileir.execute.cpu.engine import CpuKernel, Options
+from tileir.execute.cpu.kernel import CpuKernel, Options
 from tileir.execute.cpu.loops.order import PLAIN, order_of
 
 TENSOR = "tensor_view<64x64xf32, strides=[64,1]>"

@@ -10,7 +10,7 @@ from tests.execute.cpu.both_engines import both_engines
 
 import tileir
 from tileir.execute.cpu.emission import statements, streaming
-from tileir.execute.cpu.engine import CpuKernel
+from tileir.execute.cpu.kernel import CpuKernel
 from tileir.execute.cpu.loops.traffic import STREAMED_BYTES
 from tileir.execute.cpu.native.target import host
 
