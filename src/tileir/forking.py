@@ -4,9 +4,7 @@ A process made by a fork has one thread, and a copy of whatever the others were 
 them held stays locked, what LLVM was writing stays half written, a module that was being imported is never there.  So
 a fork waits until no other thread is in the middle of such work, which is done with `NO_FORK` held.
 
-The lock may be taken again by the thread that has it, as a signal handler does that compiles a kernel while its thread
-compiles one.  Such a handler runs between two steps of Python, so that LLVM itself is always in order; what Python
-shares between compilations is not used by the inner one.
+The lock may be taken again by the thread that has it, as a signal handler does that comes while its thread forks.
 """
 
 from __future__ import annotations
@@ -37,43 +35,49 @@ def _binding_lock() -> Any:
     return getattr(getattr(library, "_lock", None), "_lock", None)
 
 
-def release_binding_lock() -> None:
-    """Give back llvmlite's lock if this thread has it though no call is under way.
+def is_owned(lock: Any) -> bool:
+    """Whether this thread has a lock that it may take again."""
+    question = getattr(lock, "_is_owned", None)
+    return question is not None and bool(question())
 
-    It is taken by a function in Python, so that an interrupt may come after the lock is taken and before anybody knows
-    that it has to be released: all other threads would wait for ever.
+
+def release_binding_lock() -> bool:
+    """Give back llvmlite's lock if this thread has it though no call is under way; True if one is.
+
+    It is taken by a function in Python, so that an interrupt of another package's call may come after the lock is taken
+    and before anybody knows that it has to be released: all other threads would wait for ever.
     """
     lock = _binding_lock()
-    is_owned = getattr(lock, "_is_owned", None)
-    if is_owned is None or not is_owned():
-        return
+    if not is_owned(lock):
+        return False
     here = getattr(sys.modules.get("llvmlite.binding.ffi"), "__file__", None)
     frame: Any = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename == here:
-            return
+            return True
         frame = frame.f_back
-    while is_owned():
+    while is_owned(lock):
         lock.release()
-
-
-def _is_importing() -> bool:
-    """Whether another thread imports a module of this package, and with it those that it needs."""
-    locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
-    this = _thread.get_ident()
-    for name, reference in list(locks.items()):
-        if name.startswith("tileir"):
-            owner = getattr(reference(), "owner", None)
-            if owner is not None and owner != this:
-                return True
     return False
+
+
+def _importers(prefix: str) -> set[int]:
+    """The threads that import modules whose names begin so, and with them those that they need."""
+    locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
+    owners = [getattr(reference(), "owner", None) for name, reference in list(locks.items()) if name.startswith(prefix)]
+    return {owner for owner in owners if owner is not None}
+
+
+def is_importing() -> bool:
+    """Whether this thread is in the middle of an import, which another that imports might wait for."""
+    return _thread.get_ident() in _importers("")
 
 
 def _before() -> None:
     interrupt = _take(NO_FORK)
     # Who imports may need the lock, or may be stuck for a reason that this cannot know.
     for _ in range(_PATIENCE):
-        if not _is_importing():
+        if not _importers("tileir") - {_thread.get_ident()}:
             break
         _after()
         time.sleep(_PAUSE)

@@ -219,11 +219,13 @@ def fingerprint() -> bytes:
     """A hash of what does the compiling: the sources of this package and the versions of LLVM and its binding."""
     global _fingerprint
     if not _fingerprint:
-        import llvmlite
-
         from tileir import __version__
 
-        versions = (__version__, llvmlite.__version__, binding().llvm_version_info)
+        version_info = binding().llvm_version_info
+
+        import llvmlite
+
+        versions = (__version__, llvmlite.__version__, version_info)
         _fingerprint = hashlib.blake2b(repr(versions).encode() + _hash_of_sources(), digest_size=20).digest()
     return _fingerprint
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from tileir.execute.cpu.native.objects import symbols_of
 from tileir.execute.cpu.native.target import Target, binding
+from tileir.execute.cpu.native.uninterrupted import uninterrupted
 from tileir.execute.errors import LaunchError
-from tileir.forking import NO_FORK, release_binding_lock
 
 _ROUNDING: Final = ("floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven")
 
@@ -36,23 +36,20 @@ _DECLARATION: Final = re.compile(r'^declare\b[^@\n]*@"?([^"\s(]+)"?\s*\(', re.MU
 def assemble(text: str, target: Target, level: int = 3) -> bytes:
     """Make a relocatable object file; `level` 0 leaves the instructions as they are, 3 is the best code."""
     check_declarations(text)
-    with _prepared(text, target, level) as (machine, module):
-        data = bytes(machine.emit_object(module))
+    data = uninterrupted(_made, "object", text, target, level)
     check_symbols(data)
-    return data
+    return cast(bytes, data)
 
 
 def assembly(text: str, target: Target, level: int = 3) -> str:
     """Make assembly, to read: for this machine or another."""
     check_declarations(text)
-    with _prepared(text, target, level) as (machine, module):
-        return str(machine.emit_assembly(module))
+    return cast(str, uninterrupted(_made, "assembly", text, target, level))
 
 
 def optimized(text: str, target: Target, level: int = 3) -> str:
     """The LLVM IR that instructions are chosen from, to read."""
-    with _prepared(text, target, level) as (_machine, module):
-        return str(module)
+    return cast(str, uninterrupted(_made, "text", text, target, level))
 
 
 def check_declarations(text: str) -> None:
@@ -86,17 +83,13 @@ _HUGE: Final = 2400
 """With more branches than these the instructions are left as they are: for a function of such a size everything else
 takes time that grows with its square."""
 
-_under_way: list[None] = []
-"""One entry for each compilation that holds the lock: more than one where a signal handler compiles."""
 _machines: dict[tuple[str, str, str, int], Any] = {}
 _all_targets: bool = False
 
 
 def _machine(target: Target, level: int) -> Any:
     key = (target.name, target.triple, target.features, level)
-    # Inside of another compilation, whose machine is in use, one of its own.
-    is_alone = len(_under_way) == 1
-    found = _machines.get(key) if is_alone else None
+    found = _machines.get(key)
     if found is None:
         llvm = binding()
         if target.triple != llvm.get_process_triple():
@@ -104,8 +97,7 @@ def _machine(target: Target, level: int) -> Any:
         found = llvm.Target.from_triple(target.triple).create_target_machine(
             cpu=target.name, features=target.features, opt=level, reloc="pic", codemodel="small"
         )
-        if is_alone:
-            _machines[key] = found
+        _machines[key] = found
     return found
 
 
@@ -117,20 +109,8 @@ def _initialize_all(llvm: Any) -> None:
         _all_targets = True
 
 
-@contextmanager
-def _counted() -> Iterator[None]:
-    release_binding_lock()
-    _under_way.append(None)
-    try:
-        yield
-    finally:
-        _under_way.pop()
-        release_binding_lock()
-
-
-@contextmanager
-def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]]:
-    """The machine, and the module after LLVM's passes."""
+def _made(product: str, text: str, target: Target, level: int) -> Any:
+    """An object, assembly, or the text that it would be made from, by LLVM; nothing may interrupt this."""
     llvm = binding()
     if "half" in text and target.is_x86 and not target.has_avx512_fp16:
         text += HALF_CONVERSIONS
@@ -138,25 +118,26 @@ def _prepared(text: str, target: Target, level: int) -> Iterator[tuple[Any, Any]
     branches = text.count("br i1 ") - text.count(", !prof !3") - text.count(", label %failed")
     if branches > _HUGE:
         level = 0
-    with NO_FORK, _counted():
-        machine = _machine(target, level)
-        # In front, not set afterwards: the alignment of accesses that state none follows from the layout.
-        header = f'target datalayout = "{machine.target_data}"\ntarget triple = "{target.triple}"\n'
-        # Each must go before what it was made in, which Python's garbage collector does not see to.
-        with ExitStack() as owned:
-            try:
-                context = owned.enter_context(llvm.create_context())
-                module = owned.enter_context(llvm.parse_assembly(header + text, context))
-                module.verify()
-                if level and branches > _MANY_LOOPS:
-                    owned.enter_context(_without_loop_passes(llvm))
-                if level and branches > _MANY_BRANCHES:
-                    _simplify(llvm, machine, module)
-                elif level:
-                    _optimize(llvm, machine, module, level)
-                yield machine, module
-            except RuntimeError as error:
-                raise _refused(error) from None
+    machine = _machine(target, level)
+    # In front, not set afterwards: the alignment of accesses that state none follows from the layout.
+    header = f'target datalayout = "{machine.target_data}"\ntarget triple = "{target.triple}"\n'
+    # Each must go before what it was made in, which Python's garbage collector does not see to.
+    with ExitStack() as owned:
+        try:
+            context = owned.enter_context(llvm.create_context())
+            module = owned.enter_context(llvm.parse_assembly(header + text, context))
+            module.verify()
+            if level and branches > _MANY_LOOPS:
+                owned.enter_context(_without_loop_passes(llvm))
+            if level and branches > _MANY_BRANCHES:
+                _simplify(llvm, machine, module)
+            elif level:
+                _optimize(llvm, machine, module, level)
+            if product == "object":
+                return bytes(machine.emit_object(module))
+            return str(machine.emit_assembly(module)) if product == "assembly" else str(module)
+        except RuntimeError as error:
+            raise _refused(error) from None
 
 
 _LOOP_PASSES: Final = ("disable-lsr", "disable-machine-licm")

@@ -15,7 +15,7 @@ from tileir.execute.cpu.native.mapping import mapped
 from tileir.execute.cpu.native.objects import UnknownObject, symbols_of
 from tileir.execute.cpu.native.record import ARGUMENTS, GRID
 from tileir.execute.cpu.native.target import binding
-from tileir.forking import NO_FORK
+from tileir.execute.cpu.native.uninterrupted import give_back_after, uninterrupted
 
 _WORKER: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -74,26 +74,33 @@ def load(data: bytes, entry: str = "worker") -> Loaded:
     pages = mapped(data, entry, imports)
     if pages is not None:
         return Loaded(pages, pages.address)
-    return _linked(data, entry, imports)
+    return Loaded(*uninterrupted(_linked, data, entry, imports))
 
 
-def _linked(data: bytes, entry: str, imports: dict[str, int]) -> Loaded:
+class _Placed:
+    """Code that LLVM has put into memory, as long as this is there."""
+
+    __slots__ = ("__weakref__",)
+
+
+def _linked(data: bytes, entry: str, imports: dict[str, int]) -> tuple[_Placed, int]:
     """Leave an object to LLVM, which knows every kind."""
     global _engine
     llvm = binding()
     builder = llvm.JITLibraryBuilder().add_object_img(data).export_symbol(entry)
     for name, address in imports.items():
         builder.import_symbol(name, address)
-    with NO_FORK:
-        if _engine is None:
-            # LLVM's newer linker keeps code and constants together, so that no distance is too large for an
-            # instruction; for Windows it is not complete.
-            _engine = llvm.create_lljit_compiler(use_jit_link=sys.platform != "win32")
-        try:
-            library = builder.link(_engine, f"kernel{next(_numbers)}")
-        except RuntimeError as error:
-            raise CompilationError(f"the compiled kernel cannot be loaded: {str(error).strip()}") from None
-    return Loaded((library, _engine), library[entry])
+    if _engine is None:
+        # LLVM's newer linker keeps code and constants together, so that no distance is too large for an instruction;
+        # for Windows it is not complete.
+        _engine = llvm.create_lljit_compiler(use_jit_link=sys.platform != "win32")
+    try:
+        library = builder.link(_engine, f"kernel{next(_numbers)}")
+    except RuntimeError as error:
+        raise CompilationError(f"the compiled kernel cannot be loaded: {str(error).strip()}") from None
+    placed = _Placed()
+    give_back_after(placed, library)
+    return placed, library[entry]
 
 
 _addresses: dict[str, int] = {}

@@ -11,8 +11,9 @@ import os
 import sys
 from typing import Any, Final
 
+from tileir.execute.cpu.native.uninterrupted import uninterrupted
 from tileir.execute.errors import LaunchError, MissingDependency
-from tileir.forking import NO_FORK
+from tileir.forking import NO_FORK, is_importing
 
 VARIABLE: Final = "TILEIR_CPU"
 
@@ -62,20 +63,33 @@ KNOWN: Final[dict[str, str]] = {
 
 
 def binding() -> Any:
-    """llvmlite's binding, ready to make code for this machine."""
+    """llvmlite's binding, ready to make code for this machine; to be used in `uninterrupted` calls only."""
     global _binding
-    if _binding is None:
-        try:
-            with NO_FORK:
-                import llvmlite.binding as found
-        except ImportError as missing:
-            raise MissingDependency(
-                f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose backend='interpreter'"
-            ) from None
-        found.initialize_native_target()
-        found.initialize_native_asmprinter()
+    found = _binding
+    if found is None:
+        # A signal handler may interrupt an import of what this one needs.
+        found = _import() if is_importing() else uninterrupted(_import)
+        if not hasattr(found, "initialize_native_target"):
+            raise LaunchError("this signal handler interrupts the loading of llvmlite, and cannot use it")
+        uninterrupted(_initialize, found)
         _binding = found
-    return _binding
+    return found
+
+
+def _import() -> Any:
+    try:
+        with NO_FORK:
+            import llvmlite.binding as found
+    except ImportError as missing:
+        raise MissingDependency(
+            f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose backend='interpreter'"
+        ) from None
+    return found
+
+
+def _initialize(llvm: Any) -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
 
 
 _binding: Any = None
@@ -158,9 +172,7 @@ def host(override: str | None = None) -> Target:
 
 
 def _this_machine() -> Target:
-    llvm = binding()
-    # LLVM reports a vector extension only where the operating system saves its registers.
-    features = dict(llvm.get_host_cpu_features())
+    name, triple, features = uninterrupted(_asked)
     if features.get("amx-tile") and not _may_use_amx():
         for feature in features:
             if feature.startswith("amx-"):
@@ -169,7 +181,13 @@ def _this_machine() -> Target:
     spelled = [("+" if features[feature] else "-") + feature for feature in sorted(features)]
     if "avx512f" in enabled:
         spelled.append("-prefer-256-bit")
-    return Target(llvm.get_host_cpu_name(), llvm.get_process_triple(), enabled, ",".join(spelled), True)
+    return Target(name, triple, enabled, ",".join(spelled), True)
+
+
+def _asked() -> tuple[str, str, dict[str, bool]]:
+    llvm = binding()
+    # LLVM reports a vector extension only where the operating system saves its registers.
+    return llvm.get_host_cpu_name(), llvm.get_process_triple(), dict(llvm.get_host_cpu_features())
 
 
 def _named(name: str) -> Target:

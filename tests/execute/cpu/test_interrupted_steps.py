@@ -1,0 +1,178 @@
+"""An exception between any two steps of a compilation or a launch, as a signal handler raises it, breaks nothing.
+
+A trace function raises it before the step of a number: in a process of its own, as what breaks takes the process along.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+COMMON = """
+import faulthandler, gc, os, random, sys, threading
+faulthandler.enable()
+faulthandler.dump_traceback_later(150, exit=True)
+import llvmlite, numpy, tileir
+from tileir.execute.cpu.native import compilation, runtime, target
+from tests.soak.programs import Elementwise
+
+OURS = os.path.dirname(tileir.__file__)
+FILES = [OURS + "/forking.py", OURS + "/execute/overlap.py", OURS + "/execute/cpu/engine.py"]
+FOLDERS = (OURS + "/execute/cpu/native/", os.path.dirname(llvmlite.__file__))
+
+class Interrupt(BaseException):
+    pass
+
+def interrupted(work, number):
+    # Raise before the step of a number; how many steps there were, and where the last one is.
+    count, place = 0, None
+    def step(frame, event, argument):
+        nonlocal count, place
+        if event == "opcode":
+            count += 1
+            if count == number:
+                place = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+                sys.settrace(None)
+                raise Interrupt
+        return step
+    def enter(frame, event, argument):
+        name = frame.f_code.co_filename
+        if name in FILES or name.startswith(FOLDERS):
+            frame.f_trace_opcodes = True
+            return step
+        return None
+    sys.settrace(enter)
+    try:
+        work()
+    except Interrupt:
+        pass
+    finally:
+        sys.settrace(None)
+    return count, place
+
+def check(seed, blocks=3):
+    each = Elementwise(seed)
+    source, result = each.arrays(random.Random(seed), blocks)
+    kernel = tileir.compile(tileir.parse(each.text), backend="cpu")
+    kernel.launch(blocks, source, result)
+    with tileir.overlap():
+        again = numpy.zeros_like(result)
+        kernel.launch(blocks, source, again)
+    assert result.tobytes() == again.tobytes() == each.expected(source).tobytes()
+
+def check_in_thread(seed):
+    failures = []
+    def work():
+        try:
+            check(seed)
+        except BaseException as error:
+            failures.append(error)
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive() and not failures, failures
+"""
+
+
+def run(script: str, *arguments: str, **environment: str) -> str:
+    process = subprocess.run(
+        [sys.executable, "-c", COMMON + script, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, "TILEIR_CACHE": "0", **environment},
+    )
+    assert process.returncode == 0, process.stdout[-2000:] + process.stderr[-10000:]
+    return process.stdout
+
+
+LOADING = """
+TEXT = "define i64 @worker(ptr %record, ptr %arena) { ret i64 {number} }"
+
+def work(number):
+    data = compilation.assemble(TEXT.replace("{number}", str(number)), target.host(), 0)
+    loaded = runtime.load(data)
+    assert loaded.call(0, 0) == number
+
+work(0)
+total = interrupted(lambda: work(1), -1)[0]
+assert total > 300, total
+for number in range(int(sys.argv[1]), total, int(sys.argv[2])):
+    print(number, *interrupted(lambda: work(number), number))
+    work(number + 1)
+check_in_thread(1)
+"""
+
+
+def test_interrupt_at_each_step_of_making_and_loading_an_object() -> None:
+    run(LOADING, "1", "5")
+
+
+@pytest.mark.long
+def test_interrupt_at_really_each_step_of_making_and_loading_an_object() -> None:
+    run(LOADING, "1", "1")
+
+
+LAUNCHING = """
+check(1)
+total = interrupted(lambda: check(1), -1)[0]
+assert total > 2000, total
+rng = random.Random(int(sys.argv[1]))
+for turn in range(int(sys.argv[2])):
+    print(*interrupted(lambda: check(1), rng.randrange(1, total)))
+    if turn % 8 == 0:
+        check(2)
+        check_in_thread(3)
+child = os.fork() if hasattr(os, "fork") else 0
+if child == 0:
+    check(4)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_interrupt_at_some_steps_of_compiling_and_launching(tmp_path: Path) -> None:
+    run(LAUNCHING, "1", "24", TILEIR_CACHE="1", TILEIR_CACHE_DIR=str(tmp_path / "cache"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_interrupt_at_many_steps_of_compiling_and_launching(seed: int) -> None:
+    run(LAUNCHING, str(seed), "400")
+
+
+def test_nothing_of_llvm_runs_on_the_thread_that_asks_for_it() -> None:
+    # Signal handlers run there.
+    run("""
+seen = set()
+def enter(frame, event, argument):
+    name = frame.f_code.co_filename
+    if name.startswith(FOLDERS[1]):
+        seen.add(f"{name}:{frame.f_lineno}")
+sys.settrace(enter)
+check(1)
+kernel = tileir.compile(tileir.parse(Elementwise(2).text), backend="cpu")
+for stage in ("llvm-opt", "asm"):
+    assert kernel.native.dump(stage)
+try:
+    compilation.assemble("define i64 @worker() { ret i32 0 }", target.host())
+except compilation.CompilationError as error:
+    assert "LLVM refuses" in str(error)
+else:
+    raise AssertionError
+try:
+    runtime.load(b"")
+except compilation.CompilationError:
+    pass
+del kernel
+gc.collect()
+sys.settrace(None)
+assert not seen, seen
+""")
