@@ -597,3 +597,21 @@ def test_shape_query_with_results_of_several_types_is_printed_so_that_it_reads_b
     assert again.text(generic=True) == module.text(generic=True)
     assert '"cuda_tile.get_tensor_shape"' in str(module)
     assert "get_tensor_shape %tview : tensor_view<4x8xf32, strides=[8,1]> -> tile<i16>" in print_disassembly(module)
+
+
+def test_keyword_of_a_later_version_is_written_back():
+    """NVIDIA's reader takes `nearest_away` in a file of 13.1, though its writer makes no such file."""
+    text = """cuda_tile.module @kernels { entry @k(%a: tile<f16>) {
+      %b = ftof %a rounding<nearest_away> : tile<f16> -> tile<f32>
+    } }"""
+    zero, infinite = [
+        tileir.to_bytecode(tileir.parse(text.replace("nearest_away", mode)), "13.1")
+        for mode in ("zero", "positive_inf")
+    ]
+    (place,) = [place for place, (a, b) in enumerate(zip(zero, infinite, strict=True)) if a != b]
+    data = zero[:place] + b"\7" + zero[place + 1 :]
+    module = tileir.from_bytecode(data)
+    assert "rounding<nearest_away>" in str(module)
+    assert tileir.to_bytecode(module, preserve=True) == data
+    with pytest.raises(BytecodeError, match="not available in bytecode version 13"):
+        tileir.to_bytecode(module)

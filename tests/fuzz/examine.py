@@ -34,12 +34,22 @@ def examine_bytecode(data: bytes, thorough: bool = True) -> str:
     assert_printed(module)
     written = tileir.from_bytecode(tileir.to_bytecode(module, preserve=True), "public")
     assert print_disassembly(written, True) == disassembly, "written back it reads differently"
-    written = tileir.from_bytecode(tileir.to_bytecode(module), "public")
+    written = tileir.from_bytecode(written_afresh(module), "public")
     # Early versions have no place for the producer, though their reader takes one.
     assert without_producer(print_disassembly(written, True)) == without_producer(disassembly), (
         "written it reads differently"
     )
     return "valid"
+
+
+def written_afresh(module: tileir.Operation) -> bytes:
+    try:
+        return tileir.to_bytecode(module)
+    except tileir.BytecodeError as error:
+        # A reader takes keywords of later versions than the file's own, a writer makes no such file.
+        if "is not available in bytecode version" not in str(error):
+            raise
+        return tileir.to_bytecode(module, version="13.4")
 
 
 def without_producer(disassembly: str) -> str:

@@ -164,6 +164,16 @@ def reread(body: str) -> tuple[Operation, Operation]:
     return module, again
 
 
+def test_single_result_of_a_function_type_reads_back_from_the_generic_form():
+    """Its arrow must not be taken for another one of the list of types, as in MLIR."""
+    module = tileir.parse("""cuda_tile.module @m { entry @k(%c: tile<i1>) {
+      %f = "cuda_tile.if"(%c) ({}, {}) : (!cuda_tile.tile<i1>) -> ((!cuda_tile.tile<i1>) -> ())
+    } }""")
+    generic = module.text(generic=True)
+    assert ": (!cuda_tile.tile<i1>) -> ((!cuda_tile.tile<i1>) -> ())" in generic
+    assert tileir.parse(generic).text(generic=True) == generic
+
+
 LONE_PADDING = (
     '%r, %t = "cuda_tile.load_ptr_tko"(%p, %b) <{memory_ordering_semantics = 0 : i32, '
     "operandSegmentSizes = array<i32: 1, 0, 1, 0>}> : (tile<ptr<i1>>, tile<i1>) -> (tile<i1>, token)"

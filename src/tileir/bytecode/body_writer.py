@@ -194,7 +194,7 @@ class BodyWriter(ByteWriter):
                 "legalize the program first",
             )
         since = value.kind.since.get(value.keyword)
-        if since is not None and since > self.tables.version:
+        if since is not None and since > self.tables.version and not self.tables.keeps_newer_keywords:
             raise fail(operation, keyword_words(field.name, self.tables.version))
         return number
 

@@ -88,6 +88,7 @@ class TableWriter:
         "constants",
         "debug",
         "interner",
+        "keeps_newer_keywords",
         "spellings",
         "types",
         "version",
@@ -100,6 +101,8 @@ class TableWriter:
         self.debug: DebugEncoder = DebugEncoder(self.interner)
         self.constants: list[bytes] = []
         self.spellings: Spellings | None = None
+        # A file may have a keyword of a later version than its own: readers take it, so writing it again keeps it.
+        self.keeps_newer_keywords: bool = False
         self._constant_indices: dict[bytes, int] = {}
         self._constants_of: dict[DenseAttribute, int] = {}
 

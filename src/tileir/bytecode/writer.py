@@ -62,6 +62,7 @@ class ModuleWriter:
     def _adopt(self, file: Container) -> None:
         """Fill the tables in the order the file has them."""
         tables, spellings = read_spellings(file)
+        self.tables.keeps_newer_keywords = True
         # Spellings hold table numbers: they are of use only if no entry is a repetition, or cannot be kept.
         same_numbers = True
         for index in range(len(tables.strings)):

@@ -7,7 +7,7 @@ from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text, quote
 from tileir.ir.core import PRINTING, Block, Operation, Region, Value
 from tileir.ir.declaration import ISOLATED, NEWEST, SEGMENTS, OperationDeclaration, Version
-from tileir.ir.types import Type, type_list
+from tileir.ir.types import FunctionType, Type, type_list
 from tileir.text.aliases import Aliases, implied_terminator
 from tileir.text.directive import Doubtful
 from tileir.text.format import Assembly, assembly_of
@@ -257,7 +257,8 @@ class Printer:
             out.append(" {" + ", ".join([entry_text(n, attributes[n]) for n in discardable]) + "}")
         inputs = type_list(tuple([value.type for value in operation.operands]))
         outputs = tuple([result.type for result in operation.results])
-        single = len(outputs) == 1
+        # The arrow of a function type would be taken for the next one of this list.
+        single = len(outputs) == 1 and not isinstance(outputs[0], FunctionType)
         out.append(f" : ({inputs}) -> {outputs[0].text if single else f'({type_list(outputs)})'}")
 
     def _properties(self, operation: Operation) -> list[str]:
