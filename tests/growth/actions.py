@@ -15,7 +15,7 @@ import numpy
 import tileir
 from tileir.bytecode.annotated import annotate
 from tileir.execute.cpu.kernel import CpuKernel
-from tileir.execute.cpu.lowering.walk import Options
+from tileir.execute.cpu.loops.options import Options
 from tileir.execute.memory import Region
 from tileir.ir.clone import clone
 from tileir.ir.equality import structurally_equal

@@ -8,8 +8,9 @@ import pytest
 
 import tileir
 from tileir.execute.cpu.loops import expressions
+from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.lowering.roster import HANDLERS
-from tileir.execute.cpu.lowering.walk import Lowering, Options
+from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.cpu.native.target import host
 
 TENSOR = "tensor_view<65536xf32, strides=[1]>"

@@ -19,17 +19,18 @@ import numpy
 from tileir.dialect.types import TileType
 from tileir.execute.arguments import bind, check_grid, checked_threads, known_memory
 from tileir.execute.cpu.analysis import trip_counts
+from tileir.execute.cpu.analysis.reach import Reach
 from tileir.execute.cpu.emission.statements import EMITTERS
 from tileir.execute.cpu.emission.worker import Emission
 from tileir.execute.cpu.loops import arena, order, traffic
 from tileir.execute.cpu.loops.checks import Check, refused_allocation
+from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import Program, Repeat, Reserve, statements
 from tileir.execute.cpu.lowering.roster import HANDLERS
-from tileir.execute.cpu.lowering.walk import Lowering, Options
+from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.cpu.native import cache, compilation, record, runtime, workers
 from tileir.execute.cpu.native.binding import Binder, Binding
-from tileir.execute.cpu.native.conflicts import Reach
 from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch, Launches
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tileir.dialect.types import TileType
-from tileir.execute.cpu.emission.worker import Emission, LoopLabels, dtype_of
+from tileir.execute.cpu.analysis.values import dtype_of
+from tileir.execute.cpu.emission.worker import Emission, LoopLabels
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.statements import Branch, Leave, Repeat, Statement
 from tileir.execute.cpu.native import record as slots

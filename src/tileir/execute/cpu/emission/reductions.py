@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, cast
 
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, NestEmission, Number
-from tileir.execute.cpu.loops.expressions import Stored, row_major
+from tileir.execute.cpu.loops.expressions import Stored, is_along_lanes, row_major
 from tileir.execute.cpu.loops.sinks import Keep
-from tileir.execute.cpu.loops.statements import Reduce
-from tileir.execute.cpu.lowering.fusion import is_along_lanes, works_on_vectors
+from tileir.execute.cpu.loops.statements import Reduce, works_on_vectors
 from tileir.execute.cpu.vector import nans
 from tileir.execute.cpu.vector.casting import BOOL, SINGLE, is_machine_float
 from tileir.execute.cpu.vector.llvm import Register, storage_type

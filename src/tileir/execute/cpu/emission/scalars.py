@@ -8,9 +8,10 @@ from typing import Final, cast
 import numpy
 
 from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
+from tileir.execute.cpu.analysis.values import dtype_of
 from tileir.execute.cpu.emission.accesses import FAR, TensorView, TileView, cut_off
 from tileir.execute.cpu.emission.nests import Number
-from tileir.execute.cpu.emission.worker import Emission, dtype_of
+from tileir.execute.cpu.emission.worker import Emission
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.statements import Let, Same, Statement
 from tileir.execute.cpu.native import record as slots

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final, cast
 
 from tileir.dialect.types import TileType
+from tileir.execute.cpu.analysis.values import dtype_of
 from tileir.execute.cpu.emission import accesses, atomics, pointers, products, reductions, streaming
 from tileir.execute.cpu.emission.chains import emit_chain
 from tileir.execute.cpu.emission.control import emit_branch, emit_leave, emit_repeat
 from tileir.execute.cpu.emission.nests import NestEmission, Number, Stretch, Term
 from tileir.execute.cpu.emission.scalars import emit_let, emit_same
-from tileir.execute.cpu.emission.worker import Emission, Emitters, dtype_of
+from tileir.execute.cpu.emission.worker import Emission, Emitters
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import row_major
 from tileir.execute.cpu.loops.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update

@@ -9,35 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from tileir.dialect.types import TileType
+from tileir.execute.cpu.analysis.values import dtype_of, ordering_of
 from tileir.execute.cpu.emission import accesses, pointers, streaming
 from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
 from tileir.execute.cpu.emission.bounds import Bounds
 from tileir.execute.cpu.emission.nests import Guard, Index, NestEmission, Number, lanes_for
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Stored, Viewed, nodes
+from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.order import PLAIN, order_of
 from tileir.execute.cpu.loops.sinks import Sink, StorePointers, StoreView, Update
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import Apart, Multiply, Program, Statement, statements
-from tileir.execute.cpu.lowering.walk import Options, ordering_of
 from tileir.execute.cpu.matrix import microkernel as mma
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.casting import BOOL, INT64, UINT8
 from tileir.execute.cpu.vector.llvm import Builder, Module, Register, scalar_type, storage_type
-from tileir.execute.dtypes import DType, value_dtype
+from tileir.execute.dtypes import DType
 from tileir.ir.core import Operation, Value
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.emission.inspecting import Inspection
-
-
-def dtype_of(value: Value) -> DType:
-    return value_dtype(cast(TileType, value.type).element)
 
 
 class LoopLabels:

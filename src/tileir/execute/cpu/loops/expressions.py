@@ -44,6 +44,11 @@ def row_major(shape: Shape) -> Shape:
     return tuple(reversed(strides))
 
 
+def is_along_lanes(shape: Shape, axis: int) -> bool:
+    """Whether a dimension is the last one with more than one element."""
+    return shape[axis] > 1 and all(extent == 1 for extent in shape[axis + 1 :])
+
+
 class Buffer:
     """Scratch memory for one tile; `offset` in the arena is settled when all statements are known."""
 

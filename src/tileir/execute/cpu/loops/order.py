@@ -7,8 +7,8 @@ blocks, prints or asserts keeps the plain order: one that waits for an earlier t
 
 from __future__ import annotations
 
+from tileir.execute.cpu.analysis.values import ordering_of
 from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Program, statements
-from tileir.execute.cpu.lowering.walk import ordering_of
 from tileir.ir.core import BlockArgument, Operation, Value
 from tileir.ir.declaration import ATOMIC, BLOCK_ORDER
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored
 from tileir.execute.cpu.loops.sinks import Keep, Sink, StoreView, Update
 from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import ELEMENTWISE
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.loops.checks import Check
@@ -372,3 +373,19 @@ def statements(body: list[Statement]) -> Iterator[Statement]:
         yield statement
         for inner in reversed(statement.bodies):
             pending.extend(reversed(inner))
+
+
+_UNIFORM: Final = ("constant", "get_tile_block_id", "get_num_tile_blocks", "select")
+
+
+def works_on_vectors(body: list[Statement]) -> bool:
+    """Whether the body of a reduction may run on vectors: each operation looks at each element alone."""
+    for statement in body:
+        if isinstance(statement, (Same, Leave)):
+            continue
+        if not isinstance(statement, Let):
+            return False
+        declaration = statement.operation.declaration
+        if declaration.mnemonic not in _UNIFORM and not declaration.has_trait(ELEMENTWISE):
+            return False
+    return True

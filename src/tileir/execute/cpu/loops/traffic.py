@@ -20,11 +20,11 @@ from typing import Final, cast
 
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.cpu.analysis.aliasing import Origin, Origins
+from tileir.execute.cpu.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Viewed, count_of
 from tileir.execute.cpu.loops.order import may_change_order, order_of
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import Apart, Nest, Program, Reduce, Statement
-from tileir.execute.cpu.lowering.chains import scalar_constant
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation, Value

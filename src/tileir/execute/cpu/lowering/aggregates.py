@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy
 
+from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,
     Buffer,
@@ -18,15 +19,15 @@ from tileir.execute.cpu.loops.expressions import (
     Table,
     Viewed,
     count_of,
+    is_along_lanes,
     matrix_in_memory,
     nodes,
 )
 from tileir.execute.cpu.loops.sinks import Keep, Pick
-from tileir.execute.cpu.loops.statements import Memo, Multiply, Nest, Reduce, Same, memo_slots
+from tileir.execute.cpu.loops.statements import Memo, Multiply, Nest, Reduce, Same, memo_slots, works_on_vectors
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.fusion import is_along_lanes, works_on_vectors
 from tileir.execute.cpu.lowering.tiles import simplified
-from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, tile_of
+from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
 from tileir.execute.dtypes import value_dtype
 from tileir.ir.attributes import EnumAttribute, IntegerAttribute

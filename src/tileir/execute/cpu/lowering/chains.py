@@ -7,16 +7,16 @@ registers from the first term to the last.
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 import numpy
 
 from tileir.dialect.types import PartitionViewType
+from tileir.execute.cpu.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.statements import Chain, Leave, Memo, Multiply, Repeat, memo_slots
 from tileir.execute.cpu.lowering.walk import Lowering
-from tileir.execute.dtypes import constant_elements, plain_memory
-from tileir.ir.attributes import DenseAttribute
+from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation, Value
 
 _LENGTH: Final = 1024
@@ -67,10 +67,3 @@ def _walks(lowering: Lowering, load: Viewed, counter: Value, axis: int, loop: Op
     other = indices[1 - axis].defining_operation
     inside = other is not None and lowering.begins[loop] <= lowering.begins[other] <= lowering.ends[loop]
     return indices[axis] is counter and indices[1 - axis] is not counter and not inside
-
-
-def scalar_constant(value: Value) -> int | None:
-    operation = value.defining_operation
-    if operation is None or operation.declaration.mnemonic != "constant":
-        return None
-    return int(constant_elements(cast(DenseAttribute, operation.attributes["value"]))[0])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from tileir.execute.cpu.analysis.values import dtype_of, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import Buffer, Stored, count_of
 from tileir.execute.cpu.loops.sinks import CheckAll, Keep
 from tileir.execute.cpu.loops.statements import Branch, Leave, Nest, Print, Repeat
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.chains import chained
-from tileir.execute.cpu.lowering.walk import Frame, Lowering, dtype_of, is_tile, tile_of
+from tileir.execute.cpu.lowering.walk import Frame, Lowering
 from tileir.ir.core import Operation, Value
 
 

@@ -28,7 +28,6 @@ from tileir.execute.cpu.loops.expressions import (
     Expression,
     Gathered,
     Mapped,
-    Shape,
     Splat,
     Stored,
     Table,
@@ -36,10 +35,8 @@ from tileir.execute.cpu.loops.expressions import (
     nodes,
     squeezed,
 )
-from tileir.execute.cpu.loops.statements import Leave, Let, Same, Statement
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation, Value
-from tileir.ir.declaration import ELEMENTWISE
 
 CHEAP: Final = 3
 LARGEST: Final = 160
@@ -130,26 +127,3 @@ def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: s
         if value in kept or all(user in found or user in done for user in value.users):
             found.add(operation)
     return found
-
-
-# Reductions
-
-_UNIFORM: Final = ("constant", "get_tile_block_id", "get_num_tile_blocks", "select")
-
-
-def works_on_vectors(body: list[Statement]) -> bool:
-    """Whether the body of a reduction may run on vectors: each operation looks at each element alone."""
-    for statement in body:
-        if isinstance(statement, (Same, Leave)):
-            continue
-        if not isinstance(statement, Let):
-            return False
-        declaration = statement.operation.declaration
-        if declaration.mnemonic not in _UNIFORM and not declaration.has_trait(ELEMENTWISE):
-            return False
-    return True
-
-
-def is_along_lanes(shape: Shape, axis: int) -> bool:
-    """Whether a dimension is the last one with more than one element."""
-    return shape[axis] > 1 and all(extent == 1 for extent in shape[axis + 1 :])

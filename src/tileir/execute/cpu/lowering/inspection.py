@@ -12,11 +12,12 @@ import numpy
 
 from tileir.dialect.attributes import DivByAttribute, SameElementsAttribute
 from tileir.dialect.types import TileType, TileViewType
+from tileir.execute.cpu.analysis.values import dtype_of, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored, count_of
 from tileir.execute.cpu.loops.sites import SHADOW_ROOM
 from tileir.execute.cpu.loops.statements import Inspect, Nest
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_tile, tile_of
+from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.ir.core import Operation
 
 _BYTE = numpy.dtype(numpy.uint8)

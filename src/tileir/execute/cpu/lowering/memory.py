@@ -14,12 +14,13 @@ from tileir.dialect.types import (
     StridedViewType,
     TileViewType,
 )
+from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, ordering_of, tile_of
 from tileir.execute.cpu.loops.checks import refused_allocation
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Viewed, nodes
 from tileir.execute.cpu.loops.sinks import Pick, StorePointers, StoreView, Update
 from tileir.execute.cpu.loops.statements import Nest, Reserve
 from tileir.execute.cpu.lowering import fusion, inspection
-from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, ordering_of, tile_of
+from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.dtypes import memory_bytes, value_dtype
 from tileir.execute.memory import are_distinct, available_memory
 from tileir.ir.attributes import IntegerAttribute

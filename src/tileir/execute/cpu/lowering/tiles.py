@@ -8,6 +8,7 @@ from tileir.dialect.types import (
     TOKEN,
     TileType,
 )
+from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,
     Buffer,
@@ -23,7 +24,7 @@ from tileir.execute.cpu.loops.expressions import (
 from tileir.execute.cpu.loops.sinks import Keep, Pick, Window
 from tileir.execute.cpu.loops.statements import Let, Nest, Repack, Same
 from tileir.execute.cpu.lowering import fusion, inspection
-from tileir.execute.cpu.lowering.walk import Lowering, dtype_of, is_scalar, is_tile, tile_of
+from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.dtypes import constant_elements, value_dtype
 from tileir.execute.errors import LaunchError
 from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute

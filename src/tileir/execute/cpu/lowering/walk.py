@@ -14,6 +14,7 @@ from tileir.dialect.types import (
     TileType,
 )
 from tileir.execute.cpu.analysis.aliasing import UNKNOWN, Origin, Origins
+from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,
     Buffer,
@@ -28,13 +29,13 @@ from tileir.execute.cpu.loops.expressions import (
     nodes,
     squeezed,
 )
+from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.sinks import Keep, Sink, StorePointers, StoreView
 from tileir.execute.cpu.loops.statements import Apart, Nest, Program, Statement
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import DType, value_dtype
 from tileir.execute.errors import LaunchError
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Block, BlockArgument, Operation, Value
 from tileir.ir.effects import memory_changes
 
@@ -43,28 +44,6 @@ VIEWS: Final = (
     "make_tensor_view", "make_partition_view", "make_strided_view", "make_gather_scatter_view", "get_index_space_shape",
     "get_tensor_shape", "get_tile_block_id", "get_num_tile_blocks", "get_global",
 )  # fmt: skip
-
-
-def tile_of(value: Value) -> TileType:
-    return cast(TileType, value.type)
-
-
-def is_scalar(value: Value) -> bool:
-    """Whether a value is a tile of one element, which lives in a register."""
-    return isinstance(value.type, TileType) and value.type.count == 1
-
-
-def is_tile(value: Value) -> bool:
-    return isinstance(value.type, TileType) and value.type.count > 1
-
-
-def dtype_of(value: Value) -> DType:
-    return value_dtype(tile_of(value).element)
-
-
-def ordering_of(operation: Operation) -> str:
-    found = operation.attributes.get("memory_ordering_semantics")
-    return found.keyword if isinstance(found, EnumAttribute) else "relaxed"
 
 
 class Frame:
@@ -83,21 +62,6 @@ class Frame:
         self.arguments: list[Value] = arguments
         self.carried: list[Buffer | None] = carried
         self.results: list[Buffer | None] = results
-
-
-class Options:
-    """What the code is to be like."""
-
-    __slots__ = ("fast", "overlapping", "sanitize", "unchecked")
-
-    def __init__(
-        self, overlapping: bool = False, fast: bool = False, sanitize: bool = False, unchecked: bool = False
-    ) -> None:
-        self.unchecked: bool = unchecked
-        """Whether accesses are not looked at, so that a wrong one may end the process."""
-        self.overlapping: bool = overlapping
-        self.fast: bool = fast
-        self.sanitize: bool = sanitize
 
 
 Handlers = Mapping[str, Callable[["Lowering", Operation], None]]
