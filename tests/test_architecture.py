@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -33,7 +34,21 @@ ROOMS = {
 }
 
 # Where not even annotations go round in a circle.  In the other rooms some classes are parts of each other.
-STRICT_ROOMS = ("bytecode", "rewrite", "passes", "execute.interpreter", "execute.sanitizer", "bridge", "tools")
+STRICT_ROOMS = (
+    "execute.cpu.native",
+    "execute.cpu.vector",
+    "execute.cpu.matrix",
+    "execute.cpu.analysis",
+    "execute.cpu.loops",
+    "execute.cpu.lowering",
+    "bytecode",
+    "rewrite",
+    "passes",
+    "execute.interpreter",
+    "execute.sanitizer",
+    "bridge",
+    "tools",
+)
 
 # When an import happens: with the module, in a function that is called, for the type checker alone.
 LOADED, CALLED, CHECKED = "loaded", "called", "checked"
@@ -148,6 +163,31 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
     reached = reached_from("tileir.execute.cpu.kernel", imports)
     assert {"tileir.execute.sanitizer.bounds", "tileir.passes.cse", "tileir.text.printer"} <= reached
     assert sorted(name for name in reached if paths[name] not in followed) == []
+
+
+def cpu_layers() -> list[set[str]]:
+    """The layers of the CPU engine as the docstring of its package draws them, the lowest first."""
+    text = ast.get_docstring(ast.parse(modules()["tileir.execute.cpu"].read_text(encoding="utf-8"))) or ""
+    (drawn,) = [line for line in text.splitlines() if " <- " in line]
+    return [set(re.findall(r"\w+", layer)) for layer in drawn.split("<-")]
+
+
+def test_the_layers_of_the_cpu_engine_are_those_it_draws(imports: list[Import]) -> None:
+    package = "tileir.execute.cpu"
+    layers = cpu_layers()
+    level = {name: number for number, layer in enumerate(layers) for name in layer}
+    parts = {name.split(".")[3] for name in modules() if name.startswith(f"{package}.")}
+    assert sorted(level) == sorted(parts)
+    wrong = set()
+    # For the type checker alone counts too.
+    for each in imports:
+        if each.importer.startswith(f"{package}.") and each.imported.startswith(f"{package}."):
+            importer, imported = each.importer.split(".")[3], each.imported.split(".")[3]
+            # What stands on top are modules, not folders: no circle among them is all they need.
+            is_top = level[importer] == level[imported] == len(layers) - 1
+            if importer != imported and level[importer] <= level[imported] and not is_top:
+                wrong.add(f"{each.importer} -> {each.imported}")
+    assert sorted(wrong) == []
 
 
 def is_private(name: str) -> bool:

@@ -2,10 +2,37 @@
 
 A kernel goes through three forms:
 
-    tile IR     -> lowering/   loops in which every tile value has one place (scalar, index map, fused, buffer)
-    loop form   -> emission/   LLVM IR text: with vector/ for arithmetic, matrix/ for products, checking/ for checks
-    LLVM IR     -> native/     machine code through llvmlite, kept in a cache on disk, run by threads
+    tile IR      the program, optimized by passes that keep every bit of its results
+    loop form    statements in order; a `Nest` goes once through the elements of a shape, computes expressions and
+                 feeds them to sinks (memory, a buffer of scratch memory, a register).  A tile value is a scalar, an
+                 expression that is computed wherever it is wanted, or a buffer
+    LLVM IR      text; one function, the worker, which every thread runs and which takes tile blocks until none is left
 
-Arithmetic is not written again: `vector.tracing` runs the kernels of `tileir.execute.arithmetic`, which the interpreter
-uses, on symbolic values and emits each NumPy operation as an LLVM instruction, so both engines compute the same bits.
+The folders, each with the files to read first:
+
+    native/      the machine, which knows nothing of tile programs: `target` (the processor), `compilation` (LLVM IR to
+                 an object), `cache` (objects on disk), `runtime` (loading), `record` (what a launch hands to code),
+                 `binding` (arguments into a record), `workers` (threads), `overlapping` (several launches at once)
+    vector/      LLVM IR as text (`llvm`), and elementwise arithmetic on vectors (`instructions`)
+    matrix/      products of matrices in registers: which block suits the machine (`plan`), its code (`microkernel`)
+    analysis/    facts about a kernel, told from its tile IR: whose memory a pointer can reach (`aliasing`)
+    loops/       the loop form: `expressions`, `sinks`, `statements`; what is decided once a whole program is in that
+                 form: places in scratch memory (`arena`), the `order` of tile blocks, memory `traffic`; `printer`
+    lowering/    tile IR to the loop form: one function per operation (`roster` lists them), and what is computed
+                 together (`fusion`)
+    emission/    the loop form to LLVM IR: one function per statement and sink
+    kernel       a kernel with its compiled versions, and how a launch of it goes; `findings`: what sanitized code finds
+
+Imports point one way: a folder imports those to its left; lowering and emission know nothing of each other.
+
+    native <- vector <- matrix <- analysis <- loops <- {lowering, emission} <- {kernel, findings}
+
+Three decisions explain most of the rest:
+
+1. Arithmetic is not written again.  `vector.tracing` runs the NumPy functions that the interpreter uses on symbolic
+   values and emits each as an instruction, so that both engines compute the same bits.
+2. An access is checked.  Where a whole launch, a view or a tile is seen to lie in its array, that is checked once
+   (`emission.bounds`); code for what is left over checks each element, and fails with the interpreter's error.
+3. What can be known only at the launch has two versions of the code: arrays apart and arrays that share memory, large
+   results that pass the caches by and small ones, whole tiles and tiles over an edge.
 """
