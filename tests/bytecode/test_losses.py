@@ -56,7 +56,10 @@ NO_SCOPE = (
     "the locations of 2 operations have no debug scope and no place in bytecode: 'tileir as -g' or the pass "
     "'synthesize-debug-info-scopes' makes the scopes"
 )
-NO_FUNCTION = "the location of 1 operation has no place in bytecode: only functions and what is in them have one"
+WHO_HAS = "only functions and the operations in them have one"
+NO_FUNCTION = f"the location of 1 operation has no place in bytecode: {WHO_HAS}"
+NO_ARGUMENTS = f"the locations of 3 block arguments have no place in bytecode: {WHO_HAS}"
+NO_MODULE = f"the location of the module has no place in bytecode: {WHO_HAS}"
 
 
 @pytest.mark.parametrize("layout", ["public", "documented"])
@@ -71,12 +74,40 @@ def test_locations_of_the_builder_do_not_vanish_in_silence() -> None:
     with builder.entry("k", tileir.types.i32) as (x,):
         builder.addi(x, x)
     module = builder.finish()
-    (loss,) = losses(module, "public")
-    assert loss.message.startswith("the locations of 3 operations have no debug scope")
+    first, second = losses(module, "public")
+    assert first.message.startswith("the locations of 3 operations have no debug scope")
+    assert second.message == NO_MODULE
     tileir.run_passes(module, ["synthesize-debug-info-scopes"])
-    assert losses(module, "public") == []
+    # The module has the line of the builder itself; the argument that of its entry, which has a place.
+    assert [loss.message for loss in losses(module, "public")] == [NO_MODULE]
     again = tileir.from_bytecode(tileir.to_bytecode(module))
     assert __file__ in again.text(debug_info=True)
+
+
+ARGUMENTS = """cuda_tile.module @kernels {
+  entry @k(%a: tile<f32> loc("k.py":2:1), %b: tile<i32> loc("name"), %c: tile<i32>) {
+    %0 = reduce %p dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32>
+      (%x: tile<f32> loc("k.py":3:1), %y: tile<f32>) { yield %x : tile<f32> }
+    return
+  }
+} loc("module.py":1:1)
+""".replace("%0", "%p = constant <f32: 1.0> : tile<4xf32>\n    %0")
+
+
+@pytest.mark.parametrize("layout", ["public", "documented"])
+def test_locations_of_block_arguments_and_of_the_module_do_not_vanish_in_silence(layout: str) -> None:
+    module = tileir.parse(ARGUMENTS)
+    found = losses(module, layout)
+    assert [loss.message for loss in found] == [NO_ARGUMENTS, NO_MODULE]
+    assert [loss.position[0] for loss in found] == ["k.py", "module.py"]
+    again = tileir.from_bytecode(tileir.to_bytecode(module, layout=layout))
+    assert again.text(debug_info=True).count(".py") == 0
+
+
+@pytest.mark.parametrize("layout", ["public", "documented"])
+def test_what_was_read_from_bytecode_has_lost_all_it_can(layout: str) -> None:
+    module = tileir.from_bytecode(tileir.to_bytecode(tileir.parse(ARGUMENTS), layout=layout))
+    assert losses(module, layout) == []
 
 
 def test_positions_in_the_text_itself_are_no_loss() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tileir.annotations import Final
+from tileir.dialect.attributes import DILocation
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic
@@ -37,32 +39,56 @@ def losses(module: Operation, layout: str) -> list[Diagnostic]:
 def _lost_locations(module: Operation) -> list[Diagnostic]:
     """A warning for each reason why locations are dropped, at the first of them.
 
-    Positions in the text that was read are nobody's wish, and what stands beside functions has no place for them.
+    Positions in the text that was read are nobody's wish, and only functions and operations have a place for others.
     """
-    without_scope: list[Operation] = []
-    outside: list[Operation] = []
+    without_scope: list[Location] = []
+    outside: list[Location] = []
+    arguments: list[Location] = []
     for region in module.regions:
         for block in region.blocks:
             for top in block:
                 if not is_function(top):
-                    outside += [top] if _was_given(top.location) else []
+                    outside += [top.location] if _was_given(top.location) else []
                     continue
-                without_scope += [operation for operation in top.walk() if _is_lost(operation.location)]
+                for operation in top.walk():
+                    if _is_lost(operation.location):
+                        without_scope.append(operation.location)
+                    arguments += _lost_with_arguments(operation)
     found: list[Diagnostic] = []
     if without_scope:
         message = (
-            f"the location{_of(without_scope)} no debug scope and no place in bytecode: 'tileir as -g' or the pass "
+            f"{_of(without_scope, 'operation')} no debug scope and no place in bytecode: 'tileir as -g' or the pass "
             "'synthesize-debug-info-scopes' makes the scopes"
         )
-        found.append(Diagnostic("warning", message, without_scope[0].location))
-    if outside:
-        message = f"the location{_of(outside)} no place in bytecode: only functions and what is in them have one"
-        found.append(Diagnostic("warning", message, outside[0].location))
+        found.append(Diagnostic("warning", message, without_scope[0]))
+    for lost, kind in ((arguments, "block argument"), (outside, "operation")):
+        if lost:
+            found.append(Diagnostic("warning", f"{_of(lost, kind)} no place in bytecode: {_WHO_HAS}", lost[0]))
+    if _was_given(module.location):
+        message = f"the location of the module has no place in bytecode: {_WHO_HAS}"
+        found.append(Diagnostic("warning", message, module.location))
     return found
 
 
-def _of(operations: list[Operation]) -> str:
-    return " of 1 operation has" if len(operations) == 1 else f"s of {len(operations)} operations have"
+_WHO_HAS: Final = "only functions and the operations in them have one"
+
+
+def _lost_with_arguments(operation: Operation) -> list[Location]:
+    """The locations of the arguments of an operation's blocks, but for those that say no more than the operation's."""
+    owner = operation.location
+    position = owner.source if isinstance(owner, DILocation) else owner
+    return [
+        argument.location
+        for region in operation.regions
+        for block in region.blocks
+        for argument in block.arguments
+        if _was_given(argument.location) and argument.location is not owner and argument.location is not position
+    ]
+
+
+def _of(locations: list[Location], kind: str) -> str:
+    count = len(locations)
+    return f"the location of 1 {kind} has" if count == 1 else f"the locations of {count} {kind}s have"
 
 
 def _was_given(location: Location) -> bool:

@@ -71,20 +71,21 @@ def read_text(
         return ReadText(None, parser.diagnostics)
     if has_errors(parser.diagnostics):
         return ReadText(None, parser.diagnostics)
-    return ReadText(_wrap(block, text, name, implicit_module), parser.diagnostics)
+    return ReadText(_wrap(block, parser.source, implicit_module), parser.diagnostics)
 
 
-def _wrap(block: Block, text: str, name: str, implicit_module: bool) -> Operation:
+def _wrap(block: Block, source: SourceText, implicit_module: bool) -> Operation:
     first = block.first
     if first is not None and first.next is None:
         if first.name == "builtin.module" or (first.name == "cuda_tile.module" and not implicit_module):
             first.detach()
             return first
     # MLIR places the module it adds at 0:0.
-    location = file_location(name, 0, 0) if implicit_module else file_location(name, 1, 1)
+    location = file_location(source.name, 0, 0) if implicit_module else CharacterLocation(source, 0, 0)
     bare = all(operation.name in ("cuda_tile.entry", "cuda_tile.global") for operation in block)
     if bare and not implicit_module:
         attributes = {"sym_name": string_attribute("kernels")}
+        text = source.text
         if text.startswith(_PRODUCER):
             line = text[len(_PRODUCER) : text.find("\n")] if "\n" in text else text[len(_PRODUCER) :]
             attributes["producer"] = string_attribute(line)

@@ -15,7 +15,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version, version_text
 from tileir.ir.diagnostics import Diagnostic, TileIRError, has_errors
 from tileir.ir.escapes import harmless
-from tileir.ir.location import TextLocation
+from tileir.ir.location import CharacterLocation, TextLocation, resolved
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
 from tileir.text.reading import read_text
 from tileir.tools.arguments import (
@@ -105,7 +105,7 @@ def read_program(path: str, settings: Settings) -> Program:
         verify_operation(found.module, context)
         diagnostics = diagnostics + context.diagnostics
         if _is_made_up(found.module):
-            warning = Diagnostic("warning", "there is no program in this text", found.module.location)
+            warning = Diagnostic("warning", "there is no program in this text", resolved(found.module.location))
             diagnostics = [*diagnostics, warning]
     module = None if has_errors(diagnostics) else found.module
     return Program(module, sorted(diagnostics, key=_place), TEXT)
@@ -114,7 +114,7 @@ def read_program(path: str, settings: Settings) -> Program:
 def _is_made_up(module: Operation) -> bool:
     """Whether a module is only what the reader puts around a text, with nothing in it."""
     empty = all(block.first is None for region in module.regions for block in region.blocks)
-    return empty and not isinstance(module.location, TextLocation)
+    return empty and isinstance(module.location, CharacterLocation)
 
 
 def _read_bytecode(data: bytes, settings: Settings) -> Program:
