@@ -7,7 +7,7 @@ and 13.4, each with an opcode.  Written down here a second time, on purpose: a s
 from __future__ import annotations
 
 #: name@section, in the order of the draft, which numbers two sections 8.8.2 and one 8.85.
-_SEED = """
+_DRAFT = """
     broadcast@8.3.1 cat@8.3.2 constant@8.3.3 entry@8.3.4 extract@8.3.5 get_global@8.3.6
     get_num_tile_blocks@8.3.7 get_tile_block_id@8.3.8 global@8.3.9 iota@8.3.10 module@8.3.11 offset@8.3.12
     permute@8.3.13 reduce@8.3.14 reshape@8.3.15 scan@8.3.16 select@8.3.17 bitcast@8.4.1 exti@8.4.2 ftof@8.4.3
@@ -51,7 +51,7 @@ _PUBLIC = {
     """,
 }
 
-DRAFT_SECTIONS: dict[str, str] = dict(pair.split("@") for pair in _SEED.split())
+DRAFT_SECTIONS: dict[str, str] = dict(pair.split("@") for pair in _DRAFT.split())
 PUBLIC: dict[str, tuple[tuple[int, int], int]] = {
     name: (version, int(opcode, 16))
     for version, names in _PUBLIC.items()

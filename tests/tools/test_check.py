@@ -21,7 +21,7 @@ cuda_tile.module @m {
   }
 }
 """
-SEED_SPELLING = """\
+DRAFT_SPELLING = """\
 cuda_tile.module @m {
   entry @f() {
     %a = constant dense<1> : tile<i32>
@@ -112,7 +112,7 @@ def test_finding_without_a_position_names_the_file_in_json(tmp_path: Path, capsy
 
 
 def test_draft_spelling_is_a_remark_and_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path, SEED_SPELLING)
+    path = write(tmp_path, DRAFT_SPELLING)
     assert check.run([path]) == 0
     printed = capsys.readouterr().out
     assert f"{path}:3:" in printed and "remark: 'dense<..>' is read as '<i32: ..>'" in printed
@@ -122,7 +122,7 @@ def test_draft_spelling_is_a_remark_and_fine(tmp_path: Path, capsys: pytest.Capt
 def test_draft_spelling_is_an_error_where_only_public_ones_are_accepted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write(tmp_path, SEED_SPELLING)
+    path = write(tmp_path, DRAFT_SPELLING)
     assert check.run([path, "--no-draft-spellings"]) == 1
     assert f"{path}:3:19: error: expected '<'" in capsys.readouterr().out
 
@@ -146,7 +146,7 @@ def test_dialect_version_limits_the_operations(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_quiet_shows_errors_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check.run([write(tmp_path, SEED_SPELLING), "--quiet"]) == 0
+    assert check.run([write(tmp_path, DRAFT_SPELLING), "--quiet"]) == 0
     assert capsys.readouterr().out == ""
     assert check.run([write(tmp_path, TWO_MISTAKES), "-q"]) == 1
     printed = capsys.readouterr().out
@@ -158,7 +158,7 @@ def test_counts_cover_all_files(tmp_path: Path, capsys: pytest.CaptureFixture[st
     paths = [
         write(tmp_path, TWO_MISTAKES, "a.mlir"),
         write(tmp_path, GOOD, "b.mlir"),
-        write(tmp_path, SEED_SPELLING, "c.mlir"),
+        write(tmp_path, DRAFT_SPELLING, "c.mlir"),
     ]
     assert check.run(paths) == 1
     assert capsys.readouterr().out.endswith("\n2 errors, 1 remark\n")
