@@ -27,6 +27,8 @@ ROOMS = {
     "pickling": 4,
     "interface": 5,
     "types": 6,
+    "attributes": 6,
+    "declarations": 6,
     "execute": 6,
     "bridge": 7,
     "tools": 8,

@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, Callable[[object], object]] = {
     "parse name": lambda v: tileir.parse(TEXT, v),
     "load": tileir.load,
     "from_bytecode": tileir.from_bytecode,
-    "from_bytecode layout": lambda v: tileir.from_bytecode(tileir.to_bytecode(module()), v),
+    "from_bytecode layout": lambda v: tileir.from_bytecode(tileir.to_bytecode(module()), layout=v),
     "to_bytecode": tileir.to_bytecode,
     "to_bytecode version": lambda v: tileir.to_bytecode(module(), v),
     "to_bytecode layout": lambda v: tileir.to_bytecode(module(), layout=v),

@@ -1,6 +1,9 @@
 """tileir: the toolkit for CUDA Tile IR.
 
-Read, write, check, optimize, explain and run tile programs anywhere.  See docs/ for a tour.
+Read, write, check, optimize, explain and run tile programs anywhere.  docs/api.md lists what is here, docs/ has a tour.
+
+Every name below is there with nothing installed.  What runs programs needs NumPy and says so, with the line that
+installs it, when it is called.
 """
 
 from __future__ import annotations
@@ -11,63 +14,144 @@ from tileir import forking as _forking  # noqa: F401
 # Type checkers know the name; `typing` itself is not worth importing for it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tileir import types
+    from tileir import attributes, declarations, types
     from tileir.bridge.emulate import emulate
     from tileir.bridge.launch import launch
     from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.builder import Builder
-    from tileir.execute.arguments import pointer_to
+    from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
+    from tileir.execute.arguments import Pointer, pointer_to
     from tileir.execute.debugging import Callback, Trace
-    from tileir.execute.errors import ExecutionError, LaunchError
-    from tileir.execute.launch import Kernel, compile
+    from tileir.execute.errors import (
+        AssertionFailedError,
+        CompilationError,
+        ExecutionError,
+        InternalError,
+        LaunchError,
+        MissingDependencyError,
+        NestingError,
+    )
+    from tileir.execute.launch import Globals, Kernel, compile
+    from tileir.execute.memory import Memory
     from tileir.execute.number_watch import NumberWatch
-    from tileir.execute.observer import Observer
+    from tileir.execute.observer import Access, Observer, TileBlock
     from tileir.execute.overlap import overlap
-    from tileir.execute.sanitizer import Coverage, Finding, Report, Sanitizer, SanitizerError
-    from tileir.interface import from_bytecode, load, parse, to_bytecode, verify
-    from tileir.ir.core import Block, Operation, Region, Value
-    from tileir.ir.diagnostics import BuildError, Diagnostic, ParseError, TileIRError, VerifyError
-    from tileir.passes.pipeline import optimize, run_passes
+    from tileir.execute.releasing import release_memory
+    from tileir.execute.sanitizer.coverage import ArrayCoverage, Coverage
+    from tileir.execute.sanitizer.report import Finding, Place, SanitizerError, SanitizerReport
+    from tileir.execute.sanitizer.sanitizer import Sanitizer
+    from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
+    from tileir.ir.attributes import Attribute
+    from tileir.ir.builder import InsertionPoint
+    from tileir.ir.core import Block, BlockArgument, Operation, OperationResult, Region, Value
+    from tileir.ir.declaration import OperationDeclaration
+    from tileir.ir.diagnostics import (
+        BuildError,
+        Diagnostic,
+        OptionError,
+        ParseError,
+        PassError,
+        TileIRError,
+        VerifyError,
+        VersionError,
+    )
+    from tileir.ir.location import Location, file_location
+    from tileir.ir.types import Type
+    from tileir.passes.catalogue import passes
+    from tileir.passes.pipeline import PassReport, PassRun, optimize, run_passes, run_pipeline
+    from tileir.passes.registry import Pass, PassSession, PipelineError, register_pass
+    from tileir.rewrite.driver import Fold, Pattern, RewriteError, Statistics, apply_greedily
+    from tileir.rewrite.fact import Fact
+    from tileir.rewrite.facts import Facts
+    from tileir.rewrite.rewriter import Rewriter
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Access",
+    "ArrayCoverage",
+    "AssertionFailedError",
+    "Attribute",
     "Block",
+    "BlockArgument",
+    "BodyScope",
+    "BranchScope",
     "BuildError",
     "Builder",
     "BytecodeError",
     "Callback",
+    "CompilationError",
     "Coverage",
     "Diagnostic",
+    "EntryScope",
     "ExecutionError",
+    "Fact",
+    "Facts",
     "Finding",
+    "Fold",
+    "Globals",
+    "InsertionPoint",
+    "InternalError",
     "Kernel",
     "LaunchError",
+    "Location",
+    "LoopScope",
+    "Memory",
+    "MissingDependencyError",
+    "NestingError",
     "NumberWatch",
     "Observer",
     "Operation",
+    "OperationDeclaration",
+    "OperationResult",
+    "OptionError",
     "ParseError",
+    "Pass",
+    "PassError",
+    "PassReport",
+    "PassRun",
+    "PassSession",
+    "Pattern",
+    "PipelineError",
+    "Place",
+    "Pointer",
     "Region",
-    "Report",
+    "RewriteError",
+    "Rewriter",
     "Sanitizer",
     "SanitizerError",
+    "SanitizerReport",
+    "Scope",
+    "Statistics",
+    "TileBlock",
     "TileIRError",
     "Trace",
+    "Type",
     "Value",
     "VerifyError",
+    "VersionError",
+    "apply_greedily",
+    "attributes",
     "bounded",
     "compile",
+    "declarations",
     "div_by",
     "emulate",
+    "file_location",
     "from_bytecode",
     "launch",
     "load",
+    "losses",
     "optimize",
     "overlap",
     "parse",
+    "passes",
     "pointer_to",
+    "register_pass",
+    "release_memory",
     "run_passes",
+    "run_pipeline",
     "same_elements",
     "to_bytecode",
     "types",
@@ -77,58 +161,69 @@ __all__ = [
 # Names are imported when they are first used: the command line passes through this file on its way to what it needs,
 # and a small program is checked in the time a few imports take.
 _HOMES = {
-    "Block": "tileir.ir.core",
-    "BuildError": "tileir.ir.diagnostics",
-    "Builder": "tileir.dialect.builder",
-    "BytecodeError": "tileir.bytecode.primitives",
-    "Callback": "tileir.execute.debugging",
-    "Coverage": "tileir.execute.sanitizer",
-    "Diagnostic": "tileir.ir.diagnostics",
-    "ExecutionError": "tileir.execute.errors",
-    "Finding": "tileir.execute.sanitizer",
-    "Kernel": "tileir.execute.launch",
-    "LaunchError": "tileir.execute.errors",
-    "NumberWatch": "tileir.execute.number_watch",
-    "Observer": "tileir.execute.observer",
-    "Operation": "tileir.ir.core",
-    "ParseError": "tileir.ir.diagnostics",
-    "Region": "tileir.ir.core",
-    "Report": "tileir.execute.sanitizer",
-    "Sanitizer": "tileir.execute.sanitizer",
-    "SanitizerError": "tileir.execute.sanitizer",
-    "TileIRError": "tileir.ir.diagnostics",
-    "Trace": "tileir.execute.debugging",
-    "Value": "tileir.ir.core",
-    "VerifyError": "tileir.ir.diagnostics",
-    "bounded": "tileir.dialect.attributes",
-    "compile": "tileir.execute.launch",
-    "div_by": "tileir.dialect.attributes",
-    "emulate": "tileir.bridge.emulate",
-    "from_bytecode": "tileir.interface",
-    "launch": "tileir.bridge.launch",
-    "load": "tileir.interface",
-    "optimize": "tileir.passes.pipeline",
-    "overlap": "tileir.execute.overlap",
-    "parse": "tileir.interface",
-    "pointer_to": "tileir.execute.arguments",
-    "run_passes": "tileir.passes.pipeline",
-    "same_elements": "tileir.dialect.attributes",
-    "to_bytecode": "tileir.interface",
-    "verify": "tileir.interface",
+    "tileir.bytecode.primitives": "BytecodeError",
+    "tileir.dialect.attributes": "bounded div_by same_elements",
+    "tileir.dialect.builder": "Builder",
+    "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
+    "tileir.execute.errors": "AssertionFailedError CompilationError ExecutionError InternalError LaunchError"
+    " MissingDependencyError NestingError",
+    "tileir.execute.releasing": "release_memory",
+    "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
+    "tileir.interface": "from_bytecode load losses parse to_bytecode verify",
+    "tileir.ir.attributes": "Attribute",
+    "tileir.ir.builder": "InsertionPoint",
+    "tileir.ir.core": "Block BlockArgument Operation OperationResult Region Value",
+    "tileir.ir.declaration": "OperationDeclaration",
+    "tileir.ir.diagnostics": "BuildError Diagnostic OptionError ParseError PassError TileIRError VerifyError"
+    " VersionError",
+    "tileir.ir.location": "Location file_location",
+    "tileir.ir.types": "Type",
+    "tileir.passes.catalogue": "passes",
+    "tileir.passes.pipeline": "PassReport PassRun optimize run_passes run_pipeline",
+    "tileir.passes.registry": "Pass PassSession PipelineError register_pass",
+    "tileir.rewrite.driver": "Fold Pattern RewriteError Statistics apply_greedily",
+    "tileir.rewrite.fact": "Fact",
+    "tileir.rewrite.facts": "Facts",
+    "tileir.rewrite.rewriter": "Rewriter",
+}
+# The same for what runs programs, which needs NumPy and ml_dtypes.
+_RUNNING_HOMES = {
+    "tileir.bridge.emulate": "emulate",
+    "tileir.bridge.launch": "launch",
+    "tileir.execute.arguments": "Pointer pointer_to",
+    "tileir.execute.debugging": "Callback Trace",
+    "tileir.execute.launch": "Globals Kernel compile",
+    "tileir.execute.memory": "Memory",
+    "tileir.execute.number_watch": "NumberWatch",
+    "tileir.execute.observer": "Access Observer TileBlock",
+    "tileir.execute.overlap": "overlap",
+    "tileir.execute.sanitizer.coverage": "ArrayCoverage Coverage",
+    "tileir.execute.sanitizer.sanitizer": "Sanitizer",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name == "types":
-        return __import__("tileir.types", fromlist=["types"])
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'tileir' has no attribute '{name}'")
+    if name in ("attributes", "declarations", "types"):
+        return __import__(f"tileir.{name}", fromlist=[name])
+    for homes in (_HOMES, _RUNNING_HOMES):
+        for home, names in homes.items():
+            if name in names.split():
+                return _imported(name, home, homes is _RUNNING_HOMES)
+    raise AttributeError(f"module 'tileir' has no attribute '{name}'")
+
+
+def _imported(name: str, home: str, runs_programs: bool) -> object:
     # Operations get their text from here, whichever name was asked for first.
     __import__("tileir.interface")
-    if home.startswith(("tileir.execute.", "tileir.bridge.")) and home != "tileir.execute.errors":
-        # Says what to install where NumPy is missing.
-        __import__("tileir.execute.launch")
+    if runs_programs:
+        from tileir.execute.errors import MissingDependencyError, standing_in
+
+        try:
+            # The one that says what to install.
+            __import__("tileir.execute.launch")
+        except MissingDependencyError as missing:
+            # Not kept: the package may be installed while this process goes on.
+            return standing_in(name, missing)
     value: object = getattr(__import__(home, fromlist=[name]), name)
     globals()[name] = value
     return value

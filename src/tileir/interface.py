@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from tileir.bytecode.magic import is_bytecode
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation, Value
-from tileir.ir.declaration import NEWEST, Version, version_named
-from tileir.ir.diagnostics import Diagnostic, ParseError, VerifyError, has_errors, note
+from tileir.ir.declaration import NEWEST, NEWEST_NAME, version_named
+from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
 from tileir.ir.reducing import REDUCING, Reduced
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
@@ -47,52 +47,84 @@ REDUCING.reduce = _reduced
 REDUCING.clone = _copied
 
 
-def parse(text: str, name: str = "-", *, allow_unregistered: bool = False) -> Operation:
+def parse(
+    text: str,
+    name: str = "-",
+    *,
+    version: str = NEWEST_NAME,
+    allow_unregistered: bool = False,
+    verify: bool = False,
+) -> Operation:
     """The module a text describes; `ParseError` carries every mistake.
 
-    `allow_unregistered` takes operations of dialects nobody declared, in the generic form.
+    Positions name the text `name`.  `version`, "13.1" to "13.4", is the version of the dialect that the text is written
+    in.  `allow_unregistered` takes operations of dialects nobody declared, in the generic form.  With `verify` the
+    module is verified too, by the rules of that version; a mistake is then a `VerifyError`.
     """
     if not isinstance(text, str):
         raise TypeError(f"a program's text is a string, not a {type(text).__name__}; tileir.load takes bytes")
     if not isinstance(name, str):
         raise TypeError(f"the name of a text is a string, not a {type(name).__name__}")
     try:
-        return parse_text(text, name, allow_unregistered=allow_unregistered)
+        module = parse_text(text, name, version_named(version), allow_unregistered)
     except ParseError as error:
         if "\n" not in text and text.endswith((".mlir", ".tileirbc")):
             error.diagnostics[0].notes.append(note("tileir.load reads a file, tileir.parse the text itself", UNKNOWN))
         raise
+    if verify:
+        _verify(module, version=version)
+    return module
 
 
-def load(source: str | os.PathLike[str] | bytes | bytearray | memoryview | mmap) -> Operation:
-    """The module in a file, or in the bytes of one: text or bytecode, told apart by content.
+def load(
+    source: str | os.PathLike[str] | bytes | bytearray | memoryview | mmap,
+    name: str | None = None,
+    *,
+    version: str = NEWEST_NAME,
+    layout: str | None = None,
+    allow_unregistered: bool = False,
+    verify: bool = True,
+) -> Operation:
+    """The module in a file, or in the bytes of one, verified: text or bytecode, told apart by content.
 
-    Text is read as by `parse`, bytecode as by `from_bytecode`.
+    Text is read as by `parse`, bytecode as by `from_bytecode`; options of the other are ignored.  Positions in a text
+    name `name`, without it the file.  `verify=False` trusts what was read, be it text or bytecode.
     """
-    name = "-"
     if isinstance(source, (str, os.PathLike)):
-        name = os.fspath(source)
+        shown = os.fspath(source) if name is None else name
         with open(source, "rb") as file:
             data = file.read()
     else:
+        shown = "-" if name is None else name
         data = _bytes_of(source)
     if is_bytecode(data):
-        return from_bytecode(data)
-    return parse_text(data.decode("utf-8", "surrogateescape"), name)
+        return from_bytecode(data, version=version, layout=layout, verify=verify)
+    text = data.decode("utf-8", "surrogateescape")
+    return parse(text, shown, version=version, allow_unregistered=allow_unregistered, verify=verify)
 
 
-def from_bytecode(data: bytes | bytearray | memoryview | mmap, layout: str | None = None) -> Operation:
+def from_bytecode(
+    data: bytes | bytearray | memoryview | mmap,
+    *,
+    version: str = NEWEST_NAME,
+    layout: str | None = None,
+    verify: bool = True,
+) -> Operation:
     """The module in a bytecode file, verified; `data` is bytes, or anything that has some, as a mapped file.
 
     Bytes that cannot be decoded are a `BytecodeError`, which carries `.offset` and `.diagnostics`.  As NVIDIA's reader
     does, this one verifies what it has decoded: nothing ensures that bytes describe a sound program, and everything
-    that takes a module, its printer first, may rely on one.  A program that breaks a rule is a `VerifyError`.
-    `layout` is "public" or "documented"; without it the content tells.
+    that takes a module, its printer first, may rely on one.  A program that breaks a rule, or has what came after
+    `version`, is a `VerifyError`; `verify=False` is for bytes of one's own.  `layout` is "public" or "documented";
+    without it the content tells.
     """
     from tileir.bytecode.layouts import from_bytes
 
+    # Looked at first: a wrong option is told before a wrong file.
+    version_named(version)
     module = from_bytes(_bytes_of(data), layout)
-    verify(module)
+    if verify:
+        _verify(module, version=version)
     return module
 
 
@@ -110,25 +142,21 @@ def _bytes_of(data: object) -> bytes:
     try:
         return memoryview(data).tobytes()  # type: ignore[arg-type]
     except TypeError:
-        from tileir.bytecode.primitives import BytecodeError
+        raise TypeError(
+            f"a program is read from bytes, or an object that has some, not a {type(data).__name__}"
+        ) from None
 
-        message = f"bytecode is bytes, or an object that has some, not {type(data).__name__}"
-        raise BytecodeError([Diagnostic("error", message, UNKNOWN)], -1) from None
 
-
-def to_bytecode(
-    module: Operation, version: str | Version | None = None, layout: str = "public", preserve: bool = False
-) -> bytes:
+def to_bytecode(module: Operation, version: str | None = None, layout: str = "public", preserve: bool = False) -> bytes:
     """The bytes of a module that was verified; `BytecodeError` says what the version or the layout cannot hold.
 
     The name of the module, locations without a debug scope (the pass "synthesize-debug-info-scopes" makes scopes) and,
     in the public layout, attributes that belong to no operation of the dialect have no place in bytecode and are left
-    out; `tileir.bytecode.losses.losses` lists them, and `tileir as` prints that list.
+    out; `tileir.losses` lists them, and `tileir as` prints that list.
 
-    `version` is "13.1" to "13.4", or a pair of numbers such as (13, 1); without it, the version of the file the module
-    was read from, or else the newest that `layout` ("public" or "documented") has.  With `preserve` a module that was
-    read from a file also gets the tables, the section order and the habits of that file back: unchanged, it gives the
-    same bytes.
+    `version` is "13.1" to "13.4"; without it, the version of the file the module was read from, or else the newest that
+    `layout` ("public" or "documented") has.  With `preserve` a module that was read from a file also gets the tables,
+    the section order and the habits of that file back: unchanged, it gives the same bytes.
     """
     from tileir.bytecode.layouts import newest_version, to_bytes
     from tileir.bytecode.origin import origin_of
@@ -144,17 +172,30 @@ def to_bytecode(
     return to_bytes(module, number, layout, preserve)
 
 
-def verify(module: Operation, *, hints: str = "ignore", version: str | Version = NEWEST) -> list[Diagnostic]:
+def losses(module: Operation, layout: str = "public") -> list[Diagnostic]:
+    """What a module has and its bytecode would not, as warnings: nothing is dropped in silence.
+
+    `layout` is "public" or "documented".  See `to_bytecode`, and docs/bytecode.md.
+    """
+    from tileir.bytecode.layouts import check_layout, tile_module
+    from tileir.bytecode.losses import losses as found
+
+    check_module(module)
+    check_layout(layout)
+    return found(tile_module(module), layout)
+
+
+def verify(module: Operation, *, hints: str = "ignore", version: str = NEWEST_NAME) -> list[Diagnostic]:
     """Check a module; `VerifyError` carries every mistake, the warnings are returned.
 
-    `version`, "13.1" to "13.4" or a pair of numbers, is the version of the dialect: its rules hold, and what came
+    `version`, "13.1" to "13.4", is the version of the dialect: its rules hold, and what came
     later is an error, in the words in which `to_bytecode` refuses it.  `hints` says what happens to optimization
     hints nobody knows: "ignore", "warn" or "error".
     """
     check_module(module)
     number = version_named(version)
     if hints not in HINT_MODES:
-        raise ValueError(f"'{hints}' is nothing to do about hints: {', '.join(HINT_MODES)}")
+        raise OptionError(f"'{hints}' is nothing to do about hints: {', '.join(HINT_MODES)}")
     context = VerifyContext(number, hints)
     verify_operation(module, context)
     if number < NEWEST:
@@ -168,3 +209,7 @@ def verify(module: Operation, *, hints: str = "ignore", version: str | Version =
     if has_errors(context.diagnostics):
         raise VerifyError(context.diagnostics)
     return context.diagnostics
+
+
+# What `parse` and its like call: their own `verify` is an argument.
+_verify = verify

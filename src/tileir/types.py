@@ -1,6 +1,7 @@
 """The types of a program, for people who build one in Python: `from tileir.types import f32, i32, ptr, tile`.
 
-Element types are names; the others are functions that check what they are given.
+Element types are names; the others are functions that check what they are given.  The classes are for those who read
+programs: `isinstance(value.type, TileType)`, then `.shape` and `.element_type`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,16 @@ from tileir.dialect.construct import (
     tile,
 )
 from tileir.dialect.types import TOKEN as token
+from tileir.dialect.types import (
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+    TileViewType,
+    TokenType,
+)
 from tileir.ir.types import BF16 as bf16
 from tileir.ir.types import F4E2M1FN as f4E2M1FN
 from tileir.ir.types import F8E4M3FN as f8E4M3FN
@@ -31,9 +42,20 @@ from tileir.ir.types import I16 as i16
 from tileir.ir.types import I32 as i32
 from tileir.ir.types import I64 as i64
 from tileir.ir.types import TF32 as tf32
-from tileir.ir.types import Type
+from tileir.ir.types import FloatType, FunctionType, IntegerType, Type
 
 __all__ = [
+    "FloatType",
+    "FunctionType",
+    "GatherScatterViewType",
+    "IntegerType",
+    "PartitionViewType",
+    "PointerType",
+    "StridedViewType",
+    "TensorViewType",
+    "TileType",
+    "TileViewType",
+    "TokenType",
     "Type",
     "bf16",
     "f16",

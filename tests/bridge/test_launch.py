@@ -19,7 +19,7 @@ import pytest
 import tileir
 from tileir.bridge import launch as bridge
 from tileir.bridge.parameters import ArrayParameter, ConstantParameter, describe
-from tileir.execute.errors import MissingDependency
+from tileir.execute.errors import MissingDependencyError
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
 
@@ -331,9 +331,9 @@ def test_missing_cutile_is_named_with_its_pip_line(monkeypatch: pytest.MonkeyPat
     for name in [name for name in sys.modules if name == "cuda" or name.startswith("cuda.tile")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "cuda", None)
-    with pytest.raises(MissingDependency, match="pip install cuda-tile"):
+    with pytest.raises(MissingDependencyError, match="pip install cuda-tile"):
         tileir.launch(add, 1, (A, A, A))
-    with pytest.raises(MissingDependency, match="pip install cuda-tile"), tileir.emulate():
+    with pytest.raises(MissingDependencyError, match="pip install cuda-tile"), tileir.emulate():
         pass
 
 

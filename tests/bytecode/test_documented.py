@@ -213,7 +213,7 @@ def test_layout_can_be_given() -> None:
     with pytest.raises(BytecodeError, match="unknown section ID: 8"):
         from_bytes(EXAMPLE, "public")
     assert failure(CUTILE_EXAMPLE) == "attribute section is mandatory"
-    with pytest.raises(BytecodeError, match="unknown layout 'other'"):
+    with pytest.raises(tileir.OptionError, match="unknown layout 'other'"):
         from_bytes(EXAMPLE, "other")
 
 

@@ -220,7 +220,7 @@ def test_doubtful_hint_is_printed_as_it_was_read() -> None:
 def test_architecture_of_13_4_is_unknown_before() -> None:
     module = hinted("<sm_107 = {occupancy = 1}>")
     assert tileir.verify(module, hints="error") == []
-    assert [d.message for d in tileir.verify(module, hints="warn", version=(13, 3))] == ["unknown hint key sm_107"]
+    assert [d.message for d in tileir.verify(module, hints="warn", version="13.3")] == ["unknown hint key sm_107"]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ set of bits for its events.  `FullClocks` is a sanitizer that orders events with
 
 from __future__ import annotations
 
-from tileir.execute.sanitizer import Sanitizer
 from tileir.execute.sanitizer.conflicts import Conflicts
 from tileir.execute.sanitizer.events import Event, Events, Token
+from tileir.execute.sanitizer.sanitizer import Sanitizer
 
 
 class FullToken(Token):

@@ -20,7 +20,7 @@ PROGRAMS = {
 }
 
 
-def notes(program: str) -> tileir.Report:
+def notes(program: str) -> tileir.SanitizerReport:
     kernel = tileir.compile(tileir.parse(program, "k.mlir"))
     values = [numpy.arange(4096, dtype="i4") if "ptr" in type else 2 for type in kernel.parameters]
     sanitizer = tileir.Sanitizer()
@@ -29,7 +29,7 @@ def notes(program: str) -> tileir.Report:
     return sanitizer.report
 
 
-def about(report: tileir.Report) -> list[str]:
+def about(report: tileir.SanitizerReport) -> list[str]:
     """The places on the page that the notes point to."""
     return [match for note in report.notes for match in re.findall(rf"{PAGE}#([a-z-]+)", note.hint)]
 

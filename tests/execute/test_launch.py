@@ -322,7 +322,7 @@ def test_missing_numpy_is_named_with_the_line_that_installs_it() -> None:
     import sys
 
     for name in ("compile", "pointer_to", "Observer", "launch", "emulate"):
-        code = f"import sys; sys.modules['numpy'] = None\nimport tileir\ntry: tileir.{name}\nexcept tileir.LaunchError as e: print(e)"
+        code = f"import sys; sys.modules['numpy'] = None\nimport tileir\ntry: tileir.{name}()\nexcept tileir.LaunchError as e: print(e)"
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert "running programs needs NumPy and ml_dtypes" in found.stdout
         assert "pip install 'tileir[run]'" in found.stdout

@@ -24,7 +24,7 @@ def kernel(width: int, unsigned: bool, backend: str) -> tileir.Kernel:
     return tileir.compile(tileir.parse(text, "k.mlir"), backend=backend)
 
 
-def report(compiled: tileir.Kernel, numbers: tuple[int, int, int], grid: int = 1) -> tileir.Report:
+def report(compiled: tileir.Kernel, numbers: tuple[int, int, int], grid: int = 1) -> tileir.SanitizerReport:
     sanitizer = tileir.Sanitizer()
     compiled.launch(grid, *numbers, observer=sanitizer)
     return sanitizer.report

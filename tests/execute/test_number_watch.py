@@ -15,7 +15,7 @@ INF, NAN = float("inf"), float("nan")
 HUGE = 3e38
 
 
-def watched(body: str, *numbers: float, dtype: str = "f4", grid: int = 1) -> tileir.Report:
+def watched(body: str, *numbers: float, dtype: str = "f4", grid: int = 1) -> tileir.SanitizerReport:
     """The report on a kernel that has loaded `numbers` as %v, a tile of four f32."""
     text = f"""cuda_tile.module @m {{ entry @k(%p: tile<ptr<f32>>) {{
   %i = iota : tile<4xi32>
@@ -30,7 +30,7 @@ def watched(body: str, *numbers: float, dtype: str = "f4", grid: int = 1) -> til
     return watch.report
 
 
-def made(report: tileir.Report) -> list[tuple[str, str]]:
+def made(report: tileir.SanitizerReport) -> list[tuple[str, str]]:
     return [(finding.kind, finding.operation.declaration.mnemonic) for finding in report.findings]
 
 

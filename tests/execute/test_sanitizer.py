@@ -18,13 +18,15 @@ def kernel(body: str, parameters: str = "%p: tile<ptr<i32>>", before: str = "") 
     return tileir.compile(tileir.parse(text, "k.mlir"))
 
 
-def report(body: str, *arguments: object, grid: Any = 1, schedule: str = "forward", **more: str) -> tileir.Report:
+def report(
+    body: str, *arguments: object, grid: Any = 1, schedule: str = "forward", **more: str
+) -> tileir.SanitizerReport:
     sanitizer = tileir.Sanitizer()
     kernel(body, **more).launch(grid, *arguments, observer=sanitizer, schedule=schedule)
     return sanitizer.report
 
 
-def only(found: tileir.Report, kind: str) -> tileir.Finding:
+def only(found: tileir.SanitizerReport, kind: str) -> tileir.Finding:
     assert found.kinds == [kind], found.render()
     return found.findings[0]
 
@@ -312,7 +314,7 @@ def test_overlap_is_found_between_elements_of_different_sizes() -> None:
 # --- promises ---
 
 
-def assume(predicate: str, numbers: str, shape: str = "4xi32") -> tileir.Report:
+def assume(predicate: str, numbers: str, shape: str = "4xi32") -> tileir.SanitizerReport:
     return report(
         f"  %c = constant <i32: {numbers}> : tile<{shape}>\n  %a = assume {predicate}, %c : tile<{shape}>", zeros(1)
     )
@@ -358,7 +360,7 @@ def test_an_assumed_alignment_of_a_pointer() -> None:
 # --- numbers ---
 
 
-def compute(operation: str, left: int, right: int, type: str = "i32") -> tileir.Report:
+def compute(operation: str, left: int, right: int, type: str = "i32") -> tileir.SanitizerReport:
     body = f"""  %a = constant <{type}: {left}> : tile<{type}>
       %b = constant <{type}: {right}> : tile<{type}>
       %c = {operation.replace("T", f"tile<{type}>")}"""

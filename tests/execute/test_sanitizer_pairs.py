@@ -20,7 +20,7 @@ from tileir.tools.arrays import argument
 PAGE = (Path(__file__).parents[2] / "docs" / "sanitizer.md").read_text(encoding="utf-8")
 
 
-def report(pair: Pair, chosen: str, schedule: str = "forward") -> tileir.Report:
+def report(pair: Pair, chosen: str, schedule: str = "forward") -> tileir.SanitizerReport:
     texts = pair.argument_texts(chosen)
     values = [argument(text, None) for text in texts]
     empty = [value for value, text in zip(values, texts, strict=True) if text.startswith("empty:")]

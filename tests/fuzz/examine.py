@@ -32,9 +32,9 @@ def examine_bytecode(data: bytes, thorough: bool = True) -> str:
         return "refused"
     disassembly = print_disassembly(module, True)
     assert_printed(module)
-    written = tileir.from_bytecode(tileir.to_bytecode(module, preserve=True), "public")
+    written = tileir.from_bytecode(tileir.to_bytecode(module, preserve=True), layout="public")
     assert print_disassembly(written, True) == disassembly, "written back it reads differently"
-    written = tileir.from_bytecode(written_afresh(module), "public")
+    written = tileir.from_bytecode(written_afresh(module), layout="public")
     # Early versions have no place for the producer, though their reader takes one.
     assert without_producer(print_disassembly(written, True)) == without_producer(disassembly), (
         "written it reads differently"

@@ -8,7 +8,7 @@ from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
 from tileir.passes.catalogue import passes
-from tileir.passes.pipeline import Report, optimize, run_passes
+from tileir.passes.pipeline import PassReport, optimize, run_passes
 
 Form = Callable[[Operation], Operation]
 
@@ -34,11 +34,11 @@ def forms() -> dict[str, Form]:
 
 
 def _pass(text: str, rules: str) -> Form:
-    return lambda module: run_passes(module, [text], rules=rules, report=Report(verify=True))
+    return lambda module: run_passes(module, [text], rules=rules, report=PassReport(verify=True))
 
 
 def _level(level: int, rules: str, fuse_fma: bool) -> Form:
-    return lambda module: optimize(module, level, rules, fuse_fma, report=Report(verify=True))
+    return lambda module: optimize(module, level, rules, fuse_fma, report=PassReport(verify=True))
 
 
 def formed(module: Operation, name: str, form: Form) -> Operation | None:

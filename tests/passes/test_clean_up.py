@@ -13,7 +13,7 @@ from tests.rewrite.forms import body_of, function, optimized
 import tileir
 from tileir.ir.core import Operation
 from tileir.ir.location import UnknownLocation
-from tileir.passes.pipeline import Report, run_passes
+from tileir.passes.pipeline import PassReport, run_passes
 
 SIGNATURE = "%c: tile<i1>, %x: tile<i32>, %y: tile<i32>) -> tile<i32>"
 PASSES = ("canonicalize", "cse", "dce")
@@ -140,7 +140,9 @@ def test_kernels_do_not_share_what_they_compute() -> None:
         return
       }
     }"""
-    assert str(run_passes(tileir.parse(text), ["canonicalize", "cse"], report=Report(verify=True))).count("addi") == 2
+    assert (
+        str(run_passes(tileir.parse(text), ["canonicalize", "cse"], report=PassReport(verify=True))).count("addi") == 2
+    )
 
 
 def test_the_one_that_stays_takes_a_location_over_if_it_has_none() -> None:
@@ -171,7 +173,7 @@ def test_dead_code_in_a_branch_that_stays_goes() -> None:
 
 def check(module: Operation, rules: str) -> None:
     for name in PASSES:
-        run_passes(module, [name], rules=rules, report=Report(verify=True))
+        run_passes(module, [name], rules=rules, report=PassReport(verify=True))
         before = module.text(debug_info=True)
         run_passes(module, [name], rules=rules)
         assert module.text(debug_info=True) == before, name

@@ -19,7 +19,7 @@ from tileir.execute.arguments import entries_of
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
-from tileir.passes.pipeline import Report, run_passes
+from tileir.passes.pipeline import PassReport, run_passes
 from tileir.passes.registry import PipelineError
 
 ARGUMENTS = "%p: tile<ptr<f32>>, %n: tile<i32>, %f: tile<f32>, %i: tile<i32>"
@@ -148,7 +148,7 @@ VERSIONS = ("13.1", "13.2", "13.3")
 
 
 def lowered(module: Operation, version: str) -> Operation:
-    return run_passes(module, [f"downlevel{{version={version}}}"], report=Report(verify=True))
+    return run_passes(module, [f"downlevel{{version={version}}}"], report=PassReport(verify=True))
 
 
 def tuple_of(version: str) -> tuple[int, ...]:
@@ -243,7 +243,7 @@ def test_globals_lose_what_older_versions_do_not_have() -> None:
         "entry @k() { return } }"
     )
     tileir.verify(module)
-    report = Report(verify=True)
+    report = PassReport(verify=True)
     run_passes(module, ["downlevel{version=13.2}"], report=report)
     assert [diagnostic.message for diagnostic in report.diagnostics] == [
         "'cuda_tile.global' op: a private global can be seen by others in 13.2"

@@ -19,7 +19,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import REGISTRY
 from tileir.ir.diagnostics import PassError
 from tileir.ir.types import FLOAT_TYPES, integer_type
-from tileir.passes.pipeline import Report, run_passes
+from tileir.passes.pipeline import PassReport, run_passes
 from tileir.tools import assemble, opt
 
 UNARY_FLOATS = ("sigmoid", "recipf", "log10", "log1p")
@@ -113,7 +113,7 @@ _INPUTS = {name: elements for name, _, elements in ELEMENTWISE}
 
 
 def legalized(module: Operation) -> Operation:
-    run_passes(module, ["legalize"], report=Report(verify=True))
+    run_passes(module, ["legalize"], report=PassReport(verify=True))
     assert not [operation.name for operation in module.walk() if operation.declaration.draft_only]
     return module
 
@@ -263,7 +263,7 @@ def test_condition_in_a_branch_says_nothing_outside() -> None:
 
 
 def warnings_of(body: str) -> list[str]:
-    report = Report()
+    report = PassReport()
     run_passes(module_of(body, POINTER), ["legalize"], report=report)
     return [diagnostic.message for diagnostic in report.diagnostics]
 
@@ -345,7 +345,7 @@ def test_random_programs_become_public_or_are_refused() -> None:
     for seed in range(120):
         module = random_module(Random(seed), size=25, locations=False)
         try:
-            run_passes(module, ["legalize"], report=Report(verify=True))
+            run_passes(module, ["legalize"], report=PassReport(verify=True))
         except PassError:
             continue
         tileir.to_bytecode(module)

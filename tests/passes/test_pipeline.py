@@ -8,9 +8,9 @@ import tileir
 from tileir.ir.diagnostics import VerifyError
 from tileir.passes import registry
 from tileir.passes.catalogue import pass_named, passes
-from tileir.passes.pipeline import Report, optimize, passes_of_level, run_passes, run_pipeline, statistics_of
+from tileir.passes.pipeline import PassReport, optimize, passes_of_level, run_passes, run_pipeline, statistics_of
 from tileir.passes.pipeline_text import parse_pass, parse_passes, parse_pipeline
-from tileir.passes.registry import PipelineError, Session, bool_option, integer_option, register
+from tileir.passes.registry import PassSession, PipelineError, bool_option, integer_option, register_pass
 
 TEXT = """cuda_tile.module @m {
   entry @k(%x: tile<i32>) {
@@ -57,7 +57,7 @@ EQUAL_CONDITIONS = """cuda_tile.module @m {
 @pytest.mark.parametrize("rules", ["parity", "full"])
 def test_a_level_is_repeated_while_its_passes_leave_each_other_something_to_do(rules: str) -> None:
     module = tileir.parse(EQUAL_CONDITIONS)
-    report = Report()
+    report = PassReport()
     optimize(module, 1, rules, report=report)
     assert str(module).count("if ") == 1
     assert [run.name for run in report.runs] == ["canonicalize", "cse"] * 2
@@ -75,7 +75,7 @@ def test_level_0_changes_nothing() -> None:
 @pytest.mark.parametrize("level", range(4))
 @pytest.mark.parametrize("rules", ["parity", "full"])
 def test_every_level_verifies(level: int, rules: str) -> None:
-    optimize(tileir.parse(TEXT), level, rules, fuse_fma=True, report=Report(verify=True))
+    optimize(tileir.parse(TEXT), level, rules, fuse_fma=True, report=PassReport(verify=True))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_every_level_verifies(level: int, rules: str) -> None:
     [({"level": 4}, "'4' is not an optimization level"), ({"rules": "fast"}, "'fast' is not a family of rules")],
 )
 def test_wrong_level_or_pipeline_is_explained(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(PipelineError, match=message):
+    with pytest.raises(tileir.OptionError, match=message):
         optimize(tileir.parse(TEXT), **arguments)  # type: ignore[arg-type]
 
 
@@ -148,7 +148,7 @@ def test_pipeline_for_another_operation_is_an_error() -> None:
 
 def test_report_counts_operations_rules_and_time() -> None:
     seen: list[tuple[str, int]] = []
-    report = Report(statistics=True, after_each=lambda name, module: seen.append((name, str(module).count("addi"))))
+    report = PassReport(statistics=True, after_each=lambda name, module: seen.append((name, str(module).count("addi"))))
     run_passes(tileir.parse(TEXT), ["canonicalize", "cse"], report=report)
     assert seen == [("canonicalize", 2), ("cse", 1)]
     first, second = report.runs
@@ -160,19 +160,19 @@ def test_report_counts_operations_rules_and_time() -> None:
 
 
 def test_broken_pass_is_caught_by_verifying_after_each() -> None:
-    def breaking(root: tileir.Operation, options: dict[str, str], session: Session) -> int:
+    def breaking(root: tileir.Operation, options: dict[str, str], session: PassSession) -> int:
         for operation in list(root.walk()):
             if operation.name == "cuda_tile.return":
                 operation.erase()
         return 1
 
-    register("test-breaking", "leaves a block without a terminator", breaking)
+    register_pass("test-breaking", "leaves a block without a terminator", breaking)
     try:
         run_passes(tileir.parse(TEXT), ["test-breaking"], verify_each=False)
-        run_passes(tileir.parse(TEXT), ["test-breaking"], report=Report(verify=False))
+        run_passes(tileir.parse(TEXT), ["test-breaking"], report=PassReport(verify=False))
         for work in (
             lambda: run_passes(tileir.parse(TEXT), ["cse", "test-breaking", "dce"]),
-            lambda: run_passes(tileir.parse(TEXT), ["test-breaking"], report=Report(statistics=True)),
+            lambda: run_passes(tileir.parse(TEXT), ["test-breaking"], report=PassReport(statistics=True)),
             lambda: run_pipeline(tileir.parse(TEXT), "builtin.module(cse,test-breaking)"),
         ):
             with pytest.raises(VerifyError, match="note: the program is wrong after pass 'test-breaking'"):
@@ -200,8 +200,8 @@ def test_passes_are_a_list_of_names(passes: object) -> None:
 def test_names_are_registered_once() -> None:
     assert pass_named("cse").summary
     assert len({found.name for found in passes()}) == len(passes())
-    with pytest.raises(ValueError, match="registered twice"):
-        register("cse", "again", pass_named("cse").run)
+    with pytest.raises(PipelineError, match="registered twice"):
+        register_pass("cse", "again", pass_named("cse").run)
 
 
 def test_options_are_read_as_mlir_reads_them() -> None:

@@ -7,7 +7,7 @@ import textwrap
 import tileir
 import tileir.dialect.ops.testing  # functions with results
 from tileir.ir.core import Operation
-from tileir.passes.pipeline import Report, run_passes
+from tileir.passes.pipeline import PassReport, run_passes
 from tileir.text.reading import read_text
 
 
@@ -29,9 +29,9 @@ def body_of(module: Operation) -> str:
 def optimized(signature: str, body: str, rules: str = "parity", passes: tuple[str, ...] = ("canonicalize",)) -> str:
     """The body after some passes, which is verified after each and does not change when they run again."""
     module = function(signature, body)
-    run_passes(module, list(passes), rules=rules, report=Report(verify=True))
+    run_passes(module, list(passes), rules=rules, report=PassReport(verify=True))
     found = body_of(module)
-    run_passes(module, list(passes), rules=rules, report=Report(verify=True))
+    run_passes(module, list(passes), rules=rules, report=PassReport(verify=True))
     assert body_of(module) == found, "a second run changed the program"
     return found
 
@@ -39,7 +39,7 @@ def optimized(signature: str, body: str, rules: str = "parity", passes: tuple[st
 def fired(signature: str, body: str, rules: str = "parity") -> dict[str, int]:
     """How often each rule fired."""
     module = function(signature, body)
-    report = Report(verify=True)
+    report = PassReport(verify=True)
     run_passes(module, ["canonicalize"], rules=rules, report=report)
     return report.runs[0].fired
 

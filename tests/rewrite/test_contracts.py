@@ -12,7 +12,7 @@ import tileir
 from tileir.ir.core import Operation
 from tileir.ir.declaration import TOKEN_ORDERED
 from tileir.passes.canonicalize import canonicalization_folds, canonicalization_patterns
-from tileir.passes.pipeline import Report, run_passes
+from tileir.passes.pipeline import PassReport, run_passes
 from tileir.rewrite.driver import Pattern, apply_greedily
 from tileir.rewrite.rewriter import Rewriter
 
@@ -29,14 +29,14 @@ def test_effects_happen_in_the_same_order_on_every_input(passes: list[str], rule
     for seed in SEEDS:
         module = branching_program(Random(seed), 40)
         before = [effects(module, arguments) for arguments in all_inputs()]
-        run_passes(module, passes, rules=rules, report=Report(verify=True))
+        run_passes(module, passes, rules=rules, report=PassReport(verify=True))
         assert [effects(module, arguments) for arguments in all_inputs()] == before, seed
 
 
 def test_the_random_programs_reach_every_if_pattern() -> None:
     fired: set[str] = set()
     for seed in SEEDS:
-        report = Report()
+        report = PassReport()
         run_passes(branching_program(Random(seed), 40), ["canonicalize"], report=report)
         fired.update(report.runs[0].fired)
     assert fired >= {
@@ -99,7 +99,7 @@ def test_unused_loads_and_equal_loads_stay(passes: list[str]) -> None:
         return
         """,
     )
-    run_passes(module, passes, report=Report(verify=True))
+    run_passes(module, passes, report=PassReport(verify=True))
     assert sum(1 for op in module.walk() if op.declaration.traits & TOKEN_ORDERED) == 2
 
 
@@ -216,7 +216,7 @@ def test_combined_results_are_those_of_the_first_then_those_of_the_second() -> N
         return
         """,
     )
-    run_passes(module, ["canonicalize"], report=Report(verify=True))
+    run_passes(module, ["canonicalize"], report=PassReport(verify=True))
     (combined,) = [op for op in module.walk() if op.name == "cuda_tile.if"]
     assert [result.type.spelling for result in combined.results] == ["tile<f32>", "token", "tile<i32>"]
     printed = next(op for op in module.walk() if op.name == "cuda_tile.print_tko")

@@ -70,9 +70,9 @@ def test_the_trace_shows_each_step_before_and_after() -> None:
     """,
     )
     steps: list[str] = []
-    from tileir.passes.pipeline import Report
+    from tileir.passes.pipeline import PassReport
 
-    run_passes(module, ["canonicalize"], report=Report(trace=steps.append))
+    run_passes(module, ["canonicalize"], report=PassReport(trace=steps.append))
     assert steps[0].splitlines()[0] == "--- select-negated-condition"
     before, after = steps[0].splitlines()[1:]
     assert before.startswith("-") and before.endswith("select %0, %arg1, %arg2 : tile<i1>, tile<i32>")
@@ -242,9 +242,9 @@ def test_a_chain_of_adjacent_ifs_is_combined_in_one_step() -> None:
             with b.if_(c):
                 b.print_tko([x], str=f"{index} %d")
     module = b.module
-    from tileir.passes.pipeline import Report
+    from tileir.passes.pipeline import PassReport
 
-    report = Report()
+    report = PassReport()
     run_passes(module, ["canonicalize"], report=report)
     assert report.runs[0].fired == {"CombineIfs": 1}
     texts = [str(operation.attributes["str"]) for operation in module.walk() if operation.name == "cuda_tile.print_tko"]

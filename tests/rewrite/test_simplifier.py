@@ -11,7 +11,7 @@ from tests.rewrite.integer_programs import Evaluator, RandomProgram, Undefined
 
 import tileir
 from tileir.ir.core import Operation
-from tileir.passes.pipeline import Report, run_passes
+from tileir.passes.pipeline import PassReport, run_passes
 from tileir.rewrite.driver import Statistics
 from tileir.rewrite.simplifier import COMPLEMENT, VALUE, Expressions, simplify_expressions
 from tileir.rewrite.simplifier_rules import COMPLEMENTS, RULES
@@ -185,7 +185,7 @@ def test_random_programs_stay_valid_and_settle() -> None:
     fired = 0
     for seed in range(40):
         module = random_module(Random(seed), operations=[*INTEGERS, "print_tko"], size=60, locations=False)
-        report = Report(verify=True, statistics=True)
+        report = PassReport(verify=True, statistics=True)
         run_passes(module, ["canonicalize"], rules="full", report=report)
         rules = [name for name, _, _ in (*RULES, *COMPLEMENTS)]
         fired += sum([report.runs[0].fired.get(name, 0) for name in rules])
@@ -255,7 +255,7 @@ def test_programs_print_the_same_simplified(passes: list[str]) -> None:
             builder.print_tko([value], str="%d")
         runs = [(arguments, printed(program.kernel, arguments)) for arguments in [numbers(rng, 8, 3) for _ in range(8)]]
         before = str(program.module)
-        run_passes(program.module, passes, rules="full", report=Report(verify=True))
+        run_passes(program.module, passes, rules="full", report=PassReport(verify=True))
         changed += str(program.module) != before
         for arguments, expected in runs:
             if expected is not None:

@@ -17,7 +17,7 @@ from tileir.bridge.parameters import (
     describe,
 )
 from tileir.bytecode.primitives import BytecodeError
-from tileir.execute.errors import LaunchError, MissingDependency
+from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.launch import Kernel, compile
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.diagnostics import Diagnostic
@@ -93,7 +93,7 @@ def cutile() -> Any:
         import cuda.tile
         import cuda.tile.compilation
     except ImportError as missing:
-        raise MissingDependency(f"cuTile kernels need cuda-tile ({missing}): pip install cuda-tile") from None
+        raise MissingDependencyError(f"cuTile kernels need cuda-tile ({missing}): pip install cuda-tile") from None
     return cuda.tile
 
 

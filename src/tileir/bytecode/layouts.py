@@ -9,7 +9,7 @@ from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
-from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.diagnostics import Diagnostic, OptionError
 from tileir.ir.location import UNKNOWN
 
 PUBLIC: Final = "public"
@@ -22,7 +22,7 @@ def to_bytes(module: Operation, version: Version, layout: str = PUBLIC, preserve
 
     The habits are those of one layout and version: a module that changes either is written afresh.
     """
-    _check_layout(layout)
+    check_layout(layout)
     module = tile_module(module)
     origin = _habits(module, version, layout) if preserve else None
     if layout == DOCUMENTED:
@@ -67,7 +67,7 @@ def from_bytes(data: bytes, layout: str | None = None, newest: Version = NEWEST)
     `newest` is the last version of the public layout that is accepted.
     """
     chosen = layout if layout is not None else layout_of(data)
-    _check_layout(chosen)
+    check_layout(chosen)
     if chosen == DOCUMENTED:
         from tileir.bytecode.documented_reader import read_documented
 
@@ -84,9 +84,9 @@ def layout_of(data: bytes) -> str:
     return DOCUMENTED if ATTRIBUTE in section_identifiers(data) else PUBLIC
 
 
-def _check_layout(layout: str) -> None:
+def check_layout(layout: str) -> None:
     if layout not in LAYOUTS:
-        raise _refused(f"unknown layout '{layout}', expected one of: {', '.join(LAYOUTS)}")
+        raise OptionError(f"unknown layout '{layout}', expected one of: {', '.join(LAYOUTS)}")
 
 
 def _refused(message: str) -> BytecodeError:

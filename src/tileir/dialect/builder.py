@@ -31,13 +31,14 @@ from tileir.ir.builder import InsertionPoint
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
 from tileir.ir.declaration import (
     ISOLATED,
-    NEWEST,
+    NEWEST_NAME,
     ONE,
     REGISTRY,
     SEGMENTS,
     SYMBOL_TABLE,
     OperationDeclaration,
     Version,
+    version_named,
 )
 from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
@@ -79,7 +80,8 @@ class Builder:
     """Builds a module, or at a place inside one.
 
     `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
-    `locations` each operation carries the file and line of the Python code that built it.
+    `locations` each operation carries the file and line of the Python code that built it.  `version`, "13.1" to "13.4",
+    is the version of the dialect whose rules hold.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class Builder:
         *,
         producer: str | None = None,
         locations: bool = False,
-        version: Version = NEWEST,
+        version: str = NEWEST_NAME,
         block: Block | None = None,
         before: Operation | None = None,
     ) -> None:
@@ -97,7 +99,7 @@ class Builder:
                 raise TypeError(f"the {what} of a module is a string, not a {type(given).__name__}")
         if block is not None and not isinstance(block, Block):
             raise TypeError(f"a builder adds to a Block, not to a {type(block).__name__}")
-        self.version: Version = version
+        self.version: Version = version_named(version)
         self.locations: bool = locations
         self.scopes: list[Scope] = []
         self._symbols: Symbols = Symbols()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import NoReturn, ParamSpec, TypeVar
 
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.core import Operation
@@ -21,10 +21,9 @@ class LaunchError(TileIRError):
 
     def __init__(self, message: str) -> None:
         super().__init__([Diagnostic("error", message, UNKNOWN)])
-        self.message: str = message
 
 
-class NestsTooDeep(LaunchError):
+class NestingError(LaunchError):
     """Walking a program went beyond Python's recursion limit."""
 
     def __init__(self) -> None:
@@ -33,8 +32,30 @@ class NestsTooDeep(LaunchError):
         )
 
 
-class MissingDependency(LaunchError):
+class MissingDependencyError(LaunchError):
     """An optional dependency is not installed; the message has the line that installs it."""
+
+
+def standing_in(name: str, missing: MissingDependencyError) -> object:
+    """What a public name is where its package is missing: a function or a class that says so when it is called.
+
+    So `from tileir import *`, `help` and `hasattr` know the same names everywhere, and `isinstance` has a class.
+    """
+    message = missing.message
+
+    def refuse(*arguments: object, **options: object) -> NoReturn:
+        raise MissingDependencyError(message)
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"Not available here: {message}"
+    refuse.__module__ = "tileir"
+    if not name[0].isupper():
+        return refuse
+    return type(name, (), {"__new__": refuse, "__doc__": refuse.__doc__, "__module__": "tileir"})
+
+
+class CompilationError(LaunchError):
+    """Native code cannot be made of a kernel, or cannot be loaded."""
 
 
 class InternalError(TileIRError):
@@ -52,7 +73,7 @@ def converted(error: Exception) -> TileIRError:
     if isinstance(error, TileIRError):
         return error
     if isinstance(error, RecursionError):
-        return NestsTooDeep()
+        return NestingError()
     if isinstance(error, MemoryError):
         return LaunchError("the launch takes more memory than there is")
     return InternalError(error)
@@ -91,5 +112,5 @@ class ExecutionError(TileIRError):
         self.block: BlockId | None = block
 
 
-class AssertionFailure(ExecutionError):
+class AssertionFailedError(ExecutionError):
     """An `assert` of the program does not hold; the tile block, and with it the launch, stops there."""

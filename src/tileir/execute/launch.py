@@ -9,7 +9,7 @@ from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from tileir.execute.errors import Callbacks, ExecutionError, LaunchError, MissingDependency, converted
+from tileir.execute.errors import Callbacks, ExecutionError, LaunchError, MissingDependencyError, converted
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
@@ -17,7 +17,7 @@ try:
     import ml_dtypes  # noqa: F401
     import numpy
 except ImportError as _missing:
-    raise MissingDependency(
+    raise MissingDependencyError(
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
@@ -44,7 +44,7 @@ from tileir.ir.clone import clone
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.kernel import CpuKernel
-    from tileir.execute.sanitizer import Sanitizer
+    from tileir.execute.sanitizer.sanitizer import Sanitizer
     from tileir.execute.schedule import Order, RunBlock
 
 BACKENDS = ("auto", "cpu", "interpreter")
@@ -289,7 +289,9 @@ class Kernel:
             )
             return
         if sanitize:
-            from tileir.execute.sanitizer import Coverage, Sanitizer, SanitizerError
+            from tileir.execute.sanitizer.coverage import Coverage
+            from tileir.execute.sanitizer.report import SanitizerError
+            from tileir.execute.sanitizer.sanitizer import Sanitizer
 
             sanitizer = Sanitizer()
             watchers: list[Observer] = [sanitizer]
@@ -398,7 +400,7 @@ def _check_options(observer: object, progress: object, output: object, num_threa
 
 def _sanitizer_among(observer: Observer) -> Sanitizer | None:
     """The sanitizer, the one observer that the CPU engine has a compiled version of."""
-    from tileir.execute.sanitizer import Sanitizer
+    from tileir.execute.sanitizer.sanitizer import Sanitizer
 
     return observer if type(observer) is Sanitizer else None
 

@@ -23,7 +23,7 @@ from tileir.execute.errors import BlockId
 from tileir.execute.memory import Memory, OutsideMemory
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.numbers import first_element
-from tileir.execute.sanitizer.report import Finding, Place, Report, WatchKind
+from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, WatchKind
 from tileir.execute.wording import several, spelled_number
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import ATOMIC
@@ -50,7 +50,7 @@ class NumberWatch(Observer):
     """
 
     def __init__(self) -> None:
-        self.report: Report = Report("watch", "no NaN and no infinity is made")
+        self.report: SanitizerReport = SanitizerReport("watch", "no NaN and no infinity is made")
         self._operands: list[Any] = []
         self._known: dict[tuple[str, Operation], Finding] = {}
         self._given: dict[tuple[str, str, Operation], tuple[Finding, int]] = {}

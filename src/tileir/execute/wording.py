@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
 from tileir.execute.errors import BlockId
 
 
@@ -24,6 +22,9 @@ def several(count: int, what: str) -> str:
 
 def spelled_number(value: Any) -> str:
     """A number of a tile, to six digits."""
+    # Imported here: the words of errors are to be had without it.
+    import numpy
+
     if isinstance(value, (numpy.bool_, numpy.integer)):
         return str(int(value))
     return f"{float(value):.6g}"

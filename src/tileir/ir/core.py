@@ -165,10 +165,10 @@ class Printing:
     __slots__ = ("print_operation",)
 
     def __init__(self) -> None:
-        self.print_operation: Callable[[Operation, bool, bool, str], str] = _name_only
+        self.print_operation: Callable[[Operation, bool, bool, str, str | None], str] = _name_only
 
 
-def _name_only(operation: Operation, generic: bool, debug_info: bool, names: str) -> str:
+def _name_only(operation: Operation, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
     return f"<{operation.name}>"
 
 
@@ -427,9 +427,15 @@ class Operation:
 
     # --- text ---
 
-    def text(self, *, generic: bool = False, debug_info: bool = False, names: str = "public") -> str:
-        """The printed form; see `tileir.text.printer.print_operation`."""
-        return PRINTING.print_operation(self, generic, debug_info, names)
+    def text(
+        self, *, generic: bool = False, debug_info: bool = False, names: str = "public", version: str | None = None
+    ) -> str:
+        """The printed form: with `generic` MLIR's generic one, with `debug_info` locations too.
+
+        `names` are "public", as NVIDIA's tools name constants, or "draft", as the printer draft does.  `version`,
+        "13.1" to "13.4", is the version of the dialect whose spellings are used, the newest if not given.
+        """
+        return PRINTING.print_operation(self, generic, debug_info, names, version)
 
     def __str__(self) -> str:
         return self.text()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.attributes import Attribute
+from tileir.ir.diagnostics import VersionError
 from tileir.ir.interning import COMPOSITE, forget_with, intern, register
 from tileir.ir.types import Type
 
@@ -32,14 +33,18 @@ def version_text(version: Version) -> str:
     return f"{version[0]}.{version[1]}"
 
 
+VERSION_NAMES: Final[tuple[str, ...]] = tuple([version_text(version) for version in VERSIONS])
+NEWEST_NAME: Final[str] = version_text(NEWEST)
+
+
 def version_named(name: object) -> Version:
-    """The version of the dialect a name such as "13.2" means; its pair of numbers means the same."""
+    """The version of the dialect that a text such as "13.2" names: every version a user gives is read here."""
+    if not isinstance(name, str):
+        raise TypeError(f"a version is a text, such as '{NEWEST_NAME}', not {name!r}")
     for version in VERSIONS:
-        if name == version or name == version_text(version):
+        if name == version_text(version):
             return version
-    names = ", ".join([version_text(version) for version in VERSIONS])
-    written = f"'{name}'" if isinstance(name, str) else repr(name)
-    raise ValueError(f"{written} is not a version of the dialect: {names}")
+    raise VersionError(f"'{name}' is not a version of the dialect: {', '.join(VERSION_NAMES)}")
 
 
 # How many operands or results a declared name stands for.

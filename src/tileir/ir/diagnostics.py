@@ -101,6 +101,8 @@ class TileIRError(Exception):
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__(diagnostics)
         self.diagnostics: list[Diagnostic] = diagnostics
+        self.message: str = diagnostics[0].message if diagnostics else ""
+        """What the first of them says."""
 
     def __str__(self) -> str:
         return "\n".join([d.render() for d in self.diagnostics])
@@ -123,12 +125,22 @@ class VerifyError(TileIRError):
     """The program breaks a rule of the dialect."""
 
 
+class OptionError(TileIRError):
+    """An option has a value that it does not take; the message lists those that it does."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN)])
+
+
+class VersionError(OptionError):
+    """There is no such version of the dialect."""
+
+
 class BuildError(TileIRError):
     """A program cannot be built from Python as asked; the message says what would be allowed."""
 
     def __init__(self, message: str, location: Location | None = None) -> None:
         super().__init__([Diagnostic("error", message, location if location is not None else UNKNOWN)])
-        self.message: str = message
 
 
 class PassError(TileIRError):

@@ -101,6 +101,12 @@ class Pool:
         self.added = 0
         self.limit = max(_LEAST, kept)
 
+    def release(self) -> None:
+        """Drop what nobody refers to now, however little that is."""
+        with self.lock:
+            if not self.sweeping:
+                self.sweep()
+
     def sweep_table(self, table: dict[Any, Any]) -> None:
         keys = list(table)
         while keys:

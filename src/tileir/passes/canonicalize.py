@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.ir.core import Operation
-from tileir.passes.registry import FULL, Session
+from tileir.passes.registry import FULL, PassSession
 from tileir.rewrite.driver import Fold, Pattern, apply_greedily
 from tileir.rewrite.folds import full_folds, public_folds
 from tileir.rewrite.patterns_if import if_patterns
@@ -35,7 +35,7 @@ def canonicalization_patterns(rules: str) -> list[Pattern]:
     return [*patterns, *full_select_patterns()] if rules == FULL else patterns
 
 
-def run(root: Operation, session: Session) -> int:
+def run(root: Operation, session: PassSession) -> int:
     """Canonicalize what is inside `root`; gives the number of rules that fired."""
     before = sum(session.statistics.fired.values())
     patterns = canonicalization_patterns(session.rules)

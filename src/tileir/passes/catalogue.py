@@ -1,23 +1,24 @@
 """Every pass there is: its name, what it does, what it runs on, its options.
 
 To add one, write `passes/NAME.py` with a function, an adapter here that imports it when it is used, and a call of
-`register`.
+`register_pass`.
 """
 
 from __future__ import annotations
 
 from tileir.ir.core import Operation
+from tileir.ir.declaration import version_named
 from tileir.passes.registry import (
     FUNCTION,
     MODULE,
     REGISTERED,
     Options,
     Pass,
+    PassSession,
     PipelineError,
-    Session,
     bool_option,
     integer_option,
-    register,
+    register_pass,
 )
 
 
@@ -38,79 +39,79 @@ def pass_named(name: str) -> Pass:
     return found
 
 
-def _canonicalize(root: Operation, options: Options, session: Session) -> int:
+def _canonicalize(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import canonicalize
 
     return canonicalize.run(root, session)
 
 
-def _cse(root: Operation, options: Options, session: Session) -> int:
+def _cse(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import cse
 
     return cse.run(root)
 
 
-def _dce(root: Operation, options: Options, session: Session) -> int:
+def _dce(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import dce
 
     return dce.run(root)
 
 
-def _licm(root: Operation, options: Options, session: Session) -> int:
+def _licm(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import licm
 
     return licm.run(root)
 
 
-def _fuse_fma(root: Operation, options: Options, session: Session) -> int:
+def _fuse_fma(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import fuse_fma
 
     return fuse_fma.run(root, session)
 
 
-def _loop_split(root: Operation, options: Options, session: Session) -> int:
+def _loop_split(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import loop_split
 
     return loop_split.run(root, integer_option(options, "split-threshold", 1), not session.drop_in)
 
 
-def _debug_scopes(root: Operation, options: Options, session: Session) -> int:
+def _debug_scopes(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import debug_scopes
 
     return debug_scopes.run(root)
 
 
-def _strip_debug(root: Operation, options: Options, session: Session) -> int:
+def _strip_debug(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import strip_debug
 
     return strip_debug.run(root)
 
 
-def _inline(root: Operation, options: Options, session: Session) -> int:
+def _inline(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import inline
 
     return inline.run(root)
 
 
-def _simplify(root: Operation, options: Options, session: Session) -> int:
+def _simplify(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.rewrite import simplifier
 
     return simplifier.simplify_expressions(root, session.statistics, session.trace)
 
 
-def _legalize(root: Operation, options: Options, session: Session) -> int:
+def _legalize(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import legalize
 
     return legalize.run(root, session.diagnostics)
 
 
-def _downlevel(root: Operation, options: Options, session: Session) -> int:
+def _downlevel(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import downlevel
 
-    return downlevel.run(root, downlevel.version_option(options.get("version", "13.1")), session.diagnostics)
+    return downlevel.run(root, version_named(options.get("version", "13.1")), session.diagnostics)
 
 
-def _rename(root: Operation, options: Options, session: Session) -> int:
+def _rename(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import rename
 
     symbol = options.get("symbol-to-rename", "")
@@ -118,25 +119,25 @@ def _rename(root: Operation, options: Options, session: Session) -> int:
     return rename.run(root, symbol, new_name, options.get("scope", ""), bool_option(options, "update-uses"))
 
 
-register("canonicalize", "apply folds and patterns until none fires", _canonicalize)
-register("simplify", "simplify integer expressions, once (the folds draft)", _simplify)
-register("cse", "compute equal things once", _cse)
-register("dce", "remove what nothing needs", _dce)
-register("loop-invariant-code-motion", "move what does not change out of loops", _licm)
-register("fuse-fma", "fuse products with sums and differences; changes rounding", _fuse_fma, scope=FUNCTION)
-register(
+register_pass("canonicalize", "apply folds and patterns until none fires", _canonicalize)
+register_pass("simplify", "simplify integer expressions, once (the folds draft)", _simplify)
+register_pass("cse", "compute equal things once", _cse)
+register_pass("dce", "remove what nothing needs", _dce)
+register_pass("loop-invariant-code-motion", "move what does not change out of loops", _licm)
+register_pass("fuse-fma", "fuse products with sums and differences; changes rounding", _fuse_fma, scope=FUNCTION)
+register_pass(
     "loop-split",
     "split loops where a condition on the induction variable changes",
     _loop_split,
     scope=FUNCTION,
     options={"split-threshold": "1"},
 )
-register("synthesize-debug-info-scopes", "make debug scopes from file positions", _debug_scopes, scope=MODULE)
-register("strip-debuginfo", "forget all locations", _strip_debug)
-register("legalize", "write what only the drafts have with what NVIDIA's tools take", _legalize)
-register("downlevel", "write a program for an older version", _downlevel, options={"version": "13.1"})
-register("inline", "inline calls (the dialect has none)", _inline)
-register(
+register_pass("synthesize-debug-info-scopes", "make debug scopes from file positions", _debug_scopes, scope=MODULE)
+register_pass("strip-debuginfo", "forget all locations", _strip_debug)
+register_pass("legalize", "write what only the drafts have with what NVIDIA's tools take", _legalize)
+register_pass("downlevel", "write a program for an older version", _downlevel, options={"version": "13.1"})
+register_pass("inline", "inline calls (the dialect has none)", _inline)
+register_pass(
     "test-debuginfo-update-symbol-name",
     "rename a symbol and its debug information (for the public test suite)",
     _rename,

@@ -22,7 +22,7 @@ from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.ir.attributes import DenseAttribute, EnumAttribute, TypeAttribute, type_attribute
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, Version, version_named, version_text
+from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, Version, version_text
 from tileir.ir.diagnostics import Diagnostic, PassError, has_errors
 from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext, verify_operation
@@ -38,7 +38,6 @@ from tileir.passes.downlevel_expand import (
 )
 from tileir.passes.downlevel_types import newer_type, older_type
 from tileir.passes.emit import Emit, replace
-from tileir.passes.registry import PipelineError
 
 _INSERT: Final = "cuda_tile.insert"
 _POWER: Final = "cuda_tile.fpowi"
@@ -60,14 +59,6 @@ _DROPPED: Final[tuple[tuple[str, str, Version], ...]] = (
     ("cuda_tile.tanh", "rounding_mode", V13_2),
     ("cuda_tile.negi", "overflow", V13_2),
 )
-
-
-def version_option(text: str) -> Version:
-    """The version a pipeline asks for."""
-    try:
-        return version_named(text)
-    except ValueError as error:
-        raise PipelineError(str(error)) from None
 
 
 def run(root: Operation, version: Version, warnings: list[Diagnostic]) -> int:

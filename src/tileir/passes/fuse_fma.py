@@ -24,13 +24,13 @@ from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, Operation, Value
 from tileir.ir.declaration import REGISTRY
 from tileir.passes.canonicalize import canonicalization_folds
-from tileir.passes.registry import Session
+from tileir.passes.registry import PassSession
 from tileir.rewrite.driver import Pattern, apply_greedily
 from tileir.rewrite.patterns_select import PRODUCT_FIRST
 from tileir.rewrite.rewriter import Rewriter
 
 
-def run(root: Operation, session: Session) -> int:
+def run(root: Operation, session: PassSession) -> int:
     """Fuse what can be fused in `root`; gives the number of rules that fired."""
     before = sum(session.statistics.fired.values())
     apply_greedily(

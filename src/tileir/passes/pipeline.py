@@ -10,18 +10,18 @@ All of them change the module and give it back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tileir.annotations import Final
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, Version
-from tileir.ir.diagnostics import Diagnostic, VerifyError, has_errors, note
+from tileir.ir.declaration import NEWEST_NAME, Version, version_named
+from tileir.ir.diagnostics import Diagnostic, OptionError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
 from tileir.ir.traversal import functions
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.passes.catalogue import pass_named
 from tileir.passes.pipeline_text import Step, parse_pass, parse_pipeline
-from tileir.passes.registry import FULL, FUNCTION, MODULE, PARITY, PipelineError, Session
+from tileir.passes.registry import FULL, FUNCTION, MODULE, PARITY, Pass, PassSession, PipelineError
 from tileir.rewrite.driver import Statistics
 
 LEVELS: Final = (0, 1, 2, 3)
@@ -44,7 +44,7 @@ class PassRun:
         self.fired: dict[str, int] = {}
 
 
-class Report:
+class PassReport:
     """What running passes may tell; fill in what is wanted, read `runs` afterwards.
 
     `verify` checks the module after each pass, by the rules of `version`, unless it is false.  `after_each` gets the
@@ -58,7 +58,7 @@ class Report:
         self,
         *,
         verify: bool = True,
-        version: Version = NEWEST,
+        version: str = NEWEST_NAME,
         statistics: bool = False,
         after_each: Callable[[str, Operation], None] | None = None,
         trace: Callable[[str], None] | None = None,
@@ -66,7 +66,7 @@ class Report:
     ) -> None:
         self.drop_in: bool = drop_in
         self.verify: bool = verify
-        self.version: Version = version
+        self.version: Version = version_named(version)
         self.statistics: bool = statistics
         self.after_each: Callable[[str, Operation], None] | None = after_each
         self.trace: Callable[[str], None] | None = trace
@@ -98,7 +98,7 @@ def optimize(
     rules: str = PARITY,
     fuse_fma: bool = False,
     *,
-    report: Report | None = None,
+    report: PassReport | None = None,
     verify_each: bool = True,
 ) -> Operation:
     """Optimize a module in place and give it back.
@@ -115,7 +115,7 @@ def passes_of_level(level: int, rules: str = PARITY, fuse_fma: bool = False) -> 
     """The passes an optimization level stands for, in order."""
     _check_rules(rules)
     if level not in LEVELS:
-        raise PipelineError(f"'{level}' is not an optimization level: use 0, 1, 2 or 3")
+        raise OptionError(f"'{level}' is not an optimization level: use 0, 1, 2 or 3")
     names: list[str] = []
     if fuse_fma:
         names.append("fuse-fma")
@@ -131,20 +131,20 @@ def passes_of_level(level: int, rules: str = PARITY, fuse_fma: bool = False) -> 
 
 def run_passes(
     module: Operation,
-    passes: list[str] | tuple[str, ...],
+    passes: Sequence[str | Pass],
     *,
     rules: str = PARITY,
-    report: Report | None = None,
+    report: PassReport | None = None,
     verify_each: bool = True,
 ) -> Operation:
-    """Run passes in order, each given as `name` or `name{option=value ...}`; changes the module and gives it back.
+    """Run passes in order, each given as `name`, `name{option=value ...}` or a `Pass`.
 
-    The module is verified before the first pass and after each: `VerifyError` names the pass that broke it.
-    `verify_each=False` trusts all of them.
+    Changes the module and gives it back.  The module is verified before the first pass and after each: `VerifyError`
+    names the pass that broke it.  `verify_each=False` trusts all of them.
     """
-    if not isinstance(passes, (list, tuple)) or not all(isinstance(text, str) for text in passes):
+    if not isinstance(passes, (list, tuple)) or not all(isinstance(each, (str, Pass)) for each in passes):
         raise TypeError(f"passes are a list of names, as in ['canonicalize', 'cse'], not {passes!r}")
-    steps = [parse_pass(text) for text in passes]
+    steps = [Step(each.name, {}, given=each) if isinstance(each, Pass) else parse_pass(each) for each in passes]
     check_steps(steps)
     return run_steps(module, steps, rules, _begun(module, report, verify_each))
 
@@ -154,7 +154,7 @@ def run_pipeline(
     text: str,
     *,
     rules: str = PARITY,
-    report: Report | None = None,
+    report: PassReport | None = None,
     verify_each: bool = True,
 ) -> Operation:
     """Run a pipeline as MLIR's tools write it, such as `builtin.module(cuda_tile.module(canonicalize,cse))`.
@@ -168,11 +168,11 @@ def run_pipeline(
     return run_steps(module, steps, rules, _begun(module, report, verify_each))
 
 
-def _begun(module: Operation, report: Report | None, verify_each: bool) -> Report:
+def _begun(module: Operation, report: PassReport | None, verify_each: bool) -> PassReport:
     """The report of a run that begins; a pass must not be blamed for what was wrong before it."""
     if not isinstance(module, Operation):
         raise TypeError(f"passes run on a module, not on a {type(module).__name__}")
-    wanted = report if report is not None else Report()
+    wanted = report if report is not None else PassReport()
     if not verify_each:
         wanted.verify = False
     if wanted.verify:
@@ -182,13 +182,13 @@ def _begun(module: Operation, report: Report | None, verify_each: bool) -> Repor
 
 def _check_rules(rules: str) -> None:
     if rules not in (PARITY, FULL):
-        raise PipelineError(f"'{rules}' is not a family of rules: use parity or full")
+        raise OptionError(f"'{rules}' is not a family of rules: use parity or full")
 
 
-def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, report: Report | None = None) -> Operation:
+def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, report: PassReport | None = None) -> Operation:
     """Run passes that were read already."""
     _check_rules(rules)
-    wanted = report if report is not None else Report()
+    wanted = report if report is not None else PassReport()
     check_steps(steps)
     for step in steps:
         _run_step(module, step, rules, wanted)
@@ -196,14 +196,14 @@ def run_steps(module: Operation, steps: list[Step], rules: str = PARITY, report:
 
 
 def run_until_stable(
-    module: Operation, steps: list[Step], rules: str = PARITY, report: Report | None = None
+    module: Operation, steps: list[Step], rules: str = PARITY, report: PassReport | None = None
 ) -> Operation:
     """Run the passes of a level, again and again while they leave each other something to do.
 
     Equal conditions, for one, are combined only after `cse` has made them one.  A round in which no pass but the first
     changes anything is the last: the first one would find nothing again.
     """
-    wanted = report if report is not None else Report()
+    wanted = report if report is not None else PassReport()
     for _ in range(_MOST_ROUNDS):
         start = len(wanted.runs)
         run_steps(module, steps, rules, wanted)
@@ -215,15 +215,19 @@ def run_until_stable(
 def check_steps(steps: list[Step]) -> None:
     """All names must be known, before anything changes."""
     for step in steps:
-        known = pass_named(step.name)
+        known = _pass_of(step)
         for name in step.options:
             if name not in known.options:
                 raise PipelineError(f"pass '{known.name}' has no option '{name}'")
 
 
-def _run_step(module: Operation, step: Step, rules: str, report: Report) -> None:
-    found = pass_named(step.name)
-    session = Session(rules, report.trace, report.drop_in)
+def _pass_of(step: Step) -> Pass:
+    return step.given if step.given is not None else pass_named(step.name)
+
+
+def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> None:
+    found = _pass_of(step)
+    session = PassSession(rules, report.trace, report.drop_in)
     run = PassRun(step.name)
     report.runs.append(run)
     if report.statistics:
@@ -274,7 +278,7 @@ def _count(module: Operation) -> int:
     return sum(1 for _ in module.walk())
 
 
-def _verify(module: Operation, report: Report, when: str) -> None:
+def _verify(module: Operation, report: PassReport, when: str) -> None:
     context = VerifyContext(report.version)
     verify_operation(module, context)
     if has_errors(context.diagnostics):
@@ -284,7 +288,7 @@ def _verify(module: Operation, report: Report, when: str) -> None:
         raise VerifyError(context.diagnostics)
 
 
-def statistics_of(report: Report) -> Statistics:
+def statistics_of(report: PassReport) -> Statistics:
     """How often each rule fired in all passes together."""
     total = Statistics()
     for run in report.runs:

@@ -8,7 +8,7 @@ option   ::= name (`=` value)?
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.passes.registry import Options, PipelineError
+from tileir.passes.registry import Options, Pass, PipelineError
 
 _DELIMITERS: Final = ",(){}"
 _DEEPEST: Final = 100
@@ -17,12 +17,14 @@ _DEEPEST: Final = 100
 class Step:
     """A pass to run, its options, and the operations around: `("builtin.module", "cuda_tile.module")`."""
 
-    __slots__ = ("anchors", "name", "options")
+    __slots__ = ("anchors", "given", "name", "options")
 
-    def __init__(self, name: str, options: Options, anchors: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: str, options: Options, anchors: tuple[str, ...] = (), given: Pass | None = None) -> None:
         self.name: str = name
         self.options: Options = options
         self.anchors: tuple[str, ...] = anchors
+        self.given: Pass | None = given
+        """The pass itself, where it was not asked for by its name."""
 
 
 def parse_pass(text: str) -> Step:

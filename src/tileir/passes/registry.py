@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.diagnostics import Diagnostic, OptionError, PassError
 from tileir.ir.location import UNKNOWN
 from tileir.rewrite.driver import Statistics
 
@@ -19,6 +19,10 @@ from tileir.rewrite.driver import Statistics
 ANY: Final = "any"  # whatever the pipeline runs on
 FUNCTION: Final = "function"  # each function in it
 MODULE: Final = "module"  # each cuda_tile.module in it
+SCOPES: Final = (ANY, MODULE, FUNCTION)
+
+# What separates the parts of a pipeline.
+_NO_NAME: Final = ",(){} \t\n"
 
 # The two families of rules (docs/conflicts.md H): what NVIDIA's public tools do, and that together with the folds
 # draft.
@@ -28,7 +32,7 @@ FULL: Final = "full"
 Options = dict[str, str]
 
 
-class Session:
+class PassSession:
     """What the passes of one run share: which rules apply, what is counted, where steps and warnings are told."""
 
     __slots__ = ("diagnostics", "drop_in", "rules", "statistics", "trace")
@@ -42,39 +46,60 @@ class Session:
         self.trace: Callable[[str], None] | None = trace
 
 
-PassFunction = Callable[[Operation, Options, Session], int]
+PassFunction = Callable[[Operation, Options, PassSession], int]
+
+
+class PipelineError(PassError):
+    """A pass or pipeline that was asked for does not exist or makes no sense."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, UNKNOWN)
 
 
 class Pass:
-    """A registered pass; `options` are the names it knows with their defaults."""
+    """A function with what `run_passes` needs to know about it.
+
+    `run` is given an operation, the options as text and the session, and gives the number of changes it made.  `scope`
+    says which operation: "any", what the pipeline runs on; "module", each cuda_tile.module in it; "function", each
+    function.  `options` are the names it takes with their defaults.  See docs/writing_passes.md.
+    """
 
     __slots__ = ("name", "options", "run", "scope", "summary")
 
-    def __init__(self, name: str, summary: str, scope: str, run: PassFunction, options: Options | None = None) -> None:
+    def __init__(
+        self, name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None
+    ) -> None:
+        if not callable(run):
+            raise TypeError(f"a pass is a function of an operation, options and a session, not a {type(run).__name__}")
+        if scope not in SCOPES:
+            raise OptionError(f"'{scope}' is no scope of a pass: {', '.join(SCOPES)}")
+        if not name or any(character in _NO_NAME for character in name):
+            raise PipelineError(f"'{name}' cannot be the name of a pass: no pipeline could ask for it")
         self.name: str = name
         self.summary: str = summary
         self.scope: str = scope
         self.run: PassFunction = run
         self.options: Options = options if options is not None else {}
 
-
-class PipelineError(TileIRError):
-    """A pass or pipeline that was asked for does not exist or makes no sense."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__([Diagnostic("error", message, UNKNOWN)])
-        self.message: str = message
+    def __repr__(self) -> str:
+        return f"<Pass {self.name}: {self.summary}>"
 
 
-# Filled by `passes/catalogue.py`, in this order.
+# Those of `passes/catalogue.py` first, in its order.
 REGISTERED: Final[dict[str, Pass]] = {}
 
 
-def register(name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None) -> Pass:
-    """Add a pass; a name is used once."""
+def register_pass(
+    name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None
+) -> Pass:
+    """Make a pass known by its name to `run_passes`, pipelines and `tileir opt --passes`; a name is used once.
+
+    The arguments are those of `Pass`.
+    """
+    found = Pass(name, summary, run, scope=scope, options=options)
     if name in REGISTERED:
-        raise ValueError(f"pass '{name}' is registered twice")
-    found = REGISTERED[name] = Pass(name, summary, scope, run, options)
+        raise PipelineError(f"pass '{name}' is registered twice")
+    REGISTERED[name] = found
     return found
 
 

@@ -21,7 +21,7 @@ from tileir.annotations import Final
 from tileir.ir.attributes import Attribute, DenseAttribute
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import CONSTANT_LIKE, OperationDeclaration
-from tileir.ir.diagnostics import Diagnostic, TileIRError
+from tileir.ir.diagnostics import PassError
 from tileir.ir.location import UNKNOWN
 from tileir.rewrite.constants import ConstantPool
 from tileir.rewrite.dead import DeadCode, is_removable, remove_dead
@@ -64,12 +64,11 @@ class Pattern:
         self.rewrite: Callable[[Operation, Rewriter], bool] = rewrite
 
 
-class RewriteError(TileIRError):
+class RewriteError(PassError):
     """A set of patterns does not come to an end; the message names those that fired last."""
 
     def __init__(self, message: str) -> None:
-        super().__init__([Diagnostic("error", message, UNKNOWN)])
-        self.message: str = message
+        super().__init__(message, UNKNOWN)
 
 
 class Statistics:

@@ -159,7 +159,7 @@ class _Group:
             rewriter.splice_at_end(block, target)
             if first is not None:
                 # It may follow an `if` now.
-                rewriter.worklist.push(first)
+                rewriter.revisit(first)
         if target is not None and self._open[side]:
             end = ends.pop()
             target.append(end)
@@ -261,5 +261,5 @@ def _merge_nested(
         rewriter.replace_uses(result, selections.get(index, combined.results[index]))
     inner = combined.regions[0].blocks[0].first
     if inner is not None:
-        rewriter.worklist.push(inner)
+        rewriter.revisit(inner)
     rewriter.erase(operation)

@@ -96,7 +96,7 @@ def _replace_with_block(operation: Operation, block: Block, rewriter: Rewriter) 
     rewriter.splice_before(block, operation)
     if first is not None and first.declaration.name == IF:
         # It may follow another `if` now.
-        rewriter.worklist.push(first)
+        rewriter.revisit(first)
     if last is None:
         rewriter.erase_from(operation)
         return True

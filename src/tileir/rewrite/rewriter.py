@@ -54,10 +54,10 @@ class Rewriter:
     of that operation unless another one is given.
     """
 
-    __slots__ = ("_before", "_block", "changed", "location", "worklist")
+    __slots__ = ("_before", "_block", "_worklist", "changed", "location")
 
     def __init__(self, worklist: Worklist | None = None) -> None:
-        self.worklist: Worklist = worklist if worklist is not None else Worklist()
+        self._worklist: Worklist = worklist if worklist is not None else Worklist()
         self.location: Location = UNKNOWN
         self.changed: bool = False
         """Whether anything was changed since the driver last asked."""
@@ -131,7 +131,7 @@ class Rewriter:
     def modify(self, operation: Operation) -> None:
         """Note that an operation was changed in place: it is looked at again, after a terminator also what it ends."""
         self.changed = True
-        worklist = self.worklist
+        worklist = self._worklist
         if operation.declaration.is_terminator:
             parent = operation.parent_operation
             if parent is not None:
@@ -170,11 +170,15 @@ class Rewriter:
             self.replace_uses(result, value)
         self.erase(operation)
 
+    def revisit(self, operation: Operation) -> None:
+        """Have the rules tried on an operation again, though it did not change itself."""
+        self._worklist.push(operation)
+
     def touch(self, value: Value) -> None:
         """Look again at the operation that makes a value which has lost a user."""
         definition = value.defining_operation
         if definition is not None and definition.parent is not None and value.has_one_user_at_most:
-            self.worklist.push(definition)
+            self._worklist.push(definition)
 
     # --- removing ---
 
@@ -184,7 +188,7 @@ class Rewriter:
             if result.has_uses:
                 raise ValueError(f"cannot erase '{operation.name}': a result is still used")
         self.changed = True
-        worklist = self.worklist
+        worklist = self._worklist
         parent = operation.parent_operation
         if parent is not None:
             worklist.push(parent)
@@ -203,7 +207,7 @@ class Rewriter:
         self.changed = True
         parent = block.parent_operation
         if parent is not None:
-            self.worklist.push(parent)
+            self._worklist.push(parent)
         cursor = block.last
         while cursor is not None:
             previous = cursor.previous
@@ -219,7 +223,7 @@ class Rewriter:
         values: list[Value] = []
         while pending:
             operation = pending.pop()
-            self.worklist.remove(operation)
+            self._worklist.remove(operation)
             if operation.operands:
                 for value in operation.operands:
                     value.drop_user(operation)

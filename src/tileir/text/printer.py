@@ -6,7 +6,8 @@ from tileir.annotations import Final
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text, quote
 from tileir.ir.core import PRINTING, Block, Operation, Region, Value
-from tileir.ir.declaration import ISOLATED, NEWEST, SEGMENTS, OperationDeclaration, Version
+from tileir.ir.declaration import ISOLATED, NEWEST, SEGMENTS, OperationDeclaration, Version, version_named
+from tileir.ir.diagnostics import OptionError
 from tileir.ir.types import FunctionType, Type, type_list
 from tileir.text.aliases import Aliases, implied_terminator
 from tileir.text.directive import Doubtful
@@ -326,7 +327,7 @@ def print_operation(
     loses something: a promise about no dimension, the types of odd hints, the location of an implied terminator.
     """
     if names not in NAMES:
-        raise ValueError(f"'{names}' are no names of values: {', '.join(NAMES)}")
+        raise OptionError(f"'{names}' are no names of values: {', '.join(NAMES)}")
     aliases = Aliases(operation, implied=not generic, lossless=lossless) if debug_info else None
     printer = Printer(generic, names == "draft", version, aliases, lossless)
     isolated = operation.declaration.traits & ISOLATED
@@ -390,8 +391,10 @@ def print_disassembly(module: Operation, debug_info: bool = False, version: Vers
     return printer.text()
 
 
-def _print_for_core(operation: Operation, generic: bool, debug_info: bool, names: str) -> str:
-    return print_operation(operation, generic=generic, debug_info=debug_info, names=names)
+def print_for_core(operation: Operation, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
+    """The text as `Operation.text` asks for it."""
+    number = NEWEST if version is None else version_named(version)
+    return print_operation(operation, generic=generic, debug_info=debug_info, names=names, version=number)
 
 
-PRINTING.print_operation = _print_for_core
+PRINTING.print_operation = print_for_core

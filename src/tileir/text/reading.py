@@ -15,11 +15,11 @@ from tileir.text.values import StopParsing
 _PRODUCER = "// Producer: "
 
 
-def _print_when_asked(operation: Operation, generic: bool, debug_info: bool, names: str) -> str:
+def _print_when_asked(operation: Operation, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
     # Reading needs no printer; what was read is printed all the same when somebody asks.
-    from tileir.text.printer import print_operation
+    from tileir.text.printer import print_for_core
 
-    return print_operation(operation, generic=generic, debug_info=debug_info, names=names)
+    return print_for_core(operation, generic, debug_info, names, version)
 
 
 PRINTING.print_operation = _print_when_asked

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 
 from tileir.ir.core import Operation
+from tileir.ir.declaration import VERSION_NAMES, version_named
 from tileir.ir.diagnostics import has_errors
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
 from tileir.tools.output import OVERWRITE, protect_input, write_bytes
-from tileir.tools.programs import BYTECODE, READING_OPTIONS, VERSIONS, Settings, guarded, read_program
+from tileir.tools.programs import BYTECODE, READING_OPTIONS, Settings, guarded, read_program
 
 USAGE = Usage(
     "tileir as",
@@ -16,7 +17,7 @@ USAGE = Usage(
     "FILE",
     (
         Option("output", "where to write the bytecode (default: standard output)", value="OUT", short="o"),
-        Option("bytecode-version", "the version to write (default: the newest of the layout)", choices=tuple(VERSIONS)),
+        Option("bytecode-version", "the version to write (default: the newest of the layout)", choices=VERSION_NAMES),
         Option(
             "layout",
             "NVIDIA's layout, or that of the bytecode draft (default: public)",
@@ -60,7 +61,7 @@ def _run(arguments: list[str]) -> int:
 
     layout = given.value("layout", "public")
     asked = given.options.get("bytecode-version")
-    version = newest_version(layout) if asked is None else VERSIONS[asked]
+    version = newest_version(layout) if asked is None else version_named(asked)
     try:
         for diagnostic in losses(tile_module(program.module), layout):
             print(diagnostic.render(), file=sys.stderr)
@@ -76,9 +77,9 @@ def _run(arguments: list[str]) -> int:
 def _legalize(module: Operation) -> bool:
     """Run the pass; mistakes and warnings are printed, False says that there were mistakes."""
     from tileir.ir.diagnostics import TileIRError
-    from tileir.passes.pipeline import Report, run_passes
+    from tileir.passes.pipeline import PassReport, run_passes
 
-    report = Report(verify=True)
+    report = PassReport(verify=True)
     found = report.diagnostics
     try:
         run_passes(module, ["legalize"], report=report)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 from tileir.ir.core import Operation
+from tileir.ir.declaration import version_text
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.passes.catalogue import passes
-from tileir.passes.pipeline import Report, check_steps, run_steps
+from tileir.passes.pipeline import PassReport, check_steps, run_steps
 from tileir.passes.pipeline_text import Step, parse_options, parse_pipeline
 from tileir.passes.registry import PipelineError
 from tileir.tools.arguments import EXIT_WRONG_INPUT, Arguments, Option, Usage
@@ -85,7 +86,7 @@ class _Passes:
     def text(self, module: Operation, diagnostics: list[Diagnostic]) -> str | None:
         verify = self.given.value("verify-each", "true") in ("true", "1")
         try:
-            run_steps(module, self.steps, report=Report(verify=verify, version=VERSION, drop_in=True))
+            run_steps(module, self.steps, report=PassReport(verify=verify, version=version_text(VERSION), drop_in=True))
         except TileIRError as error:
             diagnostics.extend(error.diagnostics)
             return None

@@ -84,9 +84,9 @@ def _suggestion(command: str) -> str:
 
 def identity_text() -> str:
     from tileir import __version__
-    from tileir.ir.declaration import NEWEST, version_text
+    from tileir.ir.declaration import NEWEST_NAME
 
-    return f"tileir {__version__} (CUDA Tile IR {version_text(NEWEST)})"
+    return f"tileir {__version__} (CUDA Tile IR {NEWEST_NAME})"
 
 
 def help_text() -> str:

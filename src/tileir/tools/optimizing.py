@@ -6,12 +6,12 @@ import sys
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.ir.core import Operation
-from tileir.ir.declaration import Version
+from tileir.ir.declaration import Version, version_text
 from tileir.tools.arguments import EXIT_USAGE, Arguments, Option
 from tileir.tools.programs import ToolFailure
 
 if TYPE_CHECKING:
-    from tileir.passes.pipeline import Report
+    from tileir.passes.pipeline import PassReport
     from tileir.passes.pipeline_text import Step
 
 OPTIMIZING_OPTIONS = (
@@ -57,12 +57,12 @@ class Optimization:
         if not self.steps:
             return True
         from tileir.ir.diagnostics import TileIRError
-        from tileir.passes.pipeline import Report, run_steps, run_until_stable
+        from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
 
         given = self.given
-        report = Report(
+        report = PassReport(
             verify=True,
-            version=version,
+            version=version_text(version),
             statistics=given.has("statistics"),
             after_each=_print_module if given.has("print-after-each") else None,
             trace=_print_step if given.has("debug") else None,
@@ -80,7 +80,7 @@ class Optimization:
             self._tell(report)
         return True
 
-    def _tell(self, report: Report) -> None:
+    def _tell(self, report: PassReport) -> None:
         lines: list[str] = [diagnostic.render() for diagnostic in report.diagnostics]
         if self.given.has("timing"):
             lines += report.timing_lines()

@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.bytecode.magic import MAGIC, is_bytecode
-from tileir.ir import declaration
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, Version, version_text
+from tileir.ir.declaration import NEWEST, NEWEST_NAME, VERSION_NAMES, Version, version_named
 from tileir.ir.diagnostics import Diagnostic, TileIRError, has_errors
 from tileir.ir.escapes import harmless
 from tileir.ir.location import CharacterLocation, TextLocation, resolved
@@ -36,11 +35,9 @@ STANDARD_INPUT = "<stdin>"
 TEXT = "text"
 BYTECODE = "bytecode"
 
-VERSIONS: dict[str, Version] = {version_text(v): v for v in declaration.VERSIONS}
-
 # What every tool that reads and verifies a program takes.
 READING_OPTIONS = (
-    Option("dialect-version", "the dialect a text is written in (default: the newest)", choices=tuple(VERSIONS)),
+    Option("dialect-version", "the dialect a text is written in (default: the newest)", choices=VERSION_NAMES),
     Option("hints", "what to do about doubtful hints (default: ignore)", choices=HINT_MODES),
     Option("no-draft-spellings", "accept only the spellings NVIDIA's tools accept"),
     Option("allow-unregistered-dialect", "accept operations of other dialects, in the generic form"),
@@ -62,7 +59,7 @@ class Settings:
     __slots__ = ("allow_unregistered", "hints", "draft_spellings", "version")
 
     def __init__(self, given: Arguments) -> None:
-        self.version: Version = VERSIONS[given.value("dialect-version", version_text(NEWEST))]
+        self.version: Version = version_named(given.value("dialect-version", NEWEST_NAME))
         self.hints: str = given.value("hints", "ignore")
         self.draft_spellings: bool = not given.has("no-draft-spellings")
         self.allow_unregistered: bool = given.has("allow-unregistered-dialect")

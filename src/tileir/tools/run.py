@@ -16,7 +16,7 @@ from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_progr
 from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:
-    from tileir.execute.sanitizer import Report
+    from tileir.execute.sanitizer.report import SanitizerReport
 
 USAGE = Usage(
     "tileir run",
@@ -156,10 +156,11 @@ class _Watching:
         from tileir.execute.debugging import Trace
         from tileir.execute.number_watch import NumberWatch
         from tileir.execute.observer import Observer, Observers
-        from tileir.execute.sanitizer import Coverage, Sanitizer
+        from tileir.execute.sanitizer.coverage import Coverage
+        from tileir.execute.sanitizer.sanitizer import Sanitizer
 
         observers: list[Observer] = []
-        self._reports: list[Report] = []
+        self._reports: list[SanitizerReport] = []
         self._sanitize: str = given.value("sanitize", "")
         if given.has("sanitize"):
             sanitizer = Sanitizer(uninitialized=unwritten)
@@ -188,7 +189,7 @@ class _Watching:
                 print(harmless(report.render()) + self._not_looked_for(report, backend), file=sys.stderr)
         return EXIT_WRONG_INPUT if any(self._reports) else EXIT_FINE
 
-    def _not_looked_for(self, report: Report, backend: str) -> str:
+    def _not_looked_for(self, report: SanitizerReport, backend: str) -> str:
         if report.author != "sanitizer" or self._sanitize == "all":
             return ""
         if backend == "cpu":

@@ -26,7 +26,7 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import bind, buffer_of
 from tileir.execute.dtypes import is_float_dtype
-from tileir.execute.errors import AssertionFailure, ExecutionError, LaunchError
+from tileir.execute.errors import AssertionFailedError, ExecutionError, LaunchError
 from tileir.execute.launch import Kernel
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
@@ -174,7 +174,7 @@ def _compare(
         with _interpreted(kernel):
             plain(kernel, grid, *arguments, **{**options, "output": tee})
     except ExecutionError as error:
-        promised = isinstance(error, AssertionFailure) or any(part in str(error) for part in _PROMISED)
+        promised = isinstance(error, AssertionFailedError) or any(part in str(error) for part in _PROMISED)
         if not promised:
             raise
         failure = error

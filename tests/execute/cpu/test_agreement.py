@@ -26,7 +26,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import entries_of
 from tileir.execute.cpu.native.target import host
 from tileir.execute.dtypes import constant_array, is_float_dtype, memory_dtype, value_dtype
-from tileir.execute.errors import AssertionFailure
+from tileir.execute.errors import AssertionFailedError
 from tileir.execute.launch import Kernel
 from tileir.ir.core import Operation, Value
 
@@ -122,13 +122,13 @@ def compare(
     """Run a kernel on both engines; how that went."""
     entry = entries_of(module)[name]
     wanted = arguments()
-    failure: AssertionFailure | None = None
+    failure: AssertionFailedError | None = None
     printed: list[str] = []
     try:
         Kernel(entry, True).launch(GRID, *wanted, observer=StepLimit(_STEPS), output=printed.append)
     except Enough:
         return "long"
-    except AssertionFailure as error:
+    except AssertionFailedError as error:
         failure = error
     except tileir.TileIRError:
         # Mostly accesses outside of all memory, where the engine promises nothing.
@@ -145,7 +145,7 @@ def compare(
         # The interpreter gets memory that is never touched, however much of it.
         return "refused"
     if failure is not None:
-        assert isinstance(caught, AssertionFailure)
+        assert isinstance(caught, AssertionFailedError)
         assert caught.diagnostics[0].message == failure.diagnostics[0].message
         return "failed"
     assert caught is None, caught

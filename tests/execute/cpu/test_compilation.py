@@ -7,10 +7,11 @@ import gc
 import numpy
 import pytest
 
-from tileir.execute.cpu.native.compilation import CompilationError, assemble, assembly, optimized
+from tileir.execute.cpu.native.compilation import assemble, assembly, optimized
 from tileir.execute.cpu.native.objects import UnknownObject, symbols_of
 from tileir.execute.cpu.native.runtime import load
 from tileir.execute.cpu.native.target import KNOWN, Target, host
+from tileir.execute.errors import CompilationError
 
 CALLS_FMOD = """
 define double @outer(double %x) {

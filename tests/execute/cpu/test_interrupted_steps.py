@@ -163,13 +163,13 @@ for stage in ("llvm-opt", "asm"):
     assert kernel.native.dump(stage)
 try:
     compilation.assemble("define i64 @worker() { ret i32 0 }", target.host())
-except compilation.CompilationError as error:
+except tileir.CompilationError as error:
     assert "LLVM refuses" in str(error)
 else:
     raise AssertionError
 try:
     runtime.load(b"")
-except compilation.CompilationError:
+except tileir.CompilationError:
     pass
 del kernel
 gc.collect()

@@ -13,11 +13,12 @@ import numpy
 import pytest
 
 from tileir.execute.cpu.native import mapping, runtime
-from tileir.execute.cpu.native.compilation import CompilationError, assemble
+from tileir.execute.cpu.native.compilation import assemble
 from tileir.execute.cpu.native.mapping import Mapped, mapped
 from tileir.execute.cpu.native.objects import symbols_of
 from tileir.execute.cpu.native.runtime import Loaded, address_of, load
 from tileir.execute.cpu.native.target import KNOWN, Target, host
+from tileir.execute.errors import CompilationError
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or os.uname().machine != "x86_64", reason="elsewhere all objects are LLVM's"

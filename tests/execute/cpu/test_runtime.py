@@ -10,9 +10,10 @@ import numpy
 import pytest
 
 from tileir.execute.cpu.native import runtime
-from tileir.execute.cpu.native.compilation import CALLABLE, CompilationError, assemble
+from tileir.execute.cpu.native.compilation import CALLABLE, assemble
 from tileir.execute.cpu.native.runtime import address_of, load
 from tileir.execute.cpu.native.target import host
+from tileir.execute.errors import CompilationError
 
 FMA_AND_FMOD = """
 @offset = private unnamed_addr constant [8 x float] [float 1.0, float 2.0, float 3.0, float 4.0, float 5.0, float 6.0, float 7.0, float 8.0], align 32

@@ -27,7 +27,7 @@ COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered", *CO
 """What nothing orders is the interpreter's to find."""
 
 
-def texts(report: tileir.Report) -> list[str]:
+def texts(report: tileir.SanitizerReport) -> list[str]:
     """The findings that both engines make, without addresses and what is near them, which differ from run to run."""
     return [
         re.sub(r": it is .*|(?<=0x)[0-9a-f]+|\d+ bytes (before|past)", "", finding.render())
@@ -36,7 +36,7 @@ def texts(report: tileir.Report) -> list[str]:
     ]
 
 
-def launch(text: str, grid: Any, values: list[Any], backend: str, **options: Any) -> tileir.Report:
+def launch(text: str, grid: Any, values: list[Any], backend: str, **options: Any) -> tileir.SanitizerReport:
     """The report of a launch; `empty` names what does not count as written."""
     sanitizer = tileir.Sanitizer(uninitialized=options.pop("empty", ()))
     kernel = tileir.compile(tileir.parse(text, "k.mlir"), backend=backend, cpu=options.pop("cpu", None))
@@ -44,7 +44,7 @@ def launch(text: str, grid: Any, values: list[Any], backend: str, **options: Any
     return sanitizer.report
 
 
-def both(text: str, grid: Any, specifications: str, **options: Any) -> tileir.Report:
+def both(text: str, grid: Any, specifications: str, **options: Any) -> tileir.SanitizerReport:
     """The report of the CPU engine, which is the interpreter's."""
     found = []
     arrays = []

@@ -90,10 +90,10 @@ def test_absence_of_llvmlite_is_said_with_what_to_install() -> None:
         "import sys\n"
         "sys.modules['llvmlite'] = None\n"
         "from tileir.execute.cpu.native.target import host\n"
-        "from tileir.execute.errors import MissingDependency\n"
+        "from tileir.execute.errors import MissingDependencyError\n"
         "try:\n"
         "    host()\n"
-        "except MissingDependency as error:\n"
+        "except MissingDependencyError as error:\n"
         "    print(error.message)\n"
     )
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -34,7 +34,7 @@ from tileir.execute.cpu.native.binding import Binder, Binding
 from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch, Launches
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
-from tileir.execute.errors import BlockId, ExecutionError, LaunchError, converted
+from tileir.execute.errors import BlockId, CompilationError, ExecutionError, LaunchError, converted
 from tileir.execute.memory import Region, available_memory, reserved_label
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import block_at
@@ -44,7 +44,7 @@ from tileir.ir.diagnostics import TileIRError
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.findings import Inspector
-    from tileir.execute.sanitizer import Sanitizer
+    from tileir.execute.sanitizer.sanitizer import Sanitizer
 
 _NO_ARENA: Final = numpy.zeros(128, numpy.uint64)
 """Scratch memory for a worker that runs no tile block."""
@@ -179,7 +179,7 @@ class CpuKernel:
             self.target.require_runnable()
             try:
                 return Version(runtime.load(found[0]), found[1], options)
-            except (KeyError, TypeError, compilation.CompilationError):
+            except (KeyError, TypeError, CompilationError):
                 # Not what was meant to be stored: made again, and stored in its place.
                 pass
         lowered = self.lower(options)
@@ -438,7 +438,8 @@ class CpuKernel:
 
 def _tell(inspector: Inspector, sanitizer: Sanitizer | None, extents: BlockId, sanitize: bool) -> None:
     """Hand on what was found."""
-    from tileir.execute.sanitizer import Sanitizer, SanitizerError
+    from tileir.execute.sanitizer.report import SanitizerError
+    from tileir.execute.sanitizer.sanitizer import Sanitizer
 
     taker = sanitizer if sanitizer is not None else Sanitizer()
     taker.report.grid = extents

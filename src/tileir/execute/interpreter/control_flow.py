@@ -9,7 +9,7 @@ import numpy
 
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array, value_dtype
-from tileir.execute.errors import AssertionFailure, ExecutionError
+from tileir.execute.errors import AssertionFailedError, ExecutionError
 from tileir.execute.interpreter.compiler import (
     BLOCK_SLOT,
     BREAK,
@@ -228,7 +228,7 @@ def compile_assert(compiler: Compiler, operation: Operation) -> Step:
         value = registers[condition]
         if not value.all():
             tile_block: TileBlock = registers[BLOCK_SLOT]
-            raise AssertionFailure(f"failed: {message}{failing_element(value)}", operation, tile_block.id)
+            raise AssertionFailedError(f"failed: {message}{failing_element(value)}", operation, tile_block.id)
 
     return check
 

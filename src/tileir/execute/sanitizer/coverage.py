@@ -26,7 +26,7 @@ from tileir.execute.origins import where_in
 from tileir.execute.sanitizer.bounds import Bounds, element_of
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.patterns import Pattern, Tile, is_within
-from tileir.execute.sanitizer.report import Finding, Place, Report
+from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
 from tileir.execute.wording import bracketed, parenthesized, several, spelled_number
 from tileir.ir.core import Operation
 
@@ -89,8 +89,10 @@ class Coverage(Observer):
     `arrays` has the numbers for each array that the last launch wrote.
     """
 
-    def __init__(self, *, arrays: Iterable[object] = (), report: Report | None = None) -> None:
-        self.report: Report = report if report is not None else Report("coverage", "every element is written")
+    def __init__(self, *, arrays: Iterable[object] = (), report: SanitizerReport | None = None) -> None:
+        self.report: SanitizerReport = (
+            report if report is not None else SanitizerReport("coverage", "every element is written")
+        )
         self._only: list[object] = list(arrays)
         self._entry: Operation | None = None
         self._operands: list[Any] = []

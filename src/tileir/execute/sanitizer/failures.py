@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.execute.errors import AssertionFailure, ExecutionError
+from tileir.execute.errors import AssertionFailedError, ExecutionError
 from tileir.execute.observer import TileBlock
 from tileir.execute.sanitizer.report import Finding, Place
 
@@ -18,7 +18,7 @@ def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
     place = Place(operation, block.id)
     mnemonic = operation.declaration.mnemonic
     details = ["the tile block ended here"]
-    if isinstance(error, AssertionFailure):
+    if isinstance(error, AssertionFailedError):
         text, _, element = error.message.removeprefix("failed: ").partition(" (first at element [")
         if element:
             place.element = tuple([int(number) for number in element.removesuffix("])").split(", ")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Observer
 from tileir.execute.sanitizer.events import HOST, NOBODY
-from tileir.execute.sanitizer.report import AnyKind, Finding, Report
+from tileir.execute.sanitizer.report import AnyKind, Finding, SanitizerReport
 from tileir.execute.sanitizer.shadow import Shadow
 from tileir.ir.core import Operation
 
@@ -14,7 +14,7 @@ class Ledger(Observer):
     """The part of the sanitizer that the families of checks know; `report` has what was found."""
 
     def __init__(self) -> None:
-        self.report: Report = Report()
+        self.report: SanitizerReport = SanitizerReport()
         self._known: dict[tuple[AnyKind, Operation, Operation | None], Finding] = {}
         self.notes: dict[tuple[str, Operation, Operation], Finding] = {}
         """The notes on pairs of operations, by what they are about."""

@@ -104,27 +104,15 @@ class Finding:
     def element(self) -> Index | None:
         return self.place.element
 
-    def render(self, spelling: Spelling | None = None) -> str:
+    def render(self) -> str:
         """The finding as a paragraph."""
-        spelling = spelling if spelling is not None else Spelling()
-        lines = [f"{self.kind}: {self.title}"]
-        lines += _shown("at", self.place, spelling)
-        if self.other is not None:
-            shown = _shown(self.relation, self.other, spelling)
-            # The same line twice says nothing new.
-            lines += [f"  {self.relation} the same operation, {self.other.words}"] if again(self) else shown
-        lines += [f"  {detail}" for detail in self.details]
-        if self.count > 1:
-            lines.append(f"  seen {self.count} times")
-        if self.hint:
-            lines.append(f"  hint: {self.hint}")
-        return "\n".join(lines)
+        return _paragraph(self, Spelling())
 
     def __repr__(self) -> str:
         return f"Finding({self.kind!r}, {self.title!r}, {self.place.words})"
 
 
-class Report:
+class SanitizerReport:
     """All findings of a launch, in the order they were first seen; true if there are any.
 
     `notes` has what is worth knowing and no mistake.
@@ -165,7 +153,7 @@ class Report:
         what = several(count, "finding") if count else self.nothing
         spelling = Spelling()
         head = f"{self.author}: {what} in {where}"
-        return "\n\n".join([head, *[finding.render(spelling) for finding in [*self.findings, *self.notes]]])
+        return "\n\n".join([head, *[_paragraph(finding, spelling) for finding in [*self.findings, *self.notes]]])
 
     def __str__(self) -> str:
         return self.render()
@@ -174,7 +162,7 @@ class Report:
 class SanitizerError(TileIRError):
     """A sanitized launch found something; `report` has it all, and the text is the report's."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: SanitizerReport) -> None:
         diagnostics = []
         for finding in report.findings:
             notes = [note(f"in {finding.place.words}", UNKNOWN)] if finding.place.words else []
@@ -185,7 +173,7 @@ class SanitizerError(TileIRError):
             message = f"{finding.kind}: {finding.title}"
             diagnostics.append(Diagnostic("error", message, place_of(finding.operation.location), notes))
         super().__init__(diagnostics)
-        self.report: Report = report
+        self.report: SanitizerReport = report
 
     def __str__(self) -> str:
         return self.report.render()
@@ -256,6 +244,21 @@ def _source_line(operation: Operation) -> tuple[str, str]:
 def again(finding: Finding) -> bool:
     """Whether both parties of a finding are the same operation."""
     return finding.other is not None and finding.other.operation is finding.operation
+
+
+def _paragraph(finding: Finding, spelling: Spelling) -> str:
+    lines = [f"{finding.kind}: {finding.title}"]
+    lines += _shown("at", finding.place, spelling)
+    if finding.other is not None:
+        shown = _shown(finding.relation, finding.other, spelling)
+        # The same line twice says nothing new.
+        lines += [f"  {finding.relation} the same operation, {finding.other.words}"] if again(finding) else shown
+    lines += [f"  {detail}" for detail in finding.details]
+    if finding.count > 1:
+        lines.append(f"  seen {finding.count} times")
+    if finding.hint:
+        lines.append(f"  hint: {finding.hint}")
+    return "\n".join(lines)
 
 
 def _shown(relation: str, place: Place, spelling: Spelling) -> list[str]:

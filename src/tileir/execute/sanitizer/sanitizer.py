@@ -14,7 +14,7 @@ from tileir.execute.memory import Memory
 from tileir.execute.observer import Access, TileBlock
 from tileir.execute.sanitizer.bounds import Bounds
 from tileir.execute.sanitizer.conflicts import Conflicts
-from tileir.execute.sanitizer.events import HOST, NOBODY, Events, Token
+from tileir.execute.sanitizer.events import HOST, NOBODY, Events
 from tileir.execute.sanitizer.failures import finding_of
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.numbers import NumberCheck, first_element, number_checks
@@ -92,7 +92,7 @@ class Sanitizer(Ledger):
             shadow.renumber(numbers, release_numbers)
         self._most_events = max(MOST_EVENTS, 2 * (len(kept) + len(releases)))
 
-    def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Token:
+    def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> object:
         return self._events.token(operation, block, tokens)
 
     def access(self, access: Access) -> Array | None:

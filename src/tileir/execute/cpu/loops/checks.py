@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import memory_bytes
-from tileir.execute.errors import AssertionFailure, BlockId, ExecutionError
+from tileir.execute.errors import AssertionFailedError, BlockId, ExecutionError
 from tileir.execute.interpreter.pointers import element_text
 from tileir.execute.memory import Memory, read_only
 from tileir.execute.origins import describe_miss, origin_of_access
@@ -31,7 +31,7 @@ class Check:
             attribute = operation.attributes.get("message")
             message = attribute.value if isinstance(attribute, StringAttribute) else ""
             where = _place(cast(TileType, operation.operands[0].type).shape, element)
-            return AssertionFailure(f"failed: {message}{where}", operation, block)
+            return AssertionFailedError(f"failed: {message}{where}", operation, block)
         if self.kind == "window":
             axis, count = self.details
             message = f"has index {detail} in dimension {axis}: there are {count} sub-tiles"

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from tileir.execute.cpu.native.objects import symbols_of
 from tileir.execute.cpu.native.target import Target, binding
 from tileir.execute.cpu.native.uninterrupted import uninterrupted
-from tileir.execute.errors import LaunchError
+from tileir.execute.errors import CompilationError
 
 _ROUNDING: Final = ("floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven")
 
@@ -24,10 +24,6 @@ CALLABLE: Final = frozenset(
     + [name + suffix for name in _ROUNDING for suffix in ("", "f")]
 )
 """Functions of the C library that generated code may call: their results are exact, so they are the same anywhere."""
-
-
-class CompilationError(LaunchError):
-    """LLVM does not take what was generated; a defect of this engine."""
 
 
 _DECLARATION: Final = re.compile(r'^declare\b[^@\n]*@"?([^"\s(]+)"?\s*\(', re.MULTILINE)

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
-from tileir.execute.cpu.native.compilation import CALLABLE, CompilationError
+from tileir.execute.cpu.native.compilation import CALLABLE
 from tileir.execute.cpu.native.mapping import mapped
 from tileir.execute.cpu.native.objects import UnknownObject, symbols_of
 from tileir.execute.cpu.native.record import ARGUMENTS, GRID
 from tileir.execute.cpu.native.target import binding
 from tileir.execute.cpu.native.uninterrupted import give_back_after, uninterrupted
+from tileir.execute.errors import CompilationError
 
 _WORKER: Final = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 

@@ -12,7 +12,7 @@ import sys
 from typing import Any, Final
 
 from tileir.execute.cpu.native.uninterrupted import uninterrupted
-from tileir.execute.errors import LaunchError, MissingDependency
+from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.forking import NO_FORK, is_importing
 
 VARIABLE: Final = "TILEIR_CPU"
@@ -81,7 +81,7 @@ def _import() -> Any:
         with NO_FORK:
             import llvmlite.binding as found
     except ImportError as missing:
-        raise MissingDependency(
+        raise MissingDependencyError(
             f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose backend='interpreter'"
         ) from None
     return found

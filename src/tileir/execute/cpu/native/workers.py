@@ -32,6 +32,7 @@ from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, NEXT, STOP, R
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.errors import LaunchError
 from tileir.execute.memory import available_memory
+from tileir.execute.releasing import release_with
 
 VARIABLE: Final = "TILEIR_NUM_THREADS"
 
@@ -148,6 +149,9 @@ def release_memory() -> None:
     _spare.clear()
     for helper in list(_idle):
         helper.arena = None
+
+
+release_with(release_memory)
 
 
 # --- helper threads ---

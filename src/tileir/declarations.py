@@ -1,0 +1,50 @@
+"""What is declared about each operation: `operation.declaration`, and `declaration_of` for one by its name.
+
+Everything the toolkit knows about an operation stands there: its operands, attributes, results and regions, with the
+version that brought each, its traits, its text, its documentation.
+"""
+
+from __future__ import annotations
+
+import tileir.dialect.ops  # noqa: F401  (declares the operations)
+from tileir.ir.declaration import (
+    REGISTRY,
+    AttributeConstraint,
+    AttributeDeclaration,
+    OperandDeclaration,
+    OperationDeclaration,
+    RegionDeclaration,
+    TypeConstraint,
+    TypeRule,
+)
+from tileir.ir.diagnostics import OptionError
+from tileir.ir.symbols import Symbols, SymbolTable
+from tileir.ir.verifier import VerifyContext
+
+__all__ = [
+    "AttributeConstraint",
+    "AttributeDeclaration",
+    "OperandDeclaration",
+    "OperationDeclaration",
+    "RegionDeclaration",
+    "SymbolTable",
+    "Symbols",
+    "TypeConstraint",
+    "TypeRule",
+    "VerifyContext",
+    "declaration_of",
+    "declarations",
+]
+
+
+def declarations() -> list[OperationDeclaration]:
+    """Those of all operations, chapter by chapter."""
+    return REGISTRY.declarations()
+
+
+def declaration_of(name: str) -> OperationDeclaration:
+    """The declaration of an operation by its name, `addf` or `cuda_tile.addf`."""
+    found = REGISTRY.by_name.get(name if "." in name else f"cuda_tile.{name}")
+    if found is None:
+        raise OptionError(f"there is no operation '{name}'")
+    return found

@@ -1,0 +1,323 @@
+"""What `import tileir` gives: every name, every type in its signatures, and the same with nothing installed."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tileir
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+# Modules that are public as a whole.
+NAMESPACES = ("attributes", "declarations", "types")
+# Classes whose objects are given, and not made: nobody calls their constructors.
+GIVEN = {"Kernel": "by compile", "Memory": "to observers", "Rewriter": "to patterns", "TileBlock": "to observers"}
+
+
+# --- names ---
+
+
+def homes() -> dict[str, str]:
+    """The module each public name comes from, as type checkers see it."""
+    found = {}
+    for node in ast.walk(tree("tileir")):
+        if isinstance(node, ast.ImportFrom) and node.module != "tileir" and str(node.module).startswith("tileir."):
+            for alias in node.names:
+                found[alias.name] = str(node.module)
+    return found
+
+
+@functools.cache
+def tree(module: str) -> ast.Module:
+    path = SOURCE / module.replace(".", "/")
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_type_checkers_and_the_interpreter_are_told_the_same_names() -> None:
+    spaces = dict.fromkeys(NAMESPACES, "tileir")
+    for_checkers = {**homes(), **spaces}
+    del for_checkers["standing_in"]
+    assert sorted(tileir.__all__) == sorted(for_checkers)
+    at_run_time = {
+        name: home
+        for table in (tileir._HOMES, tileir._RUNNING_HOMES)
+        for home, names in table.items()
+        for name in names.split()
+    }
+    assert {**at_run_time, **spaces} == for_checkers
+    for name in tileir.__all__:
+        assert getattr(tileir, name) is not None
+        assert name in dir(tileir)
+
+
+def test_a_name_nobody_knows_is_an_attribute_error() -> None:
+    assert not hasattr(tileir, "bogus")
+    with pytest.raises(AttributeError, match="module 'tileir' has no attribute 'bogus'"):
+        _ = tileir.bogus
+
+
+# --- the types in signatures ---
+
+
+def definition(module: str, name: str) -> tuple[str, ast.AST]:
+    """Where a name that a module uses comes from: the module, and the statement that makes it."""
+    for node in ast.walk(tree(module)):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name:
+            return module, node
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            return module, node
+        if isinstance(node, ast.ImportFrom) and any((alias.asname or alias.name) == name for alias in node.names):
+            if not str(node.module).startswith("tileir."):
+                return str(node.module), node
+            original = next(alias.name for alias in node.names if (alias.asname or alias.name) == name)
+            return definition(str(node.module), original)
+    return "builtins" if hasattr(builtins, name) else "", tree(module)
+
+
+def names_in(module: str, annotation: ast.AST | None) -> Iterator[tuple[str, str]]:
+    """The classes of tileir an annotation names, each with its module; aliases are looked through."""
+    for node in ast.walk(annotation) if annotation is not None else ():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            node = ast.Name(node.value)
+        if not isinstance(node, ast.Name):
+            continue
+        origin, made = definition(module, node.id)
+        if not origin.startswith("tileir."):
+            continue
+        if isinstance(made, ast.Assign):
+            yield from names_in(origin, made.value)
+        elif isinstance(made, ast.ClassDef):
+            yield origin, made.name
+
+
+def annotations_of(definition: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
+    """Everything of a function or class that a caller may pass, get or read."""
+    if isinstance(definition, ast.FunctionDef):
+        arguments = definition.args
+        for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+            yield f"argument {argument.arg}", argument.annotation
+        yield "result", definition.returns
+    elif isinstance(definition, ast.ClassDef):
+        for member in definition.body:
+            if not isinstance(member, ast.FunctionDef):
+                continue
+            if member.name[0] != "_" or (member.name == "__init__" and definition.name not in GIVEN):
+                for where, annotation in annotations_of(member):
+                    yield f"{member.name} {where}", annotation
+            if member.name == "__init__":
+                for node in ast.walk(member):
+                    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute):
+                        if not node.target.attr.startswith("_"):
+                            yield f"attribute {node.target.attr}", node.annotation
+
+
+def public_names() -> dict[str, str]:
+    """Every public name with the module it is taken from, those of public modules too."""
+    found = homes()
+    for space in NAMESPACES:
+        for name in getattr(tileir, space).__all__:
+            found.setdefault(name, f"tileir.{space}")
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(public_names()))
+def test_every_type_of_a_signature_is_public(name: str) -> None:
+    public = public_names()
+    module, made = definition(public[name], name)
+    missing = [
+        f"{where}: {found} of {origin}"
+        for where, annotation in annotations_of(made)
+        for origin, found in names_in(module, annotation)
+        if found not in public
+    ]
+    assert missing == []
+
+
+# --- errors ---
+
+
+def test_every_error_a_user_can_meet_is_one_family() -> None:
+    errors = [value for name in tileir.__all__ if isinstance(value := getattr(tileir, name), type)]
+    errors = [error for error in errors if issubclass(error, BaseException)]
+    assert len(errors) == 18
+    for error in errors:
+        assert issubclass(error, tileir.TileIRError)
+        assert error.__name__.endswith("Error")
+        assert error.__doc__
+
+
+def test_no_other_error_of_the_package_is_public() -> None:
+    """Errors end in `Error` and are exported; what only tileir itself raises and catches has another name."""
+    for path in (SOURCE / "tileir").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and node.name.endswith("Error"):
+                assert node.name in tileir.__all__, f"{node.name} of {path.name} is not exported"
+
+
+def test_the_page_lists_every_error() -> None:
+    page = (SOURCE.parent / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in tileir.__all__:
+        if name.endswith("Error"):
+            assert f"`{name}`" in page
+
+
+@pytest.mark.parametrize(
+    ("work", "error"),
+    [
+        (lambda: tileir.parse("cuda_tile.module @m {"), tileir.ParseError),
+        (lambda: tileir.load(BROKEN.encode()), tileir.VerifyError),
+        (lambda: tileir.from_bytecode(b"no"), tileir.BytecodeError),
+        (lambda: tileir.verify(tileir.parse(TEXT), version="12.0"), tileir.VersionError),
+        (lambda: tileir.verify(tileir.parse(TEXT), hints="no"), tileir.OptionError),
+        (lambda: tileir.to_bytecode(tileir.parse(TEXT), layout="no"), tileir.OptionError),
+        (lambda: tileir.losses(tileir.parse(TEXT), "no"), tileir.OptionError),
+        (lambda: tileir.from_bytecode(tileir.to_bytecode(tileir.parse(TEXT)), layout="no"), tileir.OptionError),
+        (lambda: tileir.optimize(tileir.parse(TEXT), 7), tileir.OptionError),
+        (lambda: tileir.optimize(tileir.parse(TEXT), rules="no"), tileir.OptionError),
+        (lambda: tileir.parse(TEXT).text(names="no"), tileir.OptionError),
+        (lambda: tileir.run_passes(tileir.parse(TEXT), ["no"]), tileir.PipelineError),
+        (lambda: tileir.run_pipeline(tileir.parse(TEXT), "no"), tileir.PipelineError),
+        (lambda: tileir.run_passes(tileir.parse(TEXT), ["downlevel{version=9.9}"]), tileir.VersionError),
+        (lambda: tileir.Builder("m").addi(), tileir.BuildError),
+        (lambda: tileir.declarations.declaration_of("no"), tileir.OptionError),
+    ],
+)
+def test_an_error_says_what_went_wrong(work, error) -> None:
+    with pytest.raises(error) as caught:
+        work()
+    assert type(caught.value) is error
+    assert caught.value.message == caught.value.diagnostics[0].message != ""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: tileir.parse(1),
+        lambda: tileir.load(1),
+        lambda: tileir.from_bytecode(1),
+        lambda: tileir.from_bytecode("text"),
+        lambda: tileir.verify(1),
+        lambda: tileir.losses(1),
+        lambda: tileir.optimize(1),
+        lambda: tileir.Builder(1),
+        lambda: tileir.Pass("p", "", 1),
+    ],
+)
+def test_an_argument_of_another_type_is_a_type_error(work) -> None:
+    with pytest.raises(TypeError):
+        work()
+
+
+# --- reading ---
+
+TEXT = "cuda_tile.module @m { entry @k(%x: tile<i32>) { %0 = addi %x, %x : tile<i32> return } }"
+# Reads well as text and as bytecode, and breaks a rule.
+BROKEN = "cuda_tile.module @m { entry @k(%x: tile<4xi32>) { %0 = reshape %x : tile<4xi32> -> tile<8xi32> return } }"
+
+
+def test_load_treats_text_and_bytecode_alike(tmp_path: Path) -> None:
+    files = [BROKEN.encode(), tileir.to_bytecode(tileir.parse(BROKEN))]
+    for number, data in enumerate(files):
+        path = tmp_path / str(number)
+        path.write_bytes(data)
+        for source in (data, bytearray(data), memoryview(data), path, str(path)):
+            with pytest.raises(tileir.VerifyError, match="same number of elements"):
+                tileir.load(source)
+            assert tileir.load(source, verify=False).name == "cuda_tile.module"
+    with pytest.raises(tileir.VerifyError):
+        tileir.from_bytecode(files[1])
+    assert str(tileir.from_bytecode(files[1], verify=False)) == str(tileir.load(files[1], verify=False))
+
+
+def test_parse_verifies_where_asked_to() -> None:
+    assert tileir.parse(BROKEN).name == "cuda_tile.module"
+    with pytest.raises(tileir.VerifyError, match=r"\Ahere\.mlir:1:\d+: error: "):
+        tileir.parse(BROKEN, "here.mlir", verify=True)
+    with pytest.raises(tileir.VerifyError, match=r"\Ahere\.mlir:1:\d+: error: "):
+        tileir.load(BROKEN.encode(), "here.mlir")
+
+
+def test_options_that_mean_the_same_have_one_name_and_one_order() -> None:
+    order = ["name", "version", "layout", "allow_unregistered", "verify"]
+    for name in ("parse", "load", "from_bytecode"):
+        _, made = definition("tileir.interface", name)
+        assert isinstance(made, ast.FunctionDef)
+        options = [a.arg for a in [*made.args.args[1:], *made.args.kwonlyargs]]
+        assert options == [option for option in order if option in options]
+        assert set(options) <= set(order)
+
+
+# --- memory ---
+
+
+def test_memory_of_programs_that_are_gone_is_released() -> None:
+    from tileir.ir.interning import POOL
+
+    def kept() -> int:
+        return sum(len(table.things) for table in POOL.tables)
+
+    tileir.release_memory()
+    before = kept()
+    held = tileir.types.tile((2, 4, 8, 16, 32, 64), tileir.types.i8)
+    for number in range(200):
+        tileir.parse(f'cuda_tile.module @m attributes {{a = "gone {number}"}} {{ }}')
+    assert kept() > before + 200
+    tileir.release_memory()
+    assert kept() < before + 20
+    assert tileir.types.tile((2, 4, 8, 16, 32, 64), tileir.types.i8) is held
+
+
+# --- with nothing installed ---
+
+BLOCKED = """
+import builtins, sys
+for name in ("numpy", "ml_dtypes", "llvmlite", "cuda", "torch"):
+    sys.modules[name] = None
+"""
+
+
+def run_bare(code: str) -> str:
+    found = subprocess.run([sys.executable, "-c", BLOCKED + code], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def test_every_name_is_there_with_nothing_installed() -> None:
+    code = """
+import tileir
+assert all(hasattr(tileir, name) for name in tileir.__all__)
+assert not hasattr(tileir, "bogus")
+everything = {}
+exec("from tileir import *", everything)
+assert set(tileir.__all__) <= set(everything), set(tileir.__all__) - set(everything)
+for error in [name for name in tileir.__all__ if name.endswith("Error")]:
+    assert issubclass(getattr(tileir, error), tileir.TileIRError)
+assert not isinstance(1, tileir.Kernel)
+module = tileir.load(b"cuda_tile.module @m { entry @k() { return } }")
+assert tileir.load(tileir.to_bytecode(tileir.optimize(module))).name == "cuda_tile.module"
+tileir.release_memory()
+for name in ("compile", "launch", "emulate", "pointer_to", "overlap", "Kernel", "Observer", "Sanitizer", "Trace"):
+    try:
+        getattr(tileir, name)()
+    except tileir.MissingDependencyError as error:
+        assert "pip install 'tileir[run]'" in error.message, error.message
+    else:
+        raise AssertionError(name)
+print("fine")
+"""
+    assert run_bare(code) == "fine\n"
+
+
+def test_help_works_with_nothing_installed() -> None:
+    page = run_bare("import tileir, pydoc\nprint(pydoc.plain(pydoc.render_doc(tileir)))")
+    assert "tileir: the toolkit for CUDA Tile IR." in page
+    assert "parse(" in page and "class Builder" in page and "running programs needs NumPy" in page
