@@ -130,6 +130,14 @@ def _integer_product(m: int, hardware: int) -> Measured:
 
 
 FOLLOWED.append(_integer_product(16, 0x800270F0))
+# With `full` instead of `approx` divisors above 2**126 divide, and an identity of few elements is not used.
+FOLLOWED.append(
+    _elementwise(
+        "divf full", "divf %a_v, %b_v rounding<full>", ["f32", "f32"], "f32",
+        [[0x3F800000, 0x7F000000], [0x7F000000, 0x7E800001]], [0x00400000, 0x3FFFFFFE],
+    )
+)  # fmt: skip
+FOLLOWED.append(_reduction("identity of few elements", "addf", "1.0", [0x3F800000] * 128, 0x43000000, 0x43000000))
 
 _PRODUCT = "%zero = constant <f32: 0.0> : tile<4x4xf32>\n%r = mmaf %a_v, %b_v, %zero : tile<4x4xtf32>, tile<4x4xtf32>, tile<4x4xf32>"
 
@@ -155,6 +163,31 @@ FREE = [
         ),
         [patterns("f32", [0] * 4), patterns("f32", [0x00400000] * 4)], 0, [0x00400000] * 4, [0] * 4,
     ),
+    # Of f32 and narrower types a GPU gives one NaN, of f64 the operand made quiet.
+    _elementwise(
+        "absf of NaN", "absf %a_v", ["f32"], "f32",
+        [[0xFFC00000, 0xFFC00001]], [0x7FC00000, 0x7FC00001], [0x7FFFFFFF] * 2,
+    ),
+    _elementwise(
+        "negf of NaN", "negf %a_v", ["f32"], "f32",
+        [[0x7FC00000, 0xFFC00001]], [0xFFC00000, 0x7FC00001], [0x7FFFFFFF] * 2,
+    ),
+    _elementwise(
+        "absf of NaN, f16", "absf %a_v", ["f16"], "f16", [[0x7C01, 0xFE00]], [0x7C01, 0x7E00], [0x7FFF] * 2,
+    ),
+    _elementwise(
+        "absf of NaN, f64", "absf %a_v", ["f64"], "f64",
+        [[0xFFF8 << 48, 0x7FF0000000000001]], [0x7FF8 << 48, 0x7FF0000000000001], [0xFFF8 << 48, 0x7FF8000000000001],
+    ),
+    # A GPU gives zero for divisors above 2**126.
+    _elementwise(
+        "divf approx", "divf %a_v, %b_v rounding<approx>", ["f32", "f32"], "f32",
+        [[0x7F000000, 0x7F000000], [0x7F000000, 0x7E800001]], [0x3F800000, 0x3FFFFFFE], [0, 0],
+    ),
+    # In a reduction of more elements than 128 threads hold, each thread starts from the identity.
+    _reduction("identity that is not neutral", "addf", "1.0", [0x3F800000] * 1024, 0x44800000, 0x44900000),
+    # Fewer NaNs alone are a NaN, as ours; which one is not specified.
+    _reduction("reduce of a few NaNs", "maxf", "0xFF800000", [0x7FC00000] * 64, 0x7FC00000, 0x7FFFFFFF),
 ]  # fmt: skip
 
 
@@ -172,30 +205,7 @@ def test_engines_differ_from_the_hardware_as_documented(case: Measured, backend:
     assert found(case, backend) == case.ours
 
 
-# What the hardware gives is known in words alone: its bits vary, or were not kept.
-
-UNMEASURED = [
-    # A GPU gives NaN of either sign.
-    _elementwise("absf of NaN", "absf %a_v", ["f32"], "f32", [[0xFFC00000, 0xFFC00001]], [0x7FC00000, 0x7FC00001]),
-    _elementwise("negf of NaN", "negf %a_v", ["f32"], "f32", [[0x7FC00000, 0xFFC00001]], [0xFFC00000, 0x7FC00001]),
-    _elementwise("absf of NaN, f64", "absf %a_v", ["f64"], "f64", [[0xFFF8 << 48, 0x7FF8 << 48]], [0x7FF8 << 48] * 2),
-    # A GPU gives zero for divisors above 2**126.
-    _elementwise(
-        "divf approx", "divf %a_v, %b_v rounding<approx>", ["f32", "f32"], "f32",
-        [[0x7F000000, 0x3F800000], [0x7F000000, 0x7F000000]], [0x3F800000, 0x00400000],
-    ),
-    # A GPU uses an identity that is not neutral as often as its tree of additions has ends.
-    _reduction("identity that is not neutral", "addf", "1.0", [0x3F800000] * 1024, 0x44800000, 0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
-@pytest.mark.parametrize("case", UNMEASURED, ids=lambda case: case.name)
-def test_engines_give_what_the_documents_say(case: Measured, backend: str) -> None:
-    assert found(case, backend) == case.ours
-
-
-@pytest.mark.parametrize("case", [*FOLLOWED, *FREE, *UNMEASURED], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*FOLLOWED, *FREE], ids=lambda case: case.name)
 def test_what_our_optimizer_folds_has_the_same_bits(case: Measured) -> None:
     assert found(case, "interpreter", optimized=True) == case.ours
 
