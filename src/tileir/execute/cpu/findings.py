@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 
 import numpy
 
+from tileir.dialect.ops import FOR
 from tileir.dialect.types import GatherScatterViewType, PointerType, TileType, TileViewType
 from tileir.execute.arguments import buffer_of
 from tileir.execute.cpu.loops.sites import NO_HOME, READS, SHADOW_ROOM, WORDS, WRITES, Site, manner_of
@@ -194,7 +195,7 @@ class Inspector:
         count = words[1]
         operands: list[Any] = []
         # Of a loop its bounds and its step.
-        values = operation.operands[:3] if operation.declaration.mnemonic == "for" else operation.operands
+        values = operation.operands[:3] if operation.declaration is FOR else operation.operands
         for number, value in enumerate(values):
             type = value.type
             if not isinstance(type, TileType):

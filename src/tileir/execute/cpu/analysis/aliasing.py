@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TensorViewType, TileType
 from tileir.ir.core import BlockArgument, Operation, Value
 from tileir.ir.declaration import ELEMENTWISE, PURE
@@ -24,18 +25,16 @@ Origin = frozenset[object]
 UNKNOWN: Final = "unknown"
 PARAMETER: Final = "parameter"
 
-_TILE_VIEWS: Final = ("make_partition_view", "make_strided_view", "make_gather_scatter_view")
+_TILE_VIEWS: Final = (ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW)
 _THROUGH: Final = (
-    "offset", "broadcast", "reshape", "permute", "extract", "insert", "cat", "select", "assume", "ptr_to_ptr",
-    "bitcast", "make_tensor_view", *_TILE_VIEWS,
+    ops.OFFSET, ops.BROADCAST, ops.RESHAPE, ops.PERMUTE, ops.EXTRACT, ops.INSERT, ops.CAT, ops.SELECT, ops.ASSUME,
+    ops.PTR_TO_PTR, ops.BITCAST, ops.MAKE_TENSOR_VIEW, *_TILE_VIEWS,
 )  # fmt: skip
 _UNIFORM: Final = (
-    "assume", "make_tensor_view", "get_index_space_shape", "get_tensor_shape", "get_num_tile_blocks", "get_global",
-    *_TILE_VIEWS,
+    ops.ASSUME, ops.MAKE_TENSOR_VIEW, ops.GET_INDEX_SPACE_SHAPE, ops.GET_TENSOR_SHAPE, ops.GET_NUM_TILE_BLOCKS,
+    ops.GET_GLOBAL, *_TILE_VIEWS,
 )  # fmt: skip
-
-
-RENAMED: Final = ("reshape", "broadcast")
+RENAMED: Final = (ops.RESHAPE, ops.BROADCAST)
 """What makes of one element the same element."""
 
 
@@ -76,7 +75,7 @@ class Origins:
 
     def _sources(self, value: Value) -> list[Value]:
         operation = value.defining_operation
-        if operation is None or operation.declaration.mnemonic not in _THROUGH:
+        if operation is None or operation.declaration not in _THROUGH:
             return []
         return [operand for operand in operation.operands if _leads_to_memory(operand)]
 
@@ -87,10 +86,10 @@ class Origins:
             if value.block.parent_operation is self._entry:
                 return frozenset([PARAMETER if self._overlapping else value])
             return frozenset([UNKNOWN])
-        mnemonic = operation.declaration.mnemonic
-        if mnemonic == "get_global":
+        declaration = operation.declaration
+        if declaration is ops.GET_GLOBAL:
             return frozenset([PARAMETER if self._overlapping else str(operation.attributes["name"])])
-        if mnemonic == "alloca":
+        if declaration is ops.ALLOCA:
             return frozenset([operation])
         sources = self._sources(value)
         if not sources:
@@ -140,7 +139,7 @@ class Origins:
                     return False
                 continue
             declaration = operation.declaration
-            known = declaration.mnemonic in (*_UNIFORM, *RENAMED, "constant", "offset", "select")
+            known = declaration in (*_UNIFORM, *RENAMED, ops.CONSTANT, ops.OFFSET, ops.SELECT)
             if operation.regions or not (known or declaration.has_trait(ELEMENTWISE)):
                 return False
             work.extend(operation.operands)
@@ -153,9 +152,9 @@ class Origins:
             operation = value.defining_operation
             if operation is None:
                 known = isinstance(value, BlockArgument) and value.block.parent_operation is self._entry
-            elif operation.regions or operation.declaration.mnemonic == "get_tile_block_id":
+            elif operation.regions or operation.declaration is ops.GET_TILE_BLOCK_ID:
                 known = False
-            elif operation.declaration.has_trait(PURE) or operation.declaration.mnemonic in _UNIFORM:
+            elif operation.declaration.has_trait(PURE) or operation.declaration in _UNIFORM:
                 known = all(self.is_launch_constant(operand) for operand in operation.operands)
             else:
                 known = False
@@ -166,9 +165,9 @@ class Origins:
 def tensor_of(value: Value) -> Operation | None:
     """The `make_tensor_view` behind a view; None for pointers, and where it cannot be told."""
     operation = value.defining_operation
-    while operation is not None and operation.declaration.mnemonic in (*_TILE_VIEWS, "assume"):
+    while operation is not None and operation.declaration in (*_TILE_VIEWS, ops.ASSUME):
         operation = operation.operands[0].defining_operation
-    if operation is None or operation.declaration.mnemonic != "make_tensor_view":
+    if operation is None or operation.declaration is not ops.MAKE_TENSOR_VIEW:
         return None
     return operation if isinstance(operation.results[0].type, TensorViewType) else None
 
@@ -186,22 +185,22 @@ def likely_home(entry: Operation, value: Value) -> object | None:
             if parent is entry or parent is None:
                 return value
             # What a loop carries begins as one of its operands.
-            first = 3 - 1 if parent.declaration.mnemonic == "for" else 0
+            first = 3 - 1 if parent.declaration is ops.FOR else 0
             place = first + value.index
-            if parent.declaration.mnemonic not in ("for", "loop") or not first <= place < len(parent.operands):
+            if parent.declaration not in (ops.FOR, ops.LOOP) or not first <= place < len(parent.operands):
                 return None
             value = parent.operands[place]
             continue
-        mnemonic = operation.declaration.mnemonic
-        if mnemonic == "get_global":
+        declaration = operation.declaration
+        if declaration is ops.GET_GLOBAL:
             return str(operation.attributes["name"])
-        if mnemonic == "alloca":
+        if declaration is ops.ALLOCA:
             return operation
         sources = [operand for operand in operation.operands if _leads_to_memory(operand)]
-        if mnemonic in ("for", "loop"):
+        if declaration in (ops.FOR, ops.LOOP):
             number = [result is value for result in operation.results].index(True)
-            sources = operation.operands[3:][number : number + 1] if mnemonic == "for" else []
-        elif mnemonic not in _THROUGH:
+            sources = operation.operands[3:][number : number + 1] if declaration is ops.FOR else []
+        elif declaration not in _THROUGH:
             sources = []
         if not sources:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tileir.dialect.ops import GET_GLOBAL, INT_TO_PTR
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.analysis.aliasing import Origins
 from tileir.execute.cpu.native.binding import Span
@@ -28,10 +29,10 @@ class Reach:
             if declaration.writes is not None:
                 target = operation.operand_group(declaration.writes)[0]
                 self.strays = self.strays or not origins.is_settled(target)
-            if declaration.mnemonic == "get_global":
+            if declaration is GET_GLOBAL:
                 region = globals[str(operation.attributes["name"]).removeprefix("@")]
                 self.spans.append((region.start, region.end, True))
-            elif declaration.mnemonic == "int_to_ptr" or (
+            elif declaration is INT_TO_PTR or (
                 declaration.reads is not None and any(map(_has_pointers, operation.results))
             ):
                 self.is_known = False

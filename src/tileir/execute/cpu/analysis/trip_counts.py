@@ -7,6 +7,7 @@ body says so.
 
 from __future__ import annotations
 
+from tileir.dialect.ops import FOR, LOOP
 from tileir.ir.core import BlockArgument, Operation, Value
 from tileir.ir.effects import is_memory_effect_free
 
@@ -16,10 +17,10 @@ def deciding_parameters(entry: Operation) -> list[int] | None:
     found: set[int] = set()
     seen: set[Value] = set()
     for operation in entry.walk():
-        mnemonic = operation.declaration.mnemonic
-        if mnemonic == "loop":
+        declaration = operation.declaration
+        if declaration is LOOP:
             return None
-        if mnemonic != "for":
+        if declaration is not FOR:
             continue
         pending: list[Value] = list(operation.operands[:3])
         while pending:
@@ -31,7 +32,7 @@ def deciding_parameters(entry: Operation) -> list[int] | None:
                 owner = value.block.parent_operation
                 if owner is entry:
                     found.add(value.index)
-                elif owner is None or owner.declaration.mnemonic != "for" or value.index:
+                elif owner is None or owner.declaration is not FOR or value.index:
                     # What a loop carries; but its own number is one that its bounds decide, which are looked at too.
                     return None
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import DType, constant_elements, value_dtype
 from tileir.ir.attributes import DenseAttribute, EnumAttribute
@@ -34,6 +35,6 @@ def ordering_of(operation: Operation) -> str:
 
 def scalar_constant(value: Value) -> int | None:
     operation = value.defining_operation
-    if operation is None or operation.declaration.mnemonic != "constant":
+    if operation is None or operation.declaration is not CONSTANT:
         return None
     return int(constant_elements(cast(DenseAttribute, operation.attributes["value"]))[0])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from tileir.dialect.ops import ASSUME
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.analysis.aliasing import RENAMED, Origins, likely_home
 from tileir.execute.cpu.emission import bounds_text
@@ -212,7 +213,7 @@ class Bounds:
             if missing:
                 work.extend(missing)
                 continue
-            is_renamed = operation.declaration.mnemonic in ("assume", *RENAMED)
+            is_renamed = operation.declaration in (ASSUME, *RENAMED)
             if is_renamed and operation.operands[0] in emission.scalars:
                 emission.scalars[operation.results[0]] = emission.scalars[operation.operands[0]]
             else:

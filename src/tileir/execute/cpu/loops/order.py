@@ -7,6 +7,7 @@ blocks, prints or asserts keeps the plain order: one that waits for an earlier t
 
 from __future__ import annotations
 
+from tileir.dialect.ops import ENTRY, FOR, GET_TILE_BLOCK_ID
 from tileir.execute.cpu.analysis.values import ordering_of
 from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Program, statements
 from tileir.ir.core import BlockArgument, Operation, Value
@@ -69,13 +70,13 @@ def block_axes(values: list[Value]) -> set[int]:
         if operation is None:
             assert isinstance(value, BlockArgument)
             parent = value.block.parent_operation
-            if parent is None or parent.declaration.mnemonic == "entry":
+            if parent is None or parent.declaration is ENTRY:
                 continue
-            if parent.declaration.mnemonic != "for" or value.index != 0:
+            if parent.declaration is not FOR or value.index != 0:
                 # Carried by a loop: whatever the loop does.
                 return {0, 1, 2}
             work.extend(parent.operands[:3])
-        elif operation.declaration.mnemonic == "get_tile_block_id":
+        elif operation.declaration is GET_TILE_BLOCK_ID:
             found.add([result is value for result in operation.results].index(True))
         elif operation.regions:
             return {0, 1, 2}

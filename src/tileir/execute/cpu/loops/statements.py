@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from tileir.dialect.ops import CONSTANT, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, SELECT
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored
 from tileir.execute.cpu.loops.sinks import Keep, Sink, StoreView, Update
 from tileir.ir.core import Operation, Value
@@ -375,7 +376,7 @@ def statements(body: list[Statement]) -> Iterator[Statement]:
             pending.extend(reversed(inner))
 
 
-_UNIFORM: Final = ("constant", "get_tile_block_id", "get_num_tile_blocks", "select")
+_UNIFORM: Final = (CONSTANT, GET_TILE_BLOCK_ID, GET_NUM_TILE_BLOCKS, SELECT)
 
 
 def works_on_vectors(body: list[Statement]) -> bool:
@@ -386,6 +387,6 @@ def works_on_vectors(body: list[Statement]) -> bool:
         if not isinstance(statement, Let):
             return False
         declaration = statement.operation.declaration
-        if declaration.mnemonic not in _UNIFORM and not declaration.has_trait(ELEMENTWISE):
+        if declaration not in _UNIFORM and not declaration.has_trait(ELEMENTWISE):
             return False
     return True

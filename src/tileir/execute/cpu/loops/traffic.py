@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from tileir.dialect.ops import ADDI, ASSUME, GET_TILE_BLOCK_ID, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.cpu.analysis.aliasing import Origin, Origins
 from tileir.execute.cpu.analysis.values import scalar_constant
@@ -158,8 +159,8 @@ def _step(value: Value, axis: int, depth: int = 0) -> int | None:
     if operation is None:
         # What a loop carries is not known outside of it, so this is a parameter.
         return 0
-    mnemonic = operation.declaration.mnemonic
-    if mnemonic == "get_tile_block_id":
+    declaration = operation.declaration
+    if declaration is GET_TILE_BLOCK_ID:
         return int(value is operation.results[axis])
     if depth == _GLANCE or operation.regions or operation.declaration.accesses_memory:
         return None
@@ -169,11 +170,11 @@ def _step(value: Value, axis: int, depth: int = 0) -> int | None:
     if None in steps:
         return None
     known = [step or 0 for step in steps]
-    if mnemonic == "assume":
+    if declaration is ASSUME:
         return known[0]
-    if mnemonic == "addi":
+    if declaration is ADDI:
         return known[0] + known[1]
-    if mnemonic == "muli":
+    if declaration is MULI:
         moving = 0 if known[0] else 1
         factor = scalar_constant(operation.operands[1 - moving])
         return None if factor is None else known[moving] * factor

@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy
 
+from tileir.dialect.ops import MMAF_SCALED, SCAN
 from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,
@@ -48,7 +49,7 @@ def lower_reduce(lowering: Lowering, operation: Operation) -> None:
             _drop_axis(lowering, result, source, axis)
         return
     body = lowering.inner_scalars(operation.regions[0].blocks[0])
-    scanning = operation.declaration.mnemonic == "scan"
+    scanning = operation.declaration is SCAN
     if scanning or not is_along_lanes(shape, axis) or not works_on_vectors(body):
         for value in operation.operands:
             lowering.store(value)
@@ -134,7 +135,7 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
 def _plan(lowering: Lowering, operation: Operation) -> MmaPlan:
     lhs, rhs, accumulator = [tile_of(value) for value in operation.operands[:3]]
     m, k, n = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
-    if operation.declaration.mnemonic == "mmaf_scaled":
+    if operation.declaration is MMAF_SCALED:
         return plan_scaled(lowering.target, tile_of(operation.operands[3]).element, m, n, k)
     signs = []
     for side in ("lhs", "rhs"):

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy
 
+from tileir.dialect.ops import FOR
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.cpu.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Viewed
@@ -28,7 +29,7 @@ _PANEL_BYTES: Final = 1 << 20
 def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     """The loop as a chain of products; None where it is none, or nothing is gained."""
     operation = loop.operation
-    if operation.declaration.mnemonic != "for" or len(loop.body) != 2 or len(operation.results) != 1:
+    if operation.declaration is not FOR or len(loop.body) != 2 or len(operation.results) != 1:
         return None
     product, leave = loop.body
     if not isinstance(product, Multiply) or not isinstance(leave, Leave) or product.plan.kind != "amx":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tileir.dialect.ops import BREAK, CONTINUE, FOR, YIELD
 from tileir.execute.cpu.analysis.values import dtype_of, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import Buffer, Stored, count_of
 from tileir.execute.cpu.loops.sinks import CheckAll, Keep
@@ -51,7 +52,7 @@ def lower_if(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_loop(lowering: Lowering, operation: Operation) -> None:
-    counted = operation.declaration.mnemonic == "for"
+    counted = operation.declaration is FOR
     block = operation.regions[0].blocks[0]
     initial = operation.operands[3:] if counted else operation.operands
     arguments: list[Value] = list(block.arguments[1:] if counted else block.arguments)
@@ -70,13 +71,13 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_leave(lowering: Lowering, operation: Operation) -> None:
-    mnemonic = operation.declaration.mnemonic
+    declaration = operation.declaration
     values = list(operation.operands)
-    if mnemonic == "continue":
+    if declaration is CONTINUE:
         deliver(lowering, values, lowering.loops[-1].carried, operation)
-    elif mnemonic == "break":
+    elif declaration is BREAK:
         deliver(lowering, values, lowering.loops[-1].results, operation)
-    elif mnemonic == "yield" and lowering.yields:
+    elif declaration is YIELD and lowering.yields:
         deliver(lowering, values, lowering.yields[-1].results, operation)
     lowering.body.append(Leave(operation))
 

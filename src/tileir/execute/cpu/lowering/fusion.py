@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType
 from tileir.execute.cpu.loops.expressions import (
     Applied,
@@ -37,21 +38,22 @@ from tileir.execute.cpu.loops.expressions import (
 )
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import OperationDeclaration
 
 CHEAP: Final = 3
 LARGEST: Final = 160
 
-_COSTS: Final[dict[str, int]] = {
+_COSTS: Final[dict[OperationDeclaration, int]] = {
     **dict.fromkeys(
-        ("exp", "exp2", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "tanhf",
-         "sigmoid", "pow", "powf", "fpowi", "atan2", "rsqrt", "remf"), 10),
-    **dict.fromkeys(("divf", "sqrt", "recipf", "divi", "remi", "mulhii", "mulhi"), 4),
+        (ops.EXP, ops.EXP2, ops.LOG, ops.LOG2, ops.LOG10, ops.LOG1P, ops.SIN, ops.COS, ops.TAN, ops.SINH, ops.COSH,
+         ops.TANH, ops.SIGMOID, ops.POW, ops.FPOWI, ops.ATAN2, ops.RSQRT, ops.REMF), 10),
+    **dict.fromkeys((ops.DIVF, ops.SQRT, ops.RECIPF, ops.DIVI, ops.REMI, ops.MULHII), 4),
 }  # fmt: skip
 
 
 def cost_of(operation: Operation) -> int:
     """The work of an operation on one element, an addition being one."""
-    cost = _COSTS.get(operation.declaration.mnemonic, 1)
+    cost = _COSTS.get(operation.declaration, 1)
     mode = operation.attributes.get("rounding_mode")
     if mode is not None and getattr(mode, "keyword", "nearest_even") not in ("nearest_even", "approx", "full"):
         cost += 10

@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy
 
+from tileir.dialect.ops import ATOMIC_CAS_TKO, ATOMIC_RED_VIEW_TKO
 from tileir.dialect.types import (
     DYNAMIC,
     GatherScatterViewType,
@@ -157,12 +158,12 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
 
 def lower_atomic(lowering: Lowering, operation: Operation) -> None:
     """atomic_rmw_tko, atomic_cas_tko, atomic_red_view_tko: element by element, nothing else in the nest."""
-    mnemonic = operation.declaration.mnemonic
+    declaration = operation.declaration
     mask = _optional(lowering, operation, "mask")
     others: list[Expression] = []
     pointers: Expression | None = None
     buffer: Buffer | None = None
-    if mnemonic == "atomic_red_view_tko":
+    if declaration is ATOMIC_RED_VIEW_TKO:
         value = operation.operand_group("value")[0]
         positions = _positions(lowering, operation)
         guard = inspection.inspect_view(lowering, operation, positions)
@@ -172,7 +173,7 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
         guard = inspection.inspect_pointers(lowering, operation)
         pointers = lowering.expression(operation.operands[0])
         value = operation.operands[1]
-        if mnemonic == "atomic_cas_tko":
+        if declaration is ATOMIC_CAS_TKO:
             value = operation.operands[2]
             others.append(lowering.expression(operation.operands[1]))
         result = operation.results[0]

@@ -1,20 +1,12 @@
-"""How each operation is lowered, by mnemonic: the roster of the CPU engine."""
+"""How each operation is lowered, by its declaration: the roster of the CPU engine."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from tileir.execute.cpu.lowering.aggregates import (
-    lower_product,
-    lower_reduce,
-)
-from tileir.execute.cpu.lowering.control import (
-    lower_assert,
-    lower_if,
-    lower_leave,
-    lower_loop,
-    lower_print,
-)
+from tileir.dialect import ops
+from tileir.execute.cpu.lowering.aggregates import lower_product, lower_reduce
+from tileir.execute.cpu.lowering.control import lower_assert, lower_if, lower_leave, lower_loop, lower_print
 from tileir.execute.cpu.lowering.memory import (
     lower_alloca,
     lower_atomic,
@@ -40,56 +32,45 @@ from tileir.execute.cpu.lowering.tiles import (
     lower_reshape,
     lower_same,
 )
-from tileir.execute.cpu.lowering.walk import (
-    PRODUCTS,
-    VIEWS,
-    Handlers,
-)
-from tileir.execute.interpreter.kernels import KERNELS
+from tileir.execute.cpu.lowering.walk import PRODUCTS, Handlers
+from tileir.ir.declaration import ELEMENTWISE, REGISTRY
 
-_NO_EFFECT: Final = (
-    "barrier", "gdc_launch_dependents_tko", "gdc_wait_tko", "join_tokens", "make_token", "memory_fence_alias_tko",
+_WITHOUT_EFFECT: Final = (
+    ops.BARRIER, ops.GDC_LAUNCH_DEPENDENTS_TKO, ops.GDC_WAIT_TKO, ops.JOIN_TOKENS, ops.MAKE_TOKEN,
+    ops.MEMORY_FENCE_ALIAS_TKO,
+)  # fmt: skip
+_ON_SCALARS: Final = (
+    ops.MAKE_TENSOR_VIEW, ops.MAKE_PARTITION_VIEW, ops.MAKE_STRIDED_VIEW, ops.MAKE_GATHER_SCATTER_VIEW,
+    ops.GET_INDEX_SPACE_SHAPE, ops.GET_TENSOR_SHAPE, ops.GET_TILE_BLOCK_ID, ops.GET_NUM_TILE_BLOCKS, ops.GET_GLOBAL,
 )  # fmt: skip
 
 HANDLERS: Final[Handlers] = {
-    **dict.fromkeys(KERNELS, lower_elementwise),
+    **{each: lower_elementwise for each in REGISTRY.declarations() if each.has_trait(ELEMENTWISE)},
     **dict.fromkeys(PRODUCTS, lower_product),
-    **dict.fromkeys(_NO_EFFECT, lower_nothing),
-    **dict.fromkeys(VIEWS, lower_let),
-    "alloca": lower_alloca,
-    "assert": lower_assert,
-    "assume": lower_same,
-    "assume_cond": lower_promise,
-    "atomic_cas_tko": lower_atomic,
-    "atomic_load_tko": lower_load_pointers,
-    "atomic_red_view_tko": lower_atomic,
-    "atomic_rmw_tko": lower_atomic,
-    "atomic_store_tko": lower_store_pointers,
-    "break": lower_leave,
-    "broadcast": lower_broadcast,
-    "cat": lower_cat,
-    "constant": lower_constant,
-    "continue": lower_leave,
-    "extract": lower_extract,
-    "for": lower_loop,
-    "if": lower_if,
-    "insert": lower_insert,
-    "iota": lower_iota,
-    "load_ptr_tko": lower_load_pointers,
-    "load_view_tko": lower_load_view,
-    "loop": lower_loop,
-    "offset": lower_elementwise,
-    "pack": lower_repack,
-    "permute": lower_permute,
-    "print_tko": lower_print,
-    "reduce": lower_reduce,
-    "reshape": lower_reshape,
-    "return": lower_leave,
-    "scan": lower_reduce,
-    "select": lower_elementwise,
-    "store_ptr_tko": lower_store_pointers,
-    "store_view_tko": lower_store_view,
-    "unpack": lower_repack,
-    "unrealized_conversion_cast": lower_cast,
-    "yield": lower_leave,
+    **dict.fromkeys(_WITHOUT_EFFECT, lower_nothing),
+    **dict.fromkeys(_ON_SCALARS, lower_let),
+    **dict.fromkeys((ops.ATOMIC_CAS_TKO, ops.ATOMIC_RED_VIEW_TKO, ops.ATOMIC_RMW_TKO), lower_atomic),
+    **dict.fromkeys((ops.BREAK, ops.CONTINUE, ops.RETURN, ops.YIELD), lower_leave),
+    **dict.fromkeys((ops.LOAD_PTR_TKO, ops.ATOMIC_LOAD_TKO), lower_load_pointers),
+    **dict.fromkeys((ops.STORE_PTR_TKO, ops.ATOMIC_STORE_TKO), lower_store_pointers),
+    **dict.fromkeys((ops.FOR, ops.LOOP), lower_loop),
+    **dict.fromkeys((ops.PACK, ops.UNPACK), lower_repack),
+    **dict.fromkeys((ops.REDUCE, ops.SCAN), lower_reduce),
+    ops.ALLOCA: lower_alloca,
+    ops.ASSERT: lower_assert,
+    ops.ASSUME: lower_same,
+    ops.ASSUME_COND: lower_promise,
+    ops.BROADCAST: lower_broadcast,
+    ops.CAT: lower_cat,
+    ops.CONSTANT: lower_constant,
+    ops.EXTRACT: lower_extract,
+    ops.IF: lower_if,
+    ops.INSERT: lower_insert,
+    ops.IOTA: lower_iota,
+    ops.LOAD_VIEW_TKO: lower_load_view,
+    ops.PERMUTE: lower_permute,
+    ops.PRINT_TKO: lower_print,
+    ops.RESHAPE: lower_reshape,
+    ops.STORE_VIEW_TKO: lower_store_view,
+    ops.UNREALIZED_CONVERSION_CAST: lower_cast,
 }

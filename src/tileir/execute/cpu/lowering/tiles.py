@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from tileir.dialect.ops import PACK
 from tileir.dialect.types import (
     TOKEN,
     TileType,
@@ -265,7 +266,7 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
         expression = Stored(tile_of(source).shape, tile_of(source).element, dtype_of(source), None, held)
     else:
         expression = lowering.store(source)
-    packing = operation.declaration.mnemonic == "pack"
+    packing = operation.declaration is PACK
     narrow = tile_of(source if packing else result).element
     if narrow in (I1, I4, F4E2M1FN):
         lowering.body.append(Repack(operation, expression, buffer))

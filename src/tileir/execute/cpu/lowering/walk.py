@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
-from tileir.dialect.types import (
-    TileType,
-)
+from tileir.dialect import ops
+from tileir.dialect.types import TileType
 from tileir.execute.cpu.analysis.aliasing import UNKNOWN, Origin, Origins
 from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, tile_of
 from tileir.execute.cpu.loops.expressions import (
@@ -37,13 +36,10 @@ from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import DType, value_dtype
 from tileir.execute.errors import LaunchError
 from tileir.ir.core import Block, BlockArgument, Operation, Value
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.effects import memory_changes
 
-PRODUCTS: Final = ("mmaf", "mmai", "mmaf_scaled")
-VIEWS: Final = (
-    "make_tensor_view", "make_partition_view", "make_strided_view", "make_gather_scatter_view", "get_index_space_shape",
-    "get_tensor_shape", "get_tile_block_id", "get_num_tile_blocks", "get_global",
-)  # fmt: skip
+PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)
 
 
 class Frame:
@@ -64,11 +60,11 @@ class Frame:
         self.results: list[Buffer | None] = results
 
 
-Handlers = Mapping[str, Callable[["Lowering", Operation], None]]
+Handlers = Mapping[OperationDeclaration, Callable[["Lowering", Operation], None]]
 
 
 class Lowering:
-    """Lowers one kernel; `handlers` say how each operation is, by mnemonic."""
+    """Lowers one kernel; `handlers` say how each operation is."""
 
     def __init__(self, entry: Operation, target: Target, options: Options, handlers: Handlers) -> None:
         self.entry: Operation = entry
@@ -165,8 +161,8 @@ class Lowering:
         return found
 
     def operation(self, operation: Operation) -> None:
-        handler = self.handlers.get(operation.declaration.mnemonic)
-        if operation.declaration.unregistered or handler is None:
+        handler = self.handlers.get(operation.declaration)
+        if handler is None:
             raise LaunchError(f"the CPU engine cannot run '{operation.name}': it is no operation of a kernel")
         handler(self, operation)
 
@@ -380,13 +376,13 @@ class Lowering:
             return None
         frame = self.loops[-1]
         for user in value.users:
-            mnemonic = user.declaration.mnemonic
-            if mnemonic == "continue":
+            declaration = user.declaration
+            if declaration is ops.CONTINUE:
                 # The operands of a `continue` of a `for` and of a `loop` are the values they carry.
                 number = user.operands.index(value)
                 if number < len(frame.arguments) and _loop_block(user) is frame.block:
                     return frame, number
-            elif mnemonic in PRODUCTS and user.operands[2] is value and value.has_one_user_at_most:
+            elif declaration in PRODUCTS and user.operands[2] is value and value.has_one_user_at_most:
                 return self._carrier(user.results[0], depth + 1)
         return None
 
@@ -493,7 +489,7 @@ class Lowering:
     def before_region(self, operation: Operation) -> None:
         """Store what a region would compute again and again, or find changed."""
         begin, end = self.begins[operation], self.ends[operation]
-        repeats = operation.declaration.mnemonic != "if"
+        repeats = operation.declaration is not ops.IF
         writes = operation in self._changing
         for value in list(self.waiting):
             place = self.places[value]
@@ -524,7 +520,7 @@ def _loop_block(operation: Operation) -> Block | None:
     block = operation.parent
     while block is not None:
         parent = block.parent_operation
-        if parent is None or parent.declaration.mnemonic in ("for", "loop"):
+        if parent is None or parent.declaration in (ops.FOR, ops.LOOP):
             return block
         block = parent.parent
     return None

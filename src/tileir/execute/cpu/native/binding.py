@@ -21,6 +21,7 @@ from typing import Any, Final, cast
 
 import numpy
 
+from tileir.dialect.ops import ALLOCA, GET_GLOBAL
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import TORCH_DTYPES, BoundArguments, accepted_dtypes, bind, may_write, tensor_dtype
 from tileir.execute.cpu.native.record import ARGUMENTS, REGION_WORDS, Layout, Record
@@ -176,12 +177,12 @@ def layout_of(entry: Operation, globals: list[str]) -> Layout:
     """What stands where in the records of a kernel."""
     types = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
     pointers = [number for number, type in enumerate(types) if _pointee(type) is not None]
-    reserves = sum([operation.declaration.mnemonic == "alloca" for operation in entry.walk()])
+    reserves = sum([operation.declaration is ALLOCA for operation in entry.walk()])
     return Layout(len(types), pointers, globals, reserves)
 
 
 def _names_global(operation: Operation) -> bool:
-    return operation.declaration.mnemonic == "get_global"
+    return operation.declaration is GET_GLOBAL
 
 
 _ALL_BITS: Final = (1 << 64) - 1
