@@ -146,6 +146,10 @@ class Builder:
             return getattr(self, name + "_")
         return OperationMethod(self, declaration)
 
+    def __repr__(self) -> str:
+        around = self.point.block.parent_operation
+        return f"<Builder in {around!r}>" if around is not None else "<Builder in a block of no operation>"
+
     def __copy__(self) -> Builder:
         raise _at_work()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tileir.execute.errors import Callbacks, ExecutionError, LaunchError, MissingDependencyError, converted
 from tileir.ir.core import Operation
+from tileir.ir.describing import function_words
 from tileir.ir.diagnostics import TileIRError
 
 try:
@@ -191,6 +192,9 @@ class Kernel:
         self.globals: Globals = globals
         self._plain: Program | None = None
         self._native: CpuKernel | None = None
+
+    def __repr__(self) -> str:
+        return f"<Kernel {function_words(self.entry)}, backend {self.backend}>"
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from tileir.annotations import Final
 from tileir.ir.floats import FORMATS, format_float, from_double, integral_value, is_nan
 from tileir.ir.interning import BYTES_PER_THING, COMPOSITES, LEAF, intern, register
 from tileir.ir.reducing import REDUCING, Reduced
-from tileir.ir.types import F64, I1, I8, I16, I32, I64, FloatType, IntegerType, Type
+from tileir.ir.types import F64, I1, I8, I16, I32, I64, LONGEST_SHOWN, FloatType, IntegerType, Type
 
 # How a part of an attribute is spelled: as anywhere, as a location in a location, or without the name of its kind.
 WHOLE: Final = 0
@@ -44,7 +44,9 @@ class Attribute:
         return self.text
 
     def __repr__(self) -> str:
-        return self.text
+        """The spelling, of a very long one the beginning."""
+        found = spell(self, limit=LONGEST_SHOWN)
+        return found if len(found) <= LONGEST_SHOWN else found[:LONGEST_SHOWN].removesuffix("...") + "..."
 
     # There is one of each: a copy is the thing itself.
 
@@ -356,6 +358,12 @@ class DenseAttribute(Attribute):
     @property
     def text(self) -> str:
         return f"dense<{self.literal}> : {self.type.text}"
+
+    def __repr__(self) -> str:
+        if self.is_splat or self.count <= 100:
+            return super().__repr__()
+        # The literal may be megabytes long.
+        return f"dense<{self.count} elements> : {self.type!r}"
 
     @property
     def debug_text(self) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from tileir.annotations import TYPE_CHECKING, Final, cast
 from tileir.ir.attributes import Attribute, EnumAttribute, StringAttribute, plain_attributes
+from tileir.ir.describing import argument_words, block_words, operation_words, region_words, result_words
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type
@@ -144,6 +145,9 @@ class OperationResult(Value):
     def parent_block(self) -> Block | None:
         return self.operation.parent
 
+    def __repr__(self) -> str:
+        return result_words(self)
+
 
 class BlockArgument(Value):
     __slots__ = ("block", "index", "location")
@@ -157,6 +161,9 @@ class BlockArgument(Value):
     @property
     def parent_block(self) -> Block | None:
         return self.block
+
+    def __repr__(self) -> str:
+        return argument_words(self)
 
 
 class Printing:
@@ -440,6 +447,9 @@ class Operation:
     def __str__(self) -> str:
         return self.text()
 
+    def __repr__(self) -> str:
+        return operation_words(self)
+
     # --- copies ---
 
     def __copy__(self) -> Operation:
@@ -534,6 +544,9 @@ class Block:
     def __bool__(self) -> bool:
         return True
 
+    def __repr__(self) -> str:
+        return block_words(self)
+
 
 class Region:
     """A list of blocks inside an operation."""
@@ -567,3 +580,6 @@ class Region:
         """The only block."""
         (only,) = self.blocks
         return only
+
+    def __repr__(self) -> str:
+        return region_words(self)

@@ -355,6 +355,9 @@ class OperationDeclaration:
     def has_trait(self, trait: int) -> bool:
         return bool(self.traits & trait)
 
+    def __repr__(self) -> str:
+        return f"<OperationDeclaration {self.name}>"
+
 
 class TypeRule:
     """A constraint between the types of an operation's operands and results, with its exact diagnostic.

@@ -12,6 +12,9 @@ from tileir.annotations import Final
 from tileir.ir.interning import BYTES_PER_THING, ELEMENT, FUNCTION, intern, register
 from tileir.ir.reducing import REDUCING, Reduced
 
+# Of a type or attribute, a debugger is shown so many characters.
+LONGEST_SHOWN: Final = 200
+
 
 class Type:
     """Base of all types."""
@@ -31,7 +34,8 @@ class Type:
         return self.text
 
     def __repr__(self) -> str:
-        return self.text
+        """The spelling, of a very long one the beginning."""
+        return self.text if len(self.text) <= LONGEST_SHOWN else self.text[:LONGEST_SHOWN] + "..."
 
     # There is one of each: a copy is the thing itself.
 

@@ -43,6 +43,9 @@ class PassRun:
         self.changes: int = 0
         self.fired: dict[str, int] = {}
 
+    def __repr__(self) -> str:
+        return f"<PassRun {self.name}: {self.changes} changes in {self.seconds:.4f} s>"
+
 
 class PassReport:
     """What running passes may tell; fill in what is wanted, read `runs` afterwards.

@@ -37,6 +37,13 @@ class Fact:
         self.zeros: int = zeros
         self.groups: tuple[int, ...] = groups
 
+    def __repr__(self) -> str:
+        if not self.width:
+            return f"<Fact one value per {self.groups}>"
+        return (
+            f"<Fact i{self.width} {self.signed_low}..{self.signed_high}, {self.zeros} low zeros, groups {self.groups}>"
+        )
+
     @property
     def value(self) -> int | None:
         """The one value, read as unsigned, that every element has."""

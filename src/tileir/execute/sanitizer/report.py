@@ -158,6 +158,10 @@ class SanitizerReport:
     def __str__(self) -> str:
         return self.render()
 
+    def __repr__(self) -> str:
+        found = ", ".join(dict.fromkeys(self.kinds)) or "nothing"
+        return f"<SanitizerReport of @{self.kernel}: {several(len(self.findings), 'finding')} ({found})>"
+
 
 class SanitizerError(TileIRError):
     """A sanitized launch found something; `report` has it all, and the text is the report's."""

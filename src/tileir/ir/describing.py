@@ -1,0 +1,127 @@
+"""What a debugger and a notebook show of a part of a program: one short line, whatever the size of the program.
+
+The text of a program is `str`; this is `repr`.  Nothing here walks a program: names of values, which take the whole
+function to work out, are left out, and of long lists the beginning is shown.
+"""
+
+from __future__ import annotations
+
+from tileir.annotations import TYPE_CHECKING, Final
+from tileir.ir.attributes import SymbolAttribute
+from tileir.ir.diagnostics import location_prefix
+from tileir.ir.escapes import harmless
+from tileir.ir.location import Location
+from tileir.ir.types import Type
+
+if TYPE_CHECKING:
+    from tileir.ir.core import Block, BlockArgument, Operation, OperationResult, Region
+
+# Of a list of types or names, so many; of a block, so many operations are counted.
+_SHOWN: Final = 4
+_COUNTED: Final = 1000
+_LONGEST_NAME: Final = 60
+
+
+def operation_words(operation: Operation) -> str:
+    """`<Operation cuda_tile.addf (tile<8xf32>, tile<8xf32>) -> tile<8xf32> at a.mlir:5:12>`."""
+    words = _named(operation)
+    if operation.operands or operation.results:
+        words += f" ({_types([value.type for value in operation.operands])})"
+    if operation.results:
+        words += f" -> {_types([value.type for value in operation.results])}"
+    contents = [block for region in operation.regions for block in region.blocks]
+    if len(contents) == 1:
+        words += f" {{{_contents(contents[0])}}}"
+    elif contents:
+        words += f" {{{_several(len(contents), 'block')}}}"
+    return f"<Operation {words}{_place(operation.location)}>"
+
+
+def function_words(function: Operation) -> str:
+    """`@k(tile<ptr<f32>>, tile<i32>)`."""
+    arguments = function.regions[0].blocks[0].arguments
+    return f"@{_cut(function.symbol_name or '')}({_types([argument.type for argument in arguments])})"
+
+
+def result_words(value: OperationResult) -> str:
+    """`<OperationResult 0 of cuda_tile.addf: tile<8xf32>, 2 uses, at a.mlir:5:12>`."""
+    owner = value.operation
+    facts = f"{_cut(value.type.spelling)}, {_several(value.use_count, 'use')}"
+    return f"<OperationResult {value.index} of {_named(owner)}: {facts}{_place(owner.location)}>"
+
+
+def argument_words(value: BlockArgument) -> str:
+    """`<BlockArgument 0 of cuda_tile.entry @k: tile<ptr<f32>>, 2 uses>`."""
+    owner = value.block.parent_operation
+    of = _named(owner) if owner is not None else "a block of no operation"
+    return f"<BlockArgument {value.index} of {of}: {_cut(value.type.spelling)}, {_several(value.use_count, 'use')}>"
+
+
+def block_words(block: Block) -> str:
+    """`<Block of cuda_tile.for, (tile<i32>), 12 operations>`."""
+    owner = block.parent_operation
+    of = f"of {_named(owner)}" if owner is not None else "of no operation"
+    arguments = f", ({_types([argument.type for argument in block.arguments])})" if block.arguments else ""
+    return f"<Block {of}{arguments}, {_counted(block)}>"
+
+
+def region_words(region: Region) -> str:
+    """`<Region 1 of cuda_tile.if, 1 block>`."""
+    owner = region.parent
+    number = next((at for at, each in enumerate(owner.regions) if each is region), -1) if owner is not None else -1
+    of = f"{number} of {_named(owner)}" if owner is not None else "of no operation"
+    return f"<Region {of}, {_several(len(region.blocks), 'block')}>"
+
+
+def _named(operation: Operation) -> str:
+    """The name of an operation and, where it defines or refers to one, of a symbol."""
+    symbol = operation.symbol_name
+    if symbol is not None:
+        return f"{operation.name} @{_cut(symbol)}"
+    for value in operation.attributes.values():
+        if isinstance(value, SymbolAttribute):
+            return f"{operation.name} {_cut(value.text)}"
+    return operation.name
+
+
+def _contents(block: Block) -> str:
+    """The symbols in a block, or how many operations there are."""
+    names: list[str] = []
+    cursor = block.first
+    while cursor is not None and len(names) <= _SHOWN:
+        symbol = cursor.symbol_name
+        if symbol is None:
+            return _counted(block)
+        names.append(f"@{_cut(symbol)}")
+        cursor = cursor.next
+    if not names:
+        return "nothing"
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+
+
+def _counted(block: Block) -> str:
+    count = 0
+    cursor = block.first
+    while cursor is not None and count <= _COUNTED:
+        count += 1
+        cursor = cursor.next
+    return _several(count, "operation") if count <= _COUNTED else f"more than {_COUNTED} operations"
+
+
+def _types(types: list[Type]) -> str:
+    shown = ", ".join([_cut(type.spelling) for type in types[:_SHOWN]])
+    return shown if len(types) <= _SHOWN else f"{shown}, ... {len(types)} in all"
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _place(location: Location) -> str:
+    where = location_prefix(location).removesuffix(": ")
+    return f" at {_cut(where)}" if where else ""
+
+
+def _cut(text: str) -> str:
+    shown = text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 3] + "..."
+    return harmless(shown)
