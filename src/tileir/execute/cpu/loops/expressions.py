@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tileir.execute.dtypes import Array, DType
+from tileir.dialect.types import TileType
+from tileir.execute.cpu.analysis.values import tile_of
+from tileir.execute.dtypes import Array, DType, value_dtype
 from tileir.ir.core import Operation, Value
 from tileir.ir.types import Type
 
@@ -80,12 +82,13 @@ class Expression:
     overwritten while the expression waits.
     """
 
-    __slots__ = ("buffers", "cost", "dtype", "element", "epoch", "reads", "shape", "value")
+    __slots__ = ("buffers", "cost", "dtype", "element", "epoch", "reads", "shape", "type", "value")
 
-    def __init__(self, shape: Shape, element: Type, dtype: DType, value: Value | None) -> None:
-        self.shape: Shape = shape
-        self.element: Type = element
-        self.dtype: DType = dtype
+    def __init__(self, type: TileType, value: Value | None) -> None:
+        self.type: TileType = type
+        self.shape: Shape = type.shape
+        self.element: Type = type.element
+        self.dtype: DType = value_dtype(type.element)
         self.value: Value | None = value
         self.cost: int = 0
         self.epoch: int = -1
@@ -97,7 +100,13 @@ class Expression:
     def operands(self) -> list[Expression]:
         return []
 
-    def _inherit(self) -> None:
+    def with_operands(self, operands: list[Expression]) -> Expression:
+        """The expression of other operands."""
+        return self
+
+    def _inherit(self, cost: int) -> None:
+        """Take over what operands cost and read; `cost` is that of the expression itself."""
+        self.cost = cost
         for operand in self.operands:
             self.cost += operand.cost
             if operand.reads:
@@ -111,8 +120,8 @@ class Splat(Expression):
 
     __slots__ = ("scalar",)
 
-    def __init__(self, shape: Shape, element: Type, dtype: DType, value: Value | None, scalar: Value) -> None:
-        super().__init__(shape, element, dtype, value)
+    def __init__(self, type: TileType, value: Value | None, scalar: Value) -> None:
+        super().__init__(type, value)
         self.scalar: Value = scalar
 
 
@@ -121,8 +130,8 @@ class Table(Expression):
 
     __slots__ = ("array",)
 
-    def __init__(self, shape: Shape, element: Type, dtype: DType, value: Value | None, array: Array) -> None:
-        super().__init__(shape, element, dtype, value)
+    def __init__(self, type: TileType, value: Value | None, array: Array) -> None:
+        super().__init__(type, value)
         self.array: Array = array
 
 
@@ -137,8 +146,8 @@ class Stored(Expression):
 
     __slots__ = ("buffer",)
 
-    def __init__(self, shape: Shape, element: Type, dtype: DType, value: Value | None, buffer: Buffer) -> None:
-        super().__init__(shape, element, dtype, value)
+    def __init__(self, type: TileType, value: Value | None, buffer: Buffer) -> None:
+        super().__init__(type, value)
         self.buffer: Buffer = buffer
         self.buffers = frozenset([buffer])
         self.cost = 1
@@ -154,17 +163,21 @@ class Mapped(Expression):
 
     __slots__ = ("mapping", "source")
 
-    def __init__(
-        self, shape: Shape, element: Type, dtype: DType, value: Value | None, source: Expression, mapping: Mapping
-    ) -> None:
-        super().__init__(shape, element, dtype, value)
+    def __init__(self, type: TileType, value: Value | None, source: Expression, mapping: Mapping) -> None:
+        super().__init__(type, value)
         self.source: Expression = source
         self.mapping: Mapping = mapping
-        self._inherit()
+        self._inherit(0)
 
     @property
     def operands(self) -> list[Expression]:
         return [self.source]
+
+    def with_operands(self, operands: list[Expression]) -> Expression:
+        (source,) = operands
+        if isinstance(source, Stored) and self.value is not None and self.keeps_order:
+            return Stored(self.type, self.value, source.buffer)
+        return Mapped(self.type, self.value, source, self.mapping)
 
     @property
     def keeps_order(self) -> bool:
@@ -176,72 +189,78 @@ class Mapped(Expression):
         return plain and taken == sorted(taken)
 
 
-class Applied(Expression):
-    """An elementwise operation."""
+class Computed(Expression):
+    """What an operation gives, computed or loaded."""
 
-    __slots__ = ("arguments", "operation")
+    __slots__ = ("operation",)
 
-    def __init__(
-        self, shape: Shape, element: Type, dtype: DType, operation: Operation, arguments: list[Expression], cost: int
-    ) -> None:
-        super().__init__(shape, element, dtype, operation.results[0])
+    def __init__(self, operation: Operation) -> None:
+        result = operation.results[0]
+        super().__init__(tile_of(result), result)
         self.operation: Operation = operation
+
+
+class Applied(Computed):
+    """An elementwise operation, which costs `work` beside its operands."""
+
+    __slots__ = ("arguments", "work")
+
+    def __init__(self, operation: Operation, arguments: list[Expression], work: int) -> None:
+        super().__init__(operation)
         self.arguments: list[Expression] = arguments
-        self._inherit()
-        self.cost += cost
+        self.work: int = work
+        self._inherit(work)
 
     @property
     def operands(self) -> list[Expression]:
         return self.arguments
 
+    def with_operands(self, operands: list[Expression]) -> Expression:
+        return Applied(self.operation, operands, self.work)
 
-class Viewed(Expression):
+
+class Viewed(Computed):
     """A tile read through a view, at indices that are scalars (one tile of positions for a gather view)."""
 
-    __slots__ = ("operation", "positions")
+    __slots__ = ("positions",)
 
-    def __init__(
-        self, shape: Shape, element: Type, dtype: DType, operation: Operation, positions: Expression | None
-    ) -> None:
-        super().__init__(shape, element, dtype, operation.results[0])
-        self.operation: Operation = operation
+    def __init__(self, operation: Operation, positions: Expression | None) -> None:
+        super().__init__(operation)
         self.positions: Expression | None = positions
-        self._inherit()
-        self.cost += 2
+        self._inherit(2)
         self.reads |= {self}
 
     @property
     def operands(self) -> list[Expression]:
         return [self.positions] if self.positions is not None else []
 
+    def with_operands(self, operands: list[Expression]) -> Expression:
+        return Viewed(self.operation, operands[0] if operands else None)
 
-class Gathered(Expression):
+
+class Gathered(Computed):
     """A tile read through a tile of pointers."""
 
-    __slots__ = ("mask", "operation", "padding", "pointers")
+    __slots__ = ("mask", "padding", "pointers")
 
     def __init__(
-        self,
-        shape: Shape,
-        element: Type,
-        dtype: DType,
-        operation: Operation,
-        pointers: Expression,
-        mask: Expression | None,
-        padding: Expression | None,
+        self, operation: Operation, pointers: Expression, mask: Expression | None, padding: Expression | None
     ) -> None:
-        super().__init__(shape, element, dtype, operation.results[0])
-        self.operation: Operation = operation
+        super().__init__(operation)
         self.pointers: Expression = pointers
         self.mask: Expression | None = mask
         self.padding: Expression | None = padding
-        self._inherit()
-        self.cost += 8
+        self._inherit(8)
         self.reads |= {self}
 
     @property
     def operands(self) -> list[Expression]:
         return [node for node in (self.pointers, self.mask, self.padding) if node is not None]
+
+    def with_operands(self, operands: list[Expression]) -> Expression:
+        pointers, *rest = operands
+        mask = rest.pop(0) if self.mask is not None else None
+        return Gathered(self.operation, pointers, mask, rest.pop() if self.padding is not None else None)
 
 
 def matrix_in_memory(expression: Expression) -> Viewed | None:

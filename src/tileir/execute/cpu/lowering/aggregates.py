@@ -7,6 +7,7 @@ from typing import cast
 import numpy
 
 from tileir.dialect.ops import MMAF_SCALED, SCAN
+from tileir.dialect.types import tile_type
 from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,
@@ -27,7 +28,7 @@ from tileir.execute.cpu.loops.expressions import (
 from tileir.execute.cpu.loops.sinks import Keep, Pick
 from tileir.execute.cpu.loops.statements import Memo, Multiply, Nest, Reduce, Same, memo_slots, works_on_vectors
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.tiles import simplified
+from tileir.execute.cpu.lowering.tiles import see_through
 from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
 from tileir.execute.dtypes import value_dtype
@@ -68,16 +69,15 @@ def _drop_axis(lowering: Lowering, result: Value, source: Value, axis: int) -> N
     if is_scalar(source):
         lowering.body.append(Same(result, source))
         return
-    type = tile_of(result)
     expression = lowering.expression(source)
-    same = len(type.shape) == len(expression.shape)
+    same = len(tile_of(result).shape) == len(expression.shape)
     mapping: Mapping = tuple(
         [
             (place if same or place < axis else None if place == axis else place - 1, None)
             for place in range(len(expression.shape))
         ]
     )
-    lowering.wait(result, simplified(Mapped(type.shape, type.element, expression.dtype, result, expression, mapping)))
+    see_through(lowering, result, expression, mapping)
 
 
 def lower_product(lowering: Lowering, operation: Operation) -> None:
@@ -119,17 +119,15 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     stage = lowering.new_buffer(plan.lhs_dtype, room) if room else None
     lowering.body.append(Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, stage))
     lowering.finish({operation})
+    is_wide = plan.accumulator_dtype != value_dtype(type.element)
+    held = Stored(tile_type(type.shape, F32) if is_wide else type, None, buffer)
     if is_scalar(result):
-        single = Stored(type.shape, type.element, plan.accumulator_dtype, None, buffer)
-        lowering.body.append(Nest(type.shape, [Pick(single, result)]))
+        lowering.body.append(Nest(type.shape, [Pick(held, result)]))
         return
-    if plan.accumulator_dtype == value_dtype(type.element):
-        lowering.stored(result, buffer)
-        return
-    wide = Stored(type.shape, F32, plan.accumulator_dtype, None, buffer)
-    narrow = lowering.new_buffer(value_dtype(type.element), type.count)
-    lowering.body.append(Nest(type.shape, [Keep(wide, narrow)]))
-    lowering.stored(result, narrow)
+    if is_wide:
+        buffer = lowering.new_buffer(value_dtype(type.element), type.count)
+        lowering.body.append(Nest(type.shape, [Keep(held, buffer)]))
+    lowering.stored(result, buffer)
 
 
 def _plan(lowering: Lowering, operation: Operation) -> MmaPlan:

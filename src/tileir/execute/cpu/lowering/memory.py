@@ -22,7 +22,7 @@ from tileir.execute.cpu.loops.sinks import Pick, StorePointers, StoreView, Updat
 from tileir.execute.cpu.loops.statements import Nest, Reserve
 from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.walk import Lowering
-from tileir.execute.dtypes import memory_bytes, value_dtype
+from tileir.execute.dtypes import memory_bytes
 from tileir.execute.memory import are_distinct, available_memory
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
@@ -36,13 +36,8 @@ def _optional(lowering: Lowering, operation: Operation, name: str) -> Expression
 
 
 def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
-    result = operation.results[0]
-    type = tile_of(result)
     guard = inspection.inspect_pointers(lowering, operation)
     expression = Gathered(
-        type.shape,
-        type.element,
-        value_dtype(type.element),
         operation,
         lowering.expression(operation.operands[0]),
         _optional(lowering, operation, "mask"),
@@ -52,10 +47,9 @@ def lower_load_pointers(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_load_view(lowering: Lowering, operation: Operation) -> None:
-    type = tile_of(operation.results[0])
     positions = _positions(lowering, operation)
     guard = inspection.inspect_view(lowering, operation, positions)
-    expression = Viewed(type.shape, type.element, value_dtype(type.element), operation, positions)
+    expression = Viewed(operation, positions)
     _load(lowering, operation, expression, guard)
 
 

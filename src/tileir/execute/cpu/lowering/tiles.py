@@ -26,7 +26,7 @@ from tileir.execute.cpu.loops.sinks import Keep, Pick, Window
 from tileir.execute.cpu.loops.statements import Let, Nest, Repack, Same
 from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.walk import Lowering
-from tileir.execute.dtypes import constant_elements, value_dtype
+from tileir.execute.dtypes import constant_elements
 from tileir.execute.errors import LaunchError
 from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute
 from tileir.ir.core import Operation, Value
@@ -48,19 +48,14 @@ def lower_elementwise(lowering: Lowering, operation: Operation) -> None:
         return
     inspection.inspect_numbers(lowering, operation)
     arguments = [lowering.expression(value) for value in operation.operands]
-    type = tile_of(result)
-    expression = Applied(
-        type.shape, type.element, value_dtype(type.element), operation, arguments, fusion.cost_of(operation)
-    )
+    expression = Applied(operation, arguments, fusion.cost_of(operation))
     if expression.cost > fusion.LARGEST:
         costliest = max(
             [value for value in operation.operands if is_tile(value)], key=lambda value: lowering.places[value].cost
         )
         lowering.store(costliest)
         arguments = [lowering.expression(value) for value in operation.operands]
-        expression = Applied(
-            type.shape, type.element, value_dtype(type.element), operation, arguments, fusion.cost_of(operation)
-        )
+        expression = Applied(operation, arguments, fusion.cost_of(operation))
     lowering.wait(result, expression)
 
 
@@ -69,10 +64,8 @@ def lower_constant(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(result):
         lowering.body.append(Let(operation))
         return
-    type = tile_of(result)
-    attribute = cast(DenseAttribute, operation.attributes["value"])
-    elements = constant_elements(attribute)
-    lowering.places[result] = Table(type.shape, type.element, value_dtype(type.element), result, elements)
+    elements = constant_elements(cast(DenseAttribute, operation.attributes["value"]))
+    lowering.places[result] = Table(tile_of(result), result, elements)
 
 
 def lower_iota(lowering: Lowering, operation: Operation) -> None:
@@ -80,8 +73,7 @@ def lower_iota(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(result):
         lowering.body.append(Let(operation))
         return
-    type = tile_of(result)
-    lowering.places[result] = Count(type.shape, type.element, value_dtype(type.element), result)
+    lowering.places[result] = Count(tile_of(result), result)
 
 
 def lower_same(lowering: Lowering, operation: Operation) -> None:
@@ -100,8 +92,7 @@ def _rename(lowering: Lowering, result: Value, source: Value) -> None:
         return
     expression = lowering.expression(source)
     mapping: Mapping = tuple([(axis, None) for axis in range(len(expression.shape))])
-    place = Mapped(expression.shape, expression.element, expression.dtype, result, expression, mapping)
-    lowering.wait(result, simplified(place))
+    see_through(lowering, result, expression, mapping)
 
 
 def lower_promise(lowering: Lowering, operation: Operation) -> None:
@@ -122,16 +113,20 @@ def lower_cast(lowering: Lowering, operation: Operation) -> None:
             lowering.body.append(Same(result, source))
 
 
-def simplified(place: Mapped) -> Expression:
-    """A map of an index map is one itself; of a buffer in the same order, the buffer in another shape."""
-    source = place.source
+def see_through(lowering: Lowering, result: Value, source: Expression, mapping: Mapping) -> None:
+    """Realize a value as another tile seen through an index map.
+
+    A map of an index map is one itself; of a buffer in the same order, the buffer in another shape.
+    """
+    type = tile_of(result)
+    place: Expression = Mapped(type, result, source, mapping)
     if isinstance(source, Splat):
-        return Splat(place.shape, place.element, place.dtype, place.value, source.scalar)
-    if isinstance(source, Table) and source.array.size == 1:
-        return Table(place.shape, place.element, place.dtype, place.value, source.array)
-    if isinstance(source, Stored) and place.keeps_order:
-        return Stored(place.shape, place.element, place.dtype, place.value, source.buffer)
-    return place
+        place = Splat(type, result, source.scalar)
+    elif isinstance(source, Table) and source.array.size == 1:
+        place = Table(type, result, source.array)
+    elif isinstance(source, Stored):
+        place = place.with_operands([source])
+    lowering.wait(result, place)
 
 
 def lower_broadcast(lowering: Lowering, operation: Operation) -> None:
@@ -141,14 +136,13 @@ def lower_broadcast(lowering: Lowering, operation: Operation) -> None:
         return
     type = tile_of(result)
     if is_scalar(source):
-        lowering.places[result] = Splat(type.shape, type.element, value_dtype(type.element), result, source)
+        lowering.places[result] = Splat(type, result, source)
         return
     expression = lowering.expression(source)
     mapping: Mapping = tuple(
         [(axis if extent == type.shape[axis] else None, None) for axis, extent in enumerate(expression.shape)]
     )
-    place = Mapped(type.shape, type.element, expression.dtype, result, expression, mapping)
-    lowering.wait(result, simplified(place))
+    see_through(lowering, result, expression, mapping)
 
 
 def lower_reshape(lowering: Lowering, operation: Operation) -> None:
@@ -158,24 +152,21 @@ def lower_reshape(lowering: Lowering, operation: Operation) -> None:
         return
     type = tile_of(result)
     expression = lowering.expression(source)
-    if isinstance(expression, Table) and expression.array.size > 1:
-        array = expression.array.reshape(type.shape)
-        lowering.places[result] = Table(type.shape, type.element, expression.dtype, result, array)
+    if isinstance(expression, Table):
+        array = expression.array.reshape(type.shape) if expression.array.size > 1 else expression.array
+        lowering.places[result] = Table(type, result, array)
         return
     if isinstance(expression, Splat):
-        lowering.places[result] = Splat(type.shape, type.element, expression.dtype, result, expression.scalar)
-        return
-    if isinstance(expression, Table):
-        lowering.places[result] = Table(type.shape, type.element, expression.dtype, result, expression.array)
+        lowering.places[result] = Splat(type, result, expression.scalar)
         return
     if squeezed(type.shape) != squeezed(expression.shape):
         # Elements move to other rows: only memory has an order that both shapes share.
         stored = expression if isinstance(expression, Stored) else lowering.store(source)
-        lowering.put(result, Stored(type.shape, type.element, stored.dtype, result, stored.buffer))
+        lowering.put(result, Stored(type, result, stored.buffer))
         return
     targets = iter([axis for axis, extent in enumerate(type.shape) if extent != 1])
     mapping: Mapping = tuple([(next(targets), None) if extent != 1 else (None, None) for extent in expression.shape])
-    lowering.wait(result, simplified(Mapped(type.shape, type.element, expression.dtype, result, expression, mapping)))
+    see_through(lowering, result, expression, mapping)
 
 
 def lower_permute(lowering: Lowering, operation: Operation) -> None:
@@ -184,11 +175,10 @@ def lower_permute(lowering: Lowering, operation: Operation) -> None:
         lowering.body.append(Same(result, source))
         return
     axes = cast(DenseArrayAttribute, operation.attributes["permutation"]).values
-    type = tile_of(result)
     expression = lowering.expression(source)
     back = {int(axis): place for place, axis in enumerate(axes)}
     mapping: Mapping = tuple([(back[axis], None) for axis in range(len(expression.shape))])
-    lowering.wait(result, simplified(Mapped(type.shape, type.element, expression.dtype, result, expression, mapping)))
+    see_through(lowering, result, expression, mapping)
 
 
 def lower_extract(lowering: Lowering, operation: Operation) -> None:
@@ -206,7 +196,7 @@ def lower_extract(lowering: Lowering, operation: Operation) -> None:
         ]
     )
     lowering.body.append(Let(operation))
-    place = Mapped(type.shape, type.element, expression.dtype, result, expression, mapping)
+    place = Mapped(type, result, expression, mapping)
     if not is_scalar(result):
         lowering.wait(result, place)
         return
@@ -263,7 +253,7 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
     if is_scalar(source):
         held = lowering.new_buffer(dtype_of(source), 1)
         lowering.body.append(Nest(tile_of(source).shape, [Keep(lowering.expression(source), held)]))
-        expression = Stored(tile_of(source).shape, tile_of(source).element, dtype_of(source), None, held)
+        expression = Stored(tile_of(source), None, held)
     else:
         expression = lowering.store(source)
     packing = operation.declaration is PACK
@@ -273,7 +263,7 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
     else:
         buffer = expression.buffer
     if is_scalar(result):
-        place = Stored(type.shape, type.element, value_dtype(type.element), None, buffer)
+        place = Stored(type, None, buffer)
         lowering.body.append(Nest(type.shape, [Pick(place, result)]))
     else:
         lowering.stored(result, buffer)

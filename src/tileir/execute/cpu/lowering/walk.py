@@ -33,7 +33,7 @@ from tileir.execute.cpu.loops.sinks import Keep, Sink, StorePointers, StoreView
 from tileir.execute.cpu.loops.statements import Apart, Nest, Program, Statement
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.native.target import Target
-from tileir.execute.dtypes import DType, value_dtype
+from tileir.execute.dtypes import DType
 from tileir.execute.errors import LaunchError
 from tileir.ir.core import Block, BlockArgument, Operation, Value
 from tileir.ir.declaration import OperationDeclaration
@@ -171,8 +171,7 @@ class Lowering:
     def expression(self, value: Value) -> Expression:
         """A tile or scalar as an expression, with what has been stored meanwhile read from its buffer."""
         if is_scalar(value):
-            type = tile_of(value)
-            return Splat(type.shape, type.element, value_dtype(type.element), None, value)
+            return Splat(tile_of(value), None, value)
         return self.resolved([self.places[value]])[0]
 
     def resolved(self, roots: list[Expression]) -> list[Expression]:
@@ -191,7 +190,7 @@ class Lowering:
             if all(new is old for new, old in zip(changed, operands, strict=True)):
                 renewed[id(node)] = node
             else:
-                renewed[id(node)] = _rebuilt(node, changed)
+                renewed[id(node)] = node.with_operands(changed)
         for node in renewed.values():
             node.epoch = epoch
         return [renewed[id(root)] for root in roots]
@@ -222,8 +221,7 @@ class Lowering:
 
     def stored(self, value: Value, buffer: Buffer) -> Stored:
         """Realize a tile as a buffer."""
-        type = tile_of(value)
-        place = Stored(type.shape, type.element, value_dtype(type.element), value, buffer)
+        place = Stored(tile_of(value), value, buffer)
         self._settle(value, place)
         self.waiting.pop(value, None)
         return place
@@ -476,7 +474,7 @@ class Lowering:
                 kept.append(Keep(root, buffer))
             else:
                 first.append(Nest(root.shape, [Keep(root, buffer)]))
-            renewed.append(Stored(root.shape, root.element, root.dtype, None, buffer))
+            renewed.append(Stored(root.type, None, buffer))
         last: Sink
         if isinstance(sink, StorePointers):
             last = StorePointers(renewed[0], sink.operation, renewed[1], renewed[2] if sink.mask is not None else None)
@@ -524,22 +522,3 @@ def _loop_block(operation: Operation) -> Block | None:
             return block
         block = parent.parent
     return None
-
-
-def _rebuilt(node: Expression, operands: list[Expression]) -> Expression:
-    """A node with other operands."""
-    if isinstance(node, Mapped):
-        source = operands[0]
-        if node.keeps_order and isinstance(source, Stored) and node.value is not None:
-            return Stored(node.shape, node.element, node.dtype, node.value, source.buffer)
-        return Mapped(node.shape, node.element, node.dtype, node.value, source, node.mapping)
-    if isinstance(node, Applied):
-        return Applied(node.shape, node.element, node.dtype, node.operation, operands, fusion.cost_of(node.operation))
-    if isinstance(node, Viewed):
-        return Viewed(node.shape, node.element, node.dtype, node.operation, operands[0] if operands else None)
-    assert isinstance(node, Gathered)
-    rest = iter(operands)
-    pointers = next(rest)
-    mask = next(rest) if node.mask is not None else None
-    padding = next(rest) if node.padding is not None else None
-    return Gathered(node.shape, node.element, node.dtype, node.operation, pointers, mask, padding)
