@@ -21,6 +21,7 @@ from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.bytecode.primitives import PADDING_BYTE, Malformed
 from tileir.bytecode.reader import ModuleReader
 from tileir.bytecode.trace import Span, Trace
+from tileir.dialect.ops import GLOBAL
 from tileir.ir.attributes import Attribute, DenseAttribute
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import NEWEST, V13_1
@@ -98,7 +99,7 @@ def annotate(data: bytes, layout: str | None = None) -> Annotated:
     builder.documented = found.layout == DOCUMENTED
     if found.module is not None:
         for operation in found.module.regions[0].blocks[0]:
-            (builder.globals if operation.name == "cuda_tile.global" else builder.functions).append(operation)
+            (builder.globals if operation.declaration is GLOBAL else builder.functions).append(operation)
     if is_bytecode(data):
         builder.group(0, min(_HEADER_SIZE, len(data)), "header")
         builder.fields.append(Piece(0, len(MAGIC), "magic", '"\\7fTileIR\\00"'))

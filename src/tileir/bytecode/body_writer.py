@@ -10,6 +10,7 @@ from tileir.bytecode.records import AttributeField, Record, records_by_declarati
 from tileir.bytecode.tables import TableWriter
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.availability import attribute_words, keyword_words, operand_words, operation_words, result_words
+from tileir.dialect.ops import REDUCE, SCAN
 from tileir.ir.attributes import (
     FIRST_DRAFT_ONLY_VALUE,
     ArrayAttribute,
@@ -318,7 +319,7 @@ class BodyWriter(ByteWriter):
                 position += 1
 
     def begin_regions(self, operation: Operation, record: Record) -> None:
-        if record.declaration.name in ("cuda_tile.reduce", "cuda_tile.scan"):
+        if record.declaration in (REDUCE, SCAN):
             self._check_pure(operation)
         self.varint(record.region_count)
 

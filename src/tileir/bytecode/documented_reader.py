@@ -41,6 +41,7 @@ from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE, ModuleReader
 from tileir.bytecode.records import AttributeField
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.dialect.constraints import NUMBER
+from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
     ArrayAttribute,
@@ -56,7 +57,7 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import REGISTRY, V13_1, version_text
+from tileir.ir.declaration import V13_1, OperationDeclaration, version_text
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I32, I64, Type
 
@@ -206,8 +207,7 @@ class DocumentedModuleReader(ModuleReader):
         if section is None:
             raise Malformed("function section is mandatory", self.size)
         self._read_all(section, "function", self._read_documented_function)
-        declaration = REGISTRY.by_name["cuda_tile.module"]
-        return Operation(declaration, [], [], attributes, [Region([self.block])], BytecodeOrigin(self.file))
+        return Operation(MODULE, [], [], attributes, [Region([self.block])], BytecodeOrigin(self.file))
 
     def _read_all(self, section: ByteReader, what: str, read: Callable[[ByteReader], None]) -> None:
         count = section.varint(f"failed to read number of {what}s")
@@ -226,9 +226,9 @@ class DocumentedModuleReader(ModuleReader):
         """name type dictionary"""
         name = self._name(section, "global symbol")
         type = self.tables.read_type(section, "failed to get global type")
-        schema = section_schema("cuda_tile.global")
+        schema = section_schema(GLOBAL)
         bound = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, type)
-        self._define("cuda_tile.global", name, bound.attributes, [], UNKNOWN)
+        self._define(GLOBAL, name, bound.attributes, [], UNKNOWN)
 
     def _read_documented_function(self, section: ByteReader) -> None:
         """name signature flags location dictionary length body"""
@@ -240,7 +240,7 @@ class DocumentedModuleReader(ModuleReader):
         if not flags & FLAG_ENTRY:
             section.fail(f"un-expected non-entry function '{name}'")
         location = self.documented.location(section, f"failed to read function location for '{name}'")
-        schema = section_schema("cuda_tile.entry")
+        schema = section_schema(ENTRY)
         bound = bind(section.varint(_NO_DICTIONARY), schema, self.attributes, section, None)
         length = section.varint("failed to read function body length")
         if length > section.remaining:
@@ -258,18 +258,18 @@ class DocumentedModuleReader(ModuleReader):
         attributes = {"function_type": type_attribute(signature), **bound.attributes}
         if flags & FLAG_PRIVATE:
             attributes["sym_visibility"] = string_attribute("private")
-        self._define("cuda_tile.entry", name, attributes, [Region([block])], location)
+        self._define(ENTRY, name, attributes, [Region([block])], location)
 
     def _define(
         self,
-        declared: str,
+        declaration: OperationDeclaration,
         name: str,
         attributes: dict[str, Attribute],
         regions: list[Region],
         location: Location,
     ) -> None:
         named: dict[str, Attribute] = {"sym_name": string_attribute(name), **attributes}
-        self.block.append(Operation(REGISTRY.by_name[declared], [], [], named, regions, location))
+        self.block.append(Operation(declaration, [], [], named, regions, location))
 
     def _name(self, section: ByteReader, what: str) -> str:
         index = section.varint(f"failed to read {what} name")

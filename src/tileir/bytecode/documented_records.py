@@ -12,7 +12,6 @@ from tileir.bytecode.records import AttributeField, Record
 from tileir.ir.declaration import (
     ONE,
     OPTIONAL,
-    REGISTRY,
     SEGMENTS,
     V13_1,
     VARIADIC,
@@ -72,7 +71,7 @@ class DocumentedRecord(Record):
 
 
 _records: Final[dict[int, DocumentedRecord]] = {}
-_schemas: Final[dict[str, Schema]] = {}
+_schemas: Final[dict[OperationDeclaration, Schema]] = {}
 
 
 def documented_records() -> dict[int, DocumentedRecord]:
@@ -88,12 +87,12 @@ def documented_records() -> dict[int, DocumentedRecord]:
 _OUTSIDE: Final = ("sym_name", "function_type")
 
 
-def section_schema(name: str) -> Schema:
-    """The schema of `cuda_tile.entry` or `cuda_tile.global`, whose records are entries of a section."""
-    found = _schemas.get(name)
+def section_schema(declaration: OperationDeclaration) -> Schema:
+    """The schema of `entry` or `global`, whose records are entries of a section."""
+    found = _schemas.get(declaration)
     if found is None:
-        declared = [a for a in REGISTRY.by_name[name].attributes if a.name not in _OUTSIDE]
-        found = _schemas[name] = Schema([_field(attribute) for attribute in declared])
+        declared = [a for a in declaration.attributes if a.name not in _OUTSIDE]
+        found = _schemas[declaration] = Schema([_field(attribute) for attribute in declared])
     return found
 
 

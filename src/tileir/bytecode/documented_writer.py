@@ -28,6 +28,7 @@ from tileir.bytecode.reader import FLAG_ENTRY, FLAG_PRIVATE
 from tileir.bytecode.records import AttributeField
 from tileir.bytecode.writer import ModuleWriter
 from tileir.dialect.availability import attribute_words, operand_words
+from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.ir.attributes import (
     FIRST_DRAFT_ONLY_VALUE,
     Attribute,
@@ -151,7 +152,7 @@ class DocumentedModuleWriter(ModuleWriter):
         """name type dictionary"""
         writer = ByteWriter()
         writer.varint(len(operations))
-        schema = section_schema("cuda_tile.global")
+        schema = section_schema(GLOBAL)
         for operation in operations:
             name = operation.symbol_name
             value = operation.attributes.get("value")
@@ -167,13 +168,13 @@ class DocumentedModuleWriter(ModuleWriter):
         tables = self.documented
         writer = ByteWriter()
         writer.varint(len(operations))
-        schema = section_schema("cuda_tile.entry")
+        schema = section_schema(ENTRY)
         for operation in operations:
             name = operation.symbol_name
             signature = operation.attributes.get("function_type")
             if name is None or not isinstance(signature, TypeAttribute):
                 raise fail(operation, "requires a name and a function type")
-            if operation.name != "cuda_tile.entry":
+            if operation.declaration is not ENTRY:
                 raise fail(operation, f"operation '{operation.name}' has no form in the documented layout")
             writer.varint(tables.string(name))
             writer.varint(tables.types.index(signature.type))

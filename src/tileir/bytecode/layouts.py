@@ -6,6 +6,7 @@ from tileir.annotations import Final
 from tileir.bytecode.container import ATTRIBUTE, Container, section_identifiers
 from tileir.bytecode.origin import origin_of
 from tileir.bytecode.primitives import BytecodeError
+from tileir.dialect.ops import BUILTIN_MODULE, MODULE
 from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, V13_1, Version, version_text
@@ -50,12 +51,12 @@ def newest_version(layout: str) -> Version:
 
 def tile_module(module: Operation) -> Operation:
     """The cuda_tile module of a program: itself, or the one thing in the module that MLIR's tools put around it."""
-    if module.name == "cuda_tile.module":
+    if module.declaration is MODULE:
         return module
     message = f"expected a CUDA Tile IR module, but got a {module.name}"
-    if module.name == "builtin.module":
+    if module.declaration is BUILTIN_MODULE:
         contents = list(module.regions[0].blocks[0])
-        if len(contents) == 1 and contents[0].name == "cuda_tile.module":
+        if len(contents) == 1 and contents[0].declaration is MODULE:
             return contents[0]
         message = "expected a single CUDA Tile IR module in the MLIR module"
     raise BytecodeError([Diagnostic("error", message, module.location)], -1)

@@ -18,6 +18,7 @@ from tileir.bytecode.primitives import ByteReader, Malformed, bytecode_error
 from tileir.bytecode.tables import Tables
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
@@ -27,7 +28,7 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.core import NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import NEWEST, REGISTRY, V13_3, V13_4, Version
+from tileir.ir.declaration import NEWEST, V13_3, V13_4, Version
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I64, FunctionType
 
@@ -112,7 +113,7 @@ class ModuleReader:
             except Malformed as failure:
                 raise failure.add("failed to create function from bytecode", self.size) from None
         origin: Location = BytecodeOrigin(self.file)
-        return Operation(REGISTRY.by_name["cuda_tile.module"], [], [], attributes, [Region([self.block])], origin)
+        return Operation(MODULE, [], [], attributes, [Region([self.block])], origin)
 
     # --- globals ---
 
@@ -162,8 +163,7 @@ class ModuleReader:
             attributes["symbol_visibility"] = SYMBOL_VISIBILITY["private"]
         if constant:
             attributes["constant"] = UNIT
-        declaration = REGISTRY.by_name["cuda_tile.global"]
-        self.block.append(Operation(declaration, [], [], attributes, NO_REGIONS, UNKNOWN))
+        self.block.append(Operation(GLOBAL, [], [], attributes, NO_REGIONS, UNKNOWN))
 
     # --- functions ---
 
@@ -252,8 +252,7 @@ class ModuleReader:
             reader.read_operations(block)
         except Malformed as failure:
             raise failure.add(f"failed to parse function body for function '{name}'", size) from None
-        declaration = REGISTRY.by_name["cuda_tile.entry"]
-        self.block.append(Operation(declaration, [], [], attributes, [Region([block])], location))
+        self.block.append(Operation(ENTRY, [], [], attributes, [Region([block])], location))
 
     def _signature(self, index: int, name: str) -> FunctionType:
         if index >= len(self.tables.types):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
+from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.types import TOKEN
 from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, Attribute, EnumAttribute, EnumKind
 from tileir.ir.declaration import (
@@ -65,7 +66,7 @@ SEGMENTED: Final = 2
 MAXIMUM_OPCODE: Final[dict[Version, int]] = {V13_1: 0x6D, V13_2: 0x6E, V13_3: 0x75, V13_4: 0x7A}
 
 # Operations that are sections of the file, never instructions.
-_STRUCTURAL: Final = frozenset(["entry", "global", "module"])
+_STRUCTURAL: Final = frozenset([ENTRY, GLOBAL, MODULE])
 
 
 class AttributeField:
@@ -126,7 +127,8 @@ class Record:
     def __init__(self, declaration: OperationDeclaration, version: Version) -> None:
         self.declaration: OperationDeclaration = declaration
         self.opcode: int = declaration.opcode if declaration.opcode is not None else -1
-        self.class_name: str = class_name(declaration.spelled_name(V13_4))
+        # As NVIDIA's messages name it.
+        self.class_name: str = declaration.class_name + "Op"
         self.counted_results: bool = any(d.count == VARIADIC for d in (*declaration.operands, *declaration.results))
         first = declaration.since if declaration.since is not None else V13_1
         self.late_results: list[Type] = [
@@ -211,49 +213,11 @@ def records_of(version: Version) -> dict[int, Record]:
         for declaration in REGISTRY.declarations():
             opcode = declaration.opcode
             since = declaration.since
-            if opcode is None or since is None or since > version or declaration.mnemonic in _STRUCTURAL:
+            if opcode is None or since is None or since > version or declaration in _STRUCTURAL:
                 continue
             found[opcode] = Record(declaration, version)
         _records[version] = found
     return found
-
-
-# --- the names NVIDIA's messages use ---
-
-_CLASS_NAMES: Final[dict[str, str]] = {
-    "ftof": "FToF",
-    "ftoi": "FToI",
-    "itof": "IToF",
-    "shli": "ShLI",
-    "shri": "ShRI",
-    "mulhii": "MulhiI",
-    "cosh": "CosH",
-    "sinh": "SinH",
-    "tanh": "TanH",
-    "atomic_cas_tko": "AtomicCASTko",
-    "atomic_rmw_tko": "AtomicRMWTko",
-    "mmaf_scaled": "MmaFScaled",
-    "fpowi": "FPowI",
-    "fpowf": "FPowF",
-    "xori": "XOrI",
-}
-_CAPITAL_TAIL: Final = frozenset(
-    [
-        *("absf", "absi", "addf", "addi", "andi", "cmpf", "cmpi", "divf", "divi", "exti", "maxf", "maxi", "minf"),
-        *("mini", "mulf", "muli", "negf", "negi", "ori", "remf", "remi", "subf", "subi", "trunci", "mmaf", "mmai"),
-    ]
-)
-
-
-def class_name(mnemonic: str) -> str:
-    """The C++ class of an operation, as the reader's messages spell it."""
-    known = _CLASS_NAMES.get(mnemonic)
-    if known is None:
-        if mnemonic in _CAPITAL_TAIL:
-            known = mnemonic[:-1].capitalize() + mnemonic[-1].upper()
-        else:
-            known = "".join([part.capitalize() for part in mnemonic.split("_")])
-    return known + "Op"
 
 
 def notation(declaration: OperationDeclaration, version: Version) -> str:

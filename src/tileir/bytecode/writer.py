@@ -19,6 +19,7 @@ from tileir.bytecode.tables import Tables, TableWriter
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.availability import global_words
 from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.ir.attributes import Attribute, DenseAttribute, IntegerAttribute, StringAttribute, TypeAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import V13_3, Version
@@ -118,7 +119,7 @@ class ModuleWriter:
         for region in self.module.regions:
             for block in region.blocks:
                 for operation in block:
-                    if operation.name == "cuda_tile.global":
+                    if operation.declaration is GLOBAL:
                         globals_.append(operation)
                     elif "function_type" in operation.declaration.inherent:
                         functions.append(operation)
@@ -175,7 +176,7 @@ class ModuleWriter:
             hints = operation.attributes.get("optimization_hints")
             writer.varint(tables.string(name))
             writer.varint(tables.types.index(signature.type))
-            is_entry = operation.name == "cuda_tile.entry"
+            is_entry = operation.declaration is ENTRY
             flags = FLAG_PRIVATE if is_private(operation) else 0
             if is_entry:
                 flags |= FLAG_ENTRY

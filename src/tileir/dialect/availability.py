@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.dialect.ops import GLOBAL, MODULE
 from tileir.dialect.types import (
     ELEMENT_SINCE,
     GatherScatterViewType,
@@ -116,10 +117,10 @@ def _newer_piece(operation: Operation, version: Version, types: dict[Type, str |
     if declaration.since is not None and declaration.since > version:
         return operation_words(declaration.name, version)
     words = _newer_type_of(operation, version, types)
-    if words is not None or declaration.name == "cuda_tile.module":
+    if words is not None or declaration is MODULE:
         # The producer of a module is no reason to refuse it: earlier versions leave it out.
         return words
-    if declaration.name == "cuda_tile.global":
+    if declaration is GLOBAL:
         return global_words(operation, version)
     for declared_result, result in zip(declaration.results, operation.results, strict=False):
         since = declared_result.since

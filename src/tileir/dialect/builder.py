@@ -23,6 +23,7 @@ from tileir.dialect.calls import Call
 from tileir.dialect.construct import described, element, tile, value_type
 from tileir.dialect.inference import number_type, result_types
 from tileir.dialect.literals import dense_of, is_number, literal_shape, number_attribute
+from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN, YIELD
 from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
 from tileir.dialect.signature import bind, check_counts, location_argument, signature_of
 from tileir.dialect.types import TileType, scalar_tile
@@ -109,7 +110,7 @@ class Builder:
             if producer is not None:
                 attributes["producer"] = string_attribute(producer)
             location = _caller() if locations else UNKNOWN
-            Operation(REGISTRY.by_name["cuda_tile.module"], [], [], attributes, [Region([block])], location)
+            Operation(MODULE, [], [], attributes, [Region([block])], location)
         self.point: InsertionPoint = InsertionPoint(block, before)
 
     @property
@@ -231,7 +232,7 @@ class Builder:
             dense = dense_of(value, wanted)
         except BuildError as failure:
             raise BuildError(f"constant: {failure.message}", self._location(keywords)) from None
-        return self.build(REGISTRY.by_name["cuda_tile.constant"], (wanted, dense), keywords).result
+        return self.build(CONSTANT, (wanted, dense), keywords).result
 
     def global_(self, name: object, value: object, type: object, **keywords: Any) -> Operation:
         """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
@@ -243,7 +244,7 @@ class Builder:
         inside = self.point
         self.point = InsertionPoint(self._symbol_table("global"))
         try:
-            return self.build(REGISTRY.by_name["cuda_tile.global"], (name, dense), keywords)
+            return self.build(GLOBAL, (name, dense), keywords)
         finally:
             self.point = inside
 
@@ -277,7 +278,7 @@ class Builder:
             block.add_argument(type, location)
         signature = function_type(tuple(types), ())
         keywords["regions"] = [Region([block])]
-        operation = self.build(REGISTRY.by_name["cuda_tile.entry"], (name, signature), keywords)
+        operation = self.build(ENTRY, (name, signature), keywords)
         return EntryScope(self, operation, block)
 
     def if_(self, condition: object, types: object = (), **keywords: Any) -> BranchScope:
@@ -287,7 +288,7 @@ class Builder:
         """
         block = Block()
         keywords["regions"] = [Region([block]), Region()]
-        operation = self.build(REGISTRY.by_name["cuda_tile.if"], (condition,), {"types": types, **keywords})
+        operation = self.build(IF, (condition,), {"types": types, **keywords})
         return BranchScope(self, operation, block)
 
     def for_(
@@ -304,7 +305,7 @@ class Builder:
         region = Region([Block()])
         keywords["regions"] = [region]
         bounds = (lower, upper, step, init)
-        operation = self.build(REGISTRY.by_name["cuda_tile.for"], bounds, {"unsignedCmp": unsigned, **keywords})
+        operation = self.build(FOR, bounds, {"unsignedCmp": unsigned, **keywords})
         for value in [operation.operands[0], *operation.operands[3:]]:
             region.block.add_argument(value.type, operation.location)
         return LoopScope(self, operation, region.block)
@@ -313,7 +314,7 @@ class Builder:
         """A loop that `break_` ends; the results have the types that the first `break_` gives, or `types`."""
         region = Region([Block()])
         keywords["regions"] = [region]
-        operation = self.build(REGISTRY.by_name["cuda_tile.loop"], (init,), {"types": types, **keywords})
+        operation = self.build(LOOP, (init,), {"types": types, **keywords})
         for value in operation.operands:
             region.block.add_argument(value.type, operation.location)
         return LoopScope(self, operation, region.block)
@@ -326,7 +327,7 @@ class Builder:
         With `body`, a function of an element and what was accumulated (per tile), the results; otherwise a scope:
         `with b.reduce(x, 0, 0.0) as body: b.yield_(b.addf(*body.arguments))`.
         """
-        return self._aggregate("reduce", operands, dim, identities, body, keywords)
+        return self._aggregate(REDUCE, operands, dim, identities, body, keywords)
 
     def scan(
         self,
@@ -339,11 +340,11 @@ class Builder:
         **keywords: Any,
     ) -> Any:
         """Running combination along a dimension; as `reduce`."""
-        return self._aggregate("scan", operands, dim, identities, body, {"reverse": reverse, **keywords})
+        return self._aggregate(SCAN, operands, dim, identities, body, {"reverse": reverse, **keywords})
 
     def _aggregate(
         self,
-        mnemonic: str,
+        declaration: OperationDeclaration,
         operands: object,
         dim: object,
         identities: object,
@@ -358,11 +359,11 @@ class Builder:
             elements = _elements(tiles, neutral)
             numbers = [number_attribute(n, e) for n, e in zip(neutral, elements, strict=True)]
         except BuildError as failure:
-            raise BuildError(f"{mnemonic}: {failure.message}", self._location(keywords)) from None
+            raise BuildError(f"{declaration.mnemonic}: {failure.message}", self._location(keywords)) from None
         keywords["regions"] = [Region([block])]
         keywords["dim"] = dim
         keywords["identities"] = array_attribute(tuple(numbers))
-        operation = self.build(REGISTRY.by_name[_PREFIX + mnemonic], (tiles,), keywords)
+        operation = self.build(declaration, (tiles,), keywords)
         for type in elements:
             block.add_argument(scalar_tile(type), operation.location)
             block.add_argument(scalar_tile(type), operation.location)
@@ -372,7 +373,7 @@ class Builder:
         with scope:
             combined = body(*scope.arguments)
             if combined is not None:
-                self.operation("yield", combined if isinstance(combined, (list, tuple)) else [combined])
+                self.build(YIELD, (combined if isinstance(combined, (list, tuple)) else [combined],), {})
         return scope.results if several else scope.result
 
 
@@ -395,7 +396,6 @@ def _operands(call: Call, location: Location) -> list[Operation]:
         given = call.given.get(operand.name, [])
         call.operands[operand.name] = [item for item in given if isinstance(item, Value)]
     constants: list[Operation] = []
-    declaration = REGISTRY.by_name["cuda_tile.constant"]
     for operand in declared:
         given = call.given.get(operand.name, [])
         if not any(is_number(item) for item in given):
@@ -410,7 +410,7 @@ def _operands(call: Call, location: Location) -> list[Operation]:
                         f"like constant({described(item)}, type)"
                     )
                 attributes: dict[str, Attribute] = {"value": dense_of(item, type)}
-                constant = Operation(declaration, [], [type], attributes, NO_REGIONS, location)
+                constant = Operation(CONSTANT, [], [type], attributes, NO_REGIONS, location)
                 constants.append(constant)
                 item = constant.result
             values.append(item)

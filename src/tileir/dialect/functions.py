@@ -54,12 +54,15 @@ def _verify_dictionaries(function: Operation, name: str, noun: str, count: int) 
             raise Invalid(f"{noun}s may only have dialect attributes")
 
 
-def verify_terminator(operation: Operation, name: str) -> None:
-    """The region of an operation with an implicit terminator ends in that one and no other."""
+def verify_terminator(operation: Operation) -> None:
+    """The only region of an operation with an implicit terminator ends in that one and no other."""
+    implied = operation.declaration.regions[0].implicit_terminator
+    assert implied is not None
+    name = implied.name
     for region in operation.regions:
         last = region.blocks[0].last if region.blocks else None
         # An operation that is no terminator at all was reported with its block.
-        if last is not None and last.name != name and last.declaration.traits & TERMINATOR:
+        if last is not None and last.declaration is not implied and last.declaration.traits & TERMINATOR:
             raise Invalid(
                 f"expects regions to end with '{name}', found '{last.name}'",
                 notes=[

@@ -24,6 +24,55 @@ from tileir.dialect.construct import (
     tile,
     value_type,
 )
+from tileir.dialect.ops import (
+    ALLOCA,
+    ASSERT,
+    ASSUME_COND,
+    ATOMIC_CAS_TKO,
+    ATOMIC_LOAD_TKO,
+    ATOMIC_RED_VIEW_TKO,
+    ATOMIC_RMW_TKO,
+    ATOMIC_STORE_TKO,
+    BITCAST,
+    BREAK,
+    BROADCAST,
+    CAT,
+    CMPF,
+    CMPI,
+    CONTINUE,
+    EXTI,
+    EXTRACT,
+    FOR,
+    FPOWI,
+    FTOF,
+    FTOI,
+    GET_GLOBAL,
+    GET_INDEX_SPACE_SHAPE,
+    GET_TENSOR_SHAPE,
+    IF,
+    INT_TO_PTR,
+    ITOF,
+    LOAD_PTR_TKO,
+    LOAD_VIEW_TKO,
+    LOOP,
+    MAKE_GATHER_SCATTER_VIEW,
+    MAKE_PARTITION_VIEW,
+    MAKE_STRIDED_VIEW,
+    MAKE_TENSOR_VIEW,
+    OFFSET,
+    PACK,
+    PERMUTE,
+    PTR_TO_INT,
+    PTR_TO_PTR,
+    REDUCE,
+    RESHAPE,
+    SCAN,
+    STORE_PTR_TKO,
+    STORE_VIEW_TKO,
+    TRUNCI,
+    UNPACK,
+    YIELD,
+)
 from tileir.dialect.types import TOKEN, PointerType, TileType, scalar_tile, with_element
 from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, SymbolAttribute
 from tileir.ir.core import Operation, Value
@@ -157,7 +206,7 @@ def _sizes(call: Call) -> list[Type]:
     """One scalar per dimension, i32 unless `type` says otherwise."""
     wanted = call.extra("type")
     scalar = scalar_tile(I32) if wanted is None else value_type(wanted)
-    if call.declaration.mnemonic == "get_tensor_shape":
+    if call.declaration is GET_TENSOR_SHAPE:
         return [scalar] * call.tensor("src").rank
     return [scalar] * call.view("src").index_rank
 
@@ -262,50 +311,50 @@ _GIVEN: Final = Inference(_given_type, required=("type",))
 _SIZES: Final = Inference(_sizes, optional=("type",))
 _DECLARED: Final = Inference(lambda call: [])
 
-INFERENCE: Final[dict[str, Inference]] = {
-    "alloca": Inference(_allocated, required=("type",)),
-    "atomic_load_tko": Inference(lambda call: [call.pointed_to("ptr")]),
-    "bitcast": _CONVERSION,
-    "broadcast": _RESHAPE,
-    "cat": Inference(_joined),
-    "cmpf": Inference(_comparison),
-    "cmpi": Inference(_comparison),
-    "extract": _RESHAPE,
-    "exti": _CONVERSION,
-    "for": Inference(lambda call: call.types("initValues")),
-    "ftof": _CONVERSION,
-    "ftoi": _CONVERSION,
-    "get_global": Inference(_global_pointer),
-    "get_index_space_shape": _SIZES,
-    "get_tensor_shape": _SIZES,
-    "if": Inference(_given_types, optional=("types",)),
-    "int_to_ptr": _CONVERSION,
-    "itof": _CONVERSION,
-    "load_ptr_tko": Inference(lambda call: [call.pointed_to("source")]),
-    "load_view_tko": Inference(lambda call: [call.view("view").tile]),
-    "loop": Inference(_given_types, optional=("types",)),
-    "make_gather_scatter_view": Inference(_gather_scatter_view, ("tile", "sparse_dim"), ("padding",)),
-    "make_partition_view": Inference(_partition_view, ("tile",), ("padding", "dim_map")),
-    "make_strided_view": Inference(_strided_view, ("tile", "traversal_strides"), ("padding", "dim_map")),
-    "make_tensor_view": Inference(
+INFERENCE: Final[dict[OperationDeclaration, Inference]] = {
+    ALLOCA: Inference(_allocated, required=("type",)),
+    ATOMIC_LOAD_TKO: Inference(lambda call: [call.pointed_to("ptr")]),
+    BITCAST: _CONVERSION,
+    BROADCAST: _RESHAPE,
+    CAT: Inference(_joined),
+    CMPF: Inference(_comparison),
+    CMPI: Inference(_comparison),
+    EXTRACT: _RESHAPE,
+    EXTI: _CONVERSION,
+    FOR: Inference(lambda call: call.types("initValues")),
+    FTOF: _CONVERSION,
+    FTOI: _CONVERSION,
+    GET_GLOBAL: Inference(_global_pointer),
+    GET_INDEX_SPACE_SHAPE: _SIZES,
+    GET_TENSOR_SHAPE: _SIZES,
+    IF: Inference(_given_types, optional=("types",)),
+    INT_TO_PTR: _CONVERSION,
+    ITOF: _CONVERSION,
+    LOAD_PTR_TKO: Inference(lambda call: [call.pointed_to("source")]),
+    LOAD_VIEW_TKO: Inference(lambda call: [call.view("view").tile]),
+    LOOP: Inference(_given_types, optional=("types",)),
+    MAKE_GATHER_SCATTER_VIEW: Inference(_gather_scatter_view, ("tile", "sparse_dim"), ("padding",)),
+    MAKE_PARTITION_VIEW: Inference(_partition_view, ("tile",), ("padding", "dim_map")),
+    MAKE_STRIDED_VIEW: Inference(_strided_view, ("tile", "traversal_strides"), ("padding", "dim_map")),
+    MAKE_TENSOR_VIEW: Inference(
         _tensor_view, ("shape", "strides"), (), ("dynamicShape", "dynamicStrides"), _tensor_view_sizes
     ),
-    "offset": Inference(lambda call: [call.type_of("ptr")]),
-    "pack": Inference(_packed),
-    "permute": Inference(_permuted),
-    "ptr_to_int": Inference(lambda call: [with_element(call.tile("source"), I64)]),
-    "ptr_to_ptr": _CONVERSION,
-    "reduce": Inference(_reduced),
-    "reshape": _RESHAPE,
-    "scan": Inference(lambda call: call.types("operands")),
-    "trunci": _CONVERSION,
-    "unpack": Inference(_unpacked, required=("type",)),
+    OFFSET: Inference(lambda call: [call.type_of("ptr")]),
+    PACK: Inference(_packed),
+    PERMUTE: Inference(_permuted),
+    PTR_TO_INT: Inference(lambda call: [with_element(call.tile("source"), I64)]),
+    PTR_TO_PTR: _CONVERSION,
+    REDUCE: Inference(_reduced),
+    RESHAPE: _RESHAPE,
+    SCAN: Inference(lambda call: call.types("operands")),
+    TRUNCI: _CONVERSION,
+    UNPACK: Inference(_unpacked, required=("type",)),
 }
 
 
 def inference_of(declaration: OperationDeclaration) -> Inference:
     """An operation without a rule of its own is told the types its declaration does not give."""
-    found = INFERENCE.get(declaration.mnemonic)
+    found = INFERENCE.get(declaration)
     if found is not None:
         return found
     left = [result for result in declaration.results if not is_declared(declaration, result)]
@@ -320,33 +369,33 @@ def inference_of(declaration: OperationDeclaration) -> Inference:
 
 # The operands that a Python number fills with the tile that an operand points to or looks at, or with one i32 (i1 for
 # a mask) per pointer: (operand, what to ask, of which operand).
-_NUMBERS: Final[dict[str, dict[str, Callable[[Call], Type]]]] = {
-    "atomic_cas_tko": {
+_NUMBERS: Final[dict[OperationDeclaration, dict[str, Callable[[Call], Type]]]] = {
+    ATOMIC_CAS_TKO: {
         "cmp": lambda call: call.pointed_to("pointers"),
         "val": lambda call: call.pointed_to("pointers"),
         "mask": lambda call: with_element(call.tile("pointers"), I1),
     },
-    "atomic_load_tko": {"mask": lambda call: with_element(call.tile("ptr"), I1)},
-    "atomic_red_view_tko": {"value": lambda call: call.view("view").tile},
-    "atomic_rmw_tko": {
+    ATOMIC_LOAD_TKO: {"mask": lambda call: with_element(call.tile("ptr"), I1)},
+    ATOMIC_RED_VIEW_TKO: {"value": lambda call: call.view("view").tile},
+    ATOMIC_RMW_TKO: {
         "arg": lambda call: call.pointed_to("pointers"),
         "mask": lambda call: with_element(call.tile("pointers"), I1),
     },
-    "atomic_store_tko": {
+    ATOMIC_STORE_TKO: {
         "value": lambda call: call.pointed_to("ptr"),
         "mask": lambda call: with_element(call.tile("ptr"), I1),
     },
-    "fpowi": {"exponent": lambda call: with_element(call.tile("source"), I32)},
-    "load_ptr_tko": {
+    FPOWI: {"exponent": lambda call: with_element(call.tile("source"), I32)},
+    LOAD_PTR_TKO: {
         "mask": lambda call: with_element(call.tile("source"), I1),
         "paddingValue": lambda call: call.pointed_to("source"),
     },
-    "offset": {"offset": lambda call: with_element(call.tile("ptr"), I32)},
-    "store_ptr_tko": {
+    OFFSET: {"offset": lambda call: with_element(call.tile("ptr"), I32)},
+    STORE_PTR_TKO: {
         "value": lambda call: call.pointed_to("destination"),
         "mask": lambda call: with_element(call.tile("destination"), I1),
     },
-    "store_view_tko": {"tile": lambda call: call.view("view").tile},
+    STORE_VIEW_TKO: {"tile": lambda call: call.view("view").tile},
 }
 
 
@@ -357,7 +406,7 @@ def number_type(call: Call, operand: OperandDeclaration, position: int) -> Type 
     fixed = declaration.fixed_types.get(name)
     if fixed is not None:
         return fixed
-    rules = _NUMBERS.get(declaration.mnemonic)
+    rules = _NUMBERS.get(declaration)
     if rules is not None and name in rules:
         return rules[name](call)
     group = _group_of(declaration, name) or (name,)
@@ -366,7 +415,7 @@ def number_type(call: Call, operand: OperandDeclaration, position: int) -> Type 
             found = call.types(other)
             if found:
                 return found[0]
-    if operand.constraint is SCALAR_I1 or declaration.mnemonic in ("assert", "assume_cond"):
+    if operand.constraint is SCALAR_I1 or declaration in (ASSERT, ASSUME_COND):
         return scalar_tile(I1)
     if operand.constraint is SCALAR_INT or name == "index":
         return _size_type(call, name)
@@ -387,23 +436,23 @@ def _size_type(call: Call, name: str) -> Type:
 
 def carried_types(call: Call) -> list[Type] | None:
     """What the operation around a terminator expects from it, as far as it is known already."""
-    mnemonic = call.declaration.mnemonic
+    terminator = call.declaration
     around = call.block.parent_operation
-    if mnemonic in ("continue", "break"):
-        while around is not None and around.declaration.mnemonic == "if":
+    if terminator in (CONTINUE, BREAK):
+        while around is not None and around.declaration is IF:
             around = around.parent_operation
     if around is None:
         return None
-    return expected_types(around, mnemonic)
+    return expected_types(around, terminator)
 
 
-def expected_types(around: Operation, terminator: str) -> list[Type] | None:
-    """What a terminator of this kind gives to the operation it ends a block of; None where that is still open."""
-    kind = around.declaration.mnemonic
-    if terminator == "continue" and kind in ("for", "loop"):
+def expected_types(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
+    """What a terminator gives to the operation it ends a block of; None where that is still open."""
+    kind = around.declaration
+    if terminator is CONTINUE and kind in (FOR, LOOP):
         return [value.type for value in around.operand_group("initValues")]
-    if terminator == "yield" and kind in ("reduce", "scan"):
+    if terminator is YIELD and kind in (REDUCE, SCAN):
         return [scalar_tile(t.element) for t in [v.type for v in around.operands] if isinstance(t, TileType)]
-    if terminator in ("yield", "break") and around.results:
+    if terminator in (YIELD, BREAK) and around.results:
         return [result.type for result in around.results]
     return None

@@ -11,9 +11,10 @@ from types import TracebackType
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.inference import expected_types
+from tileir.dialect.ops import BREAK, FOR, IF, LOOP, YIELD
 from tileir.ir.builder import InsertionPoint
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, OperationResult, Value
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.types import Type
 
@@ -67,11 +68,11 @@ class Scope:
             self.end_block()
 
     @property
-    def terminator(self) -> str:
-        """The mnemonic of the operation that ends the block where none was built."""
+    def terminator(self) -> OperationDeclaration:
+        """The operation that ends the block where none was built."""
         declared = self.operation.declaration.regions
-        name = declared[0].implicit_terminator if declared else None
-        return name.removeprefix("cuda_tile.") if name is not None else "yield"
+        implied = declared[0].implicit_terminator if declared else None
+        return implied if implied is not None else YIELD
 
     def end_block(self) -> None:
         """Make sure that the block ends as it must."""
@@ -82,12 +83,11 @@ class Scope:
         if expected:
             types = ", ".join([type.spelling for type in expected])
             raise BuildError(
-                f"{self.name}: the block must end with {self.terminator}_(..) of {len(expected)} "
+                f"{self.name}: the block must end with {self.terminator.mnemonic}_(..) of {len(expected)} "
                 f"value{'' if len(expected) == 1 else 's'}: {types}",
                 self.operation.location,
             )
-        declaration = REGISTRY.by_name[f"cuda_tile.{self.terminator}"]
-        self.block.append(Operation(declaration, [], [], NO_ATTRIBUTES, NO_REGIONS, self.operation.location))
+        self.block.append(Operation(self.terminator, [], [], NO_ATTRIBUTES, NO_REGIONS, self.operation.location))
 
     def settle_results(self, types: list[Type]) -> None:
         """Give the operation results of these types, once they are known."""
@@ -125,7 +125,7 @@ class BranchScope(Scope):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         last = self.block.last
-        if kind is None and last is not None and last.declaration.mnemonic == "yield":
+        if kind is None and last is not None and last.declaration is YIELD:
             self.settle_results([value.type for value in last.operands])
         self.go_out(kind is not None)
 
@@ -151,7 +151,7 @@ class LoopScope(Scope):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and self.name == "loop":
+        if kind is None and self.operation.declaration is LOOP:
             found = _first_break(self.block)
             if found is not None:
                 self.settle_results([value.type for value in found.operands])
@@ -160,14 +160,14 @@ class LoopScope(Scope):
     @property
     def index(self) -> Value:
         """The induction variable of a `for`."""
-        if self.name != "for":
+        if self.operation.declaration is not FOR:
             raise BuildError("loop: there is no induction variable; carry one in 'init'")
         return self.block.arguments[0]
 
     @property
     def values(self) -> tuple[Value, ...]:
         """The values carried from one iteration to the next."""
-        return tuple(self.block.arguments[1 if self.name == "for" else 0 :])
+        return tuple(self.block.arguments[1 if self.operation.declaration is FOR else 0 :])
 
     @property
     def value(self) -> Value:
@@ -185,10 +185,9 @@ def _first_break(block: Block) -> Operation | None:
     while pending:
         cursor = pending.pop()
         while cursor is not None:
-            mnemonic = cursor.declaration.mnemonic
-            if mnemonic == "break":
+            if cursor.declaration is BREAK:
                 return cursor
-            if mnemonic == "if":
+            if cursor.declaration is IF:
                 pending.append(cursor.next)
                 for region in reversed(cursor.regions):
                     for inner in reversed(region.blocks):

@@ -157,7 +157,7 @@ class AttributeDeclaration:
 class RegionDeclaration:
     """A region: `blocks` is the exact number of blocks it must have, -1 for at most one, -2 for any number.
 
-    `implicit_terminator` names the operation that stands at its end when the text leaves it out.
+    `implicit_terminator` is the operation that stands at its end when the text leaves it out.
     `arguments` names its block arguments for the printer: "arg", "for" or "reduce".
     """
 
@@ -168,14 +168,14 @@ class RegionDeclaration:
         name: str,
         blocks: int = 1,
         documentation: str = "",
-        implicit_terminator: str | None = None,
+        implicit_terminator: OperationDeclaration | None = None,
         arguments: str = "arg",
         optional: bool = False,
     ) -> None:
         self.name: str = name
         self.blocks: int = blocks
         self.documentation: str = documentation
-        self.implicit_terminator: str | None = implicit_terminator
+        self.implicit_terminator: OperationDeclaration | None = implicit_terminator
         self.arguments: str = arguments
         self.optional: bool = optional
 
@@ -204,10 +204,12 @@ def attribute(
 class OperationDeclaration:
     """Everything known about one operation.
 
-    `syntax` is its assembly format (the language is described in `text/format.py`).  `same_types` lists groups of
+    `class_name` is NVIDIA's C++ class without its `Op`, where it is not the mnemonic in capitals.  `syntax` is its
+    assembly format (the language is described in `text/format.py`).  `same_types` lists groups of
     operand and result names that share one type; with `fixed_types` they give the types the text leaves
     out.  `rules` are the declared type constraints that NVIDIA's verifier checks in order, before `verify`.
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
+    `name_hints` are what the printer calls the results; with `computes_names` it asks the operation (`text/names.py`).
     """
 
     __slots__ = (
@@ -217,6 +219,7 @@ class OperationDeclaration:
         "assembly",
         "attributes",
         "chapter",
+        "class_name",
         "defaults",
         "description",
         "example",
@@ -262,6 +265,7 @@ class OperationDeclaration:
         example: str = "",
         syntax: str = "",
         opcode: int | None = None,
+        class_name: str = "",
         since: Version | None = V13_1,
         section: str = "",
         operands: tuple[OperandDeclaration, ...] = (),
@@ -277,6 +281,7 @@ class OperationDeclaration:
         verify: Verifier | None = None,
         verify_regions: Verifier | None = None,
         name_hints: tuple[str, ...] = (),
+        computes_names: bool = False,
         aliases: tuple[str, ...] = (),
         newer_mnemonic: str | None = None,
         legalization: str = "",
@@ -292,6 +297,7 @@ class OperationDeclaration:
         self.example: str = example
         self.syntax: str = syntax
         self.opcode: int | None = opcode
+        self.class_name: str = class_name or "".join([part.capitalize() for part in name.split("_")])
         self.since: Version | None = since
         self.section: str = section
         self.draft_only: bool = since is None
@@ -310,7 +316,7 @@ class OperationDeclaration:
         self.verify_regions: Verifier | None = verify_regions
         self.name_hints: tuple[str, ...] = name_hints
         # Whether the printer numbers the results: no hint is declared and none is computed from the operation.
-        self.is_numbered: bool = not name_hints and name not in ("constant", "assume")
+        self.is_numbered: bool = not name_hints and not computes_names
         self.aliases: tuple[str, ...] = aliases
         self.legalization: str = legalization
         self.testing: bool = testing

@@ -7,10 +7,10 @@ import re
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE, PredicateAttribute, same_elements
 from tileir.dialect.enums import ATOMIC_MODE, SIGNEDNESS
+from tileir.dialect.ops import ASSUME_COND, EXTI, SCAN, TRUNCI, YIELD
 from tileir.dialect.types import TOKEN, TileType, scalar_tile, with_element
 from tileir.ir.attributes import Attribute, StringAttribute, string_attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation, Value
-from tileir.ir.declaration import REGISTRY
 from tileir.ir.location import TextLocation
 from tileir.ir.types import I1, I32, FloatType, IntegerType, Type
 from tileir.text.directive import AttributeValue, Custom, enum_case, enum_kind_of, fail_custom
@@ -29,7 +29,7 @@ class Combine(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
         types = parser.parse_type_list()
-        if len(types) > 1 and self.declaration.mnemonic == "scan" and parser.draft_spellings:
+        if len(types) > 1 and self.declaration is SCAN and parser.draft_spellings:
             # The operations draft warns about it, public tools do not (docs/conflicts.md C14).
             parser.remark("a scan of more than one tile is not supported everywhere", state.name_token)
         self.set_types(state, "operands", types)
@@ -43,7 +43,7 @@ class Combine(Custom):
         # Nothing between the braces and no arguments: no block, which the verifier will not have.
         region = parser.parse_region(arguments if arguments else None)
         if region.blocks:
-            parser.ensure_terminator(region, "cuda_tile.yield", TextLocation(state.source, state.name_token))
+            parser.ensure_terminator(region, YIELD, TextLocation(state.source, state.name_token))
         state.add_region(region)
 
     def print(self, printer: Printer, operation: Operation) -> None:
@@ -71,8 +71,7 @@ class Assume(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek()[:1] == "%" and parser.draft_spellings:
             parser.remark("'assume' of a condition is read as 'assume_cond'", state.name_token)
-            declaration = REGISTRY.by_name["cuda_tile.assume_cond"]
-            state.switch(declaration, parser.assembly(declaration))
+            state.switch(ASSUME_COND, parser.assembly(ASSUME_COND))
             for directive in state.assembly.directives:
                 directive.parse(parser, state)
             return
@@ -246,7 +245,7 @@ class ShiftAmount(Custom):
             return
         wider = type.element.width > own.element.width
         # The amount is unsigned; one that truncation changes is past the width, where a shift promises nothing.
-        declaration = REGISTRY.by_name["cuda_tile.exti" if wider else "cuda_tile.trunci"]
+        declaration = EXTI if wider else TRUNCI
         attributes: dict[str, Attribute] = {"signedness": SIGNEDNESS["unsigned"]} if wider else NO_ATTRIBUTES
         location = TextLocation(state.source, state.name_token)
         value = parser.resolve(tokens[0], own)

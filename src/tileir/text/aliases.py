@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tileir.dialect.attributes import DebugScope, children
+from tileir.dialect.ops import FOR, IF, LOOP
 from tileir.ir.attributes import WHOLE, Attribute, spell
 from tileir.ir.core import Operation, Region
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.equality import same_location
 from tileir.ir.location import Location, resolved
 
@@ -57,7 +59,7 @@ class Aliases:
     def _omitted(self, parent: Operation, index: int) -> Operation | None:
         """A terminator that is not printed has no location to print either."""
         declared = parent.declaration.regions
-        if index >= len(declared) or parent.name not in ("cuda_tile.if", "cuda_tile.for", "cuda_tile.loop"):
+        if index >= len(declared) or parent.declaration not in (IF, FOR, LOOP):
             return None
         return implied_terminator(parent.regions[index], declared[index].implicit_terminator, self._lossless)
 
@@ -107,13 +109,13 @@ class Aliases:
         return "".join(lines)
 
 
-def implied_terminator(region: Region, name: str | None, located: bool) -> Operation | None:
+def implied_terminator(region: Region, implied: OperationDeclaration | None, located: bool) -> Operation | None:
     """The terminator of a region that the text may leave out: one without operands and attributes.
 
     With `located` it must also stand at the location of the operation around it, where the reader puts it.
     """
     last = region.blocks[0].last if region.blocks else None
-    if last is None or last.name != name or last.operands or last.attributes:
+    if last is None or last.declaration is not implied or last.operands or last.attributes:
         return None
     if located and region.parent is not None and not same_location(last.location, region.parent.location):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING
+from tileir.dialect.ops import CONTINUE, YIELD
 from tileir.ir.attributes import UNIT
 from tileir.ir.core import Operation, Region
 from tileir.ir.location import Location, TextLocation
@@ -46,7 +47,7 @@ class If(Custom):
 
     def _parse_branch(self, parser: Parser, state: ParseState) -> Region:
         region = parser.parse_region([])
-        parser.ensure_terminator(region, "cuda_tile.yield", TextLocation(state.source, state.name_token))
+        parser.ensure_terminator(region, YIELD, TextLocation(state.source, state.name_token))
         return region
 
     def print(self, printer: Printer, operation: Operation) -> None:
@@ -54,10 +55,10 @@ class If(Custom):
         out.append(f" {printer.names[operation.operands[0]]} ")
         if operation.results:
             out.append(f"-> ({printer.type_names([r.type for r in operation.results])}) ")
-        printer.print_region(operation.regions[0], "cuda_tile.yield")
+        printer.print_region(operation.regions[0], YIELD)
         if len(operation.regions) > 1 and operation.regions[1].blocks:
             out.append(" else ")
-            printer.print_region(operation.regions[1], "cuda_tile.yield")
+            printer.print_region(operation.regions[1], YIELD)
         printer.attribute_dictionary(operation, _NOTHING)
 
 
@@ -143,7 +144,7 @@ class For(Custom):
         for (name, token), item in zip(names, types, strict=True):
             arguments.append((name, token, item, TextLocation(state.source, token)))
         region = parser.parse_region(arguments)
-        parser.ensure_terminator(region, "cuda_tile.continue", TextLocation(state.source, state.name_token))
+        parser.ensure_terminator(region, CONTINUE, TextLocation(state.source, state.name_token))
         state.add_region(region)
         _parse_dictionary(parser, state)
 
@@ -161,7 +162,7 @@ class For(Custom):
         if len(operation.operands) > 3:
             inits = _iteration_text(printer, operation, region, 1, "initValues")
             out.append(f"iter_values({inits}) -> ({printer.type_names([r.type for r in operation.results])}) ")
-        printer.print_region(region, "cuda_tile.continue")
+        printer.print_region(region, CONTINUE)
         printer.attribute_dictionary(operation, frozenset(["unsignedCmp"]))
 
 
@@ -194,7 +195,7 @@ class Loop(Custom):
         for (name, token), item in zip(names, types, strict=True):
             arguments.append((name, token, item, TextLocation(state.source, token)))
         region = parser.parse_region(arguments)
-        parser.ensure_terminator(region, "cuda_tile.continue", TextLocation(state.source, state.name_token))
+        parser.ensure_terminator(region, CONTINUE, TextLocation(state.source, state.name_token))
         state.add_region(region)
         _parse_dictionary(parser, state)
 
@@ -211,5 +212,5 @@ class Loop(Custom):
         elif results:
             out.append(f" : {results}")
         out.append(" ")
-        printer.print_region(region, "cuda_tile.continue")
+        printer.print_region(region, CONTINUE)
         printer.attribute_dictionary(operation, _NOTHING)

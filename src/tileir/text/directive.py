@@ -8,6 +8,7 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final, NoReturn
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.enums import enum_kind_of as enum_kind_of
+from tileir.dialect.ops import MAXF, MINF, REMF
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
@@ -436,10 +437,10 @@ def read_draft_entry(parser: Parser, state: ParseState, name: str, value: Attrib
         parser.remark("'overflow_behavior' is read as 'overflow'", token)
         state.set_attribute("overflow", value)
         return
-    if name == "rounding_mode" and declaration.mnemonic == "remf" and value is ENUM_KINDS["rounding"]["nearest_even"]:
+    if name == "rounding_mode" and declaration is REMF and value is ENUM_KINDS["rounding"]["nearest_even"]:
         parser.remark("'rounding_mode' is dropped: a remainder is exact", token)
         return
-    if name == "comparison_ordering" and declaration.mnemonic in ("maxf", "minf"):
+    if name == "comparison_ordering" and declaration in (MAXF, MINF):
         parser.remark(f"'comparison_ordering' has no effect on '{declaration.mnemonic}'", token)
     state.set_attribute(name, value)
 

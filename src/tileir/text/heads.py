@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.ir.core import BlockArgument, Operation, Region, Value
+from tileir.ir.declaration import OperationDeclaration
 from tileir.text.printer import Printer
 
 
@@ -40,7 +41,7 @@ class HeadPrinter(Printer):
             self.names[value] = found
         return found
 
-    def print_region(self, region: Region, implied: str | None = None) -> None:
+    def print_region(self, region: Region, implied: OperationDeclaration | None = None) -> None:
         self.out.append("{ ... }")
 
     def _print_generic_region(self, region: Region) -> None:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from tileir.dialect.ops import (
+    ASSUME,
+    ATOMIC_CAS_TKO,
+    ATOMIC_RMW_TKO,
+    CONSTANT,
+    GET_NUM_TILE_BLOCKS,
+    GET_TILE_BLOCK_ID,
+    IF,
+    LOAD_PTR_TKO,
+    LOAD_VIEW_TKO,
+    LOOP,
+    SCAN,
+)
 from tileir.ir.attributes import DenseAttribute, constant_name, draft_constant_name
 from tileir.ir.core import Block, Operation, OperationResult, Region, Value
 
 # Operations each of whose results has a name of its own; the other multi-result operations share one.
 _SEPARATELY_NAMED = frozenset(
     [
-        "cuda_tile.get_tile_block_id",
-        "cuda_tile.get_num_tile_blocks",
-        "cuda_tile.load_ptr_tko",
-        "cuda_tile.load_view_tko",
-        "cuda_tile.atomic_rmw_tko",
-        "cuda_tile.atomic_cas_tko",
+        GET_TILE_BLOCK_ID,
+        GET_NUM_TILE_BLOCKS,
+        LOAD_PTR_TKO,
+        LOAD_VIEW_TKO,
+        ATOMIC_RMW_TKO,
+        ATOMIC_CAS_TKO,
     ]
 )
 # Operations that name results in general, so that an unnamed result of theirs has the empty hint.
-_NAMING_WITHOUT_HINT = frozenset(["cuda_tile.if", "cuda_tile.loop", "cuda_tile.scan"])
+_NAMING_WITHOUT_HINT = frozenset([IF, LOOP, SCAN])
 
 
 class _State:
@@ -88,7 +101,7 @@ class Naming:
                         self._share(results, name)
                 elif len(results) == 1:
                     names[results[0]] = "%" + self._unique(hint, added)
-                elif operation.name in _SEPARATELY_NAMED:
+                elif operation.declaration in _SEPARATELY_NAMED:
                     for result, part in zip(results, operation.declaration.name_hints, strict=True):
                         names[result] = "%" + self._unique(part, added)
                 else:
@@ -133,11 +146,10 @@ class Naming:
         declaration = operation.declaration
         if declaration.name_hints:
             return declaration.name_hints[0]
-        name = declaration.name
-        if name == "cuda_tile.constant":
+        if declaration is CONSTANT:
             value = operation.attributes.get("value")
             return self._constant_hint(value) if isinstance(value, DenseAttribute) else None
-        if name == "cuda_tile.assume":
+        if declaration is ASSUME:
             return self._assume_hint(operation)
         return None
 
@@ -156,7 +168,7 @@ class Naming:
             producer = value.operation
             if producer is operation:
                 break
-            if producer.name == "cuda_tile.assume":
+            if producer.declaration is ASSUME:
                 prefix += "assume_"
                 value = producer.operands[0]
                 if len(prefix) > 700:
@@ -168,7 +180,7 @@ class Naming:
 
     def _result_hint(self, producer: Operation, index: int) -> str | None:
         """The hint one result has; empty for operations that name only some of theirs."""
-        if producer.name in _NAMING_WITHOUT_HINT:
+        if producer.declaration in _NAMING_WITHOUT_HINT:
             return ""
         hints = producer.declaration.name_hints
         if hints:

@@ -526,15 +526,14 @@ class Parser(ValueCursor):
         self.expect(")")
         return regions
 
-    def ensure_terminator(self, region: Region, name: str, location: Location) -> None:
+    def ensure_terminator(self, region: Region, implied: OperationDeclaration, location: Location) -> None:
         """Add the terminator the text may leave out (MLIR's implicit terminators)."""
         if not region.blocks:
             region.append(Block())
         block = region.blocks[-1]
         last = block.last
         if last is None or not (last.declaration.is_terminator or last.declaration.unregistered):
-            declaration = REGISTRY.by_name[name]
-            block.append(Operation(declaration, [], [], NO_ATTRIBUTES, NO_REGIONS, location))
+            block.append(Operation(implied, [], [], NO_ATTRIBUTES, NO_REGIONS, location))
 
     # --- failures ---
 

@@ -184,8 +184,8 @@ class Printer:
         self.out, self.aside = [_join(whole)], []
         return self.out[0]
 
-    def print_region(self, region: Region, implied: str | None = None) -> None:
-        """`{`, the single block of a region, `}`; an operand-less terminator named `implied` is left out."""
+    def print_region(self, region: Region, implied: OperationDeclaration | None = None) -> None:
+        """`{`, the single block of a region, `}`; the terminator `implied` is left out where it has no operands."""
         self.out.append("{\n")
         if len(region.blocks) == 1:
             omit: Operation | None = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tileir.dialect.ops import BUILTIN_MODULE, ENTRY, GLOBAL, MODULE
 from tileir.ir.attributes import string_attribute
 from tileir.ir.collector import CollectorPaused
 from tileir.ir.core import NO_ATTRIBUTES, PRINTING, Block, Operation, Region
-from tileir.ir.declaration import NEWEST, REGISTRY, Version
+from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic, ParseError, has_errors
 from tileir.ir.location import CharacterLocation, SourceText, file_location
 from tileir.text.lexer import TOKEN
@@ -77,20 +78,20 @@ def read_text(
 def _wrap(block: Block, source: SourceText, implicit_module: bool) -> Operation:
     first = block.first
     if first is not None and first.next is None:
-        if first.name == "builtin.module" or (first.name == "cuda_tile.module" and not implicit_module):
+        if first.declaration is BUILTIN_MODULE or (first.declaration is MODULE and not implicit_module):
             first.detach()
             return first
     # MLIR places the module it adds at 0:0.
     location = file_location(source.name, 0, 0) if implicit_module else CharacterLocation(source, 0, 0)
-    bare = all(operation.name in ("cuda_tile.entry", "cuda_tile.global") for operation in block)
+    bare = all(operation.declaration in (ENTRY, GLOBAL) for operation in block)
     if bare and not implicit_module:
         attributes = {"sym_name": string_attribute("kernels")}
         text = source.text
         if text.startswith(_PRODUCER):
             line = text[len(_PRODUCER) : text.find("\n")] if "\n" in text else text[len(_PRODUCER) :]
             attributes["producer"] = string_attribute(line)
-        return Operation(REGISTRY.by_name["cuda_tile.module"], [], [], dict(attributes), [Region([block])], location)
-    return Operation(REGISTRY.by_name["builtin.module"], [], [], NO_ATTRIBUTES, [Region([block])], location)
+        return Operation(MODULE, [], [], dict(attributes), [Region([block])], location)
+    return Operation(BUILTIN_MODULE, [], [], NO_ATTRIBUTES, [Region([block])], location)
 
 
 def parse_text(text: str, name: str = "-", version: Version = NEWEST, allow_unregistered: bool = False) -> Operation:

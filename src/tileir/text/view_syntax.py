@@ -5,6 +5,15 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
+from tileir.dialect.ops import (
+    ATOMIC_RED_VIEW_TKO,
+    GET_TENSOR_SHAPE,
+    LOAD_VIEW_TKO,
+    MAKE_GATHER_SCATTER_VIEW,
+    MAKE_PARTITION_VIEW,
+    MAKE_STRIDED_VIEW,
+    STORE_VIEW_TKO,
+)
 from tileir.dialect.types import (
     DYNAMIC,
     TOKEN,
@@ -200,10 +209,10 @@ def _sizes(printer: Printer, static: tuple[int, ...], values: list[Value]) -> st
     return ", ".join(parts)
 
 
-_VIEW_CLASSES: dict[str, tuple[str, type[TileViewType]]] = {
-    "cuda_tile.make_partition_view": ("partition_view", PartitionViewType),
-    "cuda_tile.make_strided_view": ("strided_view", StridedViewType),
-    "cuda_tile.make_gather_scatter_view": ("gather_scatter_view", GatherScatterViewType),
+_VIEW_CLASSES: dict[OperationDeclaration, tuple[str, type[TileViewType]]] = {
+    MAKE_PARTITION_VIEW: ("partition_view", PartitionViewType),
+    MAKE_STRIDED_VIEW: ("strided_view", StridedViewType),
+    MAKE_GATHER_SCATTER_VIEW: ("gather_scatter_view", GatherScatterViewType),
 }
 
 
@@ -216,7 +225,7 @@ class MakeView(Custom):
         parser.expect(":")
         start = parser.position
         type = parser.parse_type()
-        word, wanted = _VIEW_CLASSES[self.declaration.name]
+        word, wanted = _VIEW_CLASSES[self.declaration]
         if not isinstance(type, wanted):
             fail_custom(parser, state, f"expected '{word}' type, but got '{type.text}'", start)
         assert isinstance(type, TileViewType)
@@ -244,7 +253,7 @@ class ShapeQuery(Doubtful):
         parser.expect(":")
         start = parser.position
         source = parser.parse_type()
-        if self.declaration.name == "cuda_tile.get_tensor_shape":
+        if self.declaration is GET_TENSOR_SHAPE:
             if not isinstance(source, TensorViewType):
                 fail_custom(parser, state, f"expected tensor_view, got '{source.text}'", start)
             assert isinstance(source, TensorViewType)
@@ -279,9 +288,9 @@ class ViewAccess(Custom):
 
     def __init__(self, declaration: OperationDeclaration, arguments: str) -> None:
         super().__init__(declaration, arguments)
-        self.is_load: bool = declaration.name == "cuda_tile.load_view_tko"
-        self.is_store: bool = declaration.name == "cuda_tile.store_view_tko"
-        self.is_reduction: bool = declaration.name == "cuda_tile.atomic_red_view_tko"
+        self.is_load: bool = declaration is LOAD_VIEW_TKO
+        self.is_store: bool = declaration is STORE_VIEW_TKO
+        self.is_reduction: bool = declaration is ATOMIC_RED_VIEW_TKO
         # The name of the tile operand that is stored or reduced.
         self.moved: str = "tile" if self.is_store else "value"
 

@@ -8,6 +8,7 @@ from tileir.bytecode.layouts import tile_module
 from tileir.bytecode.primitives import BytecodeError
 from tileir.bytecode.reader import read_public
 from tileir.bytecode.writer import write_public
+from tileir.dialect.ops import MODULE
 from tileir.dialect.ops.testing import TESTING_VERSIONS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import V13_1, V13_2, V13_3, Version, version_text
@@ -112,7 +113,7 @@ class _Translations:
         return None if data is None else data.decode("utf-8", "surrogateescape")
 
     def round_trip(self, module: Operation, diagnostics: list[Diagnostic]) -> str | None:
-        if module.name != "cuda_tile.module":
+        if module.declaration is not MODULE:
             message = f"expected a 'cuda_tile.module' op, got '{module.name}'"
             diagnostics.append(Diagnostic("error", message, module.location))
             return None

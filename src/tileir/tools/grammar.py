@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
+from tileir.dialect.ops import MODULE
 from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.text.directive import enum_kind_of
@@ -99,7 +100,7 @@ def grammar(declaration: OperationDeclaration) -> str:
 
 
 def _spelled(declaration: OperationDeclaration) -> str:
-    plain = declaration.name.startswith("cuda_tile.") and declaration.mnemonic != "module"
+    plain = declaration.name.startswith("cuda_tile.") and declaration is not MODULE
     return declaration.spelled_name(NEWEST) if plain else declaration.name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from tileir.dialect.ops import MODULE
 from tileir.ir.core import Operation
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
@@ -74,9 +75,9 @@ def _text(module: Operation, given: Arguments, settings: Settings) -> str:
 
 def _tile_module(module: Operation) -> Operation:
     """The cuda_tile module a program consists of."""
-    if module.name == "cuda_tile.module":
+    if module.declaration is MODULE:
         return module
     contents = list(module.regions[0].blocks[0])
-    if len(contents) != 1 or contents[0].name != "cuda_tile.module":
+    if len(contents) != 1 or contents[0].declaration is not MODULE:
         raise ToolFailure("'--disassembly' needs a program that is one cuda_tile.module", EXIT_WRONG_INPUT)
     return contents[0]

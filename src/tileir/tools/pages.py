@@ -252,8 +252,7 @@ def _attribute_row(declaration: OperationDeclaration, declared: AttributeDeclara
 def _region_row(region: RegionDeclaration) -> tuple[str, ...]:
     blocks = {1: "one block", -1: "at most one block", -2: "any number of blocks"}[region.blocks]
     if region.implicit_terminator is not None:
-        terminator = region.implicit_terminator.partition(".")[2]
-        blocks += f"; `{terminator}` at its end may be left out where it has no operands"
+        blocks += f"; `{region.implicit_terminator.mnemonic}` at its end may be left out where it has no operands"
     return f"`{region.name}`", blocks, prose(region.documentation)
 
 

@@ -16,6 +16,7 @@ from tileir.dialect.constraints import (
     tile_type_of,
 )
 from tileir.dialect.functions import verify_terminator
+from tileir.dialect.ops.control_flow import YIELD
 from tileir.dialect.types import TileType, tile_type
 from tileir.ir.attributes import ArrayAttribute, Attribute, DenseAttribute, FloatAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
@@ -116,7 +117,7 @@ def _verify_scan_region(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_body(operation: Operation, context: VerifyContext) -> None:
-    verify_terminator(operation, "cuda_tile.yield")
+    verify_terminator(operation)
     block = operation.regions[0].block
     _verify_arguments(operation, block)
     _verify_yield(operation, block)
@@ -209,7 +210,7 @@ REDUCE: Final[OperationDeclaration] = REGISTRY.add(
             attribute("identities", ARRAY, "the neutral element for each operand"),
         ),
         results=(result("results", ANY_TILE, "the reduced tiles", VARIADIC),),
-        regions=(RegionDeclaration("body", 1, "how two elements combine", "cuda_tile.yield", "reduce"),),
+        regions=(RegionDeclaration("body", 1, "how two elements combine", YIELD, "reduce"),),
         traits=REGION_EFFECTS | SINGLE_BLOCK,
         rules=(_AT_LEAST_ONE_OPERAND, SAME_OPERAND_SHAPE),
         verify=_verify_aggregate,
@@ -247,7 +248,7 @@ SCAN: Final[OperationDeclaration] = REGISTRY.add(
             attribute("identities", ARRAY, "the neutral element for each operand"),
         ),
         results=(result("results", ANY_TILE, "the running combinations", VARIADIC),),
-        regions=(RegionDeclaration("body", 1, "how two elements combine", "cuda_tile.yield"),),
+        regions=(RegionDeclaration("body", 1, "how two elements combine", YIELD),),
         traits=REGION_EFFECTS | SINGLE_BLOCK,
         rules=(_AT_LEAST_ONE_OPERAND, SAME_OPERAND_SHAPE),
         verify=_verify_scan,

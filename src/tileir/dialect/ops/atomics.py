@@ -134,6 +134,7 @@ ATOMIC_CAS_TKO: Final[OperationDeclaration] = REGISTRY.add(
         chapter="Atomics",
         section="8.10.1",
         opcode=0x07,
+        class_name="AtomicCASTko",
         summary="Atomic compare and swap through a tile of pointers",
         description=(
             "For each pointer, in one indivisible step: reads the old value, and writes `val` there if the old value "
@@ -183,6 +184,7 @@ ATOMIC_RMW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         chapter="Atomics",
         section="8.10.2",
         opcode=0x08,
+        class_name="AtomicRMWTko",
         summary="Atomic read-modify-write through a tile of pointers",
         description=(
             "For each pointer, in one indivisible step: reads the old value, combines it with `arg` by `mode` and "

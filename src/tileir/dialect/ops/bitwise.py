@@ -18,6 +18,7 @@ ANDI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.9.1",
     opcode=0x04,
+    class_name="AndI",
     summary="Element-wise bitwise AND",
     description="A bit of the result is 1 where it is 1 in both operands.  On `i1` this is the logical and.",
     example="%r = andi %a, %b : tile<4xi32>",
@@ -29,6 +30,7 @@ ORI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.9.2",
     opcode=0x52,
+    class_name="OrI",
     summary="Element-wise bitwise OR",
     description="A bit of the result is 1 where it is 1 in at least one operand.  On `i1` this is the logical or.",
     example="%r = ori %a, %b : tile<4xi32>",
@@ -40,6 +42,7 @@ XORI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.9.3",
     opcode=0x6C,
+    class_name="XOrI",
     summary="Element-wise bitwise exclusive OR",
     description=(
         "A bit of the result is 1 where the operands differ.  With a constant of all ones it is the bitwise "

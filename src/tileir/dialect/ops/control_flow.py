@@ -13,18 +13,15 @@ from tileir.dialect.constraints import (
     same_type,
 )
 from tileir.dialect.control_flow_rules import (
-    CONTINUE_NAME,
-    YIELD_NAME,
-    verify_break,
-    verify_continue,
-    verify_for_regions,
-    verify_if,
-    verify_if_regions,
-    verify_loop_regions,
-    verify_return,
-    verify_yield,
+    quoted,
+    result_types,
+    value_types,
+    verify_carried_values,
+    verify_result_types,
 )
 from tileir.dialect.types import scalar_tile
+from tileir.ir.attributes import TypeAttribute
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
     ALLOCATION_SCOPE,
     BLOCK_ORDER,
@@ -35,6 +32,7 @@ from tileir.ir.declaration import (
     SINGLE_BLOCK,
     TERMINATOR,
     V13_2,
+    V13_4,
     VARIADIC,
     OperationDeclaration,
     RegionDeclaration,
@@ -42,7 +40,9 @@ from tileir.ir.declaration import (
     operand,
     result,
 )
-from tileir.ir.types import I1
+from tileir.ir.diagnostics import Invalid, note
+from tileir.ir.types import I1, FunctionType
+from tileir.ir.verifier import VerifyContext
 
 _TERMINATOR_SYNTAX: Final = "attr-dict ($operands ':' type($operands))?"
 
@@ -66,6 +66,111 @@ ASSERT: Final[OperationDeclaration] = REGISTRY.add(
     )
 )
 
+# --- terminators ---
+
+
+def _is_ended_by(declaration: OperationDeclaration, terminator: OperationDeclaration) -> bool:
+    """Whether the terminator is the one that ends a region where the text has none."""
+    return any(region.implicit_terminator is terminator for region in declaration.regions)
+
+
+def _ended_by(terminator: OperationDeclaration) -> tuple[OperationDeclaration, ...]:
+    """What the terminator may stand in, in the order of the names; some of it is declared in other chapters."""
+    found = {d.name: d for d in REGISTRY.declarations() if not d.testing and _is_ended_by(d, terminator)}
+    return tuple([found[name] for name in sorted(found)])
+
+
+def _names(declarations: tuple[OperationDeclaration, ...]) -> list[str]:
+    return [declaration.name for declaration in declarations]
+
+
+def _verify_parent(operation: Operation, parents: tuple[OperationDeclaration, ...]) -> None:
+    parent = operation.parent_operation
+    if parent is None or parent.declaration not in parents:
+        raise Invalid(f"expects parent op to be one of '{', '.join(_names(parents))}'")
+
+
+def _enclosing_loop(operation: Operation, loops: tuple[OperationDeclaration, ...]) -> Operation:
+    """The loop that a break or continue leaves; only ifs may stand in between."""
+    ancestor = operation.parent_operation
+    while ancestor is not None and ancestor.declaration not in loops:
+        if ancestor.declaration is not IF:
+            break
+        ancestor = ancestor.parent_operation
+    if ancestor is None or ancestor.declaration not in loops:
+        chain = "', '".join(_names((*loops, IF)))
+        notes = [note("see unexpected ancestor operation", ancestor.location)] if ancestor is not None else None
+        raise Invalid(f"can only be nested within a ancestor chain of '{chain}' operations", notes=notes)
+    return ancestor
+
+
+def _verify_break(operation: Operation, context: VerifyContext) -> None:
+    _verify_parent(operation, (IF, LOOP))
+    found = value_types(operation.operands)
+    expected = result_types(_enclosing_loop(operation, (LOOP,)))
+    if found != expected:
+        raise Invalid(
+            f"operand types must correspond to the parent loop result types: ({quoted(found)}) vs ({quoted(expected)})"
+        )
+
+
+def _verify_continue(operation: Operation, context: VerifyContext) -> None:
+    _verify_parent(operation, (FOR, IF, LOOP))
+    loop = _enclosing_loop(operation, (FOR, LOOP))
+    found = value_types(operation.operands)
+    # A for gives back what its last iteration carried; a loop carries one set of values and gives back another.
+    if loop.declaration is LOOP:
+        expected = value_types(loop.operands)
+        what = "iter_values"
+    else:
+        expected = result_types(loop)
+        what = "return types"
+    if found != expected:
+        raise Invalid(
+            f"`{loop.declaration.mnemonic}` is missing a valid terminator. `continue` op should have operand types that "
+            f"match the parent loop {what}: ({quoted(expected)}), but found: ({quoted(found)})",
+            bare=True,
+        )
+
+
+def _verify_yield(operation: Operation, context: VerifyContext) -> None:
+    parent = operation.parent_operation
+    if parent is None or not _is_ended_by(parent.declaration, YIELD):
+        _verify_parent(operation, _ended_by(YIELD))
+
+
+def _verify_return(operation: Operation, context: VerifyContext) -> None:
+    # 13.4 lets a kernel end from inside a loop (not from inside a for).
+    inner = (IF, LOOP) if context.version >= V13_4 else (IF,)
+    parent = operation.parent_operation
+    if parent is None or not _is_ended_by(parent.declaration, RETURN):
+        _verify_parent(operation, (*_ended_by(RETURN), *inner))
+    while parent is not None and parent.declaration in inner:
+        parent = parent.parent_operation
+    if parent is None or not _is_ended_by(parent.declaration, RETURN):
+        if len(inner) == 1:
+            raise Invalid("must be used within a cuda_tile.entry, or cuda_tile.if operation")
+        raise Invalid("must be used within a cuda_tile.entry, cuda_tile.if, or cuda_tile.loop operation")
+    function_type = parent.attributes.get("function_type")
+    if not isinstance(function_type, TypeAttribute) or not isinstance(function_type.type, FunctionType):
+        return  # The function itself is in error.
+    expected = function_type.type.results
+    name = parent.symbol_name
+    if len(operation.operands) != len(expected):
+        raise Invalid(
+            f"has {len(operation.operands)} operands, but enclosing function (@{name}) returns {len(expected)}"
+        )
+    if not parent.declaration.testing and expected:
+        raise Invalid(f"has {len(expected)} operands, but entry function must return 0 operands")
+    for position, value in enumerate(operation.operands):
+        if value.type is not expected[position]:
+            raise Invalid(
+                f"type of return operand {position} ('{value.type.text}') doesn't match function result type "
+                f"('{expected[position].text}') in function @{name}",
+                bare=True,
+            )
+
+
 BREAK: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "break",
@@ -80,7 +185,7 @@ BREAK: Final[OperationDeclaration] = REGISTRY.add(
         example="break %x : tile<f32>",
         operands=(operand("operands", ANY_TYPE, "the results of the loop", VARIADIC),),
         traits=TERMINATOR,
-        verify=verify_break,
+        verify=_verify_break,
         syntax=_TERMINATOR_SYNTAX,
     )
 )
@@ -100,10 +205,126 @@ CONTINUE: Final[OperationDeclaration] = REGISTRY.add(
         example="continue %x : tile<f32>",
         operands=(operand("operands", ANY_TYPE, "the values carried to the next iteration", VARIADIC),),
         traits=TERMINATOR,
-        verify=verify_continue,
+        verify=_verify_continue,
         syntax=_TERMINATOR_SYNTAX,
     )
 )
+
+RETURN: Final[OperationDeclaration] = REGISTRY.add(
+    OperationDeclaration(
+        "return",
+        chapter="Control flow",
+        section="8.5.7",
+        opcode=0x5C,
+        summary="End the kernel",
+        description=(
+            "Ends the execution of the tile block.  An entry returns nothing, so it has no operands there.  It may "
+            "stand in the body of the entry and in nested `if`s, from 13.4 on also in `loop`, never in a `for`."
+        ),
+        example="return",
+        operands=(operand("operands", ANY_TYPE, "the values to return", VARIADIC),),
+        traits=TERMINATOR,
+        verify=_verify_return,
+        syntax=_TERMINATOR_SYNTAX,
+    )
+)
+
+YIELD: Final[OperationDeclaration] = REGISTRY.add(
+    OperationDeclaration(
+        "yield",
+        chapter="Control flow",
+        section="8.5.8",
+        opcode=0x6D,
+        summary="Give values to the operation around",
+        description=(
+            "Ends a branch of `if` or the body of `reduce` or `scan`; the operands become the results of the branch or "
+            "of the combination.  Loops end in `continue` and `break` instead.  A branch of an `if` without results "
+            "that ends without a terminator ends in `yield`."
+        ),
+        example="yield %x : tile<f32>",
+        operands=(operand("operands", ANY_TYPE, "the values to give", VARIADIC),),
+        traits=PURE | TERMINATOR,
+        verify=_verify_yield,
+        syntax=_TERMINATOR_SYNTAX,
+    )
+)
+
+# --- if, for, loop ---
+
+
+def _verify_terminator(operation: Operation, block: Block, allowed: tuple[OperationDeclaration, ...]) -> None:
+    """The first of `allowed` is the one that stands where the text has none."""
+    last = block.last
+    if last is not None and last.declaration not in allowed:
+        implied = f"in custom textual format, the absence of terminator implies '{allowed[0].name}'"
+        raise Invalid(
+            f"expects regions to end with '{allowed[0].name}', found '{last.name}'",
+            notes=[note(implied, operation.location)],
+        )
+
+
+def _verify_branch(operation: Operation, block: Block, name: str) -> None:
+    last = block.last
+    if last is None or last.declaration is not YIELD:
+        return  # The branch leaves the if for good.
+    found = value_types(last.operands)
+    expected = result_types(operation)
+    if expected and not found:
+        raise Invalid(f"has return type of {quoted(expected)} but {name} branch does not yield anything")
+    if found and not expected:
+        raise Invalid(f"does not return a value, but {name} branch yields {quoted(found)}")
+    if found != expected:
+        raise Invalid(
+            f"type does not match yield type, {name} branch yields {quoted(found)} "
+            f"but op result type is {quoted(expected)}"
+        )
+
+
+def _verify_if(operation: Operation, context: VerifyContext) -> None:
+    for number, region in enumerate(operation.regions):
+        if region.blocks and region.blocks[0].arguments:
+            raise Invalid(f"region #{number} should have no arguments")
+    verify_result_types(operation)
+    if not operation.regions or not operation.regions[0].blocks:
+        raise Invalid("must define then branch")
+    _verify_branch(operation, operation.regions[0].blocks[0], "then")
+    if len(operation.regions) < 2 or not operation.regions[1].blocks:
+        if operation.results:
+            raise Invalid("has non-empty return type, must define else branch")
+        return
+    _verify_branch(operation, operation.regions[1].blocks[0], "else")
+
+
+def _verify_if_regions(operation: Operation, context: VerifyContext) -> None:
+    for region in operation.regions:
+        for block in region.blocks:
+            _verify_terminator(operation, block, (YIELD, BREAK, CONTINUE, RETURN))
+
+
+def _verify_for_regions(operation: Operation, context: VerifyContext) -> None:
+    if not operation.regions[0].blocks or len(operation.operands) < 3:
+        return  # Reported already.
+    body = operation.regions[0].blocks[0]
+    _verify_terminator(operation, body, (CONTINUE,))
+    if not body.arguments:
+        raise Invalid("expected at least one block argument for induction variable")
+    bound = operation.operands[0].type
+    if body.arguments[0].type is not bound:
+        raise Invalid(
+            "expected induction variable to be same type as bounds and step: "
+            f"'{body.arguments[0].type.text}' vs '{bound.text}'"
+        )
+    verify_carried_values(operation, operation.operands[3:], body.arguments[1:])
+
+
+def _verify_loop_regions(operation: Operation, context: VerifyContext) -> None:
+    if not operation.regions[0].blocks:
+        return  # Reported already.
+    body = operation.regions[0].blocks[0]
+    allowed = (CONTINUE, BREAK, RETURN) if context.version >= V13_4 else (CONTINUE, BREAK)
+    _verify_terminator(operation, body, allowed)
+    verify_carried_values(operation, operation.operands, body.arguments)
+
 
 FOR: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
@@ -139,14 +360,14 @@ FOR: Final[OperationDeclaration] = REGISTRY.add(
                 "region",
                 blocks=1,
                 documentation="the body; its arguments are the induction variable and the carried values",
-                implicit_terminator=CONTINUE_NAME,
+                implicit_terminator=CONTINUE,
                 arguments="for",
             ),
         ),
         traits=REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
         same_types=(("lowerBound", "upperBound", "step"), ("initValues", "resultValues")),
         rules=(same_type("lowerBound", "upperBound", "step"), same_type("initValues", "resultValues")),
-        verify_regions=verify_for_regions,
+        verify_regions=_verify_for_regions,
         name_hints=("for",),
         syntax="for",
     )
@@ -169,14 +390,14 @@ IF: Final[OperationDeclaration] = REGISTRY.add(
         fixed_types={"condition": scalar_tile(I1)},
         results=(result("results", ANY_TYPE, "what the branch taken yields", VARIADIC),),
         regions=(
-            RegionDeclaration("thenRegion", 1, "taken when the condition is true", implicit_terminator=YIELD_NAME),
+            RegionDeclaration("thenRegion", 1, "taken when the condition is true", implicit_terminator=YIELD),
             RegionDeclaration(
-                "elseRegion", -1, "taken when the condition is false; may be empty", implicit_terminator=YIELD_NAME
+                "elseRegion", -1, "taken when the condition is false; may be empty", implicit_terminator=YIELD
             ),
         ),
         traits=REGION_EFFECTS | SINGLE_BLOCK,
-        verify=verify_if,
-        verify_regions=verify_if_regions,
+        verify=_verify_if,
+        verify_regions=_verify_if_regions,
         syntax="if",
     )
 )
@@ -202,50 +423,11 @@ LOOP: Final[OperationDeclaration] = REGISTRY.add(
                 "region",
                 blocks=1,
                 documentation="the body; its arguments are the carried values",
-                implicit_terminator=CONTINUE_NAME,
+                implicit_terminator=CONTINUE,
             ),
         ),
         traits=REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
-        verify_regions=verify_loop_regions,
+        verify_regions=_verify_loop_regions,
         syntax="loop",
-    )
-)
-
-RETURN: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "return",
-        chapter="Control flow",
-        section="8.5.7",
-        opcode=0x5C,
-        summary="End the kernel",
-        description=(
-            "Ends the execution of the tile block.  An entry returns nothing, so it has no operands there.  It may "
-            "stand in the body of the entry and in nested `if`s, from 13.4 on also in `loop`, never in a `for`."
-        ),
-        example="return",
-        operands=(operand("operands", ANY_TYPE, "the values to return", VARIADIC),),
-        traits=TERMINATOR,
-        verify=verify_return,
-        syntax=_TERMINATOR_SYNTAX,
-    )
-)
-
-YIELD: Final[OperationDeclaration] = REGISTRY.add(
-    OperationDeclaration(
-        "yield",
-        chapter="Control flow",
-        section="8.5.8",
-        opcode=0x6D,
-        summary="Give values to the operation around",
-        description=(
-            "Ends a branch of `if` or the body of `reduce` or `scan`; the operands become the results of the branch or "
-            "of the combination.  Loops end in `continue` and `break` instead.  A branch of an `if` without results "
-            "that ends without a terminator ends in `yield`."
-        ),
-        example="yield %x : tile<f32>",
-        operands=(operand("operands", ANY_TYPE, "the values to give", VARIADIC),),
-        traits=PURE | TERMINATOR,
-        verify=verify_yield,
-        syntax=_TERMINATOR_SYNTAX,
     )
 )

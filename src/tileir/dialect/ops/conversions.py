@@ -195,6 +195,7 @@ def _conversion(
     *,
     section: str,
     opcode: int,
+    class_name: str = "",
     summary: str,
     description: str,
     example: str,
@@ -211,6 +212,7 @@ def _conversion(
             chapter=_CHAPTER,
             section=section,
             opcode=opcode,
+            class_name=class_name,
             summary=summary,
             description=description,
             example=example,
@@ -246,6 +248,7 @@ EXTI: Final[OperationDeclaration] = _conversion(
     (INT_OR_I4, INT_OR_I4),
     section="8.4.2",
     opcode=0x25,
+    class_name="ExtI",
     summary="Extend integers to a greater width",
     description=(
         "Widens each element: with zeros if `unsigned`, with copies of the sign bit if `signed`.  The value is kept; "
@@ -262,6 +265,7 @@ FTOF: Final[OperationDeclaration] = _conversion(
     (ANY_FLOAT, ANY_FLOAT),
     section="8.4.3",
     opcode=0x2A,
+    class_name="FToF",
     summary="Convert between float types",
     description=(
         "Converts each element to the nearest value of another float type, ties to even.  The types must differ.  "
@@ -283,6 +287,7 @@ FTOI: Final[OperationDeclaration] = _conversion(
     (ANY_FLOAT, INT),
     section="8.4.4",
     opcode=0x2B,
+    class_name="FToI",
     summary="Convert floats to integers",
     description=(
         "Drops the fraction of each element and gives the integer, signed or unsigned.  NaN, an infinity, or a value "
@@ -311,6 +316,7 @@ ITOF: Final[OperationDeclaration] = _conversion(
     (INT, ANY_FLOAT),
     section="8.4.5",
     opcode=0x3B,
+    class_name="IToF",
     summary="Convert integers to floats",
     description=(
         "Converts each element, read as signed or unsigned, to the nearest value of the float type, ties to even.  "
@@ -364,6 +370,7 @@ TRUNCI: Final[OperationDeclaration] = _conversion(
     (INT_OR_I4, INT_OR_I4),
     section="8.4.9",
     opcode=0x6B,
+    class_name="TruncI",
     summary="Truncate integers to a smaller width",
     description=(
         "Drops the upper bits of each element; the target must be strictly narrower.  `overflow` promises that nothing "

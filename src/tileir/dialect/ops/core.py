@@ -152,6 +152,7 @@ CONSTANT: Final[OperationDeclaration] = REGISTRY.add(
         example="%r = constant <f32: [1.0, 2.5]> : tile<2xf32>",
         attributes=(attribute("value", DENSE, "the elements"),),
         results=(result("result", NUMBER, "the tile"),),
+        computes_names=True,
         traits=PURE | CONSTANT_LIKE,
         verify=_verify_constant,
         syntax="dense-constant attr-dict",
@@ -176,7 +177,7 @@ def _verify_extract(operation: Operation, context: VerifyContext) -> None:
     for axis, index in enumerate(indices):
         producer = index.defining_operation
         value = producer.attributes.get("value") if producer is not None else None
-        if producer is None or producer.name != "cuda_tile.constant" or not isinstance(value, DenseAttribute):
+        if producer is None or producer.declaration is not CONSTANT or not isinstance(value, DenseAttribute):
             continue
         number = signed_value(32, value.bits(0))
         last = source.shape[axis] // target.shape[axis] - 1

@@ -111,6 +111,7 @@ ABSF: Final[OperationDeclaration] = unary(
     chapter=CHAPTER,
     section="8.7.3",
     opcode=0x00,
+    class_name="AbsF",
     summary="Element-wise absolute value",
     description="Clears the sign of each element, zeros and NaNs included.  The result is exact.",
     example="%r = absf %x : tile<4xf32>",
@@ -122,6 +123,7 @@ ADDF: Final[OperationDeclaration] = binary(
     chapter=CHAPTER,
     section="8.7.4",
     opcode=0x02,
+    class_name="AddF",
     summary="Element-wise addition",
     description=f"Adds two tiles element by element.  {_ROUNDS}",
     example="%r = addf %a, %b rounding<zero> flush_to_zero : tile<4xf32>",
@@ -150,6 +152,7 @@ CMPF: Final[OperationDeclaration] = REGISTRY.add(
         chapter=CHAPTER,
         section="8.7.6",
         opcode=0x0E,
+        class_name="CmpF",
         summary="Element-wise comparison",
         description=(
             "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 "
@@ -184,6 +187,7 @@ DIVF: Final[OperationDeclaration] = binary(
     chapter=CHAPTER,
     section="8.7.9",
     opcode=0x14,
+    class_name="DivF",
     summary="Element-wise division",
     description=(
         f"Divides element by element.  {_ROUNDS}  For f32 there are two faster modes: `approx` goes through an "
@@ -266,6 +270,7 @@ MAXF: Final[OperationDeclaration] = binary(
     chapter=CHAPTER,
     section="8.7.18",
     opcode=0x45,
+    class_name="MaxF",
     summary="Element-wise maximum",
     description=f"Gives the greater of the two elements.  {_NAN_AND_ZERO}",
     example="%r = maxf %a, %b propagate_nan : tile<4xf32>",
@@ -294,6 +299,7 @@ MINF: Final[OperationDeclaration] = binary(
     chapter=CHAPTER,
     section="8.7.20",
     opcode=0x47,
+    class_name="MinF",
     summary="Element-wise minimum",
     description=f"Gives the lesser of the two elements.  {_NAN_AND_ZERO}",
     example="%r = minf %a, %b : tile<4xf32>",
@@ -325,6 +331,7 @@ MULF: Final[OperationDeclaration] = binary(
     chapter=CHAPTER,
     section="8.7.22",
     opcode=0x4C,
+    class_name="MulF",
     summary="Element-wise multiplication",
     description=f"Multiplies two tiles element by element.  {_ROUNDS}",
     example="%r = mulf %a, %b rounding<positive_inf> : tile<4xf32>",
@@ -339,6 +346,7 @@ NEGF: Final[OperationDeclaration] = unary(
     chapter=CHAPTER,
     section="8.7.23",
     opcode=0x4F,
+    class_name="NegF",
     summary="Element-wise negation",
     description="Flips the sign of each element, zeros and NaNs included.  The result is exact.",
     example="%r = negf %x : tile<4xf32>",
@@ -365,6 +373,7 @@ REMF: Final[OperationDeclaration] = binary(
     chapter=CHAPTER,
     section="8.7.26",
     opcode=0x59,
+    class_name="RemF",
     summary="Element-wise remainder",
     description=(
         "Gives `lhs - trunc(lhs / rhs) * rhs`, exact, with the sign of the dividend, as `fmod` in C.  A zero divisor "
@@ -383,6 +392,7 @@ SUBF: Final[OperationDeclaration] = binary(
     chapter=CHAPTER,
     section="8.7.32",
     opcode=0x67,
+    class_name="SubF",
     summary="Element-wise subtraction",
     description=f"Subtracts the right tile from the left one.  {_ROUNDS}",
     example="%r = subf %a, %b : tile<4xf32>",

@@ -64,6 +64,7 @@ ABSI: Final[OperationDeclaration] = unary(
     chapter=_CHAPTER,
     section="8.8.2",
     opcode=0x01,
+    class_name="AbsI",
     summary="Element-wise integer absolute value",
     description=(
         "Takes the absolute value of each element, read as a signed number.  The result is to be read as unsigned: "
@@ -78,6 +79,7 @@ ADDI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.8.2",
     opcode=0x03,
+    class_name="AddI",
     summary="Element-wise integer addition",
     description=f"Adds two tiles element by element.  The sum wraps modulo 2^N.  {_PROMISE}",
     example="%r = addi %a, %b overflow<no_signed_wrap> : tile<4xi32>",
@@ -90,6 +92,7 @@ CMPI: Final[OperationDeclaration] = REGISTRY.add(
         "cmpi",
         chapter=_CHAPTER,
         opcode=0x0F,
+        class_name="CmpI",
         summary="Element-wise integer comparison",
         description=(
             "Compares two tiles element by element and gives a tile of `i1`: 1 where the predicate holds, 0 elsewhere. "
@@ -119,6 +122,7 @@ DIVI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.85",
     opcode=0x15,
+    class_name="DivI",
     summary="Element-wise integer division",
     description=(
         "Divides element by element.  The quotient is rounded towards zero, or with `rounding` towards negative "
@@ -145,6 +149,7 @@ MAXI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.8.6",
     opcode=0x46,
+    class_name="MaxI",
     summary="Element-wise integer maximum",
     description="Gives the greater of the two elements, compared as signed or as unsigned numbers.",
     example="%r = maxi %a, %b signed : tile<4xi32>",
@@ -158,6 +163,7 @@ MINI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.8.7",
     opcode=0x48,
+    class_name="MinI",
     summary="Element-wise integer minimum",
     description="Gives the lesser of the two elements, compared as signed or as unsigned numbers.",
     example="%r = mini %a, %b unsigned : tile<4xi32>",
@@ -171,6 +177,7 @@ MULHII: Final[OperationDeclaration] = REGISTRY.add(
         chapter=_CHAPTER,
         section="8.8.8",
         opcode=0x4D,
+        class_name="MulhiI",
         aliases=("mulhi",),
         summary="High half of the element-wise integer product",
         description=(
@@ -192,6 +199,7 @@ MULI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.8.9",
     opcode=0x4E,
+    class_name="MulI",
     summary="Element-wise integer multiplication",
     description=(
         "Multiplies element by element and keeps the lower N bits, which are the same for signed and unsigned "
@@ -208,6 +216,7 @@ NEGI: Final[OperationDeclaration] = unary(
     chapter=_CHAPTER,
     section="8.8.10",
     opcode=0x50,
+    class_name="NegI",
     aliases=("negsi",),
     summary="Element-wise integer negation",
     description=(
@@ -229,6 +238,7 @@ REMI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.8.11",
     opcode=0x5A,
+    class_name="RemI",
     summary="Element-wise integer remainder",
     description=(
         "Gives the remainder of the division that rounds towards zero, so that a signed remainder has the sign of the "
@@ -248,6 +258,7 @@ SHLI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.8.12",
     opcode=0x60,
+    class_name="ShLI",
     summary="Element-wise left shift",
     description=(
         "Shifts each element of the left operand up by the number of bits in the right one, read as unsigned; zeros "
@@ -269,6 +280,7 @@ SHRI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.8.13",
     opcode=0x61,
+    class_name="ShRI",
     summary="Element-wise right shift",
     description=(
         "Shifts each element of the left operand down by the number of bits in the right one, read as unsigned.  "
@@ -289,6 +301,7 @@ SUBI: Final[OperationDeclaration] = binary(
     chapter=_CHAPTER,
     section="8.8.14",
     opcode=0x68,
+    class_name="SubI",
     summary="Element-wise integer subtraction",
     description=f"Subtracts the right tile from the left one.  The difference wraps modulo 2^N.  {_PROMISE}",
     example="%r = subi %a, %b : tile<4xi32>",

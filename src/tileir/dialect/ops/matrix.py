@@ -181,6 +181,7 @@ MMAF: Final[OperationDeclaration] = REGISTRY.add(
         "mmaf",
         chapter="Floating point",
         opcode=0x49,
+        class_name="MmaF",
         summary="Matrix product of floats, accumulated",
         description=(
             f"Multiplies two matrices and adds a third: `lhs * rhs + acc`.  {_SHAPES}  The inputs share one element "
@@ -210,6 +211,7 @@ MMAF_SCALED: Final[OperationDeclaration] = REGISTRY.add(
         "mmaf_scaled",
         chapter="Floating point",
         opcode=0x72,
+        class_name="MmaFScaled",
         since=V13_3,
         summary="Matrix product of block-scaled floats, accumulated",
         description=(
@@ -250,6 +252,7 @@ MMAI: Final[OperationDeclaration] = REGISTRY.add(
         "mmai",
         chapter="Integer",
         opcode=0x4A,
+        class_name="MmaI",
         summary="Matrix product of integers, accumulated",
         description=(
             f"Multiplies two matrices of `i8`, each read as signed or unsigned, and adds a matrix of `i32`.  {_SHAPES}"

@@ -161,6 +161,7 @@ ASSUME: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", ANY_TYPE, "the same value"),),
         same_types=(("value", "result"),),
         rules=(same_type("value", "result"),),
+        computes_names=True,
         verify=_verify_assume,
         syntax="assume",
     )

@@ -22,6 +22,7 @@ from tileir.dialect.debug_info import verify_body_scopes, verify_function_scope,
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.functions import signature, verify_function, verify_terminator
 from tileir.dialect.hints import verify_hints
+from tileir.dialect.ops.control_flow import RETURN
 from tileir.dialect.types import PointerType, TileType, scalar_tile
 from tileir.ir.attributes import DenseAttribute, SymbolAttribute, integer_attribute
 from tileir.ir.core import Operation
@@ -92,7 +93,7 @@ def _verify_entry(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_entry_body(operation: Operation, context: VerifyContext) -> None:
-    verify_terminator(operation, "cuda_tile.return")
+    verify_terminator(operation)
     verify_body_scopes(operation, context)
 
 
@@ -121,7 +122,7 @@ ENTRY: Final[OperationDeclaration] = REGISTRY.add(
             attribute("res_attrs", DICTIONARY_ARRAY, "attributes of the results; none has a meaning", optional=True),
             attribute("optimization_hints", HINTS_ATTRIBUTE, "advice per architecture", optional=True),
         ),
-        regions=(RegionDeclaration("body", 1, "what each tile block executes", "cuda_tile.return"),),
+        regions=(RegionDeclaration("body", 1, "what each tile block executes", RETURN),),
         traits=ISOLATED | SYMBOL | SINGLE_BLOCK,
         verify=_verify_entry,
         verify_regions=_verify_entry_body,
@@ -178,7 +179,7 @@ def _verify_get_global(operation: Operation, context: VerifyContext) -> None:
         return
     (name,) = reference.path
     found = context.symbols.lookup(operation, name)
-    value = found.attributes.get("value") if found is not None and found.name == "cuda_tile.global" else None
+    value = found.attributes.get("value") if found is not None and found.declaration is GLOBAL else None
     if not isinstance(value, DenseAttribute):
         raise Invalid(f"'{name}' does not reference a valid global")
     pointer = tile_type_of(operation.results[0]).element

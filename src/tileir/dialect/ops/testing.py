@@ -15,6 +15,7 @@ from tileir.dialect.constraints import (
     enum_attribute,
 )
 from tileir.dialect.functions import verify_function, verify_terminator
+from tileir.dialect.ops.control_flow import RETURN
 from tileir.ir.attributes import EnumKind, integer_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -48,7 +49,7 @@ def _verify_test_function(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_test_function_body(operation: Operation, context: VerifyContext) -> None:
-    verify_terminator(operation, "cuda_tile.return")
+    verify_terminator(operation)
 
 
 TESTING_FUNC: Final[OperationDeclaration] = REGISTRY.add(
@@ -69,7 +70,7 @@ TESTING_FUNC: Final[OperationDeclaration] = REGISTRY.add(
             attribute("arg_attrs", DICTIONARY_ARRAY, "attributes of the arguments", optional=True),
             attribute("res_attrs", DICTIONARY_ARRAY, "attributes of the results", optional=True),
         ),
-        regions=(RegionDeclaration("body", 1, "the body", "cuda_tile.return"),),
+        regions=(RegionDeclaration("body", 1, "the body", RETURN),),
         traits=ISOLATED | SYMBOL | SINGLE_BLOCK,
         verify=_verify_test_function,
         verify_regions=_verify_test_function_body,
