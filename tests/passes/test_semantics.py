@@ -16,6 +16,7 @@ from tests.passes.split_loops import split_loops
 
 import tileir
 from tileir.dialect.enums import MEMORY_ORDERING
+from tileir.dialect.ops import ADDI, BROADCAST, IOTA, OFFSET, PTR_TO_PTR, RESHAPE, STORE_PTR_TKO
 from tileir.dialect.types import TOKEN, PointerType, TileType, pointer_type, tile_type
 from tileir.execute.arguments import entries_of
 from tileir.execute.observer import TileBlock
@@ -120,15 +121,15 @@ def _store(emit: Emit, pointer: Value, value: Value, start: int) -> None:
     type = tile_of(value)
     target = pointer_type(type.element)
     line = (type.count,)
-    places = emit.operation("ptr_to_ptr", [pointer], [tile_type((), target)]).results[0]
-    places = emit.operation("reshape", [places], [tile_type((1,), target)]).results[0]
-    places = emit.operation("broadcast", [places], [tile_type(line, target)]).results[0]
-    numbers = emit.operation("iota", [], [tile_type(line, I32)]).results[0]
-    numbers = emit.apply("addi", numbers, emit.bits(tile_type(line, I32), start))
-    places = emit.operation("offset", [places, numbers], [tile_type(line, target)]).results[0]
-    flat = emit.operation("reshape", [value], [tile_type(line, type.element)]).results[0]
+    places = emit.operation(PTR_TO_PTR, [pointer], [tile_type((), target)]).results[0]
+    places = emit.operation(RESHAPE, [places], [tile_type((1,), target)]).results[0]
+    places = emit.operation(BROADCAST, [places], [tile_type(line, target)]).results[0]
+    numbers = emit.operation(IOTA, [], [tile_type(line, I32)]).results[0]
+    numbers = emit.apply(ADDI, numbers, emit.bits(tile_type(line, I32), start))
+    places = emit.operation(OFFSET, [places, numbers], [tile_type(line, target)]).results[0]
+    flat = emit.operation(RESHAPE, [value], [tile_type(line, type.element)]).results[0]
     weak: dict[str, Attribute] = {"memory_ordering_semantics": MEMORY_ORDERING["weak"]}
-    emit.operation("store_ptr_tko", [places, flat], [TOKEN], weak, (1, 1, 0, 0))
+    emit.operation(STORE_PTR_TKO, [places, flat], [TOKEN], weak, (1, 1, 0, 0))
 
 
 def _numbers(operations: list[str]) -> list[str]:

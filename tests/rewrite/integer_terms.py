@@ -7,7 +7,7 @@ from itertools import product
 
 import z3
 
-from tileir.rewrite.simplifier_language import CONSTANT, LITERAL, OPERATORS, VARIABLE, Term
+from tileir.rewrite.simplifier_language import ANY_CONSTANT, LITERAL, OPERATORS, VARIABLE, Term
 from tileir.rewrite.simplifier_rules import INVERSE, SWAPPED
 
 WIDTHS = (1, 8, 16, 32, 64)
@@ -133,7 +133,7 @@ def type_letter(term: Term) -> str:
     """The letter of a term's type, "" for a literal, whose type follows from where it stands."""
     if term.kind == LITERAL:
         return ""
-    if term.kind in (VARIABLE, CONSTANT) or term.type:
+    if term.kind in (VARIABLE, ANY_CONSTANT) or term.type:
         return term.type
     if term.name == "cmpi":
         return "B"
@@ -157,7 +157,7 @@ def flag_choices(left: Term) -> Iterator[dict[object, str]]:
     for term in terms_in(left):
         if not term.arguments:
             continue
-        for position, attribute in enumerate(OPERATORS[term.name]):
+        for position, attribute in enumerate(OPERATORS[term.operation]):
             given = term.flags[position] if term.flags else (id(term), position)
             if isinstance(given, tuple) or len(given) == 1:
                 slots[given] = KEYWORDS[attribute]
@@ -166,7 +166,7 @@ def flag_choices(left: Term) -> Iterator[dict[object, str]]:
 
 
 def flags_of(term: Term, chosen: dict[object, str], is_left: bool) -> tuple[str, ...]:
-    names = OPERATORS[term.name]
+    names = OPERATORS[term.operation]
     if not term.flags:
         if is_left:
             return tuple([chosen[(id(term), position)] for position in range(len(names))])
@@ -188,8 +188,8 @@ def term_meaning(term: Term, widths: dict[str, int], chosen: dict[object, str], 
     own = type_letter(term) or letter
     if term.kind == LITERAL:
         return number(term.name, widths[own])
-    if term.kind in (VARIABLE, CONSTANT):
-        return variable(term.name, widths[own], defined=term.kind == CONSTANT)
+    if term.kind in (VARIABLE, ANY_CONSTANT):
+        return variable(term.name, widths[own], defined=term.kind == ANY_CONSTANT)
     inner = next((found for found in map(type_letter, term.arguments[-2:]) if found), own)
     operands = []
     for position, argument in enumerate(term.arguments):

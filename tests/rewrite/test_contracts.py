@@ -9,6 +9,7 @@ from tests.rewrite.branching import all_inputs, branching_program, effects
 from tests.rewrite.forms import function
 
 import tileir
+from tileir.dialect.ops import ADDF, CONSTANT, ENTRY, IF, PRINT_TKO, YIELD
 from tileir.ir.core import Operation
 from tileir.ir.declaration import TOKEN_ORDERED
 from tileir.passes.canonicalize import canonicalization_folds, canonicalization_patterns
@@ -76,7 +77,7 @@ def test_the_order_test_notices_a_pattern_that_breaks_it() -> None:
     )
     entry = branching_program(Random(1), 0)
     source = next(op for op in module.walk() if op.name == "cuda_tile.testing$func").regions[0].block
-    target = next(op for op in entry.walk() if op.name == "cuda_tile.entry").regions[0].block
+    target = next(op for op in entry.walk() if op.declaration is ENTRY).regions[0].block
     return_operation = target.last
     assert return_operation is not None
     for operation in list(source)[:-1]:
@@ -84,7 +85,7 @@ def test_the_order_test_notices_a_pattern_that_breaks_it() -> None:
         target.insert_before(operation, return_operation)
     source.arguments[0].replace_all_uses_with(target.arguments[-1])
     before = effects(entry, all_inputs()[0])
-    apply_greedily(entry, [Pattern("forbidden", "cuda_tile.print_tko", combine_over_effects)])
+    apply_greedily(entry, [Pattern("forbidden", PRINT_TKO, combine_over_effects)])
     assert effects(entry, all_inputs()[0]) != before
 
 
@@ -111,9 +112,9 @@ def test_addf_of_constants_is_the_only_rule_that_makes_float_constants(rules: st
     roots = {fold.root for fold in canonicalization_folds(rules)}
     for pattern in canonicalization_patterns(rules):
         roots.update(pattern.roots)
-    floats = {root for root in roots if root.endswith("f")} - {"cuda_tile.if"}
-    assert floats == {"cuda_tile.addf"}
-    folded = [fold.name for fold in canonicalization_folds(rules) if fold.root == "cuda_tile.addf"]
+    floats = {root for root in roots if root.mnemonic.endswith("f")} - {IF}
+    assert floats == {ADDF}
+    folded = [fold.name for fold in canonicalization_folds(rules) if fold.root is ADDF]
     assert folded == (["addf-constants"] if rules == "full" else [])
 
 
@@ -147,7 +148,7 @@ def test_a_folded_sum_is_rounded_and_flushed_as_declared(left: str, right: str, 
         f"%r = addf %a, %b {modifiers} : tile<f32>\nreturn %r : tile<f32>",
     )
     run_passes(module, ["canonicalize"], rules="full")
-    (found,) = [op for op in module.walk() if op.name == "cuda_tile.constant"]
+    (found,) = [op for op in module.walk() if op.declaration is CONSTANT]
     assert found.attributes["value"].bits(0) == int(expected, 16)
 
 
@@ -217,9 +218,9 @@ def test_combined_results_are_those_of_the_first_then_those_of_the_second() -> N
         """,
     )
     run_passes(module, ["canonicalize"], report=PassReport(verify=True))
-    (combined,) = [op for op in module.walk() if op.name == "cuda_tile.if"]
+    (combined,) = [op for op in module.walk() if op.declaration is IF]
     assert [result.type.spelling for result in combined.results] == ["tile<f32>", "token", "tile<i32>"]
-    printed = next(op for op in module.walk() if op.name == "cuda_tile.print_tko")
+    printed = next(op for op in module.walk() if op.declaration is PRINT_TKO)
     assert [value.type.spelling for value in printed.operands] == ["tile<f32>", "tile<i32>", "token"]
 
 
@@ -230,9 +231,9 @@ def test_every_branch_still_yields_the_types_of_its_if(rules: str) -> None:
         run_passes(module, ["canonicalize"], rules=rules)
         tileir.verify(module)
         for operation in module.walk():
-            if operation.name == "cuda_tile.if":
+            if operation.declaration is IF:
                 for region in operation.regions:
                     for block in region.blocks:
                         last = block.last
-                        if last is not None and last.name == "cuda_tile.yield":
+                        if last is not None and last.declaration is YIELD:
                             assert [v.type for v in last.operands] == [r.type for r in operation.results]

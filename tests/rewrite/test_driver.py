@@ -6,8 +6,8 @@ import pytest
 from tests.rewrite.forms import body_of, function, lines, optimized
 
 import tileir
+from tileir.dialect.ops import ADDI, IF, MULI, PRINT_TKO, RETURN, YIELD
 from tileir.ir.core import Block, Operation, Region
-from tileir.ir.declaration import REGISTRY
 from tileir.passes.pipeline import run_passes
 from tileir.rewrite.driver import Fold, FoldResult, Pattern, RewriteError, Statistics, apply_greedily
 from tileir.rewrite.rewriter import Rewriter
@@ -33,12 +33,12 @@ def first_operand(operation: Operation) -> FoldResult:
 def test_patterns_that_undo_each_other_are_reported_by_name() -> None:
     module = function(SUM, BODY)
     with pytest.raises(RewriteError, match=r"stopped after 100 rewrites, the last of them by 'back-and-forth'"):
-        apply_greedily(module, [Pattern("back-and-forth", "cuda_tile.addi", swap)], limit=100)
+        apply_greedily(module, [Pattern("back-and-forth", ADDI, swap)], limit=100)
 
 
 def test_the_default_limit_ends_an_endless_set() -> None:
     with pytest.raises(RewriteError):
-        apply_greedily(function(SUM, BODY), [Pattern("swap", "cuda_tile.addi", swap)])
+        apply_greedily(function(SUM, BODY), [Pattern("swap", ADDI, swap)])
 
 
 def test_folds_come_before_patterns_and_are_counted() -> None:
@@ -46,8 +46,8 @@ def test_folds_come_before_patterns_and_are_counted() -> None:
     statistics = Statistics()
     assert apply_greedily(
         module,
-        [Pattern("never", "cuda_tile.addi", never)],
-        [Fold("first", "cuda_tile.addi", first_operand)],
+        [Pattern("never", ADDI, never)],
+        [Fold("first", ADDI, first_operand)],
         statistics=statistics,
     )
     assert body_of(module) == "return %arg0 : tile<i32>"
@@ -84,12 +84,10 @@ def test_inserting_into_regions_is_followed_up() -> None:
     """What a pattern inserts, with all it contains, is looked at too."""
 
     def wrap(operation: Operation, rewriter: Rewriter) -> bool:
-        if operation.parent_operation is not None and operation.parent_operation.name == "cuda_tile.if":
+        if operation.parent_operation is not None and operation.parent_operation.declaration is IF:
             return False
         inner = Operation(operation.declaration, list(operation.operands), [r.type for r in operation.results])
-        ends = [
-            Operation(REGISTRY.by_name["cuda_tile.yield"], [v], []) for v in (inner.results[0], operation.operands[0])
-        ]
+        ends = [Operation(YIELD, [v], []) for v in (inner.results[0], operation.operands[0])]
         blocks = [Block(), Block()]
         blocks[0].append(inner)
         for block, end in zip(blocks, ends, strict=True):
@@ -97,22 +95,22 @@ def test_inserting_into_regions_is_followed_up() -> None:
         condition = operation.parent.arguments[0] if operation.parent is not None else None
         assert condition is not None
         created = rewriter.create(
-            "cuda_tile.if", [condition], [inner.results[0].type], regions=[Region([block]) for block in blocks]
+            IF, [condition], [inner.results[0].type], regions=[Region([block]) for block in blocks]
         )
         rewriter.replace(operation, [created.results[0]])
         return True
 
     def to_product(operation: Operation, rewriter: Rewriter) -> bool:
-        if operation.parent_operation is None or operation.parent_operation.name != "cuda_tile.if":
+        if operation.parent_operation is None or operation.parent_operation.declaration is not IF:
             return False
         rewriter.replace(
             operation,
-            [rewriter.create("cuda_tile.muli", list(operation.operands), [operation.results[0].type]).results[0]],
+            [rewriter.create(MULI, list(operation.operands), [operation.results[0].type]).results[0]],
         )
         return True
 
     module = function("%c: tile<i1>, %x: tile<i32>, %y: tile<i32>) -> tile<i32>", BODY)
-    apply_greedily(module, [Pattern("wrap", "cuda_tile.addi", wrap), Pattern("product", "cuda_tile.addi", to_product)])
+    apply_greedily(module, [Pattern("wrap", ADDI, wrap), Pattern("product", ADDI, to_product)])
     tileir.verify(module)
     assert "muli" in body_of(module) and "addi" not in body_of(module)
 
@@ -205,16 +203,12 @@ def nest(depth: int) -> Operation:
         block = b.point.block
         for level in range(depth):
             inner = Block()
-            block.append(
-                Operation(
-                    REGISTRY.by_name["cuda_tile.if"], [(c, d)[level % 2]], [], regions=[Region([inner]), Region()]
-                )
-            )
+            block.append(Operation(IF, [(c, d)[level % 2]], [], regions=[Region([inner]), Region()]))
             if level > 0:
-                block.append(Operation(REGISTRY.by_name["cuda_tile.yield"], [], []))
+                block.append(Operation(YIELD, [], []))
             block = inner
         tileir.Builder(block=block).print_tko([x], str="%d")
-        block.append(Operation(REGISTRY.by_name["cuda_tile.yield"], [], []))
+        block.append(Operation(YIELD, [], []))
     return b.module
 
 
@@ -229,10 +223,10 @@ def test_a_nest_of_500_ifs_becomes_one() -> None:
 
 def test_a_deep_nest_without_effects_is_dead() -> None:
     module = nest(500)
-    innermost = next(operation for operation in module.walk() if operation.name == "cuda_tile.print_tko")
+    innermost = next(operation for operation in module.walk() if operation.declaration is PRINT_TKO)
     innermost.erase()
     run_passes(module, ["dce"])
-    assert [operation.name for operation in module.walk()][2:] == ["cuda_tile.return"]
+    assert [operation.name for operation in module.walk()][2:] == [RETURN]
 
 
 def test_a_chain_of_adjacent_ifs_is_combined_in_one_step() -> None:
@@ -247,7 +241,7 @@ def test_a_chain_of_adjacent_ifs_is_combined_in_one_step() -> None:
     report = PassReport()
     run_passes(module, ["canonicalize"], report=report)
     assert report.runs[0].fired == {"CombineIfs": 1}
-    texts = [str(operation.attributes["str"]) for operation in module.walk() if operation.name == "cuda_tile.print_tko"]
+    texts = [str(operation.attributes["str"]) for operation in module.walk() if operation.declaration is PRINT_TKO]
     assert texts == [f'"{index} %d"' for index in range(2000)]
 
 

@@ -22,6 +22,7 @@ from tests.rewrite.test_simplifier_proofs import assert_refines
 
 import tileir
 from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import OperationDeclaration
 from tileir.rewrite.driver import Statistics
 from tileir.rewrite.simplifier import simplify_expressions
 from tileir.rewrite.simplifier_language import COMMUTATIVE, OPERATORS
@@ -63,9 +64,10 @@ def test_a_chain_that_absorbs_a_value_and_its_complement_is_decided(kind: str, w
     assert not proved(whole[0] == number(-1 if kind == "andi" else 0, width)[0], *given)
 
 
-@pytest.mark.parametrize("name", sorted(COMMUTATIVE))
-def test_operands_of_commutative_operations_may_change_places(name: str) -> None:
-    for flags in product(*[KEYWORDS[attribute] for attribute in OPERATORS[name]]):
+@pytest.mark.parametrize("operator", sorted(COMMUTATIVE, key=lambda operator: operator.mnemonic))
+def test_operands_of_commutative_operations_may_change_places(operator: OperationDeclaration) -> None:
+    name = operator.mnemonic
+    for flags in product(*[KEYWORDS[attribute] for attribute in OPERATORS[operator]]):
         for width in WIDTHS:
             constant, value = variable("k", width, defined=True), variable("x", width)
             before = meaning(name, flags, [constant, value], width)

@@ -25,6 +25,7 @@ from tests.rewrite.integer_terms import (
 
 import tileir
 from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import OperationDeclaration
 from tileir.rewrite.simplifier import simplify_expressions
 from tileir.rewrite.simplifier_language import OPERATORS, Rule, Term, read_rules
 from tileir.rewrite.simplifier_rules import COMPLEMENTS, RULES
@@ -91,19 +92,23 @@ def test_rule_that_does_not_hold_is_refuted(rule: tuple[str, str, str]) -> None:
 # --- constants ---
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-def test_constants_are_computed_as_the_operation_means(name: str) -> None:
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.mnemonic)
+def test_constants_are_computed_as_the_operation_means(operator: OperationDeclaration) -> None:
+    name = operator.mnemonic
     rng = Random(name)
-    for flags in product(*[KEYWORDS[attribute] for attribute in OPERATORS[name]]):
+    for flags in product(*[KEYWORDS[attribute] for attribute in OPERATORS[operator]]):
         for width in WIDTHS:
             for target in WIDTHS if name in ("exti", "trunci") else (width,):
                 if (name == "exti" and target <= width) or (name == "trunci" and target >= width):
                     continue
                 for _ in range(12):
-                    check_constant(name, flags, width, 1 if name == "cmpi" else target, rng)
+                    check_constant(operator, flags, width, 1 if name == "cmpi" else target, rng)
 
 
-def check_constant(name: str, flags: tuple[str, ...], width: int, target: int, rng: Random) -> None:
+def check_constant(
+    operator: OperationDeclaration, flags: tuple[str, ...], width: int, target: int, rng: Random
+) -> None:
+    name = operator.mnemonic
     count = {"select": 3, "exti": 1, "trunci": 1, "negi": 1}.get(name, 2)
     ends = [0, 1, (1 << width) - 1, 1 << (width - 1), (1 << (width - 1)) - 1]
     numbers = [
@@ -113,7 +118,7 @@ def check_constant(name: str, flags: tuple[str, ...], width: int, target: int, r
         numbers[0] &= 1
     operands = [number(bits, 1 if name == "select" and not index else width) for index, bits in enumerate(numbers)]
     bits, defined = meaning(name, flags, operands, target)
-    found = evaluate(name, flags, (width, target), tuple(numbers))
+    found = evaluate(operator, flags, (width, target), tuple(numbers))
     if z3.is_true(z3.simplify(defined)):
         assert found == z3.simplify(bits).as_long(), (name, flags, width, numbers)
 
@@ -202,8 +207,8 @@ def stored(module: Operation) -> list[Meaning]:
             known[operation.result] = number(operation.attributes["value"].bits(0), operation.result.type.element.width)
         elif name == "store_ptr_tko":
             found.append(known[operation.operands[1]])
-        elif name in OPERATORS:
-            flags = tuple([operation.attribute(attribute).keyword for attribute in OPERATORS[name]])
+        elif operation.declaration in OPERATORS:
+            flags = tuple([operation.attribute(keyword).keyword for keyword in OPERATORS[operation.declaration]])
             operands = [known[value] for value in operation.operands]
             known[operation.result] = meaning(name, flags, operands, operation.result.type.element.width)
     return found

@@ -24,6 +24,7 @@ from tileir.dialect.attributes import (
     di_location,
     di_subprogram,
 )
+from tileir.dialect.ops import MODULE
 from tileir.ir.core import Operation
 from tileir.ir.location import (
     CallSiteLocation,
@@ -43,7 +44,7 @@ def run(root: Operation) -> int:
     count = 0
     unscoped: set[Location] = set()
     for operation in pre_order(root):
-        if operation.name == "cuda_tile.module":
+        if operation.declaration is MODULE:
             unit = _compile_unit(operation.location)
             for region in operation.regions:
                 for block in region.blocks:

@@ -19,10 +19,30 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.enums import SYMBOL_VISIBILITY
+from tileir.dialect.ops import (
+    EXP,
+    FOR,
+    FPOWI,
+    FTOF,
+    FTOI,
+    GDC_LAUNCH_DEPENDENTS_TKO,
+    GLOBAL,
+    INSERT,
+    LOAD_VIEW_TKO,
+    MAKE_PARTITION_VIEW,
+    MAKE_STRIDED_VIEW,
+    MAKE_TOKEN,
+    MMAF,
+    MODULE,
+    NEGI,
+    PRINT_TKO,
+    STORE_VIEW_TKO,
+    TANH,
+)
 from tileir.ir.attributes import DenseAttribute, EnumAttribute, TypeAttribute, type_attribute
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, Version, version_text
+from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, OperationDeclaration, Version, version_text
 from tileir.ir.diagnostics import Diagnostic, PassError, has_errors
 from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext, verify_operation
@@ -39,25 +59,19 @@ from tileir.passes.downlevel_expand import (
 from tileir.passes.downlevel_types import newer_type, older_type
 from tileir.passes.emit import Emit, replace
 
-_INSERT: Final = "cuda_tile.insert"
-_POWER: Final = "cuda_tile.fpowi"
-_SIGNAL: Final = "cuda_tile.gdc_launch_dependents_tko"
-_STRIDED: Final = "cuda_tile.make_strided_view"
-_CONVERSION: Final = "cuda_tile.ftof"
-_PRINT: Final = "cuda_tile.print_tko"
 # Newer operations that have an equivalent.
-_REPLACED: Final = (_INSERT, _POWER, _SIGNAL, _STRIDED)
+_REPLACED: Final = (INSERT, FPOWI, GDC_LAUNCH_DEPENDENTS_TKO, MAKE_STRIDED_VIEW)
 # Newer attributes that may be dropped: without them the operation does what was asked for, and no less.
-_DROPPED: Final[tuple[tuple[str, str, Version], ...]] = (
-    ("cuda_tile.load_view_tko", "inbounds", V13_4),
-    ("cuda_tile.store_view_tko", "inbounds", V13_4),
-    ("cuda_tile.exp", "rounding_mode", V13_3),
-    ("cuda_tile.mmaf", "fast_acc", V13_3),
-    ("cuda_tile.module", "producer", V13_3),
-    ("cuda_tile.global", "constant", V13_3),
-    ("cuda_tile.global", "symbol_visibility", V13_3),
-    ("cuda_tile.tanh", "rounding_mode", V13_2),
-    ("cuda_tile.negi", "overflow", V13_2),
+_DROPPED: Final[tuple[tuple[OperationDeclaration, str], ...]] = (
+    (LOAD_VIEW_TKO, "inbounds"),
+    (STORE_VIEW_TKO, "inbounds"),
+    (EXP, "rounding_mode"),
+    (MMAF, "fast_acc"),
+    (MODULE, "producer"),
+    (GLOBAL, "constant"),
+    (GLOBAL, "symbol_visibility"),
+    (TANH, "rounding_mode"),
+    (NEGI, "overflow"),
 )
 
 
@@ -104,11 +118,10 @@ def _rehearse(root: Operation, version: Version) -> list[Diagnostic]:
 
 def _mistake(operation: Operation, version: Version) -> str | None:
     declaration = operation.declaration
-    name = operation.name
     since = declaration.since
     target = f"and has no equivalent in {version_text(version)}"
     if since is not None and since > version:
-        if name not in _REPLACED or (name == _INSERT and not can_insert(operation)):
+        if declaration not in _REPLACED or (declaration is INSERT and not can_insert(operation)):
             return f"needs version {version_text(since)} {target}"
     for type in _types(operation):
         newer = newer_type(type, version)
@@ -116,12 +129,12 @@ def _mistake(operation: Operation, version: Version) -> str | None:
             brought_by = version_text(newer[1])
             return f"has a value of type '{type.spelling}': '{newer[0]}' needs version {brought_by} {target}"
     for attribute in operation.attributes.values():
-        if isinstance(attribute, EnumAttribute) and not (name == _CONVERSION and can_round(operation)):
+        if isinstance(attribute, EnumAttribute) and not (declaration is FTOF and can_round(operation)):
             brought = attribute.kind.since.get(attribute.keyword)
             if brought is not None and brought > version:
                 keyword = f"'{attribute.kind.name}<{attribute.keyword}>'"
                 return f"has {keyword}, which needs version {version_text(brought)} {target}"
-    if name == "cuda_tile.for" and version < V13_2 and "unsignedCmp" in operation.attributes:
+    if declaration is FOR and version < V13_2 and "unsignedCmp" in operation.attributes:
         if not has_signed_step(operation):
             return (
                 f"is an unsigned loop, which needs version 13.2; its step is not known to be positive as a signed "
@@ -150,35 +163,35 @@ def _types(operation: Operation) -> list[Type]:
 def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic]) -> int:
     changed = _retype(operation, version)
     changed |= _drop_attributes(operation, version, warnings)
-    name = operation.name
+    declaration = operation.declaration
     if version < V13_4:
-        if name == _INSERT:
+        if declaration is INSERT:
             replace(operation, [insert(Emit(operation), operation)])
             return 1
-        if name == _POWER:
+        if declaration is FPOWI:
             replace(operation, [integer_power(Emit(operation), operation)])
             return 1
-        if name == _SIGNAL:
+        if declaration is GDC_LAUNCH_DEPENDENTS_TKO:
             _forward_token(operation)
             operation.erase()
             return 1
-        if name == _CONVERSION and "rounding_mode" in operation.attributes and can_round(operation):
+        if declaration is FTOF and "rounding_mode" in operation.attributes and can_round(operation):
             replace(operation, [rounded_conversion(Emit(operation), operation)])
             return 1
-        if name == "cuda_tile.ftoi" and "saturating" in operation.attributes:
+        if declaration is FTOI and "saturating" in operation.attributes:
             replace(operation, [saturating_conversion(Emit(operation), operation)])
             return 1
-    if version < V13_3 and name == _STRIDED:
+    if version < V13_3 and declaration is MAKE_STRIDED_VIEW:
         view = Emit(operation).operation(
-            "make_partition_view", list(operation.operands), [operation.results[0].type], operation.attributes
+            MAKE_PARTITION_VIEW, list(operation.operands), [operation.results[0].type], operation.attributes
         )
         replace(operation, [view.results[0]])
         return 1
     if version < V13_2:
-        if name == "cuda_tile.for" and "unsignedCmp" in operation.attributes:
+        if declaration is FOR and "unsignedCmp" in operation.attributes:
             make_loop_signed(operation)
             return 1
-        if name == _PRINT:
+        if declaration is PRINT_TKO:
             return changed | _untie_print(operation)
     return changed
 
@@ -209,11 +222,12 @@ def _retype(operation: Operation, version: Version) -> int:
 
 def _drop_attributes(operation: Operation, version: Version, warnings: list[Diagnostic]) -> int:
     changed = 0
-    name = operation.name
-    for owner, attribute, since in _DROPPED:
-        if owner == name and since > version and attribute in operation.attributes:
+    declaration = operation.declaration
+    for owner, attribute in _DROPPED:
+        since = owner.inherent[attribute].since
+        if owner is declaration and since is not None and since > version and attribute in operation.attributes:
             if operation.attributes[attribute] is SYMBOL_VISIBILITY["private"]:
-                text = f"'{name}' op: a private global can be seen by others in {version_text(version)}"
+                text = f"'{operation.name}' op: a private global can be seen by others in {version_text(version)}"
                 warnings.append(Diagnostic("warning", text, operation.location))
             operation.set_attribute(attribute, None)
             changed = 1
@@ -227,7 +241,7 @@ def _forward_token(operation: Operation) -> None:
         return
     token = operation.operand("token")
     if token is None:
-        token = Emit(operation).operation("make_token", [], [result.type]).results[0]
+        token = Emit(operation).operation(MAKE_TOKEN, [], [result.type]).results[0]
     result.replace_all_uses_with(token)
 
 

@@ -4,6 +4,23 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.enums import COMPARISON_PREDICATE, SIGNEDNESS
+from tileir.dialect.ops import (
+    ABSF,
+    ADDI,
+    ANDI,
+    BITCAST,
+    BROADCAST,
+    CMPI,
+    FTOF,
+    FTOI,
+    IOTA,
+    ITOF,
+    ORI,
+    POW,
+    RESHAPE,
+    SUBI,
+    XORI,
+)
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import Attribute, EnumAttribute
 from tileir.ir.core import Operation, Value
@@ -47,33 +64,33 @@ def insert(emit: Emit, operation: Operation) -> Value:
         shape = [1] * len(split)
         shape[2 * axis] = count
         equal = _reshape(emit, equal, tuple(shape))
-        equal = emit.operation("broadcast", [equal], [tile_type(tuple(split), I1)]).results[0]
-        mask = equal if mask is None else emit.apply("andi", mask, equal)
+        equal = emit.operation(BROADCAST, [equal], [tile_type(tuple(split), I1)]).results[0]
+        mask = equal if mask is None else emit.apply(ANDI, mask, equal)
     if mask is None:
         return source
     repeated = _reshape(emit, source, tuple(lone))
-    repeated = emit.operation("broadcast", [repeated], [tile_type(tuple(split), part.element)]).results[0]
+    repeated = emit.operation(BROADCAST, [repeated], [tile_type(tuple(split), part.element)]).results[0]
     mask = _reshape(emit, mask, whole.shape)
     return emit.select(mask, _reshape(emit, repeated, whole.shape), destination)
 
 
 def _index_mask(emit: Emit, count: int, index: Value) -> Value:
     numbers_type = tile_type((count,), I32)
-    numbers = emit.operation("iota", [], [numbers_type]).results[0]
+    numbers = emit.operation(IOTA, [], [numbers_type]).results[0]
     wanted = _reshape(emit, index, (1,))
-    wanted = emit.operation("broadcast", [wanted], [numbers_type]).results[0]
+    wanted = emit.operation(BROADCAST, [wanted], [numbers_type]).results[0]
     attributes: dict[str, Attribute] = {
         "comparison_predicate": COMPARISON_PREDICATE["equal"],
         "signedness": SIGNEDNESS["signed"],
     }
-    return emit.operation("cmpi", [numbers, wanted], [tile_type((count,), I1)], attributes).results[0]
+    return emit.operation(CMPI, [numbers, wanted], [tile_type((count,), I1)], attributes).results[0]
 
 
 def _reshape(emit: Emit, value: Value, shape: tuple[int, ...]) -> Value:
     type = tile_of(value)
     if type.shape == shape:
         return value
-    return emit.operation("reshape", [value], [tile_type(shape, type.element)]).results[0]
+    return emit.operation(RESHAPE, [value], [tile_type(shape, type.element)]).results[0]
 
 
 # --- fpowi (13.4) ---
@@ -83,9 +100,9 @@ def integer_power(emit: Emit, operation: Operation) -> Value:
     """The power with a float exponent in f64, which holds every exponent exactly, rounded once."""
     source, exponent = operation.operands
     element = tile_of(source).element
-    base = source if element is F64 else emit.convert("ftof", source, F64)
-    power = emit.apply("fpowf", base, emit.convert("itof", exponent, F64, SIGNED))
-    return power if element is F64 else emit.convert("ftof", power, element)
+    base = source if element is F64 else emit.convert(FTOF, source, F64)
+    power = emit.apply(POW, base, emit.convert(ITOF, exponent, F64, SIGNED))
+    return power if element is F64 else emit.convert(FTOF, power, element)
 
 
 # --- ftoi saturating (13.4) ---
@@ -98,7 +115,7 @@ def saturating_conversion(emit: Emit, operation: Operation) -> Value:
     """
     value = operation.operands[0]
     if tile_of(value).element.spelling not in _COMPARABLE:
-        value = emit.convert("ftof", value, F32)
+        value = emit.convert(FTOF, value, F32)
     type = tile_of(value)
     target = tile_of(operation.results[0])
     if target.element is I1:
@@ -110,10 +127,10 @@ def saturating_conversion(emit: Emit, operation: Operation) -> Value:
     high = emit.compare_floats("greater_than_or_equal", "ordered", value, emit.number(type, float(limit)))
     low = emit.compare_floats("less_than", "ordered", value, emit.number(type, float(least)))
     is_nan = emit.compare_floats("not_equal", "unordered", value, value)
-    outside = emit.apply("ori", emit.apply("ori", high, low), is_nan)
+    outside = emit.apply(ORI, emit.apply(ORI, high, low), is_nan)
     inside = emit.select(outside, emit.number(type, 0.0), value)
     attributes: dict[str, Attribute] = {"signedness": SIGNEDNESS["signed" if signed else "unsigned"]}
-    result = emit.convert("ftoi", inside, target.element, attributes)
+    result = emit.convert(FTOI, inside, target.element, attributes)
     result = emit.select(high, emit.bits(target, limit - 1), result)
     return emit.select(low, emit.bits(target, least), result)
 
@@ -133,14 +150,14 @@ def make_loop_signed(operation: Operation) -> None:
     half = 1 << (width_of(type) - 1)
     for index in (0, 1):
         bound = operation.operands[index]
-        operation.set_operand(index, emit.apply("xori", bound, emit.bits(type, half)))
+        operation.set_operand(index, emit.apply(XORI, bound, emit.bits(type, half)))
     body = operation.regions[0].blocks[0]
     counter = body.arguments[0]
     first = body.first
     if counter.has_uses and first is not None:
         inner = Emit(first)
         users = counter.users
-        number = inner.apply("xori", counter, inner.bits(type, half))
+        number = inner.apply(XORI, counter, inner.bits(type, half))
         for user in users:
             for index, value in enumerate(list(user.operands)):
                 if value is counter:
@@ -183,32 +200,32 @@ def rounded_conversion(emit: Emit, operation: Operation) -> Value:
     keyword = mode.keyword if isinstance(mode, EnumAttribute) else "nearest_even"
     target = tile_of(operation.results[0]).element
     if is_widening(tile_of(value).element, target):
-        return emit.convert("ftof", value, target)
+        return emit.convert(FTOF, value, target)
     if tile_of(value).element not in (F32, F64):
-        value = emit.convert("ftof", value, F32)
+        value = emit.convert(FTOF, value, F32)
     if target is not TF32:
         return _directed(emit, value, target, keyword)
     if tile_of(value).element is F64:
         # Dropping bits twice is dropping them once; nothing else is asked for here.
         value = _directed(emit, value, F32, "zero")
-    bits = emit.convert("bitcast", value, I32)
+    bits = emit.convert(BITCAST, value, I32)
     if keyword == "nearest_away":
-        bits = emit.apply("addi", bits, emit.bits(tile_of(bits), 1 << (_TF32_DROPPED - 1)))
-    kept = emit.convert("bitcast", emit.masked(bits, -(1 << _TF32_DROPPED)), F32)
+        bits = emit.apply(ADDI, bits, emit.bits(tile_of(bits), 1 << (_TF32_DROPPED - 1)))
+    kept = emit.convert(BITCAST, emit.masked(bits, -(1 << _TF32_DROPPED)), F32)
     is_nan = emit.compare_floats("not_equal", "unordered", value, value)
-    return emit.convert("ftof", emit.select(is_nan, value, kept), target)
+    return emit.convert(FTOF, emit.select(is_nan, value, kept), target)
 
 
 def _directed(emit: Emit, value: Value, target: Type, mode: str) -> Value:
     """Convert to f16, bf16 or f32, rounding towards zero or one of the infinities."""
     source = tile_of(value).element
-    nearest = emit.convert("ftof", value, target)
-    back = emit.convert("ftof", nearest, source)
-    bits = emit.convert("bitcast", nearest, _INTEGER_OF[target])
+    nearest = emit.convert(FTOF, value, target)
+    back = emit.convert(FTOF, nearest, source)
+    bits = emit.convert(BITCAST, nearest, _INTEGER_OF[target])
     one = emit.bits(tile_of(bits), 1)
-    shorter = emit.apply("subi", bits, one)
+    shorter = emit.apply(SUBI, bits, one)
     if mode == "zero":
-        wrong = emit.compare_floats("greater_than", "ordered", emit.apply("absf", back), emit.apply("absf", value))
+        wrong = emit.compare_floats("greater_than", "ordered", emit.apply(ABSF, back), emit.apply(ABSF, value))
         corrected = shorter
     else:
         down = mode == "negative_inf"
@@ -219,7 +236,7 @@ def _directed(emit: Emit, value: Value, target: Type, mode: str) -> Value:
         }
         # The sign decides whether a longer or a shorter number lies in the direction.
         zero = emit.bits(tile_of(bits), 0)
-        negative = emit.operation("cmpi", [bits, zero], [wrong.type], attributes).results[0]
-        longer = emit.apply("addi", bits, one)
+        negative = emit.operation(CMPI, [bits, zero], [wrong.type], attributes).results[0]
+        longer = emit.apply(ADDI, bits, one)
         corrected = emit.select(negative, longer, shorter) if down else emit.select(negative, shorter, longer)
-    return emit.convert("bitcast", emit.select(wrong, corrected, bits), target)
+    return emit.convert(BITCAST, emit.select(wrong, corrected, bits), target)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, SIGNEDNESS
+from tileir.dialect.ops import ANDI, CMPF, SELECT, SHLI, SHRI, XORI
 from tileir.dialect.types import TileType, with_element
 from tileir.ir.attributes import Attribute, dense_attribute, element_bytes
 from tileir.ir.core import NO_ATTRIBUTES, Operation, Value
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.floats import FORMATS, from_double
 from tileir.ir.types import I1, FloatType, IntegerType, Type
 from tileir.rewrite.rewriter import Rewriter
 
-_PREFIX: Final = "cuda_tile."
 UNSIGNED: Final[dict[str, Attribute]] = {"signedness": SIGNEDNESS["unsigned"]}
 SIGNED: Final[dict[str, Attribute]] = {"signedness": SIGNEDNESS["signed"]}
 
@@ -41,23 +42,29 @@ class Emit:
 
     def operation(
         self,
-        mnemonic: str,
+        declaration: OperationDeclaration,
         operands: list[Value],
         types: list[Type],
         attributes: dict[str, Attribute] = NO_ATTRIBUTES,
         segments: tuple[int, ...] | None = None,
     ) -> Operation:
-        return self._rewriter.create(_PREFIX + mnemonic, operands, types, attributes, segments=segments)
+        return self._rewriter.create(declaration, operands, types, attributes, segments=segments)
 
-    def apply(self, mnemonic: str, *operands: Value, attributes: dict[str, Attribute] = NO_ATTRIBUTES) -> Value:
+    def apply(
+        self, declaration: OperationDeclaration, *operands: Value, attributes: dict[str, Attribute] = NO_ATTRIBUTES
+    ) -> Value:
         """An operation whose result has the type of its first operand."""
-        return self.operation(mnemonic, list(operands), [operands[0].type], attributes).results[0]
+        return self.operation(declaration, list(operands), [operands[0].type], attributes).results[0]
 
     def convert(
-        self, mnemonic: str, value: Value, element: Type, attributes: dict[str, Attribute] = NO_ATTRIBUTES
+        self,
+        declaration: OperationDeclaration,
+        value: Value,
+        element: Type,
+        attributes: dict[str, Attribute] = NO_ATTRIBUTES,
     ) -> Value:
         """A conversion to another element type."""
-        return self.operation(mnemonic, [value], [with_element(tile_of(value), element)], attributes).results[0]
+        return self.operation(declaration, [value], [with_element(tile_of(value), element)], attributes).results[0]
 
     # --- constants: every element the same ---
 
@@ -78,24 +85,24 @@ class Emit:
             "comparison_predicate": COMPARISON_PREDICATE[predicate],
             "comparison_ordering": COMPARISON_ORDERING[ordering],
         }
-        return self.operation("cmpf", [left, right], [with_element(tile_of(left), I1)], attributes).results[0]
+        return self.operation(CMPF, [left, right], [with_element(tile_of(left), I1)], attributes).results[0]
 
     def select(self, condition: Value, chosen: Value, otherwise: Value) -> Value:
-        return self.operation("select", [condition, chosen, otherwise], [chosen.type]).results[0]
+        return self.operation(SELECT, [condition, chosen, otherwise], [chosen.type]).results[0]
 
     # --- integers ---
 
     def shift_right(self, value: Value, amount: int) -> Value:
-        return self.apply("shri", value, self.bits(tile_of(value), amount), attributes=UNSIGNED)
+        return self.apply(SHRI, value, self.bits(tile_of(value), amount), attributes=UNSIGNED)
 
     def shift_left(self, value: Value, amount: int) -> Value:
-        return self.apply("shli", value, self.bits(tile_of(value), amount))
+        return self.apply(SHLI, value, self.bits(tile_of(value), amount))
 
     def masked(self, value: Value, mask: int) -> Value:
-        return self.apply("andi", value, self.bits(tile_of(value), mask))
+        return self.apply(ANDI, value, self.bits(tile_of(value), mask))
 
     def inverted(self, value: Value) -> Value:
-        return self.apply("xori", value, self.bits(tile_of(value), -1))
+        return self.apply(XORI, value, self.bits(tile_of(value), -1))
 
 
 def replace(operation: Operation, values: list[Value]) -> None:

@@ -20,9 +20,9 @@ goes, too.
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect.ops import ADDF, FMA, MULF, NEGF, SUBF
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, Operation, Value
-from tileir.ir.declaration import REGISTRY
 from tileir.passes.canonicalize import canonicalization_folds
 from tileir.passes.registry import PassSession
 from tileir.rewrite.driver import Pattern, apply_greedily
@@ -56,14 +56,14 @@ def fuse_multiply_subtract(operation: Operation, rewriter: Rewriter) -> bool:
     if product is None:
         return False
     subtrahend = operation.operands[1]
-    negated = rewriter.create("cuda_tile.negf", [subtrahend], [subtrahend.type], location=operation.location)
+    negated = rewriter.create(NEGF, [subtrahend], [subtrahend.type], location=operation.location)
     _fuse(operation, product, negated.result, rewriter)
     return True
 
 
 def _product(value: Value) -> Operation | None:
     definition = value.defining_operation
-    return definition if definition is not None and definition.name == "cuda_tile.mulf" else None
+    return definition if definition is not None and definition.declaration is MULF else None
 
 
 def _fusible_product(operation: Operation) -> Operation | None:
@@ -75,7 +75,7 @@ def _fusible_product(operation: Operation) -> Operation | None:
         if product.attribute(name) is not operation.attribute(name):
             return None
     # The drafts' operations take element types that fma does not.
-    accepted = REGISTRY.by_name["cuda_tile.fma"].operands[0].constraint.accepts(operation.result.type)
+    accepted = FMA.operands[0].constraint.accepts(operation.result.type)
     return product if accepted else None
 
 
@@ -86,7 +86,7 @@ def _fuse(operation: Operation, product: Operation, addend: Value, rewriter: Rew
         if value is not None:
             attributes[name] = value
     fused = rewriter.create(
-        "cuda_tile.fma",
+        FMA,
         [product.operands[0], product.operands[1], addend],
         [operation.result.type],
         attributes if attributes else NO_ATTRIBUTES,
@@ -96,5 +96,5 @@ def _fuse(operation: Operation, product: Operation, addend: Value, rewriter: Rew
     rewriter.erase(product)
 
 
-MULTIPLY_ADD: Final = Pattern("MulAdd", "cuda_tile.addf", fuse_multiply_add)
-MULTIPLY_SUBTRACT: Final = Pattern("MulSub", "cuda_tile.subf", fuse_multiply_subtract)
+MULTIPLY_ADD: Final = Pattern("MulAdd", ADDF, fuse_multiply_add)
+MULTIPLY_SUBTRACT: Final = Pattern("MulSub", SUBF, fuse_multiply_subtract)

@@ -16,17 +16,13 @@ of their own use to get rid of them, and what says how a body with early returns
 
 from __future__ import annotations
 
-from tileir.annotations import Final
+from tileir.dialect.ops import BREAK, IF, LOOP, RETURN
 from tileir.dialect.types import TensorViewType, TileViewType
 from tileir.ir.clone import clone
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
-from tileir.ir.declaration import REGISTRY
 from tileir.ir.diagnostics import PassError, note
 from tileir.ir.location import UNKNOWN, Location, call_site_location, resolved
 from tileir.ir.traversal import pre_order
-
-_IF: Final = "cuda_tile.if"
-_RETURN: Final = "cuda_tile.return"
 
 
 def run(root: Operation) -> int:
@@ -47,7 +43,7 @@ def inline_region(
     """
     source = body.block
     last = source.last
-    if last is None or last.name != _RETURN:
+    if last is None or last.declaration is not RETURN:
         where = last if last is not None else body.parent
         location = where.location if where is not None else UNKNOWN
         raise PassError("only a body that ends in 'return' can be inlined", location)
@@ -75,13 +71,13 @@ def _early_returns(source: Block, last: Operation) -> bool:
         if top is last:
             break
         for operation in pre_order(top):
-            if operation.name != _RETURN:
+            if operation.declaration is not RETURN:
                 continue
             found = True
             around = operation.parent_operation
-            while around is not None and around.name == _IF and around is not top:
+            while around is not None and around.declaration is IF and around is not top:
                 around = around.parent_operation
-            if around is not None and around.name != _IF:
+            if around is not None and around.declaration is not IF:
                 raise PassError(
                     f"cannot inline a 'return' inside '{around.name}'",
                     operation.location,
@@ -108,18 +104,18 @@ def _wrap(
         inner.append(copy)
     for copy in copies:
         for operation in pre_order(copy):
-            if operation.name == _RETURN:
+            if operation.declaration is RETURN:
                 _replace_by_break(operation)
     inner.append(_break(values, _at_call(last.location, call_location)))
     location = call_location if call_location is not None else copies[0].location
     types = [value.type for value in values]
-    loop = Operation(REGISTRY.by_name["cuda_tile.loop"], [], types, NO_ATTRIBUTES, [Region([inner])], location)
+    loop = Operation(LOOP, [], types, NO_ATTRIBUTES, [Region([inner])], location)
     block.insert_before(loop, before)
     return list(loop.results)
 
 
 def _break(values: list[Value], location: Location) -> Operation:
-    return Operation(REGISTRY.by_name["cuda_tile.break"], values, [], NO_ATTRIBUTES, NO_REGIONS, location)
+    return Operation(BREAK, values, [], NO_ATTRIBUTES, NO_REGIONS, location)
 
 
 def _replace_by_break(operation: Operation) -> None:

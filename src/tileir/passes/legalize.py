@@ -20,24 +20,37 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.attributes import BoundedAttribute, bounded
 from tileir.dialect.enums import MEMORY_ORDERING, MEMORY_SCOPE
+from tileir.dialect.ops import (
+    ASSUME,
+    ASSUME_COND,
+    ATOMIC_LOAD_TKO,
+    ATOMIC_STORE_TKO,
+    BARRIER,
+    LOAD_PTR_TKO,
+    MAKE_TOKEN,
+    MAXF,
+    MINF,
+    REMF,
+    STORE_PTR_TKO,
+    UNREALIZED_CONVERSION_CAST,
+)
 from tileir.dialect.types import STRING
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.types import Type, flattened
 from tileir.passes.emit import Emit, replace, tile_of, width_of
 from tileir.passes.legalize_assume import write_assumptions
 from tileir.passes.legalize_expand import EXPANSIONS
 
-_CAST: Final = "cuda_tile.unrealized_conversion_cast"
-_ASSUME: Final = "cuda_tile.assume"
 _ORDERING: Final = "memory_ordering_semantics"
 _SCOPE: Final = "memory_scope"
 # Attributes the drafts give to public operations, without an effect (docs/conflicts.md C6, C7).
-_WITHOUT_EFFECT: Final[dict[str, str]] = {
-    "cuda_tile.maxf": "comparison_ordering",
-    "cuda_tile.minf": "comparison_ordering",
-    "cuda_tile.remf": "rounding_mode",
+_WITHOUT_EFFECT: Final[dict[OperationDeclaration, str]] = {
+    MAXF: "comparison_ordering",
+    MINF: "comparison_ordering",
+    REMF: "rounding_mode",
 }
 
 
@@ -55,14 +68,14 @@ def run(root: Operation, warnings: list[Diagnostic]) -> int:
     rewritten = 0
     order = {operation: number for number, operation in enumerate(operations)}
     for operation in operations:
-        if operation.name == "cuda_tile.assume_cond":
+        if operation.declaration is ASSUME_COND:
             write_assumptions(operation, order)
             operation.erase()
             rewritten += 1
         elif operation is not root:
             rewritten += _rewrite(operation, warnings)
     for operation in reversed(operations):
-        if operation.name == _CAST:
+        if operation.declaration is UNREALIZED_CONVERSION_CAST:
             # What uses it was resolved and erased before it.
             operation.erase()
             rewritten += 1
@@ -76,9 +89,9 @@ def _find_errors(operation: Operation, casts: set[Operation], errors: list[Diagn
     mistakes: list[str] = []
     if operation.attribute(_ORDERING) is MEMORY_ORDERING["seq_cst"]:
         mistakes.append("has the memory ordering 'seq_cst', which no public ordering is as strong as")
-    if operation.name == _CAST and operation not in casts:
+    if operation.declaration is UNREALIZED_CONVERSION_CAST and operation not in casts:
         mistakes.append("has no public form: it neither keeps its types nor is it undone by another cast")
-    if operation.name == _ASSUME:
+    if operation.declaration is ASSUME:
         predicate = operation.attributes.get("predicate")
         if isinstance(predicate, BoundedAttribute) and predicate.strict and _inclusive(operation, predicate) is None:
             mistakes.append(f"has the predicate {predicate.bare_text}, which no value satisfies")
@@ -118,7 +131,7 @@ def _removable_casts(operations: list[Operation]) -> set[Operation]:
     """The casts that keep all types, undo another one, or feed only such casts."""
     found: set[Operation] = set()
     for operation in reversed(operations):
-        if operation.name != _CAST:
+        if operation.declaration is not UNREALIZED_CONVERSION_CAST:
             continue
         users = [user for result in operation.results for user in result.users]
         if _without_cast(operation) is not None or all(user in found for user in users):
@@ -134,7 +147,7 @@ def _without_cast(operation: Operation) -> list[Value] | None:
         if [value.type for value in values] == wanted:
             return values
         source = values[0].defining_operation if values else None
-        if source is None or source.name != _CAST or values != list(source.results):
+        if source is None or source.declaration is not UNREALIZED_CONVERSION_CAST or values != list(source.results):
             return None
         values = list(source.operands)
 
@@ -144,23 +157,23 @@ def _without_cast(operation: Operation) -> list[Value] | None:
 
 def _rewrite(operation: Operation, warnings: list[Diagnostic]) -> int:
     """Legalize one operation; 1 if it was changed."""
-    name = operation.name
-    expansion = EXPANSIONS.get(name)
+    declaration = operation.declaration
+    expansion = EXPANSIONS.get(declaration)
     if expansion is not None:
         replace(operation, [expansion(Emit(operation), operation)])
         return 1
-    if name == "cuda_tile.atomic_load_tko":
+    if declaration is ATOMIC_LOAD_TKO:
         _widen_scope(operation, warnings)
         _load(operation)
         return 1
-    if name == "cuda_tile.atomic_store_tko":
+    if declaration is ATOMIC_STORE_TKO:
         _widen_scope(operation, warnings)
         _store(operation)
         return 1
-    if name == "cuda_tile.barrier":
+    if declaration is BARRIER:
         _barrier(operation, warnings)
         return 1
-    if name == _CAST:
+    if declaration is UNREALIZED_CONVERSION_CAST:
         values = _without_cast(operation)
         if values is not None:
             for result, value in zip(operation.results, values, strict=True):
@@ -171,13 +184,13 @@ def _rewrite(operation: Operation, warnings: list[Diagnostic]) -> int:
 
 def _rewrite_form(operation: Operation, warnings: list[Diagnostic]) -> int:
     """What a public operation has that only the drafts know."""
-    name = operation.name
+    declaration = operation.declaration
     changed = _widen_scope(operation, warnings)
-    unneeded = _WITHOUT_EFFECT.get(name)
+    unneeded = _WITHOUT_EFFECT.get(declaration)
     if unneeded is not None and unneeded in operation.attributes:
         operation.set_attribute(unneeded, None)
         changed = 1
-    if name == _ASSUME:
+    if declaration is ASSUME:
         predicate = operation.attributes.get("predicate")
         if isinstance(predicate, BoundedAttribute) and predicate.strict:
             operation.set_attribute("predicate", _inclusive(operation, predicate))
@@ -205,7 +218,7 @@ def _load(operation: Operation) -> None:
     mask = operation.operand_group("mask")
     token = operation.operand_group("token")
     loaded = Emit(operation).operation(
-        "load_ptr_tko",
+        LOAD_PTR_TKO,
         [*operation.operand_group("ptr"), *mask, *token],
         [result.type for result in operation.results],
         _access_attributes(operation),
@@ -218,7 +231,7 @@ def _store(operation: Operation) -> None:
     mask = operation.operand_group("mask")
     token = operation.operand_group("token")
     stored = Emit(operation).operation(
-        "store_ptr_tko",
+        STORE_PTR_TKO,
         [*operation.operand_group("ptr"), *operation.operand_group("value"), *mask, *token],
         [result.type for result in operation.results],
         _access_attributes(operation),
@@ -234,5 +247,5 @@ def _barrier(operation: Operation, warnings: list[Diagnostic]) -> None:
         warnings.append(Diagnostic("warning", text, operation.location))
     token = operation.operand("token")
     if token is None:
-        token = Emit(operation).operation("make_token", [], [operation.results[0].type]).results[0]
+        token = Emit(operation).operation(MAKE_TOKEN, [], [operation.results[0].type]).results[0]
     replace(operation, [token])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.attributes import PredicateAttribute, bounded, div_by
+from tileir.dialect.ops import ANDI, ASSUME, CMPI, REMI
 from tileir.dialect.types import TileType, is_power_of_two
 from tileir.ir.attributes import EnumAttribute, signed_value
 from tileir.ir.core import Block, Operation, Value
@@ -29,11 +30,11 @@ def assumptions_of(condition: Value) -> list[tuple[Value, PredicateAttribute]]:
     while pending and looked < _MOST_PARTS:
         looked += 1
         part = pending.pop()
-        both = defined_by(part, "cuda_tile.andi")
+        both = defined_by(part, ANDI)
         if both is not None:
             pending += [both.operands[1], both.operands[0]]
             continue
-        comparison = defined_by(part, "cuda_tile.cmpi")
+        comparison = defined_by(part, CMPI)
         if comparison is not None:
             said = _said(comparison)
             if said is not None:
@@ -95,7 +96,7 @@ def _bounds(keyword: str, signed: bool, width: int, bits: int) -> tuple[int | No
 
 def _multiple(value: Value) -> tuple[Value, PredicateAttribute] | None:
     """What a remainder that is zero says about the dividend."""
-    remainder = defined_by(value, "cuda_tile.remi")
+    remainder = defined_by(value, REMI)
     if remainder is None:
         return None
     divisor = _constant(remainder.operands[1])
@@ -117,7 +118,7 @@ def write_assumptions(operation: Operation, order: dict[Operation, int]) -> None
         later = [user for user in value.users if order.get(user, -1) > order[operation] and _is_inside(user, block)]
         if not later:
             continue
-        assumed = Emit(operation).operation("assume", [value], [value.type], {"predicate": predicate}).results[0]
+        assumed = Emit(operation).operation(ASSUME, [value], [value.type], {"predicate": predicate}).results[0]
         latest[compared] = assumed
         for user in later:
             for index, operand in enumerate(list(user.operands)):

@@ -9,8 +9,39 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
+from tileir.dialect.ops import (
+    ABSF,
+    ADDF,
+    ADDI,
+    ANDI,
+    BREV,
+    CLZ,
+    CTZ,
+    DIVF,
+    EXP,
+    FTOF,
+    LOG,
+    LOG1P,
+    LOG2,
+    LOG10,
+    MAXF,
+    MAXIMUMF,
+    MINF,
+    MINIMUMF,
+    MULF,
+    MULI,
+    NEGF,
+    NOTI,
+    ORI,
+    POPCNT,
+    RECIPF,
+    SIGMOID,
+    SUBF,
+    SUBI,
+)
 from tileir.ir.attributes import UNIT, Attribute
 from tileir.ir.core import Operation, Value
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import F64, Type
 from tileir.passes.emit import Emit, tile_of, width_of
 
@@ -32,12 +63,12 @@ def _count_ones(emit: Emit, value: Value) -> Value:
     pairs = _repeated(width, 0x1, 2)
     fours = _repeated(width, 0x3, 4)
     bytes_ = _repeated(width, 0xF, 8)
-    value = emit.apply("subi", value, emit.masked(emit.shift_right(value, 1), pairs))
-    value = emit.apply("addi", emit.masked(value, fours), emit.masked(emit.shift_right(value, 2), fours))
-    value = emit.masked(emit.apply("addi", value, emit.shift_right(value, 4)), bytes_)
+    value = emit.apply(SUBI, value, emit.masked(emit.shift_right(value, 1), pairs))
+    value = emit.apply(ADDI, emit.masked(value, fours), emit.masked(emit.shift_right(value, 2), fours))
+    value = emit.masked(emit.apply(ADDI, value, emit.shift_right(value, 4)), bytes_)
     if width == 8:
         return value
-    total = emit.apply("muli", value, emit.bits(tile_of(value), _repeated(width, 0x1, 8)))
+    total = emit.apply(MULI, value, emit.bits(tile_of(value), _repeated(width, 0x1, 8)))
     return emit.shift_right(total, width - 8)
 
 
@@ -50,7 +81,7 @@ def _clz(emit: Emit, operation: Operation) -> Value:
     value = operation.operands[0]
     distance = 1
     while distance < width_of(tile_of(value)):
-        value = emit.apply("ori", value, emit.shift_right(value, distance))
+        value = emit.apply(ORI, value, emit.shift_right(value, distance))
         distance *= 2
     return _count_ones(emit, emit.inverted(value))
 
@@ -58,8 +89,8 @@ def _clz(emit: Emit, operation: Operation) -> Value:
 def _ctz(emit: Emit, operation: Operation) -> Value:
     """The zeros below the lowest 1 are the ones of `~x & (x - 1)`."""
     value = operation.operands[0]
-    less = emit.apply("subi", value, emit.bits(tile_of(value), 1))
-    return _count_ones(emit, emit.apply("andi", emit.inverted(value), less))
+    less = emit.apply(SUBI, value, emit.bits(tile_of(value), 1))
+    return _count_ones(emit, emit.apply(ANDI, emit.inverted(value), less))
 
 
 def _brev(emit: Emit, operation: Operation) -> Value:
@@ -71,7 +102,7 @@ def _brev(emit: Emit, operation: Operation) -> Value:
         mask = _repeated(width, (1 << distance) - 1, 2 * distance)
         down = emit.masked(emit.shift_right(value, distance), mask)
         up = emit.shift_left(emit.masked(value, mask), distance)
-        value = emit.apply("ori", down, up)
+        value = emit.apply(ORI, down, up)
         distance *= 2
     return value
 
@@ -84,11 +115,11 @@ def _noti(emit: Emit, operation: Operation) -> Value:
 
 
 def _widened(emit: Emit, value: Value) -> Value:
-    return value if tile_of(value).element is F64 else emit.convert("ftof", value, F64)
+    return value if tile_of(value).element is F64 else emit.convert(FTOF, value, F64)
 
 
 def _narrowed(emit: Emit, value: Value, element: Type) -> Value:
-    return value if element is F64 else emit.convert("ftof", value, element)
+    return value if element is F64 else emit.convert(FTOF, value, element)
 
 
 def _sigmoid(emit: Emit, operation: Operation) -> Value:
@@ -100,24 +131,24 @@ def _sigmoid(emit: Emit, operation: Operation) -> Value:
     value = _widened(emit, source)
     type = tile_of(value)
     one = emit.number(type, 1.0)
-    small = emit.apply("exp", emit.apply("negf", emit.apply("absf", value)))
+    small = emit.apply(EXP, emit.apply(NEGF, emit.apply(ABSF, value)))
     negative = emit.compare_floats("less_than", "ordered", value, emit.number(type, 0.0))
     above = emit.select(negative, small, one)
-    ratio = emit.apply("divf", above, emit.apply("addf", one, small))
+    ratio = emit.apply(DIVF, above, emit.apply(ADDF, one, small))
     tail = emit.compare_floats("less_than", "ordered", value, emit.number(type, -1.4))
-    less = emit.apply("subf", small, emit.apply("mulf", small, ratio))
+    less = emit.apply(SUBF, small, emit.apply(MULF, small, ratio))
     return _narrowed(emit, emit.select(tail, less, ratio), tile_of(source).element)
 
 
 def _recipf(emit: Emit, operation: Operation) -> Value:
     value = operation.operands[0]
-    return emit.apply("divf", emit.number(tile_of(value), 1.0), value)
+    return emit.apply(DIVF, emit.number(tile_of(value), 1.0), value)
 
 
 def _log10(emit: Emit, operation: Operation) -> Value:
     source = operation.operands[0]
     value = _widened(emit, source)
-    scaled = emit.apply("mulf", emit.apply("log2", value), emit.number(tile_of(value), _LOG10_OF_2))
+    scaled = emit.apply(MULF, emit.apply(LOG2, value), emit.number(tile_of(value), _LOG10_OF_2))
     return _narrowed(emit, scaled, tile_of(source).element)
 
 
@@ -131,12 +162,12 @@ def _log1p(emit: Emit, operation: Operation) -> Value:
     type = tile_of(value)
     zero = emit.number(type, 0.0)
     one = emit.number(type, 1.0)
-    total = emit.apply("addf", value, one)
-    added = emit.apply("subf", total, one)
-    lost = emit.apply("subf", value, added)
-    logarithm = emit.apply("log", total)
-    corrected = emit.apply("addf", logarithm, emit.apply("divf", lost, total))
-    inexact = emit.compare_floats("greater_than", "ordered", emit.apply("absf", lost), zero)
+    total = emit.apply(ADDF, value, one)
+    added = emit.apply(SUBF, total, one)
+    lost = emit.apply(SUBF, value, added)
+    logarithm = emit.apply(LOG, total)
+    corrected = emit.apply(ADDF, logarithm, emit.apply(DIVF, lost, total))
+    inexact = emit.compare_floats("greater_than", "ordered", emit.apply(ABSF, lost), zero)
     result = emit.select(inexact, corrected, logarithm)
     # Too small to add to 1, or a zero, whose sign stays.
     tiny = emit.compare_floats("equal", "ordered", added, zero)
@@ -144,23 +175,23 @@ def _log1p(emit: Emit, operation: Operation) -> Value:
 
 
 def _maximumf(emit: Emit, operation: Operation) -> Value:
-    return emit.apply("maxf", *operation.operands, attributes=_PROPAGATE_NAN)
+    return emit.apply(MAXF, *operation.operands, attributes=_PROPAGATE_NAN)
 
 
 def _minimumf(emit: Emit, operation: Operation) -> Value:
-    return emit.apply("minf", *operation.operands, attributes=_PROPAGATE_NAN)
+    return emit.apply(MINF, *operation.operands, attributes=_PROPAGATE_NAN)
 
 
-EXPANSIONS: Final[dict[str, Callable[[Emit, Operation], Value]]] = {
-    "cuda_tile.popcnt": _popcnt,
-    "cuda_tile.clz": _clz,
-    "cuda_tile.ctz": _ctz,
-    "cuda_tile.brev": _brev,
-    "cuda_tile.noti": _noti,
-    "cuda_tile.sigmoid": _sigmoid,
-    "cuda_tile.recipf": _recipf,
-    "cuda_tile.log10": _log10,
-    "cuda_tile.log1p": _log1p,
-    "cuda_tile.maximumf": _maximumf,
-    "cuda_tile.minimumf": _minimumf,
+EXPANSIONS: Final[dict[OperationDeclaration, Callable[[Emit, Operation], Value]]] = {
+    POPCNT: _popcnt,
+    CLZ: _clz,
+    CTZ: _ctz,
+    BREV: _brev,
+    NOTI: _noti,
+    SIGMOID: _sigmoid,
+    RECIPF: _recipf,
+    LOG10: _log10,
+    LOG1P: _log1p,
+    MAXIMUMF: _maximumf,
+    MINIMUMF: _minimumf,
 }

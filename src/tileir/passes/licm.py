@@ -22,11 +22,12 @@ NVIDIA's own pipeline names that pass as well, but it moves nothing there: the p
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect.ops import FOR, LOOP, REMI
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import PURE, TERMINATOR
 from tileir.rewrite.facts import Facts
 
-_LOOPS: Final = ("cuda_tile.for", "cuda_tile.loop")
+_LOOPS: Final = (FOR, LOOP)
 
 
 class _Place:
@@ -65,7 +66,7 @@ def _visit(start: Block, depths: dict[Block, int]) -> int:
         place.next = operation.next
         if operation.regions:
             depth = place.depth + 1
-            outermost = place.outermost if operation.name in _LOOPS else depth
+            outermost = place.outermost if operation.declaration in _LOOPS else depth
             del owners[depth:]
             owners.append(operation)
             for region in reversed(operation.regions):
@@ -84,7 +85,7 @@ def _is_movable(operation: Operation) -> bool:
     """Rules 1 and 2; operations with regions were told apart before."""
     if operation.declaration.traits & (PURE | TERMINATOR) != PURE:
         return False
-    return operation.name != "cuda_tile.remi" or Facts().range(operation.operands[1], signed=False)[0] > 0
+    return operation.declaration is not REMI or Facts().range(operation.operands[1], signed=False)[0] > 0
 
 
 def _depth_of_operands(operation: Operation, depths: dict[Block, int]) -> int:

@@ -37,19 +37,38 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.enums import COMPARISON_PREDICATE, ROUNDING, SIGNEDNESS
+from tileir.dialect.ops import (
+    ADDI,
+    CMPI,
+    CONSTANT,
+    CONTINUE,
+    DIVI,
+    FOR,
+    IF,
+    LOAD_PTR_TKO,
+    LOAD_VIEW_TKO,
+    MAXI,
+    MINI,
+    MMAF,
+    MMAI,
+    MULI,
+    REDUCE,
+    SELECT,
+    STORE_PTR_TKO,
+    STORE_VIEW_TKO,
+    SUBI,
+    YIELD,
+)
 from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import Attribute, IntegerAttribute, dense_attribute, integer_attribute
 from tileir.ir.clone import clone
 from tileir.ir.core import NO_REGIONS, Block, BlockArgument, Operation, Region, Value
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.traversal import functions, post_order
 from tileir.ir.types import I1, I64, IntegerType
 from tileir.rewrite.facts import Facts
 from tileir.rewrite.rewriter import Rewriter
 
-_FOR: Final = "cuda_tile.for"
-_IF: Final = "cuda_tile.if"
-_COMPARISON: Final = "cuda_tile.cmpi"
 _THRESHOLD: Final = "cuda_tile.loop_split"
 _NEVER: Final = integer_attribute(I64, 0)
 
@@ -61,15 +80,15 @@ _SWAPPED: Final[dict[str, str]] = {
 }
 _EXPENSIVE: Final = frozenset(
     [
-        "cuda_tile.load_ptr_tko",
-        "cuda_tile.load_view_tko",
-        "cuda_tile.store_ptr_tko",
-        "cuda_tile.store_view_tko",
-        "cuda_tile.mmaf",
-        "cuda_tile.mmai",
-        "cuda_tile.reduce",
-        _IF,
-        _FOR,
+        LOAD_PTR_TKO,
+        LOAD_VIEW_TKO,
+        STORE_PTR_TKO,
+        STORE_VIEW_TKO,
+        MMAF,
+        MMAI,
+        REDUCE,
+        IF,
+        FOR,
     ]
 )
 
@@ -97,7 +116,7 @@ def run(root: Operation, split_threshold: int = 1, mark: bool = True) -> int:
         hint = _hint(function)
         threshold = split_threshold if hint is None else hint
         for operation in post_order(function):
-            if operation.name == _FOR:
+            if operation.declaration is FOR:
                 condition = _split_condition(operation, threshold)
                 if condition is not None:
                     halves = _split(operation, condition)
@@ -136,11 +155,11 @@ def _candidates(loop: Operation) -> dict[Operation, _Condition]:
     """The `if`s that satisfy rules 1 and 2.  Most loops have none, so they are sought from the induction variable."""
     found: dict[Operation, _Condition] = {}
     for comparison in _induction_variable(loop).users:
-        if comparison.name == _COMPARISON:
+        if comparison.declaration is CMPI:
             condition = _condition(loop, comparison)
             if condition is not None:
                 for user in comparison.result.users:
-                    if user.name == _IF:
+                    if user.declaration is IF:
                         found[user] = condition
     return found
 
@@ -180,11 +199,11 @@ def _pays(comparison: Operation, threshold: int) -> bool:
     if threshold == 1:
         return True
     for user in comparison.result.users:
-        if user.name == _IF:
+        if user.declaration is IF:
             for region in user.regions:
                 for block in region.blocks:
                     # The terminator does not count.
-                    if len(block) - 1 >= threshold or any(operation.name in _EXPENSIVE for operation in block):
+                    if len(block) - 1 >= threshold or any(operation.declaration in _EXPENSIVE for operation in block):
                         return True
     return False
 
@@ -243,12 +262,12 @@ class _Bounds:
         lower, upper, step = self.loop.operands[:3]
         split = self.condition.bound
         if self._adds_one:
-            split = self._create("addi", split, self._constant(1))
+            split = self._create(ADDI, split, self._constant(1))
         if not steps_by_one:
-            difference = self._create("subi", split, lower)
+            difference = self._create(SUBI, split, lower)
             count = self._ceiling_division(difference, step, _signedness(self.loop))
-            split = self._create("addi", lower, self._create("muli", count, step))
-        return self._order("mini", split, upper), self._order("maxi", split, lower)
+            split = self._create(ADDI, lower, self._create(MULI, count, step))
+        return self._order(MINI, split, upper), self._order(MAXI, split, lower)
 
     def _exact_bounds(self, steps_by_one: bool) -> tuple[Value, Value]:
         """The form that is right for all values.
@@ -262,34 +281,34 @@ class _Bounds:
         split = self.condition.bound
         if self._adds_one:
             one = self._constant(1)
-            split = self._create("addi", self._order("mini", split, self._create("subi", upper, one)), one)
+            split = self._create(ADDI, self._order(MINI, split, self._create(SUBI, upper, one)), one)
         if steps_by_one:
-            return self._order("mini", split, upper), self._order("maxi", split, lower)
-        split = self._order("maxi", self._order("mini", split, upper), lower)
-        count = self._ceiling_division(self._create("subi", split, lower), step, "unsigned")
-        aligned = self._create("addi", lower, self._create("muli", count, step))
+            return self._order(MINI, split, upper), self._order(MAXI, split, lower)
+        split = self._order(MAXI, self._order(MINI, split, upper), lower)
+        count = self._ceiling_division(self._create(SUBI, split, lower), step, "unsigned")
+        aligned = self._create(ADDI, lower, self._create(MULI, count, step))
         attributes: dict[str, Attribute] = {
             "comparison_predicate": COMPARISON_PREDICATE["less_than"],
             "signedness": SIGNEDNESS[_signedness(self.loop)],
         }
-        wrapped = self.rewriter.create("cuda_tile.cmpi", [aligned, split], [scalar_tile(I1)], attributes)
-        start = self.rewriter.create("cuda_tile.select", [wrapped.result, upper, aligned], [self.type])
+        wrapped = self.rewriter.create(CMPI, [aligned, split], [scalar_tile(I1)], attributes)
+        start = self.rewriter.create(SELECT, [wrapped.result, upper, aligned], [self.type])
         return split, start.result
 
-    def _create(self, mnemonic: str, left: Value, right: Value) -> Value:
-        return self.rewriter.create(f"cuda_tile.{mnemonic}", [left, right], [self.type]).result
+    def _create(self, declaration: OperationDeclaration, left: Value, right: Value) -> Value:
+        return self.rewriter.create(declaration, [left, right], [self.type]).result
 
-    def _order(self, mnemonic: str, left: Value, right: Value) -> Value:
+    def _order(self, declaration: OperationDeclaration, left: Value, right: Value) -> Value:
         """`mini` or `maxi`, comparing as the loop does."""
         attributes: dict[str, Attribute] = {"signedness": SIGNEDNESS[_signedness(self.loop)]}
-        return self.rewriter.create(f"cuda_tile.{mnemonic}", [left, right], [self.type], attributes).result
+        return self.rewriter.create(declaration, [left, right], [self.type], attributes).result
 
     def _ceiling_division(self, left: Value, right: Value, signedness: str) -> Value:
         attributes: dict[str, Attribute] = {
             "signedness": SIGNEDNESS[signedness],
             "rounding": ROUNDING["positive_inf"],
         }
-        return self.rewriter.create("cuda_tile.divi", [left, right], [self.type], attributes).result
+        return self.rewriter.create(DIVI, [left, right], [self.type], attributes).result
 
     def _constant(self, value: int) -> Value:
         data = value.to_bytes((_width(self.type) + 7) // 8, "little")
@@ -337,7 +356,7 @@ def _half(loop: Operation, condition: _Condition, holds: bool, operands: list[Va
         mapping[argument] = new_body.add_argument(argument.type, argument.location)
     comparison = condition.comparison
     taken: list[Operation] = [
-        user for user in comparison.result.users if user.name == _IF and user.parent_operation is loop
+        user for user in comparison.result.users if user.declaration is IF and user.parent_operation is loop
     ]
     keep_comparison = len(taken) < len(comparison.result.users)
     known = frozenset(taken)
@@ -367,7 +386,7 @@ def _truth(holds: bool, comparison: Operation) -> Operation:
     """What the comparison is in one half."""
     type = comparison.result.type
     attributes: dict[str, Attribute] = {"value": dense_attribute(type, (), I1, b"\x01" if holds else b"\x00")}
-    return Operation(REGISTRY.by_name["cuda_tile.constant"], [], [type], attributes, NO_REGIONS, comparison.location)
+    return Operation(CONSTANT, [], [type], attributes, NO_REGIONS, comparison.location)
 
 
 def _copy_branch(branch: Operation, number: int, target: Block, mapping: dict[Value, Value]) -> bool:
@@ -376,11 +395,11 @@ def _copy_branch(branch: Operation, number: int, target: Block, mapping: dict[Va
     if not region.blocks:
         return False
     for operation in region.block:
-        if operation.name == "cuda_tile.yield":
+        if operation.declaration is YIELD:
             for result, value in zip(branch.results, operation.operands, strict=True):
                 mapping[result] = mapping.get(value, value)
         else:
             target.append(clone(operation, mapping))
-            if operation.name == "cuda_tile.continue":
+            if operation.declaration is CONTINUE:
                 return True
     return False

@@ -13,15 +13,17 @@ import time
 from collections.abc import Callable, Sequence
 
 from tileir.annotations import Final
+from tileir.dialect.ops import BUILTIN_MODULE, MODULE
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST_NAME, Version, version_named
 from tileir.ir.diagnostics import Diagnostic, OptionError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
 from tileir.ir.traversal import functions
 from tileir.ir.verifier import VerifyContext, verify_operation
+from tileir.passes import registry
 from tileir.passes.catalogue import pass_named
 from tileir.passes.pipeline_text import Step, parse_pass, parse_pipeline
-from tileir.passes.registry import FULL, FUNCTION, MODULE, PARITY, Pass, PassSession, PipelineError
+from tileir.passes.registry import FULL, FUNCTION, PARITY, Pass, PassSession, PipelineError
 from tileir.rewrite.driver import Statistics
 
 LEVELS: Final = (0, 1, 2, 3)
@@ -254,7 +256,7 @@ def _roots(module: Operation, step: Step, scope: str) -> list[Operation]:
     """The operations a pass runs on: those its anchors lead to, or what its scope asks for inside them."""
     found = [module]
     anchors = step.anchors
-    if anchors and anchors[0] == "builtin.module" and module.name != "builtin.module":
+    if anchors and anchors[0] == BUILTIN_MODULE.name and module.declaration is not BUILTIN_MODULE:
         # A program read without a module of MLIR's own around it.
         anchors = anchors[1:]
         if anchors and module.name == anchors[0]:
@@ -272,8 +274,8 @@ def _roots(module: Operation, step: Step, scope: str) -> list[Operation]:
         found = inner
     if scope == FUNCTION:
         return [function for operation in found for function in functions(operation)]
-    if scope == MODULE:
-        return [child for operation in found for child in operation.walk() if child.name == "cuda_tile.module"]
+    if scope == registry.MODULE:
+        return [child for operation in found for child in operation.walk() if child.declaration is MODULE]
     return found
 
 

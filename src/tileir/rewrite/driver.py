@@ -39,28 +39,33 @@ _REMEMBERED: Final = 64
 
 
 class Fold:
-    """A rule that makes no operations.  `root` is the full name of the operation it is for."""
+    """A rule that makes no operations.  `root` is the operation it is for."""
 
     __slots__ = ("fold", "name", "root")
 
-    def __init__(self, name: str, root: str, fold: Callable[[Operation], FoldResult]) -> None:
+    def __init__(self, name: str, root: OperationDeclaration, fold: Callable[[Operation], FoldResult]) -> None:
         self.name: str = name
-        self.root: str = root
+        self.root: OperationDeclaration = root
         self.fold: Callable[[Operation], FoldResult] = fold
 
 
 class Pattern:
     """A rule that changes the program through a `Rewriter` and tells whether it did.
 
-    `roots` are the full names of the operations it is tried on; none means all.  A pattern that answers False must have
+    `roots` are the operations it is tried on; none means all.  A pattern that answers False must have
     changed nothing.
     """
 
     __slots__ = ("name", "rewrite", "roots")
 
-    def __init__(self, name: str, roots: str | tuple[str, ...], rewrite: Callable[[Operation, Rewriter], bool]) -> None:
+    def __init__(
+        self,
+        name: str,
+        roots: OperationDeclaration | tuple[OperationDeclaration, ...],
+        rewrite: Callable[[Operation, Rewriter], bool],
+    ) -> None:
         self.name: str = name
-        self.roots: tuple[str, ...] = (roots,) if isinstance(roots, str) else roots
+        self.roots: tuple[OperationDeclaration, ...] = roots if isinstance(roots, tuple) else (roots,)
         self.rewrite: Callable[[Operation, Rewriter], bool] = rewrite
 
 
@@ -189,9 +194,8 @@ class _Driver:
     def _rules_for(self, declaration: OperationDeclaration) -> _Rules:
         found = self.rules.get(declaration)
         if found is None:
-            name = declaration.name
-            folds = [fold for fold in self.folds if fold.root == name]
-            patterns = [pattern for pattern in self.patterns if not pattern.roots or name in pattern.roots]
+            folds = [fold for fold in self.folds if fold.root is declaration]
+            patterns = [pattern for pattern in self.patterns if not pattern.roots or declaration in pattern.roots]
             found = self.rules[declaration] = _Rules(declaration, folds, patterns)
         return found
 

@@ -25,16 +25,11 @@ The model of control flow:
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, YIELD
 from tileir.ir.core import Block, BlockArgument, Operation, OperationResult, Value
+from tileir.ir.declaration import OperationDeclaration
 from tileir.rewrite.fact import Fact, anything, full, joined, narrowed, shape_of, widened, width_of
 from tileir.rewrite.fact_rules import fact_of_result
-
-_FOR: Final = "cuda_tile.for"
-_IF: Final = "cuda_tile.if"
-_LOOP: Final = "cuda_tile.loop"
-_CONTINUE: Final = "cuda_tile.continue"
-_BREAK: Final = "cuda_tile.break"
-_YIELD: Final = "cuda_tile.yield"
 
 # Loops nested deeper than this are not reasoned about under suppositions about the ones around them.
 _DEEPEST_SUPPOSITION: Final = 3
@@ -109,7 +104,7 @@ class Facts:
             self._known.pop(current, None)
             for user in current.users:
                 pending.extend(user.results)
-                if user.name in (_FOR, _LOOP):
+                if user.declaration in (FOR, LOOP):
                     pending.extend(user.regions[0].block.arguments)
                 elif user.declaration.is_terminator:
                     pending.extend(_receivers(user))
@@ -162,7 +157,7 @@ class Facts:
         known = self._known
         if isinstance(value, OperationResult):
             operation = value.operation
-            if operation.name == _FOR:
+            if operation.declaration is FOR:
                 known[value] = facts[0]
             elif operation.regions:
                 known[value] = _any_of(value, facts)
@@ -170,9 +165,9 @@ class Facts:
                 known[value] = fact_of_result(operation, value.index, facts)
         elif isinstance(value, BlockArgument):
             owner = value.block.parent_operation
-            if owner is not None and owner.name == _FOR and value.index == 0:
+            if owner is not None and owner.declaration is FOR and value.index == 0:
                 known[value] = _induction_fact(owner, facts)
-            elif owner is not None and owner.name in (_FOR, _LOOP):
+            elif owner is not None and owner.declaration in (FOR, LOOP):
                 self._settle_carried(owner, facts)
             else:
                 known[value] = anything(value.type)
@@ -183,7 +178,7 @@ class Facts:
         """Rule 3, for all carried values of a loop at once."""
         arguments = _carried(loop)
         supposed = initial
-        passed_on = [terminator.operands for terminator in _ends(loop, _CONTINUE)]
+        passed_on = [terminator.operands for terminator in _ends(loop, CONTINUE)]
         for _ in range(_MOST_ROUNDS if self._level < _DEEPEST_SUPPOSITION else 0):
             inner = Facts()
             inner._outer = self
@@ -210,26 +205,26 @@ class Facts:
 
 def _carried(loop: Operation) -> list[BlockArgument]:
     arguments = loop.regions[0].block.arguments
-    return arguments[1:] if loop.name == _FOR else arguments
+    return arguments[1:] if loop.declaration is FOR else arguments
 
 
 def _sources(value: Value) -> list[Value]:
     """The values whose facts a value's own fact needs."""
     if isinstance(value, OperationResult):
         operation = value.operation
-        name = operation.name
-        if name == _FOR:
+        declaration = operation.declaration
+        if declaration is FOR:
             return [_carried(operation)[value.index]]
-        if name == _LOOP:
-            return [terminator.operands[value.index] for terminator in _ends(operation, _BREAK)]
-        if name == _IF:
+        if declaration is LOOP:
+            return [terminator.operands[value.index] for terminator in _ends(operation, BREAK)]
+        if declaration is IF:
             return [terminator.operands[value.index] for terminator in _yields(operation)]
         return [] if operation.regions else operation.operands
     if isinstance(value, BlockArgument):
         owner = value.block.parent_operation
-        if owner is not None and owner.name == _FOR:
+        if owner is not None and owner.declaration is FOR:
             return owner.operands[:3] if value.index == 0 else owner.operands[3:]
-        if owner is not None and owner.name == _LOOP:
+        if owner is not None and owner.declaration is LOOP:
             return owner.operands
     return []
 
@@ -239,20 +234,20 @@ def _yields(branching: Operation) -> list[Operation]:
     found: list[Operation] = []
     for region in branching.regions:
         for block in region.blocks:
-            if block.last is not None and block.last.name == _YIELD:
+            if block.last is not None and block.last.declaration is YIELD:
                 found.append(block.last)
     return found
 
 
-def _ends(loop: Operation, name: str) -> list[Operation]:
+def _ends(loop: Operation, terminator: OperationDeclaration) -> list[Operation]:
     """The `continue`s or `break`s that belong to a loop: those directly in its body or in `if`s there."""
     found: list[Operation] = []
     pending: list[Block] = [loop.regions[0].block]
     while pending:
         for operation in pending.pop():
-            if operation.name == name:
+            if operation.declaration is terminator:
                 found.append(operation)
-            elif operation.name == _IF:
+            elif operation.declaration is IF:
                 for region in operation.regions:
                     pending.extend(region.blocks)
     return found
@@ -261,13 +256,13 @@ def _ends(loop: Operation, name: str) -> list[Operation]:
 def _receivers(terminator: Operation) -> list[Value]:
     """The values that a terminator's operands may become."""
     owner = terminator.parent_operation
-    if owner is not None and terminator.name != _YIELD:
-        while owner is not None and owner.name == _IF:
+    if owner is not None and terminator.declaration is not YIELD:
+        while owner is not None and owner.declaration is IF:
             owner = owner.parent_operation
     if owner is None:
         return []
     found: list[Value] = list(owner.results)
-    if owner.name in (_FOR, _LOOP):
+    if owner.declaration in (FOR, LOOP):
         found.extend(_carried(owner))
     return found
 

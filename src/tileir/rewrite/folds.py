@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
+from tileir.dialect.ops import ADDF, ASSUME, CMPI, CONSTANT, IF, SELECT
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import DenseAttribute, EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import I1
 from tileir.rewrite.driver import Fold, FoldResult
 from tileir.rewrite.float_addition import add_constants
-from tileir.rewrite.matching import IF, SELECT, constant_bool, constant_value, defined_by, is_false, is_true, negated
+from tileir.rewrite.matching import constant_bool, constant_value, defined_by, is_false, is_true, negated
 
 
 def fold_constant(operation: Operation) -> FoldResult:
@@ -55,7 +56,7 @@ def fold_if(operation: Operation) -> FoldResult:
 
 def fold_assume(operation: Operation) -> FoldResult:
     """F4: what was assumed already is assumed."""
-    producer = defined_by(operation.operands[0], "cuda_tile.assume")
+    producer = defined_by(operation.operands[0], ASSUME)
     if producer is None or producer.attributes.get("predicate") is not operation.attributes.get("predicate"):
         return None
     return [producer.results[0]]
@@ -90,7 +91,7 @@ def _boolean_identity(operation: Operation) -> FoldResult:
 def _compared_arms(operation: Operation) -> FoldResult:
     """F8: choosing between two integers by whether they are equal.  Floats are not folded: -0 equals +0."""
     condition, chosen, otherwise = operation.operands
-    compare = defined_by(condition, "cuda_tile.cmpi")
+    compare = defined_by(condition, CMPI)
     if compare is None:
         return None
     predicate = compare.attributes.get("comparison_predicate")
@@ -144,13 +145,13 @@ SELECT_RULES: Final[tuple[tuple[str, Callable[[Operation], FoldResult]], ...]] =
 def public_folds() -> list[Fold]:
     """The folds of NVIDIA's public dialect."""
     return [
-        Fold("constant", "cuda_tile.constant", fold_constant),
+        Fold("constant", CONSTANT, fold_constant),
         Fold("if-negated-condition", IF, fold_if),
-        Fold("assume-again", "cuda_tile.assume", fold_assume),
+        Fold("assume-again", ASSUME, fold_assume),
         *[Fold(name, SELECT, rule) for name, rule in SELECT_RULES],
     ]
 
 
 def full_folds() -> list[Fold]:
     """Those and the folds draft's float addition."""
-    return [*public_folds(), Fold("addf-constants", "cuda_tile.addf", fold_addf)]
+    return [*public_folds(), Fold("addf-constants", ADDF, fold_addf)]

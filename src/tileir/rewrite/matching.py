@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect.ops import BREAK, BROADCAST, CONSTANT, CONTINUE, IF, RESHAPE, RETURN, SELECT, XORI, YIELD
 from tileir.dialect.types import TileType, scalar_tile, tile_type, with_element
 from tileir.ir.attributes import DenseAttribute, dense_attribute
 from tileir.ir.core import Block, Operation, Region, Value
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import F4E2M1FN, I1, IntegerType
 from tileir.rewrite.rewriter import Rewriter
 
-CONSTANT: Final = "cuda_tile.constant"
-IF: Final = "cuda_tile.if"
-SELECT: Final = "cuda_tile.select"
-XORI: Final = "cuda_tile.xori"
-YIELD: Final = "cuda_tile.yield"
-
-_LEAVES: Final = ("cuda_tile.return", "cuda_tile.continue", "cuda_tile.break")
+_LEAVES: Final = (RETURN, CONTINUE, BREAK)
 _SCALAR_I1: Final = scalar_tile(I1)
 
 
-def defined_by(value: Value, name: str) -> Operation | None:
-    """The operation that makes a value, if it is one of that name."""
+def defined_by(value: Value, declaration: OperationDeclaration) -> Operation | None:
+    """The operation that makes a value, if it is one of that kind."""
     definition = value.defining_operation
-    return definition if definition is not None and definition.declaration.name == name else None
+    return definition if definition is not None and definition.declaration is declaration else None
 
 
 def constant_value(value: Value) -> DenseAttribute | None:
     """The elements of a value made by a `constant`."""
     definition = value.defining_operation
-    if definition is None or definition.declaration.name != CONSTANT:
+    if definition is None or definition.declaration is not CONSTANT:
         return None
     elements = definition.attributes.get("value")
     return elements if isinstance(elements, DenseAttribute) else None
@@ -89,13 +85,13 @@ def terminator(block: Block | None) -> Operation | None:
 def yields(block: Block | None) -> Operation | None:
     """The `yield` at the end of a branch, None if it ends otherwise or is not there."""
     last = terminator(block)
-    return last if last is not None and last.declaration.name == YIELD else None
+    return last if last is not None and last.declaration is YIELD else None
 
 
 def leaves(block: Block | None) -> bool:
     """Whether a branch ends in `return`, `continue` or `break`: it leaves more than its `if`."""
     last = terminator(block)
-    return last is not None and last.declaration.name in _LEAVES
+    return last is not None and last.declaration in _LEAVES
 
 
 def only_ends(block: Block | None) -> bool:
@@ -138,8 +134,8 @@ def select_for(rewriter: Rewriter, condition: Value, chosen: Value, otherwise: V
         raise ValueError(f"no select of '{type.text}'")
     if type.shape:
         ones = tile_type((1,) * len(type.shape), I1)
-        condition = rewriter.create("cuda_tile.reshape", [condition], [ones]).results[0]
-        condition = rewriter.create("cuda_tile.broadcast", [condition], [with_element(type, I1)]).results[0]
+        condition = rewriter.create(RESHAPE, [condition], [ones]).results[0]
+        condition = rewriter.create(BROADCAST, [condition], [with_element(type, I1)]).results[0]
     return rewriter.create(SELECT, [condition, chosen, otherwise], [type]).results[0]
 
 

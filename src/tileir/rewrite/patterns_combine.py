@@ -6,10 +6,9 @@ and the operations of both keep their order (first contract).
 
 from __future__ import annotations
 
+from tileir.dialect.ops import ANDI, IF, YIELD
 from tileir.ir.core import Block, Operation, Region, Value
 from tileir.rewrite.matching import (
-    IF,
-    YIELD,
     branch,
     can_select,
     is_defined_in,
@@ -58,7 +57,7 @@ def combine_ifs(operation: Operation, rewriter: Rewriter) -> bool:
 
 def _relation(first: Operation, second: Operation) -> int:
     """1 if two operations are ifs on one condition, -1 if on a condition and its negation, else 0."""
-    if first.declaration.name != IF or second.declaration.name != IF:
+    if first.declaration is not IF or second.declaration is not IF:
         return 0
     one = first.operands[0]
     other = second.operands[0]
@@ -225,7 +224,7 @@ def _only_nested_if(operation: Operation) -> Operation | None:
     """The `if` that is all the first branch holds, if no second branch does anything."""
     block = branch(operation, 0)
     nested = block.first if block is not None else None
-    if block is None or nested is None or nested.declaration.name != IF or nested.next is not block.last:
+    if block is None or nested is None or nested.declaration is not IF or nested.next is not block.last:
         return None
     if nested is block.last or branch(nested, 0) is None:
         return None
@@ -244,7 +243,7 @@ def _merge_nested(
     selected: list[int],
 ) -> None:
     condition = operation.operands[0]
-    both = rewriter.create("cuda_tile.andi", [condition, nested.operands[0]], [condition.type]).results[0]
+    both = rewriter.create(ANDI, [condition, nested.operands[0]], [condition.type]).results[0]
     selections = {index: select_for(rewriter, condition, chosen[index], fallback[index]) for index in selected}
     results: list[Value] = list(operation.results)
     combined = new_if(rewriter, operation, results, both)

@@ -5,10 +5,10 @@ Names and conditions are those of NVIDIA's public dialect (docs/conflicts.md H),
 
 from __future__ import annotations
 
+from tileir.dialect.ops import IF
 from tileir.ir.core import Block, Operation, Value
 from tileir.rewrite.driver import Pattern
 from tileir.rewrite.matching import (
-    IF,
     branch,
     can_select,
     constant_bool,
@@ -94,7 +94,7 @@ def _replace_with_block(operation: Operation, block: Block, rewriter: Rewriter) 
         return False
     first = block.first
     rewriter.splice_before(block, operation)
-    if first is not None and first.declaration.name == IF:
+    if first is not None and first.declaration is IF:
         # It may follow another `if` now.
         rewriter.revisit(first)
     if last is None:

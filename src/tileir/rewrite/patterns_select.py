@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from tileir.dialect.enums import SIGNEDNESS
+from tileir.dialect.ops import ADDF, EXTI, MULF, SELECT, XORI
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.core import Operation
 from tileir.ir.types import I1, FloatType, IntegerType
 from tileir.rewrite.driver import Pattern
 from tileir.rewrite.matching import (
-    SELECT,
-    XORI,
     constant_bool,
     constant_value,
     defined_by,
@@ -67,7 +66,7 @@ def select_to_extension(operation: Operation, rewriter: Rewriter) -> bool:
         condition = negation(rewriter, condition)
     elif not is_one(chosen) or not is_zero(otherwise):
         return False
-    extended = rewriter.create("cuda_tile.exti", [condition], [type], {"signedness": SIGNEDNESS["unsigned"]})
+    extended = rewriter.create(EXTI, [condition], [type], {"signedness": SIGNEDNESS["unsigned"]})
     rewriter.replace(operation, [extended.results[0]])
     return True
 
@@ -104,13 +103,13 @@ def inverse_condition_select(operation: Operation, rewriter: Rewriter) -> bool:
 def product_first(operation: Operation, rewriter: Rewriter) -> bool:
     """A product among the operands of `addf` goes to the left, where fusing looks for it."""
     left, right = operation.operands
-    if defined_by(right, "cuda_tile.mulf") is None or defined_by(left, "cuda_tile.mulf") is not None:
+    if defined_by(right, MULF) is None or defined_by(left, MULF) is not None:
         return False
     rewriter.set_operands(operation, [right, left])
     return True
 
 
-PRODUCT_FIRST = Pattern("addf-product-first", "cuda_tile.addf", product_first)
+PRODUCT_FIRST = Pattern("addf-product-first", ADDF, product_first)
 
 
 def public_select_patterns() -> list[Pattern]:

@@ -5,9 +5,10 @@ Patterns change a program through a `Rewriter` only: what is inserted, changed o
 
 from __future__ import annotations
 
+from tileir.dialect.ops import CONSTANT
 from tileir.ir.attributes import Attribute, DenseAttribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
-from tileir.ir.declaration import REGISTRY
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import Type
 
@@ -101,7 +102,7 @@ class Rewriter:
 
     def create(
         self,
-        name: str,
+        declaration: OperationDeclaration,
         operands: list[Value],
         result_types: list[Type],
         attributes: dict[str, Attribute] = NO_ATTRIBUTES,
@@ -109,10 +110,10 @@ class Rewriter:
         location: Location | None = None,
         segments: tuple[int, ...] | None = None,
     ) -> Operation:
-        """Build and insert an operation; `name` is the full one, `cuda_tile.addi`."""
+        """Build and insert an operation; the declarations are in `tileir.dialect.ops`: ADDI."""
         return self.insert(
             Operation(
-                REGISTRY.by_name[name],
+                declaration,
                 operands,
                 result_types,
                 attributes,
@@ -124,7 +125,7 @@ class Rewriter:
 
     def constant(self, value: DenseAttribute, location: Location | None = None) -> Value:
         """Insert a `constant`; the driver moves it to the start of the kernel and merges it with its equals."""
-        return self.create("cuda_tile.constant", [], [value.type], {"value": value}, location=location).results[0]
+        return self.create(CONSTANT, [], [value.type], {"value": value}, location=location).results[0]
 
     # --- changing ---
 

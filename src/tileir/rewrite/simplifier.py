@@ -21,17 +21,18 @@ from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, SIGNEDNESS
+from tileir.dialect.ops import ANDI, CMPI, CONSTANT, EXTI, ORI, SELECT, TRUNCI, XORI
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import Attribute, DenseAttribute, EnumAttribute
 from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Value
-from tileir.ir.declaration import ISOLATED, REGISTRY
+from tileir.ir.declaration import ISOLATED, OperationDeclaration
 from tileir.ir.types import I1
 from tileir.rewrite.dead import DeadCode, remove_dead
 from tileir.rewrite.driver import Statistics
 from tileir.rewrite.simplifier_language import (
+    ANY_CONSTANT,
     COMMUTATIVE,
     COMPUTED,
-    CONSTANT,
     LITERAL,
     OPERATORS,
     VARIABLE,
@@ -53,10 +54,8 @@ _LONGEST_CHAIN: Final = 16
 # Constants that are no splats are computed element by element up to this size.
 _MOST_ELEMENTS: Final = 4096
 
-_LEAF: Final = "leaf"
-_CONSTANT: Final = "constant"
-_CONVERSIONS: Final = ("exti", "trunci")
-_CHAINS: Final = ("andi", "ori")
+_CONVERSIONS: Final = (EXTI, TRUNCI)
+_CHAINS: Final = (ANDI, ORI)
 _KEYWORDS: Final[dict[str, dict[str, EnumAttribute]]] = {
     "overflow": OVERFLOW.cases,
     "signedness": SIGNEDNESS.cases,
@@ -65,13 +64,16 @@ _KEYWORDS: Final[dict[str, dict[str, EnumAttribute]]] = {
 
 
 class Node:
-    """An expression.  `value` is what computes it in the program, None until it is written there."""
+    """An expression.  `kind` is the operation, CONSTANT for a constant and None for a leaf.
+
+    `value` is what computes it in the program, None until it is written there.
+    """
 
     __slots__ = ("constant", "flags", "kind", "number", "operands", "type", "value")
 
     def __init__(
         self,
-        kind: str,
+        kind: OperationDeclaration | None,
         number: int,
         type: TileType,
         operands: tuple[Node, ...] = (),
@@ -79,7 +81,7 @@ class Node:
         constant: DenseAttribute | None = None,
         value: Value | None = None,
     ) -> None:
-        self.kind: str = kind
+        self.kind: OperationDeclaration | None = kind
         self.number: int = number
         self.type: TileType = type
         self.operands: tuple[Node, ...] = operands
@@ -106,13 +108,13 @@ class Table:
 
     def __init__(self, rules: list[Rule]) -> None:
         self._rules: list[Rule] = rules
-        self._fitting: dict[tuple[str, ...], list[Rule]] = {}
+        self._fitting: dict[tuple[OperationDeclaration | None, ...], list[Rule]] = {}
 
     def fitting(self, node: Node) -> list[Rule]:
         """The rules that might fit a node, in their order."""
         operands = node.operands
         if len(operands) == 2:
-            key: tuple[str, ...] = (node.kind, operands[0].kind, operands[1].kind)
+            key: tuple[OperationDeclaration | None, ...] = (node.kind, operands[0].kind, operands[1].kind)
         else:
             key = (node.kind, *[operand.kind for operand in operands])
         found = self._fitting.get(key)
@@ -121,11 +123,11 @@ class Table:
         return found
 
 
-def _is_fitting(rule: Rule, kinds: tuple[str, ...]) -> bool:
-    if rule.left.name != kinds[0]:
+def _is_fitting(rule: Rule, kinds: tuple[OperationDeclaration | None, ...]) -> bool:
+    if rule.left.operation is not kinds[0]:
         return False
     for head, kind in zip(rule.heads, kinds[1:], strict=True):
-        if head and head != kind:
+        if head is not None and head is not kind:
             return False
     return True
 
@@ -173,19 +175,19 @@ class Expressions:
         if node is None:
             definition = value.defining_operation
             elements = definition.attributes.get("value") if definition is not None else None
-            if definition is not None and definition.name == "cuda_tile.constant" and integer_width(type):
+            if definition is not None and definition.declaration is CONSTANT and integer_width(type):
                 if isinstance(elements, DenseAttribute) and len(definition.attributes) == 1:
-                    node = Node(_CONSTANT, self._number(elements), type, constant=elements, value=value)
+                    node = Node(CONSTANT, self._number(elements), type, constant=elements, value=value)
             if node is None:
-                node = Node(_LEAF, self._number(value), type, value=value)
+                node = Node(None, self._number(value), type, value=value)
             self._of_value[value] = node
         return node
 
     def note(self, operation: Operation) -> Node | None:
         """The node of an operation the simplifier knows; None for any other one."""
         declaration = operation.declaration
-        names = OPERATORS.get(declaration.mnemonic)
-        if names is None or not declaration.name.startswith("cuda_tile."):
+        names = OPERATORS.get(declaration)
+        if names is None:
             return None
         result = operation.results[0]
         type = result.type
@@ -206,17 +208,19 @@ class Expressions:
         if len(operation.attributes) > len(names):
             # An attribute nobody here knows would be lost.
             return None
-        node = self.make(declaration.mnemonic, tuple(operands), tuple(flags), type)
+        node = self.make(declaration, tuple(operands), tuple(flags), type)
         node.value = result
         self._of_value[result] = node
         return node
 
-    def make(self, kind: str, operands: tuple[Node, ...], flags: tuple[str, ...], type: TileType) -> Node:
+    def make(
+        self, kind: OperationDeclaration | None, operands: tuple[Node, ...], flags: tuple[str, ...], type: TileType
+    ) -> Node:
         number = self._number((kind, flags, type, tuple([operand.number for operand in operands])))
         return Node(kind, number, type, operands, flags)
 
     def constant(self, elements: DenseAttribute, type: TileType) -> Node:
-        return Node(_CONSTANT, self._number(elements), type, constant=elements)
+        return Node(CONSTANT, self._number(elements), type, constant=elements)
 
     def settle(self, node: Node, value: Value) -> None:
         """Note that the program now computes a node as this value."""
@@ -231,7 +235,7 @@ class Expressions:
 
     def simplify(self, node: Node, mode: int = VALUE, depth: int = 0) -> Node | None:
         """The simplest form of a node, the node itself if there is none; None if its complement is not free."""
-        if node.kind == _LEAF or depth > self.depth_limit:
+        if node.kind is None or depth > self.depth_limit:
             return node if mode == VALUE else None
         key = (node, mode)
         if key in self._remembered:
@@ -241,7 +245,7 @@ class Expressions:
         return found
 
     def _value(self, node: Node, depth: int) -> Node:
-        if node.kind == _CONSTANT:
+        if node.kind is CONSTANT:
             return node
         operands = [self._simplified(operand, depth + 1) for operand in node.operands]
         if any(new is not old for new, old in zip(operands, node.operands, strict=True)):
@@ -249,7 +253,7 @@ class Expressions:
         found = self._computed(node)
         if found is None:
             found = self._chained(node)
-        if found is None and node.kind == "xori" and self._literal_of(node.operands[1]) == "-1":
+        if found is None and node.kind is XORI and self._literal_of(node.operands[1]) == "-1":
             found = self.simplify(node.operands[0], COMPLEMENT, depth + 1)
         if found is None:
             found = self._ordered(node)
@@ -264,7 +268,7 @@ class Expressions:
     def _complement(self, node: Node, depth: int) -> Node | None:
         if node.constant is not None:
             ones = splat(node.type, literal("-1", integer_width(node.type)))
-            inverse = evaluate_tiles("xori", (), [node.constant, ones], node.type)
+            inverse = evaluate_tiles(XORI, (), [node.constant, ones], node.type)
             return None if inverse is None else self.constant(inverse, node.type)
         found = self._by_rule(node, self._tables.complements)
         return None if found is None else self._simplified(found, depth + 1)
@@ -283,10 +287,17 @@ class Expressions:
             if operand.constant is None:
                 return None
             elements.append(operand.constant)
+        if node.kind is None:
+            return None
         return self._evaluated(node.kind, node.flags, elements, node.type, "constant-operands")
 
     def _evaluated(
-        self, kind: str, flags: tuple[str, ...], elements: list[DenseAttribute], type: TileType, name: str = ""
+        self,
+        kind: OperationDeclaration,
+        flags: tuple[str, ...],
+        elements: list[DenseAttribute],
+        type: TileType,
+        name: str = "",
     ) -> Node | None:
         if type.count > _MOST_ELEMENTS and not all(element.is_splat for element in elements):
             return None
@@ -314,32 +325,33 @@ class Expressions:
 
         The operands of a chain may come in any order and number, so only which ones there are matters.
         """
-        if node.kind not in _CHAINS:
+        kind = node.kind
+        if kind is None or kind not in _CHAINS:
             return None
         first, second = node.operands
-        if first.kind != node.kind and second.kind != node.kind:
+        if first.kind is not kind and second.kind is not kind:
             return None
-        left = self._operands_of_chain(first, node.kind)
-        right = self._operands_of_chain(second, node.kind)
+        left = self._operands_of_chain(first, kind)
+        right = self._operands_of_chain(second, kind)
         have = {operand.number for operand in left}
         adds = {operand.number for operand in right}
         if adds <= have or have <= adds:
-            self.statistics.count(f"{node.kind}-chain-repeats")
+            self.statistics.count(f"{kind.mnemonic}-chain-repeats")
             return first if adds <= have else second
         for operand in (*left, *right):
-            if operand.kind == "xori" and self._literal_of(operand.operands[1]) == "-1":
+            if operand.kind is XORI and self._literal_of(operand.operands[1]) == "-1":
                 if operand.operands[0].number in have or operand.operands[0].number in adds:
-                    self.statistics.count(f"{node.kind}-chain-complement")
-                    bits = literal("0" if node.kind == "andi" else "-1", integer_width(node.type))
+                    self.statistics.count(f"{kind.mnemonic}-chain-complement")
+                    bits = literal("0" if node.kind is ANDI else "-1", integer_width(node.type))
                     return self.constant(splat(node.type, bits), node.type)
         return None
 
-    def _operands_of_chain(self, node: Node, kind: str) -> list[Node]:
+    def _operands_of_chain(self, node: Node, kind: OperationDeclaration) -> list[Node]:
         found: list[Node] = []
         pending = [node]
         while pending:
             one = pending.pop()
-            if one.kind == kind and len(found) + len(pending) < _LONGEST_CHAIN:
+            if one.kind is kind and len(found) + len(pending) < _LONGEST_CHAIN:
                 pending += reversed(one.operands)
             else:
                 found.append(one)
@@ -362,8 +374,8 @@ class Expressions:
             if node.constant is None:
                 return False
             return splat_bits(node.constant) == literal(term.name, integer_width(node.type))
-        if term.kind == VARIABLE or term.kind == CONSTANT:
-            if term.kind == CONSTANT and node.constant is None:
+        if term.kind == VARIABLE or term.kind == ANY_CONSTANT:
+            if term.kind == ANY_CONSTANT and node.constant is None:
                 return False
             known = bindings.nodes.get(term.name)
             if known is not None:
@@ -372,7 +384,7 @@ class Expressions:
                 return False
             bindings.nodes[term.name] = node
             return True
-        if node.kind != term.name or not self._match_type(term.type, node.type, bindings):
+        if node.kind is not term.operation or not self._match_type(term.type, node.type, bindings):
             return False
         for wanted, flag in zip(term.flags, node.flags, strict=False):
             if len(wanted) > 1:
@@ -398,6 +410,9 @@ class Expressions:
             return self.constant(splat(type, literal(term.name, integer_width(type))), type)
         if term.kind < LITERAL:
             return bindings.nodes[term.name]
+        applied = term.operation
+        if applied is None:
+            return None
         operands: list[Node] = []
         expected = type
         for argument in term.arguments:
@@ -405,21 +420,21 @@ class Expressions:
             operand = self._build(argument, expected, bindings)
             if operand is None:
                 return None
-            if not (term.name == "select" and not operands):
+            if not (applied is SELECT and not operands):
                 expected = operand.type
             operands.append(operand)
         flags = tuple([_flag(flag, bindings) for flag in term.flags])
-        if not flags and OPERATORS[term.name] == ("overflow",):
+        if not flags and OPERATORS[applied] == ("overflow",):
             flags = ("none",)
         result = expected
-        if term.name == "cmpi":
+        if applied is CMPI:
             result = type
-        elif term.name in _CONVERSIONS:
+        elif applied in _CONVERSIONS:
             result = bindings.types[term.type]
         if term.kind == COMPUTED:
             elements = [operand.constant for operand in operands if operand.constant is not None]
-            return self._evaluated(term.name, flags, elements, result)
-        return self.make(term.name, tuple(operands), flags, result)
+            return self._evaluated(applied, flags, elements, result)
+        return self.make(applied, tuple(operands), flags, result)
 
 
 def _flag(text: str, bindings: _Bindings) -> str:
@@ -493,8 +508,10 @@ class _Writer:
         if node.constant is not None:
             return self._constant(node.constant, node.type, block)
         attributes: dict[str, Attribute] = {}
-        declaration = REGISTRY.by_name["cuda_tile." + node.kind]
-        for name, keyword in zip(OPERATORS[node.kind], node.flags, strict=True):
+        declaration = node.kind
+        if declaration is None:
+            raise ValueError("the value of a leaf is there")
+        for name, keyword in zip(OPERATORS[declaration], node.flags, strict=True):
             attribute = _KEYWORDS[name][keyword]
             if declaration.defaults.get(name) is not attribute:
                 attributes[name] = attribute
@@ -514,7 +531,7 @@ class _Writer:
         home = self._home(block)
         found = self._constants.get((home, elements))
         if found is None:
-            constant = Operation(REGISTRY.by_name["cuda_tile.constant"], [], [type], {"value": elements})
+            constant = Operation(CONSTANT, [], [type], {"value": elements})
             home.insert_before(constant, home.first)
             found = self._constants[(home, elements)] = constant.results[0]
         return found
@@ -539,7 +556,7 @@ class _Writer:
     def _collect_constants(self, block: Block) -> Block:
         """Note the constants a block begins with."""
         cursor = block.first
-        while cursor is not None and cursor.name == "cuda_tile.constant":
+        while cursor is not None and cursor.declaration is CONSTANT:
             elements = cursor.attributes.get("value")
             if isinstance(elements, DenseAttribute) and len(cursor.attributes) == 1:
                 self._constants.setdefault((block, elements), cursor.results[0])

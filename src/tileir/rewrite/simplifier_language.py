@@ -6,30 +6,50 @@ term ::= letter | literal | `{` term `}` | name (`:` type)? (`[` keyword (`,` ke
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect.ops import (
+    ADDI,
+    ANDI,
+    CMPI,
+    CONSTANT,
+    EXTI,
+    MAXI,
+    MINI,
+    MULI,
+    NEGI,
+    ORI,
+    SELECT,
+    SHLI,
+    SHRI,
+    SUBI,
+    TRUNCI,
+    XORI,
+)
+from tileir.ir.declaration import OperationDeclaration
 
 # The attributes of the operations the simplifier knows, in the order of the keywords in brackets.
-OPERATORS: Final[dict[str, tuple[str, ...]]] = {
-    "addi": ("overflow",),
-    "subi": ("overflow",),
-    "muli": ("overflow",),
-    "negi": ("overflow",),
-    "shli": ("overflow",),
-    "shri": ("signedness",),
-    "andi": (),
-    "ori": (),
-    "xori": (),
-    "mini": ("signedness",),
-    "maxi": ("signedness",),
-    "cmpi": ("comparison_predicate", "signedness"),
-    "select": (),
-    "exti": ("signedness",),
-    "trunci": ("overflow",),
+OPERATORS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {
+    ADDI: ("overflow",),
+    SUBI: ("overflow",),
+    MULI: ("overflow",),
+    NEGI: ("overflow",),
+    SHLI: ("overflow",),
+    SHRI: ("signedness",),
+    ANDI: (),
+    ORI: (),
+    XORI: (),
+    MINI: ("signedness",),
+    MAXI: ("signedness",),
+    CMPI: ("comparison_predicate", "signedness"),
+    SELECT: (),
+    EXTI: ("signedness",),
+    TRUNCI: ("overflow",),
 }
-COMMUTATIVE: Final[frozenset[str]] = frozenset(["addi", "muli", "andi", "ori", "xori", "mini", "maxi"])
+COMMUTATIVE: Final[frozenset[OperationDeclaration]] = frozenset([ADDI, MULI, ANDI, ORI, XORI, MINI, MAXI])
+_BY_NAME: Final[dict[str, OperationDeclaration]] = {operator.mnemonic: operator for operator in OPERATORS}
 
 # Kinds of terms.
 VARIABLE: Final = 0  # any expression
-CONSTANT: Final = 1  # any constant
+ANY_CONSTANT: Final = 1
 LITERAL: Final = 2  # one number: 0, 1, -1, min, max
 APPLICATION: Final = 3
 COMPUTED: Final = 4  # an application to constants, made a constant itself
@@ -40,15 +60,19 @@ _BOOLEANS: Final = "cd"
 
 
 class Term:
-    """A part of a rule; `type` names the type of a result or a letter, "" where it follows from the rest."""
+    """A part of a rule; `type` names the type of a result or a letter, "" where it follows from the rest.
 
-    __slots__ = ("arguments", "flags", "kind", "name", "type")
+    `operation` is what an application or something computed applies.
+    """
+
+    __slots__ = ("arguments", "flags", "kind", "name", "operation", "type")
 
     def __init__(
         self, kind: int, name: str, type: str = "", flags: tuple[str, ...] = (), arguments: tuple[Term, ...] = ()
     ) -> None:
         self.kind: int = kind
         self.name: str = name
+        self.operation: OperationDeclaration | None = _BY_NAME.get(name)
         self.type: str = type
         self.flags: tuple[str, ...] = flags
         self.arguments: tuple[Term, ...] = arguments
@@ -63,7 +87,7 @@ class Term:
 
 
 class Rule:
-    """A rule that was read; `heads` tells what each operand must be, "" where anything will do."""
+    """A rule that was read; `heads` tells what each operand must be, None where anything will do."""
 
     __slots__ = ("heads", "left", "name", "right")
 
@@ -71,13 +95,13 @@ class Rule:
         self.name: str = name
         self.left: Term = left
         self.right: Term = right
-        self.heads: tuple[str, ...] = tuple([_head(argument) for argument in left.arguments])
+        self.heads: tuple[OperationDeclaration | None, ...] = tuple([_head(argument) for argument in left.arguments])
 
 
-def _head(term: Term) -> str:
+def _head(term: Term) -> OperationDeclaration | None:
     if term.kind == APPLICATION:
-        return term.name
-    return "" if term.kind == VARIABLE else "constant"
+        return term.operation
+    return None if term.kind == VARIABLE else CONSTANT
 
 
 def read_rules(table: tuple[tuple[str, str, str], ...]) -> list[Rule]:
@@ -99,13 +123,9 @@ def _variants(term: Term) -> list[Term]:
     lists: list[tuple[Term, ...]] = [()]
     for argument in term.arguments:
         lists = [(*prefix, variant) for prefix in lists for variant in _variants(argument)]
-    if is_commutative(term.name, term.flags):
+    if term.operation in COMMUTATIVE or (term.operation is CMPI and term.flags[0] in ("equal", "not_equal")):
         lists += [(second, first) for first, second in lists]
     return [Term(APPLICATION, term.name, term.type, term.flags, arguments) for arguments in lists]
-
-
-def is_commutative(name: str, flags: tuple[str, ...]) -> bool:
-    return name in COMMUTATIVE or (name == "cmpi" and flags[0] in ("equal", "not_equal"))
 
 
 def read_term(text: str) -> Term:
@@ -146,8 +166,8 @@ class _Reader:
         name = self.word()
         if name in _LITERALS:
             return Term(LITERAL, name)
-        if name not in OPERATORS:
-            return Term(CONSTANT if name in _CONSTANTS else VARIABLE, name, "B" if name in _BOOLEANS else "T")
+        if name not in _BY_NAME:
+            return Term(ANY_CONSTANT if name in _CONSTANTS else VARIABLE, name, "B" if name in _BOOLEANS else "T")
         type = self.word() if self.take(":") else ""
         flags: list[str] = []
         if self.take("["):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tileir.dialect.ops import ADDI, ANDI, CMPI, EXTI, MAXI, MINI, MULI, NEGI, ORI, SELECT, SHLI, SHRI, SUBI, TRUNCI
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I1, IntegerType
 
 
@@ -20,7 +22,9 @@ def _signed(width: int, bits: int) -> int:
     return bits - (1 << width) if bits >> (width - 1) & 1 else bits
 
 
-def evaluate(name: str, flags: tuple[str, ...], widths: tuple[int, ...], operands: tuple[int, ...]) -> int | None:
+def evaluate(
+    operation: OperationDeclaration, flags: tuple[str, ...], widths: tuple[int, ...], operands: tuple[int, ...]
+) -> int | None:
     """The bits an operation gives; None where it gives none of its own (a shift past the width).
 
     `widths` are those of the last operand and of the result.  A result that breaks a promise about wrapping may be
@@ -28,36 +32,36 @@ def evaluate(name: str, flags: tuple[str, ...], widths: tuple[int, ...], operand
     """
     width, result_width = widths
     mask = (1 << result_width) - 1
-    if name == "select":
+    if operation is SELECT:
         return operands[1] if operands[0] & 1 else operands[2]
     first = operands[0]
-    if name == "negi":
+    if operation is NEGI:
         return -first & mask
-    if name == "trunci":
+    if operation is TRUNCI:
         return first & mask
-    if name == "exti":
+    if operation is EXTI:
         return (_signed(width, first) if flags[0] == "signed" else first) & mask
     second = operands[1]
-    if name in ("shli", "shri"):
+    if operation in (SHLI, SHRI):
         if second >= width:
             return None
-        if name == "shli":
+        if operation is SHLI:
             return first << second & mask
         return (_signed(width, first) if flags[0] == "signed" else first) >> second & mask
-    if name == "cmpi":
+    if operation is CMPI:
         return int(_compare(flags[0], *_read(flags[1], width, first, second)))
-    if name in ("mini", "maxi"):
+    if operation in (MINI, MAXI):
         left, right = _read(flags[0], width, first, second)
-        return (min(left, right) if name == "mini" else max(left, right)) & mask
-    if name == "addi":
+        return (min(left, right) if operation is MINI else max(left, right)) & mask
+    if operation is ADDI:
         return first + second & mask
-    if name == "subi":
+    if operation is SUBI:
         return first - second & mask
-    if name == "muli":
+    if operation is MULI:
         return first * second & mask
-    if name == "andi":
+    if operation is ANDI:
         return first & second
-    if name == "ori":
+    if operation is ORI:
         return first | second
     return first ^ second
 
@@ -103,7 +107,7 @@ def splat_bits(value: DenseAttribute) -> int:
 
 
 def evaluate_tiles(
-    name: str, flags: tuple[str, ...], operands: list[DenseAttribute], type: TileType
+    operation: OperationDeclaration, flags: tuple[str, ...], operands: list[DenseAttribute], type: TileType
 ) -> DenseAttribute | None:
     """An operation on constants, element by element."""
     last = operands[-1].element_type
@@ -116,7 +120,7 @@ def evaluate_tiles(
     masks = [(1 << integer_bits(operand)) - 1 for operand in operands]
     for index in range(count):
         bits = tuple([operand.bits(index) & mask for operand, mask in zip(operands, masks, strict=True)])
-        result = evaluate(name, flags, widths, bits)
+        result = evaluate(operation, flags, widths, bits)
         if result is None:
             return None
         parts.append(result.to_bytes(size, "little"))
