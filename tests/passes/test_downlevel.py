@@ -151,10 +151,6 @@ def lowered(module: Operation, version: str) -> Operation:
     return run_passes(module, [f"downlevel{{version={version}}}"], report=PassReport(verify=True))
 
 
-def tuple_of(version: str) -> tuple[int, ...]:
-    return tuple([int(part) for part in version.split(".")])
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_form_is_written_for_an_older_version(name: str, version: str) -> None:
@@ -167,7 +163,7 @@ def test_form_is_written_for_an_older_version(name: str, version: str) -> None:
     elif expected is not None and version == "13.1":
         assert [found for found in names(module) if found != "constant"] == expected
     data = tileir.to_bytecode(module, version)
-    tileir.verify(module, version=tuple_of(version))
+    tileir.verify(module, version=version)
     if tools_available():
         assert disassemble(data, False)
 
@@ -192,7 +188,7 @@ def test_form_is_not_there_in_the_version_before(name: str) -> None:
     module = module_of(TILES + body, ARGUMENTS)
     before = VERSIONS[("13.1", "13.2", "13.3", "13.4").index(since) - 1]
     with pytest.raises((tileir.BytecodeError, tileir.VerifyError)):
-        tileir.verify(module, version=tuple_of(before))
+        tileir.verify(module, version=before)
         tileir.to_bytecode(module, before)
 
 

@@ -226,7 +226,7 @@ def test_a_deep_nest_without_effects_is_dead() -> None:
     innermost = next(operation for operation in module.walk() if operation.declaration is PRINT_TKO)
     innermost.erase()
     run_passes(module, ["dce"])
-    assert [operation.name for operation in module.walk()][2:] == [RETURN]
+    assert [operation.declaration for operation in module.walk()][2:] == [RETURN]
 
 
 def test_a_chain_of_adjacent_ifs_is_combined_in_one_step() -> None:
