@@ -27,6 +27,7 @@ ROOMS = {
     "pickling": 4,
     "interface": 5,
     "types": 6,
+    "builder": 6,
     "attributes": 6,
     "declarations": 6,
     "execute": 6,

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tileir import attributes, declarations, types
     from tileir.bridge.emulate import emulate
     from tileir.bridge.launch import launch
+    from tileir.builder import Builder
     from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
-    from tileir.dialect.builder import Builder
     from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
     from tileir.execute.arguments import Pointer, pointer_to
     from tileir.execute.debugging import Callback, Trace
@@ -163,7 +163,7 @@ __all__ = [
 _HOMES = {
     "tileir.bytecode.primitives": "BytecodeError",
     "tileir.dialect.attributes": "bounded div_by same_elements",
-    "tileir.dialect.builder": "Builder",
+    "tileir.builder": "Builder",
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
     "tileir.execute.errors": "AssertionFailedError CompilationError ExecutionError InternalError LaunchError"
     " MissingDependencyError NestingError",

@@ -1,0 +1,12 @@
+"""`Builder` under its public name.
+
+Its methods are looked up among the declarations when they are called, so type checkers and editors read them in
+`builder.pyi`, which `make docs` writes from the declarations (`tileir.tools.builder_stub`).
+"""
+
+from __future__ import annotations
+
+from tileir import interface as _interface  # noqa: F401  (gives operations their text)
+from tileir.dialect.builder import Builder
+
+__all__ = ["Builder"]

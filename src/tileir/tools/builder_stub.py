@@ -1,0 +1,352 @@
+"""Writes what type checkers and editors know about the builder: `python -m tileir.tools.builder_stub [FILE]`.
+
+`Builder` looks its operations up among the declarations when they are called; `tileir/builder.pyi` has a method for
+each, with its arguments, their types and the words of its documentation, written from the same declarations.  The
+same declarations give the same bytes; a test compares them.
+"""
+
+from __future__ import annotations
+
+import keyword
+import os
+import sys
+
+import tileir.dialect.ops  # noqa: F401  (declares the operations)
+from tileir.annotations import Final
+from tileir.dialect.enums import PADDING, enum_kind_of
+from tileir.dialect.signature import Parameter, Signature, signature_of
+from tileir.ir.declaration import NEWEST_NAME, OPTIONAL, REGISTRY, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
+from tileir.tools.output import write_output
+from tileir.tools.programs import run_process
+
+FILE: Final = os.path.join("src", "tileir", "builder.pyi")
+
+# Operations whose methods are written by hand, in the builder and below.
+BY_HAND: Final = ("constant", "entry", "for", "global", "if", "loop", "module", "reduce", "scan")
+
+_HEAD: Final = '''\
+# Written by `make docs` from the declarations; edit those, or src/tileir/tools/builder_stub.py.
+# ruff: noqa
+# fmt: off
+"""Builds programs from Python: a method for each operation, named as in the text (docs/building.md)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, overload
+
+from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
+from tileir.ir.attributes import Attribute
+from tileir.ir.builder import InsertionPoint
+from tileir.ir.core import Block, Operation, Region, Value
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.location import Location
+from tileir.ir.types import Type
+
+__all__ = ["Builder"]
+
+# What an operand may be: a value, or a number that becomes a constant of the type the others have.
+_Operand: TypeAlias = Value | float
+_Operands: TypeAlias = _Operand | Sequence[_Operand]
+# A type, or the name of an element type.
+_Type: TypeAlias = Type | str
+_Extents: TypeAlias = int | Sequence[int]
+_Attributes: TypeAlias = Mapping[str, object] | None
+
+class Builder:
+    """Builds a module, or at a place inside one.
+
+    `Builder("name")` starts a new module; `Builder(block=..., before=...)` adds to an existing block.  With
+    `locations` each operation carries the file and line of the Python code that built it.  `version`, "13.1" to
+    "13.4", is the version of the dialect whose rules hold.  Every operation takes `location` and, for attributes of
+    other dialects, `attributes`.
+    """
+
+    version: tuple[int, int]
+    locations: bool
+    scopes: list[Scope]
+    point: InsertionPoint
+
+    def __init__(
+        self,
+        name: str = "kernels",
+        *,
+        producer: str | None = None,
+        locations: bool = False,
+        version: str = "NEWEST",
+        block: Block | None = None,
+        before: Operation | None = None,
+    ) -> None: ...
+    @property
+    def module(self) -> Operation:
+        """The outermost operation around the place where the builder is, as it is now."""
+    def finish(self) -> Operation:
+        """The module, verified: `VerifyError` carries every mistake."""
+    def operation(self, mnemonic: str, *args: Any, **keywords: Any) -> Operation:
+        """Build an operation by name and get the operation instead of its results."""
+    def build(
+        self, declaration: OperationDeclaration, args: tuple[object, ...], keywords: dict[str, object]
+    ) -> Operation:
+        """Bind, convert, infer, insert, verify; nothing is inserted unless all of it succeeds."""
+
+    # --- operations whose arguments are not those of their declaration ---
+
+    def constant(self, value: object, type: _Type, *, COMMON) -> Value:
+        """A constant tile: one number for all elements, nested lists (or an array), or bytes.
+
+        `type` is a tile type; an element type means the scalar, or the shape of the lists.
+        """
+    def global_(
+        self,
+        name: str,
+        value: object,
+        type: _Type,
+        *,
+        alignment: int = 0,
+        constant: bool = False,
+        symbol_visibility: Literal["public", "private"] = "public",
+        COMMON,
+    ) -> Operation:
+        """A variable of the module, wherever the builder is; `type` as for `constant`, with one dimension."""
+    def entry(
+        self,
+        name: str,
+        *argument_types: _Type,
+        arg_attrs: Iterable[object] | Attribute | None = None,
+        res_attrs: Iterable[object] | Attribute | None = None,
+        optimization_hints: Mapping[str, object] | Attribute | None = None,
+        COMMON,
+    ) -> EntryScope:
+        """A kernel: `with b.entry("k", ptr(f32), i32) as (data, count): ...`.
+
+        An element or pointer type stands for its scalar tile.
+        """
+    def if_(self, condition: _Operand, types: Sequence[_Type] = (), *, COMMON) -> BranchScope:
+        """A branch: `with b.if_(condition) as branch: ...`, then `with branch.else_(): ...`.
+
+        The results have the types that the first branch with a `yield_` gives, or `types`.
+        """
+    def for_(
+        self,
+        lower: _Operand,
+        upper: _Operand,
+        step: _Operand = 1,
+        init: _Operands = (),
+        *,
+        unsigned: bool = False,
+        COMMON,
+    ) -> LoopScope:
+        """A counted loop: `with b.for_(0, n, init=[zero]) as loop: ...`; end with `continue_` of the next values."""
+    def loop(self, init: _Operands = (), types: Sequence[_Type] = (), *, COMMON) -> LoopScope:
+        """A loop that `break_` ends; the results have the types that the first `break_` gives, or `types`."""
+    @overload
+    def reduce(
+        self, operands: Value | Sequence[Value], dim: int, identities: object, body: None = None, *, COMMON
+    ) -> BodyScope:
+        """Combine the elements along a dimension.
+
+        With `body`, a function of an element and what was accumulated (per tile), the results; otherwise a scope:
+        `with b.reduce(x, 0, 0.0) as body: b.yield_(b.addf(*body.arguments))`.
+        """
+    @overload
+    def reduce(
+        self, operands: Value, dim: int, identities: object, body: Callable[..., Any], *, COMMON
+    ) -> Value: ...
+    @overload
+    def reduce(
+        self, operands: Sequence[Value], dim: int, identities: object, body: Callable[..., Any], *, COMMON
+    ) -> tuple[Value, ...]: ...
+    @overload
+    def scan(
+        self, operands: Value | Sequence[Value], dim: int, identities: object, body: None = None, *,
+        reverse: bool = False, COMMON
+    ) -> BodyScope:
+        """Running combination along a dimension; as `reduce`."""
+    @overload
+    def scan(
+        self, operands: Value, dim: int, identities: object, body: Callable[..., Any], *,
+        reverse: bool = False, COMMON
+    ) -> Value: ...
+    @overload
+    def scan(
+        self, operands: Sequence[Value], dim: int, identities: object, body: Callable[..., Any], *,
+        reverse: bool = False, COMMON
+    ) -> tuple[Value, ...]: ...
+
+    # --- all others ---
+'''
+
+_COMMON: Final = ("location: Location | None = None", "attributes: _Attributes = None")
+
+# The Python values an attribute may be given as, by the kind of its constraint; an attribute is taken as well.
+_KINDS: Final = {
+    "array": "Iterable[object]",
+    "bool": "bool",
+    "bool_array": "Sequence[bool]",
+    "dictionary": "Mapping[str, object]",
+    "hints": "Mapping[str, object]",
+    "i32": "int",
+    "i32_array": "Sequence[int]",
+    "i64": "int",
+    "string": "str",
+    "symbol": "str | Operation",
+    "symbol_name": "str",
+    "type": "Type",
+    "unit": "bool",
+}
+
+# Arguments that are no operand and no attribute, but part of a type that is inferred from them.
+_EXTRAS: Final = {
+    "dim_map": "Sequence[int]",
+    "padding": f"Literal[{', '.join([repr(word).replace(chr(39), chr(34)) for word in PADDING.cases])}]",
+    "regions": "Sequence[Region]",
+    "shape": "_Extents",
+    "sparse_dim": "int",
+    "strides": "_Extents",
+    "tile": "_Extents",
+    "traversal_strides": "_Extents",
+    "type": "_Type",
+    "types": "Sequence[_Type]",
+}
+# Extents of a tensor may be known only when the kernel runs.
+_DYNAMIC: Final = {("make_tensor_view", "shape"), ("make_tensor_view", "strides")}
+
+
+def main() -> int:
+    return run_process("tileir.tools.builder_stub", run, sys.argv[1:])
+
+
+def run(arguments: list[str]) -> int:
+    if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
+        print("usage: python -m tileir.tools.builder_stub [FILE]", file=sys.stderr)
+        return EXIT_USAGE
+    write_output(arguments[0] if arguments else FILE, stub())
+    return EXIT_FINE
+
+
+def stub() -> str:
+    """The whole file."""
+    methods: list[str] = []
+    for declaration in REGISTRY.declarations():
+        if declaration.name.startswith("cuda_tile.") and declaration.mnemonic not in BY_HAND:
+            methods += _methods(declaration)
+    head = _HEAD.replace("COMMON", ", ".join(_COMMON)).replace("NEWEST", NEWEST_NAME)
+    return head + "\n".join(methods) + "\n"
+
+
+def _methods(declaration: OperationDeclaration) -> list[str]:
+    """The lines of an operation: one method, or an overload for each way to mix places and keywords."""
+    signature = signature_of(declaration)
+    ways = _ways(signature)
+    lines: list[str] = []
+    for number, arguments in enumerate(ways):
+        if len(ways) > 1:
+            lines.append("    @overload")
+        head = f"    def {_name(declaration.mnemonic)}({', '.join(['self', *arguments])}) -> {_result(declaration)}:"
+        if number:
+            lines.append(f"{head} ...")
+        else:
+            lines += [head, *_documentation(declaration, signature)]
+    for alias in (declaration.newer_mnemonic, *declaration.aliases):
+        if alias is not None:
+            lines.append(f"    {_name(alias)} = {_name(declaration.mnemonic)}")
+    return lines
+
+
+def _ways(signature: Signature) -> list[list[str]]:
+    """The argument lists of an operation.
+
+    Operations may have an optional operand before an attribute that is required.  Python has no such function, so
+    there is one for each number of optional operands that are given by place.
+    """
+    keywords = [_argument(signature, parameter) for parameter in signature.keyword_only]
+    if signature.spread:
+        spread = f"*{_name(signature.positional[0].name)}: _Operands"
+        return [[spread, *keywords, *_COMMON]]
+    parameters = signature.positional
+    last = max([index for index, parameter in enumerate(parameters) if parameter.required], default=-1)
+    early = [index for index, parameter in enumerate(parameters[: last + 1]) if not parameter.required]
+    ways: list[list[str]] = []
+    for stop in [*early, len(parameters)]:
+        by_place = [_argument(signature, each, index <= last) for index, each in enumerate(parameters[:stop])]
+        by_name = [_argument(signature, each) for each in parameters[stop:]]
+        ways.append([*by_place, "*", *by_name, *keywords, *_COMMON])
+    return ways
+
+
+def _argument(signature: Signature, parameter: Parameter, is_given: bool = False) -> str:
+    """One argument; an optional one that `is_given` has no default."""
+    attribute = parameter.attribute
+    default = "None"
+    if attribute is not None:
+        words = _attribute_type(attribute)
+        if not parameter.required:
+            default = _default(attribute)
+    elif parameter.operand is not None:
+        words = "_Operands" if parameter.operand.count == VARIADIC else "_Operand"
+        if parameter.operand.count == VARIADIC:
+            default = "()"
+    elif (signature.declaration.mnemonic, parameter.name) in _DYNAMIC:
+        words = "_Operands"
+    else:
+        words = _EXTRAS[parameter.name]
+    if not parameter.required and default == "None":
+        words += " | None"
+    name = f"{_name(parameter.name)}: {words}"
+    return name if parameter.required or is_given else f"{name} = {default}"
+
+
+def _attribute_type(declared: AttributeDeclaration) -> str:
+    kind = declared.constraint.kind
+    if kind == "enum":
+        enumeration = enum_kind_of(declared)
+        cases = enumeration.cases if enumeration is not None else {}
+        words = [f'"{word}"' for word, case in cases.items() if declared.constraint.predicate(case)]
+        return f"Literal[{', '.join(words)}] | Attribute"
+    found = _KINDS.get(kind)
+    return f"{found} | Attribute" if found is not None else "Attribute"
+
+
+def _default(declared: AttributeDeclaration) -> str:
+    if declared.constraint.kind == "unit":
+        return "False"
+    if declared.default is not None:
+        text = declared.default.bare_text
+        return f'"{text}"' if declared.constraint.kind == "enum" else text
+    return "None" if declared.optional else '"weak"'
+
+
+def _result(declaration: OperationDeclaration) -> str:
+    results = declaration.results
+    if not results:
+        return "None"
+    if any(each.count in (OPTIONAL, VARIADIC) for each in results):
+        return "tuple[Value, ...]"
+    return "Value" if len(results) == 1 else f"tuple[{', '.join(['Value'] * len(results))}]"
+
+
+def _documentation(declaration: OperationDeclaration, signature: Signature) -> list[str]:
+    since = "" if declaration.since is None else f" (since {declaration.since[0]}.{declaration.since[1]})"
+    lines = [f'        """{_sentence(declaration.summary)[:-1]}{since}.']
+    told: list[str] = []
+    for operand in declaration.operands:
+        if operand.name in signature.by_name:
+            told.append(f"        {_name(operand.name)}: {_sentence(operand.documentation)}")
+    for attribute in declaration.attributes:
+        if attribute.name in signature.by_name:
+            told.append(f"        {_name(attribute.name)}: {_sentence(attribute.documentation)}")
+    if not told:
+        return [lines[0] + '"""']
+    return [*lines, "", *told, '        """']
+
+
+def _sentence(text: str) -> str:
+    words = " ".join(text.split()).replace("\\", "\\\\").replace('"""', "'''")
+    return words if words.endswith(".") else words + "."
+
+
+def _name(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+if __name__ == "__main__":
+    sys.exit(main())
