@@ -163,7 +163,7 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
     cache = pytest.importorskip("tileir.execute.cpu.native.cache", reason="running programs needs NumPy")
     followed = {Path(path) for path, *_ in cache._sources()}
     paths = modules()
-    reached = reached_from("tileir.execute.cpu.kernel", imports)
+    reached = reached_from("tileir.execute.cpu.engine", imports)
     assert {"tileir.execute.sanitizer.bounds", "tileir.passes.cse", "tileir.text.printer"} <= reached
     assert sorted(name for name in reached if paths[name] not in followed) == []
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
     from tileir.execute.arguments import Pointer, pointer_to
     from tileir.execute.debugging import Callback, Trace
+    from tileir.execute.engine import Engine, KernelSettings, LaunchOptions, PreparedKernel
+    from tileir.execute.engines import register_engine, unregister_engine
     from tileir.execute.errors import (
         AssertionFailedError,
         CompilationError,
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
         MissingDependencyError,
         NestingError,
     )
-    from tileir.execute.launch import Globals, Kernel, compile
+    from tileir.execute.globals import Globals
+    from tileir.execute.launch import Kernel, compile
     from tileir.execute.memory import Memory
     from tileir.execute.number_watch import NumberWatch
     from tileir.execute.observer import Access, Observer, TileBlock
@@ -84,6 +87,7 @@ __all__ = [
     "CompilationError",
     "Coverage",
     "Diagnostic",
+    "Engine",
     "EntryScope",
     "ExecutionError",
     "Fact",
@@ -94,7 +98,9 @@ __all__ = [
     "InsertionPoint",
     "InternalError",
     "Kernel",
+    "KernelSettings",
     "LaunchError",
+    "LaunchOptions",
     "Location",
     "LoopScope",
     "Memory",
@@ -116,6 +122,7 @@ __all__ = [
     "PipelineError",
     "Place",
     "Pointer",
+    "PreparedKernel",
     "Region",
     "RewriteError",
     "Rewriter",
@@ -148,6 +155,7 @@ __all__ = [
     "parse",
     "passes",
     "pointer_to",
+    "register_engine",
     "register_pass",
     "release_memory",
     "run_passes",
@@ -155,6 +163,7 @@ __all__ = [
     "same_elements",
     "to_bytecode",
     "types",
+    "unregister_engine",
     "verify",
 ]
 
@@ -165,6 +174,8 @@ _HOMES = {
     "tileir.dialect.attributes": "bounded div_by same_elements",
     "tileir.builder": "Builder",
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
+    "tileir.execute.engine": "Engine KernelSettings LaunchOptions PreparedKernel",
+    "tileir.execute.engines": "register_engine unregister_engine",
     "tileir.execute.errors": "AssertionFailedError CompilationError ExecutionError InternalError LaunchError"
     " MissingDependencyError NestingError",
     "tileir.execute.releasing": "release_memory",
@@ -192,7 +203,8 @@ _RUNNING_HOMES = {
     "tileir.bridge.launch": "launch",
     "tileir.execute.arguments": "Pointer pointer_to",
     "tileir.execute.debugging": "Callback Trace",
-    "tileir.execute.launch": "Globals Kernel compile",
+    "tileir.execute.globals": "Globals",
+    "tileir.execute.launch": "Kernel compile",
     "tileir.execute.memory": "Memory",
     "tileir.execute.number_watch": "NumberWatch",
     "tileir.execute.observer": "Access Observer TileBlock",

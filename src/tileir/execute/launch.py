@@ -3,54 +3,31 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable
-from functools import cache
-from math import prod
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
-from tileir.execute.errors import Callbacks, ExecutionError, LaunchError, MissingDependencyError, converted
-from tileir.ir.core import Operation
-from tileir.ir.describing import function_words
-from tileir.ir.diagnostics import TileIRError
+from tileir.execute.errors import LaunchError, MissingDependencyError
 
 try:
     import ml_dtypes  # noqa: F401
-    import numpy
+    import numpy  # noqa: F401
 except ImportError as _missing:
     raise MissingDependencyError(
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
-from tileir.execute.arguments import bind, check_grid, checked_arrays, checked_threads, known_memory, select_entry
-from tileir.execute.dtypes import constant_elements, to_memory
-from tileir.execute.interpreter.compiler import (
-    AT_COMPILATION,
-    AT_LAUNCH,
-    BLOCK_SLOT,
-    Compiler,
-    Options,
-    Registers,
-    Step,
-    run_checked,
-)
-from tileir.execute.interpreter.control_flow import release_to, reserves_memory
-from tileir.execute.interpreter.operations import ROSTER
-from tileir.execute.memory import Memory, Region
-from tileir.execute.observer import Observer, Observers, TileBlock, overrides
+from tileir.execute.arguments import check_grid, checked_arrays, checked_threads, select_entry
+from tileir.execute.engine import Engine, KernelSettings, LaunchOptions, PreparedKernel, Progress
+from tileir.execute.engines import AUTO, choose, find_engine, require
+from tileir.execute.globals import Globals
+from tileir.execute.observer import Observer
 from tileir.execute.overlap import overlapped
-from tileir.execute.schedule import block_at, block_order, run_interleaved
-from tileir.ir.attributes import DenseAttribute, IntegerAttribute
 from tileir.ir.clone import clone
+from tileir.ir.core import Operation
+from tileir.ir.describing import function_words
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.kernel import CpuKernel
-    from tileir.execute.sanitizer.sanitizer import Sanitizer
-    from tileir.execute.schedule import Order, RunBlock
-
-BACKENDS = ("auto", "cpu", "interpreter")
-
-Progress = Callable[[int, int], None]
 
 
 def compile(
@@ -66,9 +43,9 @@ def compile(
 ) -> Kernel:
     """Make a kernel of a module ready to run.
 
-    `entry` may be left out if the module has one only.  `backend` is "cpu" (docs/cpu.md), "interpreter", or "auto": the
-    CPU engine where llvmlite is installed, and the interpreter for launches that only it can do, with an observer, a
-    schedule or the whole sanitizer.  `exact`
+    `entry` may be left out if the module has one only.  `backend` is "cpu" (docs/cpu.md), "interpreter", the name of an
+    engine that was registered or installed (docs/execution.md), or "auto": the CPU engine where llvmlite is installed,
+    and the interpreter for launches that only it can do, with an observer, a schedule or the whole sanitizer.  `exact`
     makes the interpreter's `mmaf` a chain of single-rounded fused multiply-adds in order of k, which the CPU engine
     always does, instead of `numpy.matmul`; `fast` lets the CPU engine use quicker functions and matrix units that
     round differently, and `cpu` names the machine it makes code for, this one if not given.  `schedule` is the order of
@@ -78,91 +55,14 @@ def compile(
     """
     from tileir.interface import verify
 
-    if backend not in BACKENDS:
-        raise LaunchError(f"there is no backend '{backend}': choose one of {', '.join(BACKENDS)}")
+    if backend != AUTO:
+        find_engine(backend)
     if not isinstance(schedule, str):
         raise LaunchError(f"schedule is {schedule!r}: pass a text, as 'reverse' or 'random:7'")
     verify(module)
     # A copy, as much of a kernel is made of the program only when it is first launched.
     chosen = select_entry(clone(module), entry)
     return Kernel(chosen, exact, schedule, backend=backend, fast=fast, cpu=cpu, unchecked=unchecked)
-
-
-@cache
-def has_cpu_engine() -> bool:
-    """Whether what the CPU engine needs is installed."""
-    from importlib.util import find_spec
-
-    return find_spec("llvmlite") is not None
-
-
-class Globals:
-    """The global variables of a loaded module: allocated for its first kernel, shared with `Kernel.sibling`."""
-
-    def __init__(self, module: Operation | None) -> None:
-        self.regions: dict[str, Region] = {}
-        self._memory = Memory()
-        if module is None:
-            return
-        for operation in module.regions[0].blocks[0]:
-            if operation.declaration.mnemonic == "global":
-                self._add(operation)
-
-    def _add(self, operation: Operation) -> None:
-        value = cast(DenseAttribute, operation.attributes["value"])
-        alignment = cast(IntegerAttribute, operation.attribute("alignment")).value
-        content = to_memory(value.element_type, numpy.resize(constant_elements(value), prod(value.shape)))
-        name = operation.symbol_name or ""
-        try:
-            region = self._memory.allocate(content.nbytes, max(alignment, 16), f"global @{name}")
-        except MemoryError:
-            raise LaunchError(
-                f"the global @{name} takes {content.nbytes} bytes aligned to {alignment}, more than there is"
-            ) from None
-        region.data[: content.nbytes] = numpy.ascontiguousarray(content).view(numpy.uint8)
-        if "constant" in operation.attributes:
-            region.writable = False
-            region.data.flags.writeable = False
-        self.regions[name] = region
-
-    def array(self, name: str) -> Any:
-        """The bytes of a global variable."""
-        return self.regions[name].data
-
-
-class Program:
-    """A kernel compiled for one set of options."""
-
-    def __init__(self, entry: Operation, options: Options, globals: Globals) -> None:
-        addresses = {name: region.start for name, region in globals.regions.items()}
-        compiler = Compiler(options, addresses, ROSTER)
-        body = entry.regions[0].blocks[0]
-        self.parameters: list[int] = [compiler.slot(argument) for argument in body.arguments]
-        for slot in self.parameters:
-            compiler.known[slot] = AT_LAUNCH
-        self.steps: list[Step]
-        self.steps, _ = compiler.block(body)
-        self.uniform: list[Step] = compiler.uniform
-        self.template: Registers = compiler.template
-        self.reserves: bool = reserves_memory(body)
-        assert compiler.known[BLOCK_SLOT] != AT_COMPILATION
-
-    def prepared(self, values: list[Any], launch: TileBlock) -> Registers:
-        """The registers every tile block of a launch begins with."""
-        registers = list(self.template)
-        registers[BLOCK_SLOT] = launch
-        for slot, value in zip(self.parameters, values, strict=True):
-            registers[slot] = value
-        for step in self.uniform:
-            step(registers)
-        return registers
-
-    def run(self, prepared: Registers, block: TileBlock) -> None:
-        registers = prepared.copy()
-        registers[BLOCK_SLOT] = block
-        run_checked(self.steps, registers)
-        if self.reserves:
-            release_to(block, 0)
 
 
 class Kernel:
@@ -179,19 +79,22 @@ class Kernel:
         cpu: str | None = None,
         unchecked: bool = False,
     ) -> None:
-        self.entry: Operation = entry
-        self.unchecked: bool = unchecked or _never_checks()
-        self.backend: str = backend
-        self.fast: bool = fast
-        self.cpu: str | None = cpu
-        self.exact: bool = exact
-        self.schedule: str = schedule
+        self.entry: Final = entry
+        self.unchecked: Final = unchecked or _never_checks()
+        self.backend: Final = backend
+        self.fast: Final = fast
+        self.cpu: Final = cpu
+        self.exact: Final = exact
+        self.schedule: Final = schedule
         parent = entry.parent_operation
         if globals is None:
             globals = Globals(parent if parent is not None and parent.regions else None)
         self.globals: Globals = globals
-        self._plain: Program | None = None
-        self._native: CpuKernel | None = None
+        self._engine: Engine | None = None if backend == AUTO else find_engine(backend)
+        self._prepared: dict[Engine, PreparedKernel] = {}
+        self._ordinary: LaunchOptions = LaunchOptions(schedule, unchecked=self.unchecked)
+        # The kernel for launches that ask for nothing, where nothing is left to be done for them but to run it.
+        self._plain: PreparedKernel | None = None
 
     def __repr__(self) -> str:
         return f"<Kernel {function_words(self.entry)}, backend {self.backend}>"
@@ -235,6 +138,16 @@ class Kernel:
         """The types of the parameters, as the program spells them."""
         return [argument.type.spelling for argument in self.entry.regions[0].blocks[0].arguments]
 
+    @property
+    def engine(self) -> str:
+        """The name of the engine that runs launches which ask for nothing special."""
+        return self._chosen(self._ordinary).name
+
+    @property
+    def native(self) -> CpuKernel:
+        """The kernel as the CPU engine has it."""
+        return cast("CpuKernel", self._prepared_by(find_engine("cpu")))
+
     def launch(
         self,
         grid: int | tuple[int, ...],
@@ -260,186 +173,109 @@ class Kernel:
         `num_threads` is for the CPU engine, which uses all processors otherwise, and so is `unchecked`, which is that
         of `tileir.compile` if not given.
         """
-        if observer is not None or progress is not None or output is not None or num_threads is not None:
-            _check_options(observer, progress, output, num_threads)
+        options = self._ordinary
+        if (
+            sanitize is False
+            and schedule is None
+            and observer is None
+            and output is None
+            and progress is None
+            and num_threads is None
+            and unchecked is None
+            and (type(memory) is tuple or type(memory) is list)
+            and not memory
+        ):
+            if self._plain is not None:
+                self._plain.launch(check_grid(grid), arguments, options)
+                return
+        else:
+            options = self._checked(schedule, sanitize, observer, memory, output, progress, num_threads, unchecked)
+        engine = self._chosen(options)
+        prepared = self._prepared_by(engine)
+        if engine.overlaps:
+            if options is self._ordinary:
+                self._plain = prepared
+        else:
+            launches = overlapped()
+            if launches is not None:
+                launches.settle()
+        extents = check_grid(grid)
+        if not options.sanitize and (options.observer is None or "observer" in engine.options):
+            prepared.launch(extents, arguments, options)
+            return
+        report = prepared.sanitize(extents, arguments, options)
+        if options.sanitize and report:
+            from tileir.execute.sanitizer.report import SanitizerError
+
+            raise SanitizerError(report)
+
+    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None) -> str:
+        """The code of the kernel, to read, at one of the stages of the engine that runs it: for the CPU engine "tiles",
+        "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md), of the version that `sanitize` and `unchecked` ask for."""
+        engine = self._chosen(self._ordinary)
+        engine.check_stage(stage)
+        unchecked = self.unchecked if unchecked is None else unchecked
+        return self._prepared_by(engine).dump(stage, sanitize=sanitize, unchecked=unchecked)
+
+    def _checked(
+        self,
+        schedule: str | None,
+        sanitize: bool | Literal["all"],
+        observer: Observer | None,
+        memory: Iterable[object],
+        output: Callable[[str], object] | None,
+        progress: Progress | None,
+        num_threads: int | None,
+        unchecked: bool | None,
+    ) -> LaunchOptions:
+        """What a launch asks for, before anything runs: what is called during it must be something that can be."""
+        if observer is not None and not isinstance(observer, Observer):
+            raise LaunchError(
+                f"a {type(observer).__name__} cannot watch a launch: pass an Observer, as tileir.Callback(function)"
+            )
+        if progress is not None and not callable(progress):
+            raise LaunchError(f"progress is {progress!r}: pass a function of the finished and of all tile blocks")
+        if output is not None and not callable(output):
+            raise LaunchError(f"output is {output!r}: pass a function that takes a text")
+        if num_threads is not None:
+            num_threads = checked_threads(num_threads)
         if type(memory) is not tuple or memory:
             memory = checked_arrays(memory, "memory")
         if schedule is not None and not isinstance(schedule, str):
             raise LaunchError(f"schedule is {schedule!r}: pass a text, as 'reverse' or 'random:7'")
         if isinstance(sanitize, str) and sanitize != "all":
             raise LaunchError(f"sanitize is {sanitize!r}: pass True, or 'all' to be told also what is left unwritten")
-        if sanitize == "all" and self.backend == "cpu":
-            raise LaunchError("sanitize='all' is the interpreter's: compile with backend='auto' or 'interpreter'")
-        if self.backend == "cpu" or (
-            self.backend == "auto"
-            and observer is None
-            and not sanitize
-            and (schedule or self.schedule) == "forward"
-            and has_cpu_engine()
-        ):
-            sanitizer = _sanitizer_among(observer) if observer is not None else None
-            if (observer is not None and sanitizer is None) or (schedule or self.schedule) != "forward":
-                raise LaunchError("observers and schedules are the interpreter's: compile with backend='interpreter'")
-            self.native.launch(
-                grid,
-                *arguments,
-                num_threads=num_threads,
-                unchecked=self.unchecked if unchecked is None else unchecked,
-                sanitize=bool(sanitize),
-                sanitizer=sanitizer,
-                memory=memory,
-                output=output,
-                progress=progress,
-            )
-            return
-        if sanitize:
-            from tileir.execute.sanitizer.coverage import Coverage
-            from tileir.execute.sanitizer.report import SanitizerError
-            from tileir.execute.sanitizer.sanitizer import Sanitizer
+        return LaunchOptions(
+            self.schedule if schedule is None else schedule,
+            "all" if sanitize == "all" else bool(sanitize),
+            observer,
+            memory,
+            output,
+            progress,
+            num_threads,
+            self.unchecked if unchecked is None else unchecked,
+        )
 
-            sanitizer = Sanitizer()
-            watchers: list[Observer] = [sanitizer]
-            if sanitize == "all":
-                watchers.append(Coverage(report=sanitizer.report))
-            if observer is not None:
-                watchers.append(observer)
-            watching = watchers[0] if len(watchers) == 1 else Observers(watchers)
-            self.launch(
-                grid, *arguments, schedule=schedule, observer=watching, memory=memory, output=output, progress=progress
-            )
-            if sanitizer.report:
-                raise SanitizerError(sanitizer.report)
-            return
-        extents = check_grid(grid)
-        bound = bind(self.entry, arguments)
-        known = known_memory(self.globals.regions.values(), bound, memory)
-        order = block_order(schedule if schedule is not None else self.schedule, extents)
-        callbacks = Callbacks()
-        write = callbacks.noted(output if output is not None else sys.stdout.write)
-        if progress is not None:
-            progress = callbacks.noted(progress)
-        launches = overlapped()
-        if launches is not None:
-            launches.settle()
-        program = self._program(observer, order.interleaved)
-        launch = TileBlock((0, 0, 0), 0, extents, known, write, observer)
-        if observer is not None:
-            observer.launch_started(extents, known)
-        try:
-            # Infinities and NaNs are values here, wrapping is a rule: NumPy need not warn of them.
-            with numpy.errstate(all="ignore"):
-                prepared = program.prepared(bound.values, launch)
-                run = _runner(program, prepared, launch)
-                if order.interleaved:
-                    run_interleaved(order, run, progress)
-                else:
-                    _run_in_order(order, run, progress, known)
-        except Exception as error:
-            # What an observer or a callback raises is the caller's.
-            if isinstance(error, TileIRError) or error in callbacks.raised:
-                raise
-            if observer is not None and not isinstance(error, RecursionError):
-                raise
-            raise converted(error) from error
-        finally:
-            if observer is not None:
-                observer.launch_finished()
+    def _chosen(self, options: LaunchOptions) -> Engine:
+        """The engine for a launch."""
+        engine = self._engine
+        if engine is None:
+            return choose(self.entry, options)
+        refusal = engine.refusal(self.entry, options)
+        if refusal:
+            raise LaunchError(refusal)
+        return engine
 
-    @property
-    def native(self) -> CpuKernel:
-        """The kernel for the CPU engine."""
-        if self._native is None:
-            try:
-                from tileir.execute.cpu.kernel import CpuKernel
-                from tileir.execute.cpu.native.target import host
-            except ImportError:
-                half = sys.modules.get("tileir.execute.cpu.kernel")
-                if half is None or hasattr(half, "CpuKernel"):
-                    raise
-                # Only on the thread that imports it: others wait.
-                raise LaunchError(
-                    "this signal handler interrupts the loading of the CPU engine, and cannot use it"
-                ) from None
-
-            self._native = CpuKernel(self.entry, self.globals.regions, self.fast, host(self.cpu))
-        return self._native
-
-    def _program(self, observer: Observer | None, interleaved: bool) -> Program:
-        if observer is not None or interleaved:
-            return self._compiled(Options(self.exact, observer, interleaved))
-        if self._plain is None:
-            self._plain = self._compiled(Options(self.exact))
-        return self._plain
-
-    def _compiled(self, options: Options) -> Program:
-        try:
-            with numpy.errstate(all="ignore"):
-                return Program(self.entry, options, self.globals)
-        except Exception as error:
-            # An observer says what it watches.
-            theirs = options.observer is not None and not isinstance(error, RecursionError)
-            if theirs or isinstance(error, TileIRError):
-                raise
-            raise converted(error) from error
+    def _prepared_by(self, engine: Engine) -> PreparedKernel:
+        found = self._prepared.get(engine)
+        if found is None:
+            require(engine)
+            made = engine.prepare(self.entry, self.globals.regions, KernelSettings(self.exact, self.fast, self.cpu))
+            # Two threads may prepare it at once: both use the one that was ready first.
+            found = self._prepared.setdefault(engine, made)
+        return found
 
 
 def _never_checks() -> bool:
     """Whether the environment asks for native code without checks."""
     return os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
-
-
-def _check_options(observer: object, progress: object, output: object, num_threads: object) -> None:
-    """Before anything runs: what is called during a launch must be something that can be called."""
-    if observer is not None and not isinstance(observer, Observer):
-        raise LaunchError(
-            f"a {type(observer).__name__} cannot watch a launch: pass an Observer, as tileir.Callback(function)"
-        )
-    if progress is not None and not callable(progress):
-        raise LaunchError(f"progress is {progress!r}: pass a function of the finished and of all tile blocks")
-    if output is not None and not callable(output):
-        raise LaunchError(f"output is {output!r}: pass a function that takes a text")
-    if num_threads is not None:
-        checked_threads(num_threads)
-
-
-def _sanitizer_among(observer: Observer) -> Sanitizer | None:
-    """The sanitizer, the one observer that the CPU engine has a compiled version of."""
-    from tileir.execute.sanitizer.sanitizer import Sanitizer
-
-    return observer if type(observer) is Sanitizer else None
-
-
-def _runner(program: Program, prepared: Registers, launch: TileBlock) -> RunBlock:
-    """What runs the block of a number."""
-    grid = launch.grid
-    observer = launch.observer
-    started = observer.block_started if observer is not None and overrides(observer, "block_started") else None
-    finished = observer.block_finished if observer is not None and overrides(observer, "block_finished") else None
-
-    def run(number: int, switch: Callable[[], None] | None) -> None:
-        block = TileBlock(block_at(number, grid), number, grid, launch.memory, launch.write, observer, switch)
-        if started is not None:
-            started(block)
-        try:
-            program.run(prepared, block)
-        except ExecutionError as error:
-            release_to(block, 0)
-            if observer is None or not observer.failed(error, block):
-                raise
-        if finished is not None:
-            finished(block)
-
-    return run
-
-
-def _run_in_order(order: Order, run: RunBlock, progress: Progress | None, memory: Memory) -> None:
-    if progress is None:
-        for number in order.numbers:
-            run(number, None)
-        return
-    for done, number in enumerate(order.numbers):
-        progress(done, order.count)
-        # Who is told may have changed an array.
-        memory.changed()
-        run(number, None)
-    progress(order.count, order.count)

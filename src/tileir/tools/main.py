@@ -16,6 +16,7 @@ COMMANDS = {
     "objdump": "show every byte of a bytecode file and what it means",
     "run": "run a kernel and show what it wrote",
     "explain": "show the documentation of an operation, type or attribute",
+    "info": "show versions and engines, and why an engine cannot work here",
 }
 
 
@@ -69,6 +70,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import explain
 
         return explain.run(rest)
+    if command == "info":
+        from tileir.tools import info
+
+        return info.run(rest, identity_text())
     what = "option" if command.startswith("-") else "command"
     print(f"tileir: unknown {what} '{harmless(command)}'{_suggestion(command)}", file=sys.stderr)
     print("Try 'tileir --help'.", file=sys.stderr)

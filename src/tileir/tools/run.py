@@ -16,6 +16,7 @@ from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_progr
 from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:
+    from tileir.execute.engine import Engine
     from tileir.execute.sanitizer.report import SanitizerReport
 
 USAGE = Usage(
@@ -27,7 +28,7 @@ USAGE = Usage(
         Option("entry", "the kernel to run (default: the only one)", value="NAME"),
         Option("arg", "an argument, once for each in order; see below", value="WHAT"),
         Option("out", "write argument N, counted from 0, to a file when the kernel is done", value="N=FILE.npy"),
-        Option("backend", "what runs it: cpu, interpreter, or auto (default): cpu where it can", value="NAME"),
+        Option("backend", "what runs it: cpu, interpreter, another (see tileir info), or auto (default)", value="NAME"),
         Option("threads", "how many threads the cpu backend uses (default: all processors)", value="N"),
         Option("fast", "quicker functions and matrix units in the cpu backend; results round differently"),
         Option("unchecked", "the cpu backend does not look where the kernel accesses memory; it may crash"),
@@ -76,22 +77,22 @@ def _run(arguments: list[str]) -> int:
     if given.status is not None:
         return given.status
     grid = _grid(given.value("grid", "1"))
-    backend = _backend(given)
+    engine = _engine(given)
     threads = _threads(given)
     seconds = seconds_of(given.value("timeout", "")) if given.has("timeout") else None
-    if backend == "interpreter" and seconds is None:
-        return _perform(given, grid, backend, threads)
+    if engine is not None and not engine.is_native and seconds is None:
+        return _perform(given, grid, engine, threads)
     # Native code that is not checked takes its process with it when it leaves its arrays, and only a process can be
     # ended at any time.
     return in_child(
         lambda: guarded(
-            "tileir run", lambda _: limited(seconds, lambda: _perform(given, grid, backend, threads)), arguments
+            "tileir run", lambda _: limited(seconds, lambda: _perform(given, grid, engine, threads)), arguments
         ),
         seconds,
     )
 
 
-def _perform(given: Arguments, grid: tuple[int, ...], backend: str, threads: int | None) -> int:
+def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, threads: int | None) -> int:
     program = read_program(given.operands[0], Settings(given))
     for diagnostic in program.diagnostics:
         print(diagnostic.render(), file=sys.stderr)
@@ -106,7 +107,7 @@ def _perform(given: Arguments, grid: tuple[int, ...], backend: str, threads: int
         kernel = launch.compile(
             program.module,
             entry,
-            backend,
+            engine.name if engine is not None else "auto",
             exact=given.has("exact"),
             fast=given.has("fast"),
             unchecked=given.has("unchecked"),
@@ -115,7 +116,7 @@ def _perform(given: Arguments, grid: tuple[int, ...], backend: str, threads: int
         )
         if given.has("dump"):
             options = {"sanitize": given.has("sanitize"), "unchecked": given.has("unchecked")}
-            sys.stdout.write(kernel.native.dump(given.value("dump", ""), **options))
+            sys.stdout.write(kernel.dump(given.value("dump", ""), **options))
             return EXIT_FINE
         parameters = select_entry(program.module, entry).regions[0].blocks[0].arguments
         specifications = [value for name, value in given.sequence if name == "arg"]
@@ -137,7 +138,7 @@ def _perform(given: Arguments, grid: tuple[int, ...], backend: str, threads: int
         print(error, file=sys.stderr)
         return EXIT_WRONG_INPUT
     sys.stdout.flush()
-    status = watching.tell(kernel.entry.symbol_name or "", backend, given.has("quiet"))
+    status = watching.tell(kernel.entry.symbol_name or "", engine, given.has("quiet"))
     for number, path in outputs:
         save(path, values[number])
     if not given.has("quiet"):
@@ -178,7 +179,7 @@ class _Watching:
         if observers:
             self.observer = observers[0] if len(observers) == 1 else Observers(observers)
 
-    def tell(self, kernel: str, backend: str, quiet: bool) -> int:
+    def tell(self, kernel: str, engine: Engine | None, quiet: bool) -> int:
         """Show what was found, or that nothing was and what was not looked for; gives the exit status."""
         for report in self._reports:
             report.kernel = report.kernel or kernel
@@ -186,55 +187,74 @@ class _Watching:
                 # The summary of arrays that follows is no part of it.
                 print(harmless(report.render(), keep="\n\t"), end="\n" if quiet else "\n\n", file=sys.stderr)
             elif not quiet:
-                print(harmless(report.render()) + self._not_looked_for(report, backend), file=sys.stderr)
+                print(harmless(report.render()) + self._not_looked_for(report, engine), file=sys.stderr)
         return EXIT_WRONG_INPUT if any(self._reports) else EXIT_FINE
 
-    def _not_looked_for(self, report: SanitizerReport, backend: str) -> str:
+    def _not_looked_for(self, report: SanitizerReport, engine: Engine | None) -> str:
         if report.author != "sanitizer" or self._sanitize == "all":
             return ""
-        if backend == "cpu":
-            return "; --backend cpu does not look for races and missing tokens"
+        if engine is not None and "observer" not in engine.options:
+            return f"; --backend {engine.name} does not look for races and missing tokens"
         return "; --sanitize=all looks also for output that is never written"
 
 
-_CPU_ONLY = ("threads", "fast", "unchecked", "cpu", "dump")
-_INTERPRETER_ONLY = ("trace", "watch-nan")
+# Options for the code of a kernel, and what an engine that takes them says of itself.
+_ABOUT_CODE = {"threads": "num_threads", "fast": "fast", "unchecked": "unchecked", "cpu": "cpu"}
+_WATCHING = ("trace", "watch-nan", "sanitize")
 
 
-def _backend(given: Arguments) -> str:
-    """What runs the kernel; options that it has no use for are mistakes."""
-    backend = given.value("backend", "auto")
-    if backend == "auto":
-        backend = _suitable(given)
-    if backend == "interpreter":
-        for name in _CPU_ONLY:
-            if given.has(name):
-                raise mistake(f"--{name} is for the CPU engine: add --backend cpu")
-    elif backend == "cpu":
-        for name in _INTERPRETER_ONLY:
-            if given.has(name):
-                raise mistake(f"--{name} watches the interpreter: leave out --backend cpu")
-        if given.value("sanitize", "") == "all":
-            raise mistake("--sanitize=all watches the interpreter: leave out --backend cpu")
-        if given.value("schedule", "forward") != "forward":
-            raise mistake("--schedule is the interpreter's: threads of the CPU engine take tile blocks as they come")
-        if given.has("fast") and given.has("exact"):
-            raise mistake("--exact and --fast contradict each other: the CPU engine is exact without --fast")
-        if given.has("dump") and given.has("out"):
-            raise mistake("--dump prints code and runs nothing: there is nothing for --out to write")
-    return backend
+def _engine(given: Arguments) -> Engine | None:
+    """What runs the kernel, or None for what suits it; options that an engine has no use for are mistakes."""
+    from tileir.execute.engines import AUTO, find_engine
+
+    name = given.value("backend", AUTO)
+    engine = _needed(given) if name == AUTO else find_engine(name)
+    if engine is None:
+        return None
+    for option in (*_ABOUT_CODE, "dump"):
+        if given.has(option) and not _takes(engine, option):
+            able = _able(option)
+            raise mistake(f"--{option} is for {able.called}: add --backend {able.name}")
+    for option in _WATCHING:
+        if given.has(option) and not _takes(engine, option):
+            raise mistake(f"--{option} watches the interpreter: leave out --backend {engine.name}")
+    if given.value("sanitize", "") == "all" and "observer" not in engine.options:
+        raise mistake(f"--sanitize=all watches the interpreter: leave out --backend {engine.name}")
+    if given.value("schedule", "forward") != "forward" and "schedule" not in engine.options:
+        raise mistake(f"--schedule is the interpreter's: threads of {engine.called} take tile blocks as they come")
+    if given.has("fast") and given.has("exact"):
+        raise mistake(f"--exact and --fast contradict each other: {engine.called} is exact without --fast")
+    if given.has("dump") and given.has("out"):
+        raise mistake("--dump prints code and runs nothing: there is nothing for --out to write")
+    return engine
 
 
-def _suitable(given: Arguments) -> str:
-    """The CPU engine, unless something is asked for that only the interpreter can do."""
-    if any(given.has(name) for name in _CPU_ONLY):
-        return "cpu"
-    watched = given.has("sanitize") or any(given.has(name) for name in _INTERPRETER_ONLY)
+def _takes(engine: Engine, option: str) -> bool:
+    if option == "dump":
+        return bool(engine.stages)
+    if option == "sanitize":
+        return "sanitize" in engine.options
+    return _ABOUT_CODE.get(option, "observer") in engine.options
+
+
+def _able(option: str) -> Engine:
+    """The one of tileir's own engines that takes an option."""
+    from tileir.execute.engines import find_engine
+
+    return next(engine for engine in map(find_engine, ("cpu", "interpreter")) if _takes(engine, option))
+
+
+def _needed(given: Arguments) -> Engine | None:
+    """The engine that an option is for: one for code, before one that watches, for which the interpreter sees most."""
+    from tileir.execute.engines import find_engine
+
+    for option in (*_ABOUT_CODE, "dump"):
+        if given.has(option):
+            return _able(option)
+    watched = any(given.has(option) for option in _WATCHING)
     if watched or given.value("schedule", "forward") != "forward":
-        return "interpreter"
-    from tileir.execute.launch import has_cpu_engine
-
-    return "cpu" if has_cpu_engine() else "interpreter"
+        return find_engine("interpreter")
+    return None
 
 
 def _threads(given: Arguments) -> int | None:

@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy
 
@@ -116,7 +117,7 @@ def both_engines(cpu: str | None = None) -> Iterator[Comparison]:
         nonlocal busy
         given = {name for name, value in options.items() if value not in (None, False, ())}
         forward = (options.get("schedule") or self.schedule) == "forward"
-        ordinary = self.backend != "cpu" and forward and not given - {"schedule", "memory", "output"}
+        ordinary = self.backend in ("auto", "interpreter") and forward and not given - {"schedule", "memory", "output"}
         # What other threads launch meanwhile may share the memory that is put back here.
         alone = not busy and threading.current_thread() is threading.main_thread()
         if not ordinary or not alone or shows_addresses(self.entry) or any(map(is_approximate, self.entry.walk())):
@@ -134,14 +135,18 @@ def both_engines(cpu: str | None = None) -> Iterator[Comparison]:
         Kernel.launch = plain  # type: ignore[method-assign]
 
 
-@contextmanager
-def _interpreted(kernel: Kernel) -> Iterator[None]:
-    """A kernel that runs in the interpreter, whatever it was compiled for."""
-    backend, kernel.backend = kernel.backend, "interpreter"
-    try:
-        yield
-    finally:
-        kernel.backend = backend
+_INTERPRETED: WeakKeyDictionary[Kernel, Kernel] = WeakKeyDictionary()
+
+
+def _interpreted(kernel: Kernel) -> Kernel:
+    """A kernel that runs in the interpreter, whatever this one was compiled for, on the same global variables."""
+    if kernel.backend == "interpreter":
+        return kernel
+    found = _INTERPRETED.get(kernel)
+    if found is None:
+        found = Kernel(kernel.entry, kernel.exact, kernel.schedule, kernel.globals, "interpreter")
+        _INTERPRETED[kernel] = found
+    return found
 
 
 def _compare(
@@ -166,13 +171,11 @@ def _compare(
     try:
         places = stretches(kernel, arguments, memory)
     except LaunchError:
-        with _interpreted(kernel):
-            return plain(kernel, grid, *arguments, **options)
+        return plain(_interpreted(kernel), grid, *arguments, **options)
     before = [place.content() for place in places]
     failure: ExecutionError | None = None
     try:
-        with _interpreted(kernel):
-            plain(kernel, grid, *arguments, **{**options, "output": tee})
+        plain(_interpreted(kernel), grid, *arguments, **{**options, "output": tee})
     except ExecutionError as error:
         promised = isinstance(error, AssertionFailedError) or any(part in str(error) for part in _PROMISED)
         if not promised:

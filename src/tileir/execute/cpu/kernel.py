@@ -1,15 +1,11 @@
-"""A kernel on the CPU: compiled when it is first launched, kept on disk, run on all threads.
-
-Several versions of a kernel exist: for arguments that share memory or not, checked or not, and for the sanitizer.
-Each is compiled when a launch asks for it.
-"""
+"""A kernel on the CPU and its launches; `code.py` makes what runs."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -17,77 +13,36 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import bind, check_grid, checked_threads, known_memory
-from tileir.execute.cpu.analysis import trip_counts
+from tileir.execute.arguments import bind, known_memory
 from tileir.execute.cpu.analysis.reach import Reach
-from tileir.execute.cpu.emission.statements import EMITTERS
-from tileir.execute.cpu.emission.worker import Emission
-from tileir.execute.cpu.loops import arena, order, traffic
-from tileir.execute.cpu.loops.checks import Check, refused_allocation
+from tileir.execute.cpu.code import KernelCode, Version
+from tileir.execute.cpu.loops.checks import refused_allocation
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.sites import Site
-from tileir.execute.cpu.loops.statements import Program, Repeat, Reserve, statements
-from tileir.execute.cpu.lowering.roster import HANDLERS
-from tileir.execute.cpu.lowering.walk import Lowering
-from tileir.execute.cpu.native import cache, compilation, record, runtime, workers
+from tileir.execute.cpu.loops.statements import Reserve, statements
+from tileir.execute.cpu.native import record, workers
 from tileir.execute.cpu.native.binding import Binder, Binding
 from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch, Launches
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
-from tileir.execute.errors import BlockId, CompilationError, ExecutionError, LaunchError, converted
-from tileir.execute.memory import Region, available_memory, reserved_label
+from tileir.execute.engine import LaunchOptions, PreparedKernel
+from tileir.execute.errors import BlockId, ExecutionError, LaunchError, converted
+from tileir.execute.memory import Region, reserved_label
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import block_at
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import TileIRError
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.findings import Inspector
+    from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
 _NO_ARENA: Final = numpy.zeros(128, numpy.uint64)
 """Scratch memory for a worker that runs no tile block."""
 
-_MANY_CHECKS: Final = 2000
-"""Branches of a sanitized kernel beyond which it is compiled quickly rather than well."""
-
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
-class Lowered:
-    """A kernel as LLVM IR, and what its failures and prints mean."""
-
-    __slots__ = ("checks", "prints", "program", "sites", "text")
-
-    def __init__(
-        self, program: Program, text: str, checks: list[Check], prints: list[Operation], sites: list[Site]
-    ) -> None:
-        self.sites: list[Site] = sites
-        self.program: Program = program
-        self.text: str = text
-        self.checks: list[Check] = checks
-        self.prints: list[Operation] = prints
-
-
-class Version:
-    """A version of a kernel in memory, ready to run."""
-
-    __slots__ = ("arena_bytes", "loaded", "lowered", "options", "print_count", "shared_axis")
-
-    def __init__(self, loaded: runtime.Loaded, meta: dict[str, Any], options: Options) -> None:
-        self.loaded: runtime.Loaded = loaded
-        self.arena_bytes: int = meta["arena_bytes"]
-        self.print_count: int = meta["prints"]
-        self.shared_axis: int = meta["shared_axis"]
-        if meta["repeats"]:
-            loaded.has_loops(meta["deciding"])
-        self.options: Options = options
-        self.lowered: Lowered | None = None
-        """How the kernel was lowered, where the sanitizer has to know."""
-
-
-class CpuKernel:
+class CpuKernel(KernelCode, PreparedKernel):
     """A kernel ready to run on the CPU."""
 
     def __init__(
@@ -97,157 +52,62 @@ class CpuKernel:
         fast: bool = False,
         target: Target | None = None,
     ) -> None:
-        self.entry: Operation = entry
-        self.globals: dict[str, Region] = globals
-        self.fast: bool = fast
-        self.target: Target = target if target is not None else host()
         self._binder: Binder = Binder(entry, globals)
-        self._layout: record.Layout = self._binder.layout
-        self._versions: dict[tuple[bool, bool, bool], Version] = {}
-        self._text: str | None = None
+        super().__init__(entry, globals, fast, target if target is not None else host(), self._binder.layout)
         self._reach: Reach | None = None
         self._threads: int = workers.default_threads()
 
-    # --- compilation ---
+    def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
+        self._launch(grid, arguments, options, None)
 
-    def lower(self, options: Options) -> Lowered:
-        """Lower and emit, without compiling."""
-        try:
-            return self._lowered(options)
-        except TileIRError:
-            raise
-        except Exception as error:
-            raise converted(error) from error
+    def sanitize(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> SanitizerReport:
+        from tileir.execute.sanitizer.sanitizer import Sanitizer
 
-    def _lowered(self, options: Options) -> Lowered:
-        # The sanitizer looks at the program as it is, at promises too that nothing is made of.
-        entry = self.entry if options.sanitize else optimized(self.entry)
-        program = Lowering(entry, self.target, options, HANDLERS).run()
-        arena.assign(program)
-        if not options.sanitize:
-            traffic.choose(program, self.target, options.overlapping)
-        emission = Emission(program, self.target, self._layout, EMITTERS, options)
-        emission.module.fast = options.fast
-        text = emission.run()
-        return Lowered(program, text, emission.checks, emission.prints, emission.sites)
+        sanitizer = cast(Sanitizer, options.observer) if options.observer is not None else Sanitizer()
+        self._launch(grid, arguments, options, sanitizer)
+        return sanitizer.report
 
-    def dump(self, stage: str, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:
-        """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
-        from tileir.execute.cpu.loops import printer
-
-        if stage not in printer.STAGES:
-            raise LaunchError(f"there is no stage '{stage}' to dump: choose one of {', '.join(printer.STAGES)}")
-        if stage == "tiles":
-            entry = self.entry if sanitize else optimized(self.entry)
-            return f"{entry.parent_operation or entry}\n"
-        lowered = self.lower(Options(overlapping, self.fast, sanitize, unchecked))
-        if stage == "loops":
-            mode = "fast" if self.fast else "exact"
-            vectors = f"{self.target.name}, vectors of {self.target.vector_bytes} bytes, {mode}"
-            return printer.program_text(lowered.program, vectors)
-        if stage == "llvm":
-            return lowered.text
-        make = compilation.optimized if stage == "llvm-opt" else compilation.assembly
-        return make(lowered.text, self.target)
-
-    def version(self, overlapping: bool, sanitize: bool, unchecked: bool = False) -> Version:
-        found = self._versions.get((overlapping, sanitize, unchecked))
-        if found is None:
-            options = Options(overlapping, self.fast, sanitize, unchecked)
-            try:
-                compiled = self._compiled(options)
-            except TileIRError:
-                raise
-            except Exception as error:
-                raise converted(error) from error
-            # Two threads may make one each: the first that is ready is what both use.
-            found = self._versions.setdefault((overlapping, sanitize, unchecked), compiled)
-        return found
-
-    def _compiled(self, options: Options) -> Version:
-        store = cache.default_cache()
-        if self._text is None:
-            parent = self.entry.parent_operation
-            self._text = str(parent if parent is not None else self.entry)
-        flags = f"{self.entry.symbol_name} {options.overlapping} {options.fast} {options.sanitize} {options.unchecked}"
-        if "alloca" in self._text:
-            # What is refused for its size is refused by the code.
-            flags += f" {available_memory()}"
-        key = cache.key_of(self.target, [self._text, flags, ",".join(self.globals)])
-        found = store.get(key)
-        if found is not None:
-            self.target.require_runnable()
-            try:
-                return Version(runtime.load(found[0]), found[1], options)
-            except (KeyError, TypeError, CompilationError):
-                # Not what was meant to be stored: made again, and stored in its place.
-                pass
-        lowered = self.lower(options)
-        # The time LLVM takes for good code grows with the square of the number of checks.
-        many = options.sanitize and lowered.text.count("br i1 ") > _MANY_CHECKS
-        data = compilation.assemble(lowered.text, self.target, 0 if many else 3)
-        meta: dict[str, Any] = {
-            "arena_bytes": lowered.program.arena_bytes,
-            "prints": len(lowered.prints),
-            "shared_axis": order.shared_axis(lowered.program),
-            "repeats": any(isinstance(statement, Repeat) for statement in statements(lowered.program.body)),
-            "deciding": trip_counts.deciding_parameters(lowered.program.entry),
-        }
-        store.put(key, data, meta)
-        self.target.require_runnable()
-        version = Version(runtime.load(data), meta, options)
-        version.lowered = lowered if options.sanitize else None
-        return version
-
-    # --- launches ---
-
-    def launch(
+    def _launch(
         self,
-        grid: int | tuple[int, ...],
-        *arguments: object,
-        num_threads: int | None = None,
-        unchecked: bool = False,
-        sanitize: bool = False,
-        sanitizer: Sanitizer | None = None,
-        memory: Iterable[object] = (),
-        output: Callable[[str], object] | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        grid: BlockId,
+        arguments: tuple[object, ...],
+        options: LaunchOptions,
+        sanitizer: Sanitizer | None,
         apart: bool = True,
     ) -> None:
-        """Run the kernel; `sanitizer` is who gets the findings, with `sanitize` they are raised.  `unchecked` code does
-        not look at its accesses.  `apart` says that views may be taken to stay in their arrays until seen otherwise."""
-        extents = check_grid(grid)
-        count = extents[0] * extents[1] * extents[2]
-        threads = self._threads if num_threads is None else checked_threads(num_threads)
-        binding = self._binder(arguments, extents, max(1, min(64, count // (8 * threads))))
+        """`sanitizer` gets what is found, if there is one.  `apart` says that views may be taken to stay in their
+        arrays until seen otherwise."""
+        count = grid[0] * grid[1] * grid[2]
+        threads = self._threads if options.num_threads is None else options.num_threads
+        binding = self._binder(arguments, grid, max(1, min(64, count // (8 * threads))))
         if not apart:
             binding.overlap = True
-        version = self.version(binding.overlap, sanitize or sanitizer is not None, unchecked)
+        version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
         slots = binding.record.slots
+        memory, progress = options.memory, options.progress
         table: object = None
-        if memory != () or binding.bound is not None:
-            memory = tuple(memory)
+        if memory or binding.bound is not None:
             table = self._table(binding, arguments, memory)
         if version.shared_axis >= 0 and threads > 1:
             # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
-            slots[record.CHUNK] = max(1, min(extents[version.shared_axis], count // (2 * threads)))
+            slots[record.CHUNK] = max(1, min(grid[version.shared_axis], count // (2 * threads)))
         if threads > 1:
             slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
         callback: Any = None
         failures: list[BaseException] = []
         if version.print_count:
             threads = 1
-            write = output if output is not None else sys.stdout.write
+            write = options.output if options.output is not None else sys.stdout.write
             callback = self._printer(version.options, write, slots, failures)
             slots[record.CALLBACK] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         inspector: Inspector | None = None
-        if version.options.sanitize:
-            inspector = self._inspector(version, extents, arguments, memory, sanitizer, slots)
+        if sanitizer is not None:
+            inspector = self._inspector(version, grid, arguments, memory, sanitizer, slots)
         keep = (arguments, callback, memory, inspector, table)
         launches = overlapped()
         if launches is not None:
             is_plain = not (memory or inspector or version.print_count or progress is not None)
-            if is_plain and self._submit(launches, version, binding, arguments, extents, threads):
+            if is_plain and self._submit(launches, version, binding, arguments, grid, threads):
                 return
             if not launches.is_idle:
                 launches.settle()
@@ -263,24 +123,25 @@ class CpuKernel:
             raise failures[0]
         if slots[record.FAILED]:
             if slots[record.FAILED] != record.UNSUITED:
-                self._failed(version.options, slots, extents, arguments, memory)
+                self._failed(version.options, slots, grid, arguments, memory)
             # No tile block has run yet.
-            options: dict[str, Any] = {"memory": memory, "output": output, "progress": progress}
-            self.launch(grid, *arguments, num_threads=num_threads, unchecked=unchecked, apart=False, **options)
+            self._launch(grid, arguments, options, sanitizer, apart=False)
             return
         self._binder.recycle(binding)
         if progress is not None:
             progress(count, count)
-        if inspector is not None:
-            _tell(inspector, sanitizer, extents, sanitize)
+        if inspector is not None and sanitizer is not None:
+            sanitizer.report.grid = grid
+            for finding in inspector.findings:
+                sanitizer.take(finding)
 
     def _inspector(
         self,
         version: Version,
         extents: BlockId,
         arguments: tuple[object, ...],
-        memory: Iterable[object],
-        sanitizer: Sanitizer | None,
+        memory: Sequence[object],
+        sanitizer: Sanitizer,
         slots: Any,
     ) -> Inspector:
         """Prepare what sanitized code looks into and calls."""
@@ -291,8 +152,7 @@ class CpuKernel:
         lowered = version.lowered
         reserves = [each for each in statements(lowered.program.body) if isinstance(each, Reserve)]
         known = known_memory(self.globals.values(), bind(self.entry, arguments), memory)
-        unwritten = sanitizer.unwritten if sanitizer is not None else []
-        inspector = Inspector(lowered.sites, len(reserves), extents, known, unwritten)
+        inspector = Inspector(lowered.sites, len(reserves), extents, known, sanitizer.unwritten)
         slots[record.REGIONS] = inspector.regions.ctypes.data
         slots[record.REGIONS + 1] = inspector.region_count
         base = self._layout.inspection
@@ -350,7 +210,7 @@ class CpuKernel:
         slots[record.FAILED] = slots[record.STOP] = 0
         return self.version(True, False, version.options.unchecked)
 
-    def _table(self, binding: Binding, arguments: tuple[object, ...], memory: tuple[object, ...]) -> object:
+    def _table(self, binding: Binding, arguments: tuple[object, ...], memory: Sequence[object]) -> object:
         """Have a table of the launch's memory, where its arguments and globals are not all, or are not apart and some
         not writable: who asks takes what overlaps for one stretch, to which one may write if one may to a part."""
         bound = binding.bound
@@ -364,7 +224,7 @@ class CpuKernel:
         return table
 
     def _failed(
-        self, options: Options, slots: Any, extents: BlockId, arguments: tuple[object, ...], memory: tuple[object, ...]
+        self, options: Options, slots: Any, extents: BlockId, arguments: tuple[object, ...], memory: Sequence[object]
     ) -> None:
         """Raise what went wrong.  The checks are lowered again: a kernel from the cache has none in memory."""
         check = self.lower(options).checks[slots[record.FAILED] - 1]
@@ -436,19 +296,6 @@ class CpuKernel:
         return _CALLBACK(call)
 
 
-def _tell(inspector: Inspector, sanitizer: Sanitizer | None, extents: BlockId, sanitize: bool) -> None:
-    """Hand on what was found."""
-    from tileir.execute.sanitizer.report import SanitizerError
-    from tileir.execute.sanitizer.sanitizer import Sanitizer
-
-    taker = sanitizer if sanitizer is not None else Sanitizer()
-    taker.report.grid = extents
-    for finding in inspector.findings:
-        taker.take(finding)
-    if sanitize and taker.report:
-        raise SanitizerError(taker.report)
-
-
 @contextmanager
 def _told(slots: Any, count: int, progress: Callable[[int, int], None]) -> Iterator[None]:
     """Tell how far a launch is, ten times a second, from a thread that looks at its record.
@@ -476,18 +323,3 @@ def _told(slots: Any, count: int, progress: Callable[[int, int], None]) -> Itera
         teller.join()
     if failures:
         raise failures[0]
-
-
-def optimized(entry: Operation) -> Operation:
-    """The kernel in a copy of its module, with passes that keep every bit of the results."""
-    from tileir.passes.pipeline import run_passes
-
-    parent = entry.parent_operation
-    if parent is None:
-        raise LaunchError("the kernel is in no module")
-    module = clone(parent)
-    run_passes(module, ["canonicalize", "cse", "loop-invariant-code-motion", "canonicalize", "dce"], verify_each=False)
-    for operation in module.regions[0].blocks[0]:
-        if operation.symbol_name == entry.symbol_name:
-            return operation
-    raise LaunchError(f"the kernel '{entry.symbol_name}' is gone after optimization")

@@ -53,9 +53,6 @@ from tileir.ir.core import Operation, Value
 from tileir.ir.escapes import harmless
 from tileir.text.printer import Printer
 
-STAGES: Final = ("tiles", "loops", "llvm", "llvm-opt", "asm")
-"""What can be looked at, in the order in which a kernel becomes code."""
-
 _USUAL: Final = ("nearest_even", "none", "weak", "ordered")
 """Keywords that say nothing but that all is as usual."""
 

@@ -1,0 +1,64 @@
+"""The CPU engine, as the choice of an engine sees it; `kernel.py` has its kernels."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from tileir.execute.engine import FORWARD, Engine, KernelSettings, LaunchOptions
+from tileir.execute.errors import LaunchError
+from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from tileir.execute.cpu.kernel import CpuKernel
+    from tileir.execute.memory import Region
+
+
+class CpuEngine(Engine):
+    name: str = "cpu"
+    title: str = "the CPU engine"
+    summary: str = "native code on all processors, through LLVM"
+    options: frozenset[str] = frozenset(("fast", "cpu", "sanitize", "num_threads", "unchecked"))
+    stages: tuple[str, ...] = ("tiles", "loops", "llvm", "llvm-opt", "asm")
+    overlaps: bool = True
+
+    def missing(self) -> str:
+        return "" if _is_installed() else "it needs llvmlite: pip install 'tileir[cpu]'"
+
+    def facts(self) -> dict[str, str]:
+        import llvmlite
+
+        from tileir.execute.cpu.native import target, workers
+
+        machine = target.host()
+        return {
+            "llvmlite": llvmlite.__version__,
+            "LLVM": ".".join([str(number) for number in target.binding().llvm_version_info]),
+            "machine": f"{machine.name}, vectors of {machine.vector_bytes} bytes",
+            "threads": str(workers.default_threads()),
+        }
+
+    def suits(self, entry: Operation, options: LaunchOptions) -> bool:
+        # Compiled code finds a part of what the sanitizer looks for: who asks for that says so.
+        return options.observer is None and not options.sanitize and options.schedule == FORWARD
+
+    def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> CpuKernel:
+        try:
+            from tileir.execute.cpu.kernel import CpuKernel
+            from tileir.execute.cpu.native.target import host
+        except ImportError:
+            half = sys.modules.get("tileir.execute.cpu.kernel")
+            if half is None or hasattr(half, "CpuKernel"):
+                raise
+            # Only on the thread that imports it: others wait.
+            raise LaunchError(
+                "this signal handler interrupts the loading of the CPU engine, and cannot use it"
+            ) from None
+        return CpuKernel(entry, globals, settings.fast, host(settings.cpu))
+
+
+@cache
+def _is_installed() -> bool:
+    return find_spec("llvmlite") is not None

@@ -1,0 +1,164 @@
+"""What an engine is: the questions that are put to one, and the kernels it prepares.
+
+`Kernel.launch` checks what it is given, chooses an engine (`execute/engines.py`) and hands the launch to the kernel
+that the engine has prepared.  An engine says who it is and whether it can work here (`missing`, `facts`), what it does
+(`options`, `stages`), whether it takes a certain launch and why not (`refusal`, `suits`), and prepares kernels
+(`prepare`).  A `PreparedKernel` is launched, sanitized and dumped.
+
+Nothing here needs NumPy, and neither do the modules that hold engines: what they need is imported by `prepare`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+from tileir.execute.errors import BlockId, LaunchError
+from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from tileir.execute.memory import Region
+    from tileir.execute.observer import Observer
+    from tileir.execute.sanitizer.report import SanitizerReport
+
+Progress = Callable[[int, int], None]
+
+FORWARD: Final = "forward"
+"""The schedule of a launch that asks for none."""
+
+
+class KernelSettings:
+    """What `tileir.compile` was told about the code of a kernel; an engine takes what it has a use for."""
+
+    __slots__ = ("cpu", "exact", "fast")
+
+    def __init__(self, exact: bool = False, fast: bool = False, cpu: str | None = None) -> None:
+        self.exact: bool = exact
+        self.fast: bool = fast
+        self.cpu: str | None = cpu
+
+
+class LaunchOptions:
+    """What a launch asks for beside its grid and its arguments, as `Kernel.launch` documents it, checked."""
+
+    __slots__ = ("memory", "num_threads", "observer", "output", "progress", "sanitize", "schedule", "unchecked")
+
+    def __init__(
+        self,
+        schedule: str = FORWARD,
+        sanitize: bool | Literal["all"] = False,
+        observer: Observer | None = None,
+        memory: Sequence[object] = (),
+        output: Callable[[str], object] | None = None,
+        progress: Progress | None = None,
+        num_threads: int | None = None,
+        unchecked: bool = False,
+    ) -> None:
+        self.schedule: str = schedule
+        self.sanitize: bool | Literal["all"] = sanitize
+        self.observer: Observer | None = observer
+        self.memory: Sequence[object] = memory
+        self.output: Callable[[str], object] | None = output
+        self.progress: Progress | None = progress
+        self.num_threads: int | None = num_threads
+        self.unchecked: bool = unchecked
+
+
+class PreparedKernel(ABC):
+    """A kernel as an engine has it."""
+
+    @abstractmethod
+    def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
+        """Run the kernel once for each tile block; what it writes is in the arrays when this returns.
+
+        What the user got wrong is a `TileIRError`: a `LaunchError` before anything runs, an `ExecutionError` with the
+        operation when a tile block does what it must not.
+        """
+
+    def sanitize(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> SanitizerReport:
+        """Launch, and look for mistakes on the way to the end; gives what was found.
+
+        Asked of engines whose `options` have "sanitize".  If they do not have "observer", `options.observer` is None or
+        the `Sanitizer` that is to be told what is found.
+        """
+        raise NotImplementedError
+
+    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
+        """The code of the kernel at one of the engine's `stages`, to read."""
+        raise NotImplementedError
+
+
+class Engine(ABC):
+    """What runs kernels.  Register one with `tileir.register_engine`, or as an entry point of "tileir.engines"."""
+
+    name: str
+    """What `backend=` and `--backend` call it."""
+
+    title: str = ""
+    """What messages call it, as in "the CPU engine"; made of the name if empty."""
+
+    summary: str = ""
+    """What it is, in a line."""
+
+    options: frozenset[str] = frozenset()
+    """Which options of `tileir.compile` and `Kernel.launch` it has a use for, among "exact", "fast", "cpu", "schedule",
+    "observer", "sanitize", "num_threads" and "unchecked".  The other options are everybody's."""
+
+    stages: tuple[str, ...] = ()
+    """The forms of a kernel that `PreparedKernel.dump` shows."""
+
+    overlaps: bool = False
+    """Whether its launches take part in `tileir.overlap`; those of others come after all that are under way."""
+
+    is_native: bool = True
+    """Whether a wrong kernel can end the process: `tileir run` gives it one of its own."""
+
+    def missing(self) -> str:
+        """Why it cannot work on this machine, with what to do about it; empty if it can.  Asked often."""
+        return ""
+
+    def facts(self) -> dict[str, str]:
+        """What `tileir info` shows of an engine that is here: versions, limits, devices."""
+        return {}
+
+    def refusal(self, entry: Operation, options: LaunchOptions) -> str:
+        """Why it does not run this kernel in this way, with what to do instead; empty if it does."""
+        if options.sanitize and "sanitize" not in self.options:
+            return f"{self.called} does not look for mistakes: compile with backend='interpreter'"
+        if options.sanitize == "all" and "observer" not in self.options:
+            return "sanitize='all' is the interpreter's: compile with backend='auto' or 'interpreter'"
+        if (options.schedule != FORWARD and "schedule" not in self.options) or not self._watches(options.observer):
+            return "observers and schedules are the interpreter's: compile with backend='interpreter'"
+        return ""
+
+    def _watches(self, observer: Observer | None) -> bool:
+        """Whether an observer of this kind may watch."""
+        if observer is None or "observer" in self.options:
+            return True
+        from tileir.execute.sanitizer.sanitizer import Sanitizer
+
+        return type(observer) is Sanitizer and "sanitize" in self.options
+
+    def suits(self, entry: Operation, options: LaunchOptions) -> bool:
+        """Whether `backend="auto"` should take it for this launch, if it is here: only where `refusal` is empty."""
+        return False
+
+    @abstractmethod
+    def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> PreparedKernel:
+        """The kernel, made ready as far as it can be before arguments are known; compiling may wait for a launch.
+
+        `globals` has the memory of the module's global variables, shared with the other kernels of the module.
+        """
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return self.title or f"the engine '{self.name}'"
+
+    def check_stage(self, stage: str) -> None:
+        """Refuse to dump what is not among the `stages`."""
+        if not self.stages:
+            raise LaunchError(f"{self.called} has no code to show: compile with backend='cpu'")
+        if stage not in self.stages:
+            raise LaunchError(f"there is no stage '{stage}' to dump: choose one of {', '.join(self.stages)}")

@@ -1,0 +1,125 @@
+"""Which engines there are, and the choice among them.
+
+Those of tileir itself stand here.  Others come by `register_engine`, or from an installed package that names one as an
+entry point of the group "tileir.engines"; these are looked at only when a name is not known otherwise, or all are
+listed, because looking takes longer than a small kernel runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tileir.execute.cpu.engine import CpuEngine
+from tileir.execute.engine import Engine, LaunchOptions
+from tileir.execute.errors import LaunchError, MissingDependencyError
+from tileir.execute.interpreter.engine import Interpreter
+from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.metadata import EntryPoint
+
+AUTO: Final = "auto"
+ENTRY_POINTS: Final = "tileir.engines"
+
+_BUILT_IN: Final[dict[str, Engine]] = {engine.name: engine for engine in (CpuEngine(), Interpreter())}
+_registered: dict[str, Engine] = {}
+
+# Who is asked whether a launch suits: the newest first, as it was registered for a reason.
+_preferred: list[Engine] = list(_BUILT_IN.values())
+
+
+def register_engine(engine: Engine) -> None:
+    """Make an engine known by its name, to `backend=` and `tileir run --backend`, in this process.
+
+    One of the same name that was registered before is replaced; kernels that were compiled for it keep it.
+    """
+    if not isinstance(engine, Engine):
+        raise LaunchError(f"{engine!r} is no engine: pass an instance of a subclass of tileir.Engine")
+    name = getattr(engine, "name", None)
+    if not isinstance(name, str) or not name.isidentifier():
+        raise LaunchError(f"an engine's name is an identifier, as 'cpu', and not {name!r}")
+    if name == AUTO or name in _BUILT_IN:
+        raise LaunchError(f"'{name}' is the name of one of tileir's own: give the engine another")
+    _registered[name] = engine
+    _prefer()
+
+
+def unregister_engine(name: str) -> None:
+    """Forget an engine that was registered."""
+    if _registered.pop(name, None) is None:
+        raise LaunchError(f"no engine '{name}' is registered")
+    _prefer()
+
+
+def find_engine(name: str) -> Engine:
+    """The engine of a name, which need not be able to work here."""
+    found = _BUILT_IN.get(name) or _registered.get(name) if isinstance(name, str) else None
+    if found is not None:
+        return found
+    for point in _entry_points():
+        if point.name == name:
+            return _loaded(point)
+    raise LaunchError(_unknown(name))
+
+
+def all_engines() -> tuple[list[Engine], dict[str, str]]:
+    """All that are known, tileir's own first; and why entry points that name one could not be loaded, by name."""
+    failures: dict[str, str] = {}
+    for point in _entry_points():
+        if point.name not in _registered:
+            try:
+                _loaded(point)
+            except LaunchError as error:
+                failures[point.name] = error.message
+    return [*_BUILT_IN.values(), *_registered.values()], failures
+
+
+def choose(entry: Operation, options: LaunchOptions) -> Engine:
+    """The engine that `backend="auto"` takes for a launch: the interpreter, unless another suits."""
+    for engine in _preferred:
+        if engine.suits(entry, options) and not engine.missing():
+            return engine
+    return _BUILT_IN[Interpreter.name]
+
+
+def require(engine: Engine) -> None:
+    """Refuse an engine that cannot work here, in its own words."""
+    missing = engine.missing()
+    if missing:
+        raise MissingDependencyError(f"{engine.called} cannot work here: {missing}, or choose backend='interpreter'")
+
+
+def _prefer() -> None:
+    global _preferred
+    _preferred = [*reversed(list(_registered.values())), *_BUILT_IN.values()]
+
+
+def _entry_points() -> Iterable[EntryPoint]:
+    # Imported here: it takes as long as a third of NumPy.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINTS)
+
+
+def _loaded(point: EntryPoint) -> Engine:
+    """The engine of an entry point, which names an instance, or a class or function that makes one."""
+    try:
+        found = point.load()
+        engine = found if isinstance(found, Engine) else found()
+        if engine.name != point.name:
+            raise LaunchError(f"it is named '{engine.name}' there")
+        register_engine(engine)
+    except Exception as error:
+        words = error.message if isinstance(error, LaunchError) else f"{type(error).__name__}: {error}"
+        raise LaunchError(f"the engine '{point.name}' of {point.value} cannot be loaded: {words}") from error
+    return engine
+
+
+def _unknown(name: object) -> str:
+    engines, failures = all_engines()
+    names = ", ".join([AUTO, *[engine.name for engine in engines]])
+    words = [f"there is no backend '{name}': choose one of {names}"]
+    words += [f"{engine.name} cannot work here: {engine.missing()}" for engine in engines if engine.missing()]
+    words += failures.values()
+    return "; ".join(words)

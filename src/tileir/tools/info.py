@@ -1,0 +1,50 @@
+"""`tileir info`: what is installed, and which engines can work here."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+from tileir.execute.engine import Engine
+from tileir.execute.engines import all_engines
+from tileir.ir.escapes import harmless_line
+from tileir.tools.arguments import EXIT_FINE, Usage
+
+USAGE = Usage(
+    "tileir info",
+    "Shows versions, and the engines that --backend and backend= can name, with why one cannot work here.",
+    "",
+    (),
+    least=0,
+    most=0,
+)
+
+
+def run(arguments: list[str], identity: str) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    print(identity)
+    print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()} ({sys.executable})")
+    print("\nengines:")
+    engines, failures = all_engines()
+    width = max([len(name) for name in [*failures, *[engine.name for engine in engines]]])
+    for engine in engines:
+        print(f"  {engine.name:{width}}  {harmless_line(engine.summary or engine.called)}")
+        for line in _details(engine):
+            print(f"  {'':{width}}  {harmless_line(line)}")
+    for name, reason in failures.items():
+        print(f"  {harmless_line(name):{width}}  {harmless_line(reason)}")
+    return EXIT_FINE
+
+
+def _details(engine: Engine) -> list[str]:
+    """Why an engine cannot work here, or what it says of itself."""
+    try:
+        missing = engine.missing()
+        if missing:
+            return [f"cannot work here: {missing}"]
+        return [f"{name}: {what}" for name, what in engine.facts().items()]
+    except Exception as error:
+        # Somebody else's code, or a package that is installed and broken.
+        return [f"cannot work here: {type(error).__name__}: {error}"]

@@ -1,0 +1,360 @@
+"""The door to the engines: a third one, which no file of the product knows, goes through it like tileir's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import tileir
+from tileir.dialect.ops import FOR
+from tileir.execute import engines
+from tileir.tools import main as tool
+
+PROGRAM = """
+cuda_tile.module @m {
+  global @seen <i32: [7]> : tile<1xi32>
+  entry @first(%p: tile<ptr<i32>>) {
+    %one = constant <i32: 1> : tile<i32>
+    %two = addi %one, %one : tile<i32>
+    return
+  }
+  entry @second(%p: tile<ptr<i32>>) { return }
+  entry @looping(%p: tile<ptr<i32>>) {
+    %one = constant <i32: 1> : tile<i32>
+    for %i in (%one to %one, step %one) : tile<i32> { continue }
+    return
+  }
+}
+"""
+
+
+class ToyKernel(tileir.PreparedKernel):
+    """Does not run a kernel: counts in its first array what there would be to run."""
+
+    def __init__(self, entry: tileir.Operation, globals: dict[str, Any]) -> None:
+        self.entry = entry
+        self.globals = globals
+        self.seen: list[tileir.LaunchOptions] = []
+
+    def launch(self, grid: Any, arguments: tuple[Any, ...], options: tileir.LaunchOptions) -> None:
+        self.seen.append(options)
+        arguments[0][:] += grid[0] * grid[1] * grid[2] * len(list(self.entry.regions[0].blocks[0]))
+        if options.output is not None:
+            options.output(", ".join(self.globals))
+
+    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
+        names = [operation.declaration.mnemonic for operation in self.entry.regions[0].blocks[0]]
+        return "".join([f"{name}\n" for name in (names if stage == "names" else reversed(names))])
+
+
+class Toy(tileir.Engine):
+    name = "toy"
+    summary = "counts operations"
+    stages = ("names", "backwards")
+
+    def __init__(self, missing: str = "") -> None:
+        self.absent = missing
+        self.settings: list[tileir.KernelSettings] = []
+
+    def missing(self) -> str:
+        return self.absent
+
+    def facts(self) -> dict[str, str]:
+        return {"version": "3"}
+
+    def refusal(self, entry: tileir.Operation, options: tileir.LaunchOptions) -> str:
+        if any(operation.declaration is FOR for operation in entry.regions[0].blocks[0]):
+            return "toys have no loops: compile with backend='cpu'"
+        return super().refusal(entry, options)
+
+    def prepare(
+        self, entry: tileir.Operation, globals: dict[str, Any], settings: tileir.KernelSettings
+    ) -> tileir.PreparedKernel:
+        self.settings.append(settings)
+        return ToyKernel(entry, globals)
+
+
+@pytest.fixture
+def toy() -> Iterator[Toy]:
+    engine = Toy()
+    tileir.register_engine(engine)
+    yield engine
+    tileir.unregister_engine("toy")
+
+
+def compiled(entry: str = "first", backend: str = "toy", **options: Any) -> tileir.Kernel:
+    return tileir.compile(tileir.parse(PROGRAM), entry, backend, **options)
+
+
+def array() -> Any:
+    return numpy.zeros(2, numpy.int32)
+
+
+# --- a third engine ---
+
+
+def test_an_engine_that_is_registered_runs_kernels(toy: Toy) -> None:
+    counted, words = array(), []
+    kernel = compiled(fast=True)
+    assert (kernel.engine, kernel.backend) == ("toy", "toy")
+    kernel.launch(5, counted)
+    kernel.launch(1, counted, output=words.append)
+    kernel.sibling("second").launch(100, counted)
+    assert counted.tolist() == [5 * 3 + 3 + 100] * 2
+    assert words == ["seen"]
+    # Prepared once for each kernel, with what `compile` was told.
+    assert [settings.fast for settings in toy.settings] == [True, True]
+
+
+class Three:
+    def __index__(self) -> int:
+        return 3
+
+
+def test_an_engine_gets_the_options_of_a_launch_checked(toy: Toy) -> None:
+    kernel = compiled(unchecked=True)
+    kernel.launch(1, array())
+    three: Any = Three()
+    kernel.launch(1, array(), num_threads=three, unchecked=False, memory=iter([array()]))
+    with pytest.raises(tileir.LaunchError, match="pass 1 to"):
+        kernel.launch(1, array(), num_threads=0)
+    prepared = kernel._prepared[toy]
+    assert isinstance(prepared, ToyKernel)
+    first, second = prepared.seen
+    assert (first.unchecked, first.num_threads, first.memory, first.schedule) == (True, None, (), "forward")
+    assert (second.unchecked, second.num_threads, len(second.memory)) == (False, 3, 1)
+
+
+def test_an_engine_says_why_it_does_not_run_a_kernel(toy: Toy) -> None:
+    with pytest.raises(tileir.LaunchError, match="toys have no loops: compile with backend='cpu'"):
+        compiled("looping").launch(1, array())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sanitize": True}, "the engine 'toy' does not look for mistakes: compile with backend='interpreter'"),
+        ({"sanitize": "all"}, "the engine 'toy' does not look for mistakes: compile with backend='interpreter'"),
+        ({"observer": tileir.Sanitizer()}, "observers and schedules are the interpreter's"),
+        ({"observer": tileir.Observer()}, "observers and schedules are the interpreter's"),
+        ({"schedule": "reverse"}, "observers and schedules are the interpreter's"),
+    ],
+)
+def test_what_an_engine_does_not_say_it_has_is_refused(options: Any, words: str, toy: Toy) -> None:
+    counted = array()
+    with pytest.raises(tileir.LaunchError, match=words):
+        compiled().launch(1, counted, **options)
+    assert not counted.any()
+
+
+def test_an_engine_shows_its_stages(toy: Toy) -> None:
+    kernel = compiled()
+    assert kernel.dump("names") == "constant\naddi\nreturn\n"
+    assert kernel.dump("backwards") == "return\naddi\nconstant\n"
+    with pytest.raises(tileir.LaunchError, match="no stage 'asm' to dump: choose one of names, backwards"):
+        kernel.dump("asm")
+    with pytest.raises(tileir.LaunchError, match="the interpreter has no code to show"):
+        compiled(backend="interpreter").dump("names")
+
+
+def test_a_launch_on_an_engine_without_overlap_comes_after_those_under_way(toy: Toy) -> None:
+    pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
+    store = """
+    cuda_tile.module @m {
+      entry @k(%p: tile<ptr<i32>>) {
+        %v = constant <i32: 40> : tile<i32>
+        %t = store_ptr_tko weak %p, %v : tile<ptr<i32>>, tile<i32> -> token
+        return
+      }
+    }
+    """
+    counted = array()
+    with tileir.overlap():
+        tileir.compile(tileir.parse(store), backend="cpu").launch(1, counted)
+        compiled().launch(1, counted)
+        assert counted.tolist() == [43, 3]
+
+
+def test_an_engine_that_suits_is_taken_by_auto(monkeypatch: pytest.MonkeyPatch, toy: Toy) -> None:
+    before = compiled(backend="auto")
+    assert before.engine in ("cpu", "interpreter")
+    monkeypatch.setattr(toy, "suits", lambda entry, options: not options.sanitize)
+    assert compiled(backend="auto").engine == "toy"
+    monkeypatch.setattr(toy, "absent", "its batteries are flat")
+    assert compiled(backend="auto").engine == before.engine
+
+
+def test_tileir_run_takes_any_engine(toy: Toy, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "k.mlir"
+    file.write_text(PROGRAM)
+
+    def run(*options: str, entry: str = "first") -> tuple[int, str, str]:
+        status = tool.run(["run", str(file), "--entry", entry, "--arg", "zeros:i32:2", "--backend", "toy", *options])
+        return status, *capsys.readouterr()
+
+    # The kernel writes nothing as far as its text goes, so nothing is summed up.
+    target = tmp_path / "counted.npy"
+    assert run("--grid=4", "--out", f"0={target}") == (0, "", "")
+    assert numpy.load(target).tolist() == [12, 12]
+    assert run("--dump=names") == (0, "constant\naddi\nreturn\n", "")
+    assert run(entry="looping") == (1, "", "error: toys have no loops: compile with backend='cpu'\n")
+    for options, words in (
+        (["--sanitize"], "--sanitize watches the interpreter: leave out --backend toy"),
+        (["--trace=0"], "--trace watches the interpreter: leave out --backend toy"),
+        (["--threads=2"], "--threads is for the CPU engine: add --backend cpu"),
+    ):
+        assert run(*options) == (2, "", f"tileir run: {words}\n")
+
+
+# --- names ---
+
+
+def test_an_unknown_name_is_told_with_those_there_are(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toy, "absent", "its batteries are flat")
+    with pytest.raises(tileir.LaunchError) as caught:
+        compiled(backend="abacus")
+    assert caught.value.message == (
+        "there is no backend 'abacus': choose one of auto, cpu, interpreter, toy; "
+        "toy cannot work here: its batteries are flat"
+    )
+
+
+def test_an_engine_that_is_not_here_says_what_to_do(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toy, "absent", "it needs batteries: buy some")
+    kernel = compiled()
+    with pytest.raises(
+        tileir.LaunchError,
+        match="'toy' cannot work here: it needs batteries: buy some, or choose backend='interpreter'",
+    ):
+        kernel.launch(1, array())
+
+
+@pytest.mark.parametrize("name", ["auto", "cpu", "interpreter"])
+def test_names_of_tileir_are_not_given_away(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Toy, "name", name)
+    with pytest.raises(tileir.LaunchError, match=f"'{name}' is the name of one of tileir's own"):
+        tileir.register_engine(Toy())
+
+
+def test_what_is_no_engine_is_not_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong: Any = Toy
+    with pytest.raises(tileir.LaunchError, match="is no engine: pass an instance"):
+        tileir.register_engine(wrong)
+    monkeypatch.setattr(Toy, "name", "two words")
+    with pytest.raises(tileir.LaunchError, match="an identifier, as 'cpu', and not 'two words'"):
+        tileir.register_engine(Toy())
+    with pytest.raises(tileir.LaunchError, match="no engine 'toy' is registered"):
+        tileir.unregister_engine("toy")
+
+
+def test_an_engine_registered_again_replaces_itself_for_new_kernels(toy: Toy) -> None:
+    old = compiled()
+    new = Toy("it is gone")
+    tileir.register_engine(new)
+    old.launch(1, array())
+    with pytest.raises(tileir.LaunchError, match="it is gone"):
+        compiled().launch(1, array())
+
+
+# --- packages that bring an engine ---
+
+INSTALLED = """
+from tests.execute.test_engines import Toy
+
+class Installed(Toy):
+    name = "installed"
+
+broken = None
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package as pip would install it."""
+    (tmp_path / "toy_engines.py").write_text(INSTALLED)
+    described = tmp_path / "toy_engines-1.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-engines\nVersion: 1\n")
+    (described / "entry_points.txt").write_text(
+        "[tileir.engines]\ninstalled = toy_engines:Installed\nbroken = toy_engines:broken\n"
+        "absent = toy_engines:nothing\nother = toy_engines:Installed\n"
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def installed(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(package))
+    yield
+    sys.modules.pop("toy_engines", None)
+    engines._registered.pop("installed", None)
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_installed_engine_is_found_by_its_name() -> None:
+    counted = array()
+    compiled(backend="installed").launch(2, counted)
+    assert counted.tolist() == [6, 6]
+    for name, words in (
+        ("broken", "the engine 'broken' of toy_engines:broken cannot be loaded: TypeError"),
+        ("absent", "the engine 'absent' of toy_engines:nothing cannot be loaded: AttributeError"),
+        ("other", "the engine 'other' of toy_engines:Installed cannot be loaded: it is named 'installed' there"),
+    ):
+        with pytest.raises(tileir.LaunchError, match=words):
+            compiled(backend=name)
+
+
+def test_an_installed_engine_runs_from_the_command_line(package: Path) -> None:
+    file = package / "k.mlir"
+    file.write_text(PROGRAM)
+    root = Path(__file__).parents[2]
+    environment = {"PYTHONPATH": f"{root / 'src'}:{root}:{package}"}
+    command = [sys.executable, "-m", "tileir", "run", str(file), "--entry=first", "--arg=zeros:i32:1"]
+    out = ["--grid=9", f"--out=0={package / 'counted.npy'}", "--backend=installed"]
+    subprocess.run([*command, *out], env=environment, check=True)
+    assert numpy.load(package / "counted.npy").tolist() == [27]
+
+
+@pytest.mark.usefixtures("installed", "toy")
+def test_tileir_info_lists_engines_and_why_one_cannot_work(capsys: pytest.CaptureFixture[str]) -> None:
+    tileir.register_engine(Toy("it needs batteries"))
+    assert tool.run(["info"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0].startswith("tileir ")
+    names = [line.split()[0] for line in lines[lines.index("engines:") + 1 :]]
+    assert [name for name in names if name in ("cpu", "interpreter", "toy", "installed")] == [
+        "cpu", "interpreter", "toy", "installed",
+    ]  # fmt: skip
+    assert f"NumPy: {numpy.__version__}" in lines
+    assert lines[lines.index("toy          counts operations") + 1] == "cannot work here: it needs batteries"
+    assert lines[lines.index("installed    counts operations") + 1] == "version: 3"
+    assert any(line.startswith("broken       the engine 'broken' of toy_engines:broken cannot") for line in lines)
+
+
+def test_tileir_info_and_the_list_of_engines_need_no_numpy() -> None:
+    program = (
+        "import sys\n"
+        "sys.modules['numpy'] = sys.modules['llvmlite'] = None\n"
+        "from tileir.tools import main\n"
+        "sys.exit(main.run(['info']))\n"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "cannot work here: it needs NumPy and ml_dtypes: pip install 'tileir[run]'" in output
+    assert "cannot work here: it needs llvmlite: pip install 'tileir[cpu]'" in output
+
+
+def test_entry_points_are_not_looked_at_without_need() -> None:
+    program = (
+        "import sys, tileir\n"
+        "kernel = tileir.compile(tileir.parse('cuda_tile.module @m { entry @k() { return } }'), backend='interpreter')\n"
+        "kernel.launch(1)\n"
+        "print('importlib.metadata' in sys.modules)\n"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert output == "False\n"
