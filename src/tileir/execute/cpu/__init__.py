@@ -21,11 +21,12 @@ The folders, each with the files to read first:
     lowering/    tile IR to the loop form: one function per operation (`roster` lists them), and what is computed
                  together (`fusion`)
     emission/    the loop form to LLVM IR: one function per statement and sink
-    kernel       a kernel with its compiled versions, and how a launch of it goes; `findings`: what sanitized code finds
+    engine       what the choice of an engine sees; `code`: a kernel's compiled versions; `kernel`: how a launch goes;
+                 `findings`: what sanitized code finds
 
 Imports point one way: a folder imports those to its left; lowering and emission know nothing of each other.
 
-    native <- vector <- matrix <- analysis <- loops <- {lowering, emission} <- {kernel, findings}
+    native <- vector <- matrix <- analysis <- loops <- {lowering, emission} <- {code, kernel, findings, engine}
 
 Three decisions explain most of the rest:
 
