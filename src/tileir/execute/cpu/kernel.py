@@ -193,7 +193,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         options, slots = version.options, binding.record.slots
         launch.raise_failure = lambda: self._failed(options, slots, extents, arguments, ())
         launch.keep = arguments
-        if self._reach.strays or version.options.overlapping:
+        if self._reach.may_leave_arrays or version.options.overlapping:
             # Views of this version may leave the arrays they are made from.
             spans = [(low, high, True) for low, high, _ in spans]
         launches.submit(launch, spans + self._reach.spans)

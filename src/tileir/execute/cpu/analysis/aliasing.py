@@ -50,7 +50,7 @@ class Origins:
     def of(self, value: Value) -> Origin:
         """Whose memory an access through a tile of pointers or a view can reach."""
         found = self.provenance(value)
-        return found if self.is_settled(value) else found | {UNKNOWN}
+        return found if self.stays_in_array(value) else found | {UNKNOWN}
 
     def provenance(self, value: Value) -> Origin:
         """Where a pointer, a tile of pointers or the pointer behind a view comes from."""
@@ -102,7 +102,7 @@ class Origins:
 
     # --- views that are the same for the whole launch ---
 
-    def is_settled(self, value: Value) -> bool:
+    def stays_in_array(self, value: Value) -> bool:
         """Whether a view lies in the array it is made from: one that is looked at before the first tile block."""
         tensor = tensor_of(value)
         return tensor is not None and self.is_uniform_view(tensor)

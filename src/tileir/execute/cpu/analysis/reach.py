@@ -18,7 +18,7 @@ class Reach:
     def __init__(self, entry: Operation, globals: Mapping[str, Region]) -> None:
         self.is_known: bool = True
         """False if it makes pointers of numbers or of what is in memory: they may lead anywhere."""
-        self.strays: bool = False
+        self.may_leave_arrays: bool = False
         """Whether it writes through pointers, or views that differ from tile block to tile block, which may lead from
         one argument into any other."""
         self.spans: list[Span] = []
@@ -28,7 +28,7 @@ class Reach:
             declaration = operation.declaration
             if declaration.writes is not None:
                 target = operation.operand_group(declaration.writes)[0]
-                self.strays = self.strays or not origins.is_settled(target)
+                self.may_leave_arrays = self.may_leave_arrays or not origins.stays_in_array(target)
             if declaration is GET_GLOBAL:
                 region = globals[str(operation.attributes["name"]).removeprefix("@")]
                 self.spans.append((region.start, region.end, True))

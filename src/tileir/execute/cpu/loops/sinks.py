@@ -63,6 +63,9 @@ class StoreView(Sink):
     def expressions(self) -> list[Expression]:
         return [self.expression] if self.positions is None else [self.expression, self.positions]
 
+    def with_expressions(self, expressions: list[Expression]) -> StoreView:
+        return StoreView(expressions[0], self.operation, expressions[1] if self.positions is not None else None)
+
 
 class StorePointers(Sink):
     """Into the caller's memory through pointers."""
@@ -80,6 +83,10 @@ class StorePointers(Sink):
     @property
     def expressions(self) -> list[Expression]:
         return [node for node in (self.expression, self.pointers, self.mask) if node is not None]
+
+    def with_expressions(self, expressions: list[Expression]) -> StorePointers:
+        mask = expressions[2] if self.mask is not None else None
+        return StorePointers(expressions[0], self.operation, expressions[1], mask)
 
 
 class CheckAll(Sink):

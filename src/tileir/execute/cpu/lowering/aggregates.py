@@ -115,8 +115,7 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
         copy = lowering.new_buffer(plan.lhs_dtype, plan.m * plan.k)
     memo = _memo(lowering, operation, right, scales, plan)
     packed = None if memo is not None else lowering.new_buffer(plan.rhs_dtype, plan.k * plan.n)
-    room = plan.stage_elements
-    stage = lowering.new_buffer(plan.lhs_dtype, room) if room else None
+    stage = lowering.new_buffer(plan.lhs_dtype, plan.stage_elements) if plan.stage_elements else None
     lowering.body.append(Multiply(operation, plan, left, right, scales, buffer, packed, copy, in_place, memo, stage))
     lowering.finish({operation})
     is_wide = plan.accumulator_dtype != value_dtype(type.element)

@@ -31,7 +31,7 @@ def _result_buffers(lowering: Lowering, values: list[Value]) -> list[Buffer | No
     return [lowering.new_buffer(dtype_of(value), tile_of(value).count) if is_tile(value) else None for value in values]
 
 
-def _settle_results(lowering: Lowering, values: list[Value], buffers: list[Buffer | None]) -> None:
+def _realize_results(lowering: Lowering, values: list[Value], buffers: list[Buffer | None]) -> None:
     for value, buffer in zip(values, buffers, strict=True):
         if buffer is not None:
             lowering.stored(value, buffer)
@@ -48,7 +48,7 @@ def lower_if(lowering: Lowering, operation: Operation) -> None:
         branches.append(lowering.inner(region.blocks[0]) if region.blocks else [])
         lowering.yields.pop()
     lowering.body.append(Branch(operation, branches))
-    _settle_results(lowering, results, buffers)
+    _realize_results(lowering, results, buffers)
 
 
 def lower_loop(lowering: Lowering, operation: Operation) -> None:
@@ -59,7 +59,7 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     lowering.before_region(operation)
     carried = _result_buffers(lowering, arguments)
     deliver(lowering, list(initial), carried, operation)
-    _settle_results(lowering, arguments, carried)
+    _realize_results(lowering, arguments, carried)
     results: list[Value] = list(operation.results)
     buffers = carried if counted else _result_buffers(lowering, results)
     lowering.loops.append(Frame(block, arguments, carried, buffers))
@@ -67,7 +67,7 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     lowering.loops.pop()
     loop = Repeat(operation, body)
     lowering.body.append(chained(lowering, loop) or loop)
-    _settle_results(lowering, results, buffers)
+    _realize_results(lowering, results, buffers)
 
 
 def lower_leave(lowering: Lowering, operation: Operation) -> None:
@@ -103,11 +103,11 @@ def deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | None
         elif expression.buffers & targets and not isinstance(expression, Stored):
             others = expression.buffers & targets - {buffer}
             reach = fusion.Reach([expression], expression.shape, [operation])
-            crooked = any(
+            is_reordered = any(
                 isinstance(node, Stored) and node.buffer is buffer and not reach.is_straight(node)
                 for node in reach.order
             )
-            if others or crooked:
+            if others or is_reordered:
                 fresh = lowering.new_buffer(expression.dtype, count_of(expression.shape))
                 lowering.keep(value, fresh)
     for value, buffer in pairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import numpy
@@ -17,15 +18,15 @@ from tileir.dialect.types import (
 )
 from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, ordering_of, tile_of
 from tileir.execute.cpu.loops.checks import refused_allocation
-from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Viewed, nodes
-from tileir.execute.cpu.loops.sinks import Pick, StorePointers, StoreView, Update
-from tileir.execute.cpu.loops.statements import Nest, Reserve
+from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Stored, Viewed, count_of, nodes, squeezed
+from tileir.execute.cpu.loops.sinks import Keep, Pick, Sink, StorePointers, StoreView, Update
+from tileir.execute.cpu.loops.statements import Apart, Nest, Reserve, Statement
 from tileir.execute.cpu.lowering import fusion, inspection
-from tileir.execute.cpu.lowering.walk import Lowering
+from tileir.execute.cpu.lowering.walk import Lowering, source_of
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.memory import are_distinct, available_memory
 from tileir.ir.attributes import IntegerAttribute
-from tileir.ir.core import Operation
+from tileir.ir.core import Operation, Value
 
 
 def _optional(lowering: Lowering, operation: Operation, name: str) -> Expression | None:
@@ -92,11 +93,11 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
     lowering.before_write(operation, None if ordered else origin, roots)
     if ordered:
         roots = _read_before(lowering, roots)
-    roots = lowering.settle(roots, target, lambda read: False)
+    roots = _without_conflicts(lowering, roots, target, lambda read: False)
     shape = tile_of(target).shape
     roots, kept = lowering.prepare(roots, shape, operation)
     sink = StorePointers(roots[0], operation, roots[1], roots[2] if mask is not None else None)
-    lowering.body.append(lowering.apart(Nest(shape, [*kept, sink], guard), target, lambda read: False))
+    lowering.body.append(_versioned(lowering, Nest(shape, [*kept, sink], guard), target, lambda read: False))
 
 
 def _elements_are_distinct(view: TileViewType) -> bool:
@@ -135,11 +136,11 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     # Elements that share memory would be read after others were written.
     distinct = positions is None and _elements_are_distinct(cast(TileViewType, view.type))
 
-    def same(read: Viewed) -> bool:
+    def reads_same_elements(read: Viewed) -> bool:
         other = read.operation
         return distinct and other.operand_group("view")[0] is view and other.operand_group("index") == indices
 
-    roots = lowering.settle(roots, view, same)
+    roots = _without_conflicts(lowering, roots, view, reads_same_elements)
     shape = tile_of(source).shape
     if positions is not None:
         (root,), kept = lowering.prepare([roots[0]], shape, operation)
@@ -147,7 +148,67 @@ def lower_store_view(lowering: Lowering, operation: Operation) -> None:
     else:
         (root,), kept = lowering.prepare(roots, shape, operation)
         sink = StoreView(root, operation, None)
-    lowering.body.append(lowering.apart(Nest(shape, [*kept, sink], guard), view, same))
+    lowering.body.append(_versioned(lowering, Nest(shape, [*kept, sink], guard), view, reads_same_elements))
+
+
+# --- stores beside reads of the same memory ---
+
+
+def _without_conflicts(
+    lowering: Lowering, roots: list[Expression], target: Value, reads_same_elements: Callable[[Viewed], bool]
+) -> list[Expression]:
+    """The expressions of a store without reads of what it writes, but for those of the very same elements.
+
+    Pointers are taken to stay in the array they come from: see `_versioned`.
+    """
+    roots = lowering.resolved(roots)
+    reach = fusion.Reach(roots, roots[0].shape, [])
+    origins = lowering.origins
+    origin = origins.provenance(target)
+    for node in reach.order:
+        if isinstance(node, (Viewed, Gathered)) and not origins.apart(origins.provenance(source_of(node)), origin):
+            if isinstance(node, Viewed) and reach.is_straight(node) and reads_same_elements(node):
+                continue
+            assert node.value is not None
+            lowering.store(node.value)
+    return lowering.resolved(roots)
+
+
+def _versioned(
+    lowering: Lowering, nest: Nest, target: Value, reads_same_elements: Callable[[Viewed], bool]
+) -> Statement:
+    """The nest of a store, made safe against reads of what it writes by pointers that left their array."""
+    reads: dict[Viewed | Gathered, None] = {}
+    for node in nodes(nest.roots):
+        if isinstance(node, Gathered) or (isinstance(node, Viewed) and not reads_same_elements(node)):
+            reads[node] = None
+    origins = lowering.origins
+    accesses: list[Expression | Sink] = [read for read in reads if not origins.stays_in_array(source_of(read))]
+    sink = nest.sinks[-1]
+    assert isinstance(sink, (StorePointers, StoreView))
+    if not origins.stays_in_array(target):
+        accesses.append(sink)
+    if not reads or not accesses or nest.guard is not None:
+        return nest
+    first: list[Statement] = []
+    kept: list[Sink] = list(nest.sinks[:-1])
+    renewed: list[Expression] = []
+    for root in sink.expressions:
+        if not root.reads:
+            renewed.append(root)
+            continue
+        buffer = lowering.new_buffer(root.dtype, count_of(root.shape))
+        if squeezed(root.shape) == squeezed(nest.shape):
+            kept.append(Keep(root, buffer))
+        else:
+            first.append(Nest(root.shape, [Keep(root, buffer)]))
+        renewed.append(Stored(root.type, None, buffer))
+    last = Nest(nest.shape, [sink.with_expressions(renewed)])
+    fused = None if lowering.options.overlapping else nest
+    return Apart(fused, [*first, Nest(nest.shape, kept), last], accesses)
+
+
+# --- atomics and reservations ---
 
 
 def lower_atomic(lowering: Lowering, operation: Operation) -> None:

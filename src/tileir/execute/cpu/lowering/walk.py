@@ -24,13 +24,11 @@ from tileir.execute.cpu.loops.expressions import (
     Splat,
     Stored,
     Viewed,
-    count_of,
     nodes,
-    squeezed,
 )
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.sinks import Keep, Sink, StorePointers, StoreView
-from tileir.execute.cpu.loops.statements import Apart, Nest, Program, Statement
+from tileir.execute.cpu.loops.sinks import Keep, Sink
+from tileir.execute.cpu.loops.statements import Nest, Program, Statement
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import DType
@@ -222,11 +220,11 @@ class Lowering:
     def stored(self, value: Value, buffer: Buffer) -> Stored:
         """Realize a tile as a buffer."""
         place = Stored(tile_of(value), value, buffer)
-        self._settle(value, place)
+        self._realize(value, place)
         self.waiting.pop(value, None)
         return place
 
-    def _settle(self, value: Value, place: Stored) -> None:
+    def _realize(self, value: Value, place: Stored) -> None:
         before = self.places.get(value)
         if before is not None and self._regions:
             self._regions[-1][0].append((value, before))
@@ -288,7 +286,7 @@ class Lowering:
         """A nest that puts a tile into a buffer, with all its elements."""
         expression = self.resolved([self.places[value]])[0]
         if isinstance(expression, Stored) and prefer is None:
-            self._settle(value, expression)
+            self._realize(value, expression)
             return expression
         (expression,), kept = self.prepare([expression], expression.shape, None)
         already = [sink for sink in kept if isinstance(sink, Keep) and sink.expression is expression]
@@ -340,7 +338,7 @@ class Lowering:
 
     def shares(self, buffer: Buffer, value: Value, operation: Operation) -> bool:
         """Whether a buffer holds another value that is still wanted, or one from outside the block of an operation,
-        which the next turn of a loop may want."""
+        which the next iteration of a loop may want."""
         for other in self._held_in(buffer):
             if other is not value:
                 if not all(user in self.done or user is operation for user in other.users):
@@ -425,64 +423,10 @@ class Lowering:
     def _origin(self, read: Expression) -> Origin:
         """Where the memory behind a load comes from."""
         assert isinstance(read, (Viewed, Gathered))
-        return self.origins.of(_source(read))
+        return self.origins.of(source_of(read))
 
     def _conflicts(self, read: Expression, origin: Origin | None) -> bool:
         return origin is None or not self.origins.apart(self._origin(read), origin)
-
-    def settle(self, own: list[Expression], target: Value, same: Callable[[Viewed], bool]) -> list[Expression]:
-        """The expressions of a store without reads of what it writes, but for those of the very same elements.
-
-        Pointers are taken to stay in the array they come from: see `apart`.
-        """
-        own = self.resolved(own)
-        reach = fusion.Reach(own, own[0].shape, [])
-        origin = self.origins.provenance(target)
-        for node in reach.order:
-            if isinstance(node, (Viewed, Gathered)) and not self.origins.apart(
-                self.origins.provenance(_source(node)), origin
-            ):
-                if isinstance(node, Viewed) and reach.is_straight(node) and same(node):
-                    continue
-                assert node.value is not None
-                self.store(node.value)
-        return self.resolved(own)
-
-    def apart(self, nest: Nest, target: Value, same: Callable[[Viewed], bool]) -> Statement:
-        """The nest of a store, made safe against reads of what it writes by pointers that left their array."""
-        reads: dict[Expression, None] = {}
-        for node in nodes(nest.roots):
-            if isinstance(node, (Viewed, Gathered)) and not (isinstance(node, Viewed) and same(node)):
-                reads[node] = None
-        astray: list[Expression | Sink] = [
-            read for read in reads if not self.origins.is_settled(_source(cast("Viewed | Gathered", read)))
-        ]
-        sink = nest.sinks[-1]
-        if not self.origins.is_settled(target):
-            astray.append(sink)
-        if not reads or not astray or nest.guard is not None:
-            return nest
-        first: list[Statement] = []
-        kept: list[Sink] = list(nest.sinks[:-1])
-        renewed: list[Expression] = []
-        for root in sink.expressions:
-            if not root.reads:
-                renewed.append(root)
-                continue
-            buffer = self.new_buffer(root.dtype, count_of(root.shape))
-            if squeezed(root.shape) == squeezed(nest.shape):
-                kept.append(Keep(root, buffer))
-            else:
-                first.append(Nest(root.shape, [Keep(root, buffer)]))
-            renewed.append(Stored(root.type, None, buffer))
-        last: Sink
-        if isinstance(sink, StorePointers):
-            last = StorePointers(renewed[0], sink.operation, renewed[1], renewed[2] if sink.mask is not None else None)
-        else:
-            assert isinstance(sink, StoreView)
-            last = StoreView(renewed[0], sink.operation, renewed[1] if sink.positions is not None else None)
-        parts: list[Statement] = [*first, Nest(nest.shape, kept), Nest(nest.shape, [last])]
-        return Apart(None if self.options.overlapping else nest, parts, astray)
 
     def before_region(self, operation: Operation) -> None:
         """Store what a region would compute again and again, or find changed."""
@@ -506,7 +450,7 @@ class Lowering:
                 self.store(value)
 
 
-def _source(read: Viewed | Gathered) -> Value:
+def source_of(read: Viewed | Gathered) -> Value:
     """The view or the pointers behind a load."""
     place = read.operation.declaration.reads
     assert place is not None
