@@ -1,41 +1,55 @@
-"""The functions that only the drafts have, in double: what each means is the public operations that stand for it.
-
-`legalize` writes the same steps (passes/legalize_expand.py): narrower types become f64 and are rounded once at the end,
-so that a legalized program computes the same bits.  Whoever changes one changes the other.
-"""
+"""The functions that only the drafts have, computed in double: the steps of `tileir.dialect.draft_formulas`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy
 
+from tileir.dialect import ops
+from tileir.dialect.draft_formulas import FORMULAS, Formula, Operand, Step
+from tileir.execute.arithmetic.exponential import exp_double
+from tileir.execute.arithmetic.logarithm import log2_double, log_double
 from tileir.execute.arithmetic.rounding import Unary
+from tileir.ir.declaration import OperationDeclaration
 
-_LOG10_OF_2: Final = float.fromhex("0x1.34413509f79ffp-2")
+_FUNCTIONS: Final[dict[OperationDeclaration, Callable[..., Any]]] = {
+    ops.ABSF: numpy.absolute,
+    ops.ADDF: numpy.add,
+    ops.DIVF: numpy.divide,
+    ops.EXP: exp_double,
+    ops.LOG: log_double,
+    ops.LOG2: log2_double,
+    ops.MULF: numpy.multiply,
+    ops.NEGF: numpy.negative,
+    ops.SELECT: numpy.where,
+    ops.SUBF: numpy.subtract,
+}
+_COMPARISONS: Final[dict[str, Callable[..., Any]]] = {
+    "equal": numpy.equal,
+    "greater_than": numpy.greater,
+    "less_than": numpy.less,
+}
 
 
-def draft_functions(exp: Unary, log: Unary, log2: Unary) -> dict[str, Unary]:
-    """The functions by name, made of the exponential and the logarithms the public operations have."""
+def _function(formula: Formula) -> Unary:
+    constants: dict[Operand, Any] = {each: each.constant for each in formula.constants}
+    steps = [(_callable(step), step.operands, step.result) for step in formula.steps]
 
-    def sigmoid(x: Any) -> Any:
-        # Of the two forms, the one whose exponential cannot overflow: it keeps its accuracy in the left tail, where
-        # s / (1 + s) is s less a small term, so that the rounding of 1 + s counts less.
-        small = exp(numpy.negative(numpy.absolute(x)))
-        ratio = numpy.divide(numpy.where(x < 0.0, small, 1.0), 1.0 + small)
-        return numpy.where(x < -1.4, small - small * ratio, ratio)
+    def computed(x: Any) -> Any:
+        known = {formula.argument: x, **constants}
+        for function, operands, result in steps:
+            known[result] = function(*[known[operand] for operand in operands])
+        return known[formula.steps[-1].result]
 
-    def log10(x: Any) -> Any:
-        # Of log and log2, the one that makes the powers of ten up to 10**22, all that are doubles, exact.
-        return log2(x) * _LOG10_OF_2
+    return computed
 
-    def log1p(x: Any) -> Any:
-        total = x + 1.0
-        added = total - 1.0
-        # What the sum lost; no number where it is infinite.
-        lost = x - added
-        logarithm = log(total)
-        corrected = numpy.where(numpy.absolute(lost) > 0.0, logarithm + lost / total, logarithm)
-        return numpy.where(added == 0.0, x, corrected)
 
-    return {"sigmoid": sigmoid, "log10": log10, "log1p": log1p}
+def _callable(step: Step) -> Callable[..., Any]:
+    return _COMPARISONS[step.predicate] if step.predicate else _FUNCTIONS[step.declaration]
+
+
+DRAFT_FUNCTIONS: Final[dict[str, Unary]] = {
+    declaration.mnemonic: _function(formula) for declaration, formula in FORMULAS.items()
+}

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy
 
 from tileir.execute.arithmetic import double, exponential, logarithm, trigonometric
-from tileir.execute.arithmetic.draft_functions import draft_functions
+from tileir.execute.arithmetic.draft_functions import DRAFT_FUNCTIONS
 from tileir.execute.arithmetic.pairs import widened
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
@@ -47,9 +47,6 @@ _FUNCTIONS: Final[dict[str, tuple[Unary, Unary]]] = {
     "tanh": (exponential.tanh_single, exponential.tanh_double),
     "tanhf": (exponential.tanh_single, exponential.tanh_double),
 }
-_DRAFT_FUNCTIONS: Final[dict[str, Unary]] = draft_functions(
-    exponential.exp_double, logarithm.log_double, logarithm.log2_double
-)
 
 
 def float_unary(name: str, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False) -> Unary:
@@ -74,8 +71,8 @@ def _unary(name: str, element: FloatType, rounding: str) -> Unary:
         return _square_root(element, rounding)
     if name == "recipf":
         return _reciprocal(element)
-    if name in _DRAFT_FUNCTIONS:
-        draft_function = _DRAFT_FUNCTIONS[name]
+    if name in DRAFT_FUNCTIONS:
+        draft_function = DRAFT_FUNCTIONS[name]
 
         def evaluate(a: Any) -> Any:
             return draft_function(widened(a))
