@@ -68,14 +68,14 @@ def emulate(backend: str = "auto", *, exact: bool = False, **options: Any) -> It
     before = _current.get()
     context = _Emulation(before, {"backend": backend, "exact": exact, **options})
     is_everywhere = threading.current_thread() is threading.main_thread() and not _is_in_coroutine()
-    _current.set(context)
-    if is_everywhere:
-        _everywhere.append(context)
     try:
+        _current.set(context)
+        if is_everywhere:
+            _everywhere.append(context)
         yield
     finally:
         context.is_open = False
-        if is_everywhere:
+        if context in _everywhere:
             _everywhere.remove(context)
         if _current.get() is context:
             _current.set(before)
@@ -145,14 +145,15 @@ def _hook(tile: Any) -> None:
             return
         # A new one each time: where somebody has replaced the last one, theirs may lead to it.
         hook = _Launch(original)
-        tile.launch = hook
         for module in list(sys.modules.values()):
             names = getattr(module, "__dict__", None)
-            if not isinstance(names, dict):
+            if not isinstance(names, dict) or module is tile:
                 continue
             for name, value in list(names.items()):
                 if value is original:
                     names[name] = hook
+        # Last: where an interrupt comes before this, the next context begins once more.
+        tile.launch = hook
 
 
 def _hook_torch() -> None:

@@ -69,14 +69,31 @@ class InternalError(TileIRError):
 
 
 def converted(error: Exception) -> TileIRError:
-    """What a launch ends in where its code raises something that no user should see."""
+    """What a launch ends in where its code raises something that no user should see.
+
+    What a signal handler has raised is for who has set it, and raised again.
+    """
     if isinstance(error, TileIRError):
         return error
+    if _is_of_signal_handler(error):
+        raise error
     if isinstance(error, RecursionError):
         return NestingError()
     if isinstance(error, MemoryError):
         return LaunchError("the launch takes more memory than there is")
     return InternalError(error)
+
+
+def _is_of_signal_handler(error: Exception) -> bool:
+    import signal
+
+    handlers = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()} - {None}
+    place = error.__traceback__
+    while place is not None and handlers:
+        if place.tb_frame.f_code in handlers:
+            return True
+        place = place.tb_next
+    return False
 
 
 class Callbacks:

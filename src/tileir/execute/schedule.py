@@ -6,8 +6,9 @@ atomics); one that does not shows itself under another.
 
 from __future__ import annotations
 
+import _thread
 import random
-import threading
+import time
 from collections.abc import Callable, Iterator
 
 from tileir.execute.errors import BlockId, LaunchError
@@ -62,13 +63,19 @@ def _shuffled(count: int, seed: int) -> Iterator[int]:
 
 
 class _Turns:
-    """Threads that take turns: one runs, the others wait.  Who comes next depends on nothing but the program."""
+    """Threads that take turns: one runs, the others wait.  Who comes next depends on nothing but the program.
+
+    Locks are those of the system: waiting for one, and releasing it, is a single step of Python, which an interrupt
+    does not divide.
+    """
 
     def __init__(self) -> None:
-        self.waiting: list[threading.Semaphore] = []
+        self.waiting: list[_thread.LockType] = []
+        self.threads: dict[_thread.LockType, None] = {}
         self.failure: BaseException | None = None
+        self.is_abandoned: bool = False
 
-    def pass_on(self, mine: threading.Semaphore) -> None:
+    def pass_on(self, mine: _thread.LockType) -> None:
         """Go to the end of the line, and wait."""
         if not self.waiting:
             return
@@ -78,6 +85,16 @@ class _Turns:
         if self.failure is not None:
             raise _Abandoned
 
+    def abandon(self, interrupt: BaseException) -> None:
+        """Have all threads end, those at work where they would give way, and wait for them; no order is kept."""
+        self.failure = interrupt
+        self.is_abandoned = True
+        while self.threads:
+            for mine in list(self.threads):
+                if mine.locked():
+                    mine.release()
+            time.sleep(0.001)
+
 
 class _Abandoned(BaseException):
     """Another tile block failed; this one unwinds."""
@@ -86,52 +103,68 @@ class _Abandoned(BaseException):
 def run_interleaved(order: Order, run: RunBlock, progress: Callable[[int, int], None] | None) -> None:
     """Run tile blocks in turns: each gives way to the next before every memory operation."""
     turns = _Turns()
-    done = threading.Semaphore(0)
+    done = _taken_lock()
     active = finished = 0
     numbers = order.numbers
 
     def start(number: int) -> None:
         nonlocal active
-        mine = threading.Semaphore(0)
-
-        def body() -> None:
-            import numpy
-
-            mine.acquire()
-            try:
-                if turns.failure is None:
-                    with numpy.errstate(all="ignore"):
-                        run(number, lambda: turns.pass_on(mine))
-            except _Abandoned:
-                pass
-            except BaseException as error:
-                turns.failure = error
-            finish()
-
+        mine = _taken_lock()
         active += 1
         turns.waiting.append(mine)
-        threading.Thread(target=body, daemon=True).start()
+        _thread.start_new_thread(body, (number, mine))
+
+    def body(number: int, mine: _thread.LockType) -> None:
+        import numpy
+
+        turns.threads[mine] = None
+        try:
+            if not turns.is_abandoned:
+                mine.acquire()
+            if turns.failure is None:
+                with numpy.errstate(all="ignore"):
+                    run(number, lambda: turns.pass_on(mine))
+        except _Abandoned:
+            pass
+        except BaseException as error:
+            turns.failure = error
+        del turns.threads[mine]
+        if not turns.is_abandoned:
+            finish()
 
     def finish() -> None:
         """One block is done: another one starts, the next in line runs."""
         nonlocal active, finished
         active -= 1
         finished += 1
-        if progress is not None:
-            progress(finished, order.count)
-        following = next(numbers, None) if turns.failure is None else None
-        if following is not None:
-            start(following)
+        try:
+            if progress is not None:
+                progress(finished, order.count)
+            following = next(numbers, None) if turns.failure is None else None
+            if following is not None:
+                start(following)
+        except BaseException as error:
+            turns.failure = error
         if turns.waiting:
             turns.waiting.pop(0).release()
         elif active == 0:
             done.release()
 
-    for _, number in zip(range(WINDOW), numbers, strict=False):
-        start(number)
-    if not turns.waiting:
-        return
-    turns.waiting.pop(0).release()
-    done.acquire()
+    try:
+        for _, number in zip(range(WINDOW), numbers, strict=False):
+            start(number)
+        if not turns.waiting:
+            return
+        turns.waiting.pop(0).release()
+        done.acquire()
+    except BaseException as interrupt:
+        turns.abandon(interrupt)
+        raise
     if turns.failure is not None:
         raise turns.failure
+
+
+def _taken_lock() -> _thread.LockType:
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    return lock

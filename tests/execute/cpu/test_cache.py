@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from tests.execute.interrupting import interrupted, steps
 
 import tileir
 from tileir.execute.cpu.native import cache
@@ -33,6 +34,28 @@ def test_what_is_stored_is_found_again(tmp_path: Path) -> None:
     assert store.get("k") == (OBJECT, META)
     assert Cache(tmp_path / "deep" / "cache").get("k") == (OBJECT, META)
     assert files(tmp_path / "deep" / "cache") == ["k.kernel"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not say which files are open")
+def test_interrupt_leaves_no_file_open_or_unfinished(tmp_path: Path) -> None:
+    store = Cache(tmp_path / "cache")
+    places = (os.path.dirname(cache.__file__),)
+
+    def work() -> None:
+        store.put("k", OBJECT, META)
+        store.get("k")
+
+    work()
+    total = steps(work, places)
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(1, total + 1):
+        if number % 2:
+            shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+        interrupted(work, number, places)
+        work()
+        assert store.get("k") == (OBJECT, META)
+        assert files(tmp_path / "cache") == ["k.kernel"]
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_last_one_stored_counts(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""An exception between any two steps of a compilation or a launch, as a signal handler raises it, breaks nothing.
+"""An exception at any step of a compilation or a launch where a signal handler may raise one breaks nothing.
 
-A trace function raises it before the step of a number: in a process of its own, as what breaks takes the process along.
+In a process of its own, which what breaks takes along.
 """
 
 from __future__ import annotations
@@ -20,41 +20,14 @@ faulthandler.enable()
 faulthandler.dump_traceback_later(150, exit=True)
 import llvmlite, numpy, tileir
 from tileir.execute.cpu.native import compilation, runtime, target
+from tests.execute.interrupting import interrupted, steps
 from tests.soak.programs import Elementwise
 
 OURS = os.path.dirname(tileir.__file__)
-FILES = [OURS + "/forking.py", OURS + "/execute/overlap.py", OURS + "/execute/cpu/engine.py"]
-FOLDERS = (OURS + "/execute/cpu/native/", os.path.dirname(llvmlite.__file__))
-
-class Interrupt(BaseException):
-    pass
-
-def interrupted(work, number):
-    # Raise before the step of a number; how many steps there were, and where the last one is.
-    count, place = 0, None
-    def step(frame, event, argument):
-        nonlocal count, place
-        if event == "opcode":
-            count += 1
-            if count == number:
-                place = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-                sys.settrace(None)
-                raise Interrupt
-        return step
-    def enter(frame, event, argument):
-        name = frame.f_code.co_filename
-        if name in FILES or name.startswith(FOLDERS):
-            frame.f_trace_opcodes = True
-            return step
-        return None
-    sys.settrace(enter)
-    try:
-        work()
-    except Interrupt:
-        pass
-    finally:
-        sys.settrace(None)
-    return count, place
+LLVM = os.path.dirname(llvmlite.__file__)
+NAMES = ["/forking.py", "/execute/overlap.py", "/execute/cpu/kernel.py", "/execute/cpu/code.py"]
+PLACES = tuple([OURS + each for each in NAMES])
+PLACES += (OURS + "/execute/cpu/native/", LLVM)
 
 def check(seed, blocks=3):
     each = Elementwise(seed)
@@ -102,31 +75,26 @@ def work(number):
     assert loaded.call(0, 0) == number
 
 work(0)
-total = interrupted(lambda: work(1), -1)[0]
-assert total > 300, total
-for number in range(int(sys.argv[1]), total, int(sys.argv[2])):
-    print(number, *interrupted(lambda: work(number), number))
+total = steps(lambda: work(1), PLACES)
+assert total > 50, total
+for number in range(1, total + 1):
+    print(number, *interrupted(lambda: work(number), number, PLACES))
     work(number + 1)
 check_in_thread(1)
 """
 
 
 def test_interrupt_at_each_step_of_making_and_loading_an_object() -> None:
-    run(LOADING, "1", "5")
-
-
-@pytest.mark.long
-def test_interrupt_at_really_each_step_of_making_and_loading_an_object() -> None:
-    run(LOADING, "1", "1")
+    run(LOADING)
 
 
 LAUNCHING = """
 check(1)
-total = interrupted(lambda: check(1), -1)[0]
-assert total > 2000, total
+total = steps(lambda: check(1), PLACES)
+assert total > 200, total
 rng = random.Random(int(sys.argv[1]))
 for turn in range(int(sys.argv[2])):
-    print(*interrupted(lambda: check(1), rng.randrange(1, total)))
+    print(*interrupted(lambda: check(1), rng.randrange(1, total), PLACES))
     if turn % 8 == 0:
         check(2)
         check_in_thread(3)
@@ -139,7 +107,7 @@ assert os.waitpid(child, 0)[1] == 0
 
 
 def test_interrupt_at_some_steps_of_compiling_and_launching(tmp_path: Path) -> None:
-    run(LAUNCHING, "1", "24", TILEIR_CACHE="1", TILEIR_CACHE_DIR=str(tmp_path / "cache"))
+    run(LAUNCHING, "1", "30", TILEIR_CACHE="1", TILEIR_CACHE_DIR=str(tmp_path / "cache"))
 
 
 @pytest.mark.long
@@ -154,7 +122,7 @@ def test_nothing_of_llvm_runs_on_the_thread_that_asks_for_it() -> None:
 seen = set()
 def enter(frame, event, argument):
     name = frame.f_code.co_filename
-    if name.startswith(FOLDERS[1]):
+    if name.startswith(LLVM):
         seen.add(f"{name}:{frame.f_lineno}")
 sys.settrace(enter)
 check(1)

@@ -168,16 +168,13 @@ def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None
 
 
 def test_helpers_stay_for_the_next_launch(function: Loaded) -> None:
-    def helpers() -> set[int | None]:
-        return {thread.ident for thread in threading.enumerate() if thread.name == "tileir worker"}
-
     function.pace = 10_000_000
     count(function, 100, 1, 3)
-    before = helpers()
+    before = workers._helper_count
     for _ in range(10):
         function.pace = 10_000_000
         count(function, 100, 1, 3)
-    assert helpers() == before
+    assert workers._helper_count == before
 
 
 def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -115,8 +114,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         if progress is None:
             self._run(version, binding, threads, keep, calls_back)
         else:
-            with _told(slots, count, progress):
-                self._run(version, binding, threads, keep, calls_back)
+            _tell_progress(slots, count, progress, lambda: self._run(version, binding, threads, keep, calls_back))
         if inspector is not None and inspector.error is not None:
             failures.append(inspector.error)
         if failures:
@@ -296,30 +294,32 @@ class CpuKernel(KernelCode, PreparedKernel):
         return _CALLBACK(call)
 
 
-@contextmanager
-def _told(slots: Any, count: int, progress: Callable[[int, int], None]) -> Iterator[None]:
-    """Tell how far a launch is, ten times a second, from a thread that looks at its record.
+def _tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], run: Callable[[], None]) -> None:
+    """Run, and tell how far the launch is, ten times a second, from a thread that looks at its record.
 
     What `progress` raises ends the launch as an interrupt does.
     """
-    over = threading.Event()
+    # Locks of the system, which an interrupt does not find half taken.
+    over, ended = _thread.allocate_lock(), _thread.allocate_lock()
+    over.acquire()
     failures: list[BaseException] = []
 
     def tell() -> None:
-        try:
-            while not over.wait(0.1):
-                progress(min(slots[record.NEXT], count), count)
-        except BaseException as error:
-            failures.append(error)
-            slots[record.STOP] = 1
+        with ended:
+            try:
+                while not over.acquire(True, 0.1):
+                    progress(min(slots[record.NEXT], count), count)
+            except BaseException as error:
+                failures.append(error)
+                slots[record.STOP] = 1
 
     progress(0, count)
-    teller = threading.Thread(target=tell, name="tileir progress", daemon=True)
-    teller.start()
     try:
-        yield
+        _thread.start_new_thread(tell, ())
+        run()
     finally:
-        over.set()
-        teller.join()
+        over.release()
+        with ended:
+            pass
     if failures:
         raise failures[0]

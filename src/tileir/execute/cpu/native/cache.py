@@ -79,9 +79,15 @@ class Cache:
         if secret is None:
             return
         name = key + _SUFFIX
+        content = _pack(data, meta, name, secret)
         temporary = _temporary(key)
-        if not files.write(temporary, _pack(data, meta, name, secret)) or not files.rename(temporary, name):
-            files.remove(temporary)
+        is_stored = False
+        try:
+            is_stored = files.write(temporary, content) and files.rename(temporary, name)
+        finally:
+            if not is_stored:
+                files.remove(temporary)
+        if not is_stored:
             return
         if self._written % _PRUNE_EVERY == 0:
             self.prune()
@@ -96,9 +102,14 @@ class Cache:
             # One that is not whole, or that others could read, is replaced: what it vouches for counts no more.
             if files.is_own(_KEY):
                 files.remove(_KEY)
+            secret = os.urandom(_KEY_BYTES)
             temporary = _temporary(_KEY)
-            if not files.write(temporary, os.urandom(_KEY_BYTES)) or not files.rename_new(temporary, _KEY):
-                files.remove(temporary)
+            is_stored = False
+            try:
+                is_stored = files.write(temporary, secret) and files.rename_new(temporary, _KEY)
+            finally:
+                if not is_stored:
+                    files.remove(temporary)
         found = files.read(_KEY, _KEY_BYTES)
         return found.data if found is not None and len(found.data) == _KEY_BYTES else None
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from io import FileIO
 from pathlib import Path
 from typing import Final
 
@@ -75,31 +76,30 @@ class PrivateDirectory:
     def read(self, name: str, limit: int) -> Found | None:
         """The contents of a file of the user's, which others cannot write to; a larger one than the limit is none."""
         try:
-            descriptor = os.open(self._prefix + name, _READ)
+            with self._opened(name, _READ, "rb") as file:
+                status = os.fstat(file.fileno())
+                if not _is_private(status) or status.st_size > limit:
+                    return None
+                return Found(file.readall(), status.st_mtime)
         except (OSError, ValueError):
             return None
-        try:
-            status = os.fstat(descriptor)
-            if not _is_private(status) or status.st_size > limit:
-                return None
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return Found(file.read(), status.st_mtime)
-        except OSError:
-            return None
-        finally:
-            os.close(descriptor)
 
     def write(self, name: str, data: bytes) -> bool:
         """Make a file that only the user can read and write; False if that fails, or if there is one."""
         try:
-            descriptor = os.open(self._prefix + name, _MAKE, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
+            with self._opened(name, _MAKE, "wb") as file:
                 if _HAS_OWNERS:
-                    os.fchmod(descriptor, 0o600)
-                file.write(data)
+                    os.fchmod(file.fileno(), 0o600)
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[file.write(rest) :]
         except (OSError, ValueError):
             return False
         return True
+
+    def _opened(self, name: str, flags: int, mode: str) -> FileIO:
+        # One step: an interrupt finds no file that is open and not yet an object's, which closes it in the end.
+        return next(map(FileIO, map(os.open, [self._prefix + name], [flags], [0o600]), [mode]))
 
     def rename(self, old: str, new: str) -> bool:
         """Give a file another name; one that had it is gone."""

@@ -261,7 +261,8 @@ class Helper(Desk):
         self.wake.acquire()
         self.ready: _thread.LockType = _thread.allocate_lock()
         self.ready.acquire()
-        threading.Thread(target=self._serve, name="tileir worker", daemon=True).start()
+        # One step, other than starting a thread of `threading`, which an interrupt may divide.
+        _thread.start_new_thread(self._serve, ())
 
     def _serve(self) -> None:
         global _helper_count
