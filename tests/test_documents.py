@@ -1,7 +1,8 @@
-"""What the README and the newcomer's page show is what happens."""
+"""What the README and the newcomer's page show is what happens, and files that are named anywhere are there."""
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from pathlib import Path
@@ -98,3 +99,35 @@ def test_links_lead_to_files(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", re.sub(r"`[^`\n]*`", "", text)):
         assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+# --- files that are named ---
+
+# A path of a source, a page or a folder, in backquotes in a document; in the sources with a folder in front.
+_IN_DOCUMENTS = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:py|pyi|md|toml)|[a-z_]+(?:/[a-z_]+)*/)`")
+_IN_SOURCES = re.compile(r"(?<![\w/.<])((?:[a-z_]+/)+[a-z_]+\.(?:py|md))\b")
+
+
+@functools.cache
+def known_places() -> frozenset[str]:
+    """Every file and folder of the repository by every ending of its path: `cpu/kernel.py`, `kernel.py`."""
+    found: set[str] = set()
+    for top in ("src", "tests", "docs", "benchmarks", "examples", ".ci"):
+        for path in [ROOT / top, *(ROOT / top).rglob("*")]:
+            if "__pycache__" not in path.parts:
+                parts = path.relative_to(ROOT).parts
+                found.update("/".join(parts[start:]) for start in range(len(parts)))
+    return frozenset([*found, *(path.name for path in ROOT.iterdir())])
+
+
+@pytest.mark.parametrize("page", [*DOCUMENTS, "benchmarks/README.md", "tests/fuzz/README.md"])
+def test_files_that_a_document_names_exist(page: str) -> None:
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    missing = [name for name in _IN_DOCUMENTS.findall(text) if name.rstrip("/") not in known_places()]
+    assert [name for name in missing if "NAME" not in name] == []
+
+
+def test_files_that_the_sources_name_exist() -> None:
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for name in _IN_SOURCES.findall(path.read_text(encoding="utf-8")):
+            assert name in known_places(), f"{path.relative_to(ROOT)} speaks of {name}"
