@@ -14,7 +14,15 @@ from tileir.tools.main import run
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/getting_started.md")
 # What a user follows line by line.
-GUIDES = (*PAGES, "docs/execution.md", "docs/cpu.md", "docs/sanitizer.md", "docs/cutile.md", "docs/command_line.md")
+GUIDES = (
+    *PAGES,
+    "docs/writing_passes.md",
+    "docs/execution.md",
+    "docs/cpu.md",
+    "docs/sanitizer.md",
+    "docs/cutile.md",
+    "docs/command_line.md",
+)
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
 
 

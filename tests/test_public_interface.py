@@ -59,6 +59,12 @@ def test_type_checkers_and_the_interpreter_are_told_the_same_names() -> None:
         assert name in dir(tileir)
 
 
+def test_no_name_is_that_of_a_package() -> None:
+    """Importing `tileir.passes.cse` makes `tileir.passes` the package, whatever it was before."""
+    inside = {path.stem for path in (SOURCE / "tileir").iterdir()}
+    assert inside & set(tileir.__all__) == set(NAMESPACES)
+
+
 def test_a_name_nobody_knows_is_an_attribute_error() -> None:
     assert not hasattr(tileir, "bogus")
     with pytest.raises(AttributeError, match="module 'tileir' has no attribute 'bogus'"):

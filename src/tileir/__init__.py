@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     )
     from tileir.ir.location import Location, file_location
     from tileir.ir.types import Type
-    from tileir.passes.catalogue import passes
+    from tileir.passes.catalogue import registered_passes
     from tileir.passes.pipeline import PassReport, PassRun, optimize, run_passes, run_pipeline
     from tileir.passes.registry import Pass, PassSession, PipelineError, register_pass
     from tileir.rewrite.driver import Fold, Pattern, RewriteError, Statistics, apply_greedily
@@ -153,10 +153,10 @@ __all__ = [
     "optimize",
     "overlap",
     "parse",
-    "passes",
     "pointer_to",
     "register_engine",
     "register_pass",
+    "registered_passes",
     "release_memory",
     "run_passes",
     "run_pipeline",
@@ -189,7 +189,7 @@ _HOMES = {
     " VersionError",
     "tileir.ir.location": "Location file_location",
     "tileir.ir.types": "Type",
-    "tileir.passes.catalogue": "passes",
+    "tileir.passes.catalogue": "registered_passes",
     "tileir.passes.pipeline": "PassReport PassRun optimize run_passes run_pipeline",
     "tileir.passes.registry": "Pass PassSession PipelineError register_pass",
     "tileir.rewrite.driver": "Fold Pattern RewriteError Statistics apply_greedily",

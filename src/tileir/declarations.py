@@ -1,12 +1,13 @@
-"""What is declared about each operation: `operation.declaration`, and `declaration_of` for one by its name.
+"""What is declared about each operation: `operation.declaration`, and here a constant for each, `ADDF` or `FOR`.
 
 Everything the toolkit knows about an operation stands there: its operands, attributes, results and regions, with the
-version that brought each, its traits, its text, its documentation.
+version that brought each, its traits, its text, its documentation.  Ask `operation.declaration is FOR`.
 """
 
 from __future__ import annotations
 
-import tileir.dialect.ops  # noqa: F401  (declares the operations)
+from tileir.dialect import ops
+from tileir.dialect.ops import *  # noqa: F403
 from tileir.ir.declaration import (
     REGISTRY,
     AttributeConstraint,
@@ -35,6 +36,7 @@ __all__ = [
     "declaration_of",
     "declarations",
 ]
+__all__ += ops.__all__
 
 
 def declarations() -> list[OperationDeclaration]:

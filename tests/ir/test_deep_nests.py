@@ -14,7 +14,7 @@ from tileir.ir.core import Operation
 from tileir.ir.effects import is_memory_effect_free
 from tileir.ir.equality import structurally_equal
 from tileir.ir.symbols import SymbolTable
-from tileir.passes.catalogue import passes
+from tileir.passes.catalogue import registered_passes
 from tileir.text.printer import print_disassembly
 from tileir.types import i1, i32
 
@@ -23,7 +23,7 @@ DEPTH = 500
 DEEPEST = 1000
 KINDS = {"ifs": ("if",), "fors": ("for",), "mixed": ("if", "for", "loop")}
 #: The one that is only for the public test suite needs options.
-PASSES = [known.name for known in passes() if not known.name.startswith("test-")]
+PASSES = [known.name for known in registered_passes() if not known.name.startswith("test-")]
 
 
 def nest(kind: str, depth: int = DEPTH) -> Operation:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
-from tileir.passes.catalogue import passes
+from tileir.passes.catalogue import registered_passes
 from tileir.passes.pipeline import PassReport, optimize, run_passes
 
 Form = Callable[[Operation], Operation]
@@ -19,7 +19,7 @@ _OLDER = ("{version=13.1}", "{version=13.2}", "{version=13.3}")
 def forms() -> dict[str, Form]:
     """The forms by name; each verifies what every one of its passes leaves."""
     found: dict[str, Form] = {}
-    for one in passes():
+    for one in registered_passes():
         if one.name == "test-debuginfo-update-symbol-name":
             # Renames what it is told to: a second time it is told that there is no such name.
             continue

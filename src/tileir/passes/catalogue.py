@@ -22,7 +22,7 @@ from tileir.passes.registry import (
 )
 
 
-def passes() -> list[Pass]:
+def registered_passes() -> list[Pass]:
     """All passes, in the order of registration."""
     return list(REGISTERED.values())
 

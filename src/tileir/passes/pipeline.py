@@ -16,14 +16,14 @@ from tileir.annotations import Final
 from tileir.dialect.ops import BUILTIN_MODULE, MODULE
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST_NAME, Version, version_named
-from tileir.ir.diagnostics import Diagnostic, OptionError, VerifyError, has_errors, note
+from tileir.ir.diagnostics import Diagnostic, OptionError, PassError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
 from tileir.ir.traversal import functions
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.passes import registry
 from tileir.passes.catalogue import pass_named
 from tileir.passes.pipeline_text import Step, parse_pass, parse_pipeline
-from tileir.passes.registry import FULL, FUNCTION, PARITY, Pass, PassSession, PipelineError
+from tileir.passes.registry import FULL, FUNCTION, PARITY, Options, Pass, PassSession, PipelineError
 from tileir.rewrite.driver import Statistics
 
 LEVELS: Final = (0, 1, 2, 3)
@@ -239,8 +239,15 @@ def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> 
         run.operations_before = _count(module)
     roots = _roots(module, step, found.scope)
     start = time.perf_counter()
+    # A pass may be the user's own, in Python without types: what it gives is looked at.
+    function: Callable[[Operation, Options, PassSession], object] = found.run
     for root in roots:
-        run.changes += found.run(root, step.options, session)
+        changes = function(root, step.options, session)
+        if not isinstance(changes, int):
+            raise PassError(
+                f"pass '{step.name}' gives {changes!r} instead of the number of changes it made", root.location
+            )
+        run.changes += changes
     run.seconds = time.perf_counter() - start
     run.fired = session.statistics.fired
     report.diagnostics += session.diagnostics

@@ -44,6 +44,8 @@ class Fold:
     __slots__ = ("fold", "name", "root")
 
     def __init__(self, name: str, root: OperationDeclaration, fold: Callable[[Operation], FoldResult]) -> None:
+        if not isinstance(root, OperationDeclaration):
+            raise TypeError(f"a fold is for a declaration, as tileir.declarations.ADDI, not for {root!r}")
         self.name: str = name
         self.root: OperationDeclaration = root
         self.fold: Callable[[Operation], FoldResult] = fold
@@ -64,6 +66,10 @@ class Pattern:
         roots: OperationDeclaration | tuple[OperationDeclaration, ...],
         rewrite: Callable[[Operation, Rewriter], bool],
     ) -> None:
+        given: tuple[object, ...] = roots if isinstance(roots, tuple) else (roots,)
+        for root in given:
+            if not isinstance(root, OperationDeclaration):
+                raise TypeError(f"a pattern is for declarations, as tileir.declarations.ADDI, not for {root!r}")
         self.name: str = name
         self.roots: tuple[OperationDeclaration, ...] = roots if isinstance(roots, tuple) else (roots,)
         self.rewrite: Callable[[Operation, Rewriter], bool] = rewrite

@@ -5,12 +5,17 @@ Patterns change a program through a `Rewriter` only: what is inserted, changed o
 
 from __future__ import annotations
 
+from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.attributes import Attribute, DenseAttribute
+from tileir.ir.builder import InsertionPoint
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import Type
+
+if TYPE_CHECKING:
+    from tileir.dialect.builder import Builder
 
 
 class Worklist:
@@ -110,7 +115,7 @@ class Rewriter:
         location: Location | None = None,
         segments: tuple[int, ...] | None = None,
     ) -> Operation:
-        """Build and insert an operation; the declarations are in `tileir.dialect.ops`: ADDI."""
+        """Build and insert an operation; `tileir.declarations` has them: ADDI."""
         return self.insert(
             Operation(
                 declaration,
@@ -126,6 +131,23 @@ class Rewriter:
     def constant(self, value: DenseAttribute, location: Location | None = None) -> Value:
         """Insert a `constant`; the driver moves it to the start of the kernel and merges it with its equals."""
         return self.create(CONSTANT, [], [value.type], {"value": value}, location=location).results[0]
+
+    def builder(self) -> Builder:
+        """A builder at this place: it infers types, verifies what it builds, and has the rules tried on it.
+
+            build = rewriter.builder()
+            rewriter.replace(operation, [build.shli(operation.operands[0], 1)])
+
+        Its operations have the location of the rewriter.
+        """
+        # Imported here: the patterns of the toolkit itself know their types, and do without.
+        from tileir.dialect.builder import Builder
+
+        if self._block is None:
+            raise ValueError("the rewriter has no place to insert at")
+        found = Builder(block=self._block, before=self._before)
+        found.point = _Place(self, self._block, self._before)
+        return found
 
     # --- changing ---
 
@@ -265,6 +287,23 @@ class Rewriter:
         operation.detach()
         target.insert_before(operation, before)
         self.modify(operation)
+
+
+class _Place(InsertionPoint):
+    """A place for a builder's operations, which the rewriter is told of."""
+
+    __slots__ = ("_rewriter",)
+
+    def __init__(self, rewriter: Rewriter, block: Block, before: Operation | None) -> None:
+        super().__init__(block, before)
+        self._rewriter: Rewriter = rewriter
+
+    def insert(self, operation: Operation) -> Operation:
+        super().insert(operation)
+        if operation.location is UNKNOWN:
+            operation.location = self._rewriter.location
+        self._rewriter.modify(operation)
+        return operation
 
 
 def _relink(source: Block, target: Block, before: Operation | None) -> None:

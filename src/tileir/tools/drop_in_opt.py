@@ -7,7 +7,7 @@ import sys
 from tileir.ir.core import Operation
 from tileir.ir.declaration import version_text
 from tileir.ir.diagnostics import Diagnostic, TileIRError
-from tileir.passes.catalogue import passes
+from tileir.passes.catalogue import registered_passes
 from tileir.passes.pipeline import PassReport, check_steps, run_steps
 from tileir.passes.pipeline_text import Step, parse_options, parse_pipeline
 from tileir.passes.registry import PipelineError
@@ -19,7 +19,7 @@ from tileir.tools.programs import ToolFailure, decode, guarded, read_bytes, run_
 # The test-only pass of the public suite is the one whose options stand in the value.
 _PASSES = tuple(
     Option(found.name, found.summary, value="OPTIONS" if found.options else "", bare="" if found.options else None)
-    for found in passes()
+    for found in registered_passes()
 )
 _PIPELINE = Option("pass-pipeline", "run the passes of a text such as 'builtin.module(canonicalize)'", value="PIPELINE")
 _VERIFY = Option(

@@ -7,8 +7,9 @@ import sys
 from tileir.annotations import TYPE_CHECKING
 from tileir.ir.core import Operation
 from tileir.ir.declaration import Version, version_text
-from tileir.tools.arguments import EXIT_USAGE, Arguments, Option
-from tileir.tools.programs import ToolFailure
+from tileir.ir.diagnostics import TileIRError
+from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
+from tileir.tools.programs import ToolFailure, reason
 
 if TYPE_CHECKING:
     from tileir.passes.pipeline import PassReport
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 OPTIMIZING_OPTIONS = (
     Option("O", "optimize at this level, as in -O3", choices=("0", "1", "2", "3")),
     Option("passes", "run these passes instead: names with commas between, NAME{OPTION=VALUE}", value="PASSES"),
+    Option("load", "run this Python file first: it registers passes of its own", value="FILE.py"),
     Option("rules", "NVIDIA's public rules, or those and the drafts'", choices=("parity", "full")),
     Option("fuse-fma", "with -O, also fuse products and sums, which changes rounding"),
     Option("print-after-each", "show the program after each pass, on standard error"),
@@ -32,6 +34,8 @@ class Optimization:
     def __init__(self, given: Arguments) -> None:
         self.given: Arguments = given
         self.steps: list[Step] = []
+        if given.has("load"):
+            _load(given.value("load", ""))
         self.rules: str = given.value("rules", "parity")
         if not (given.has("O") or given.has("passes") or given.has("rules")):
             return
@@ -56,7 +60,6 @@ class Optimization:
         """Run the passes; mistakes are printed, False says that there were some."""
         if not self.steps:
             return True
-        from tileir.ir.diagnostics import TileIRError
         from tileir.passes.pipeline import PassReport, run_steps, run_until_stable
 
         given = self.given
@@ -76,6 +79,11 @@ class Optimization:
             for diagnostic in error.diagnostics:
                 print(diagnostic.render(), file=sys.stderr)
             return False
+        except Exception as error:
+            if not given.has("load"):
+                raise
+            last = report.runs[-1].name if report.runs else ""
+            raise ToolFailure(f"pass '{last}' fails: {_described(error)}", EXIT_WRONG_INPUT) from None
         finally:
             self._tell(report)
         return True
@@ -88,6 +96,27 @@ class Optimization:
             lines += report.statistics_lines()
         for line in lines:
             print(line, file=sys.stderr)
+
+
+def _load(path: str) -> None:
+    """Run a file of the user's, whose mistakes are told in a line: its own place, and what Python says."""
+    import runpy
+
+    try:
+        runpy.run_path(path, run_name="tileir.loaded")
+    except OSError as error:
+        raise ToolFailure(f"cannot read '{path}': {reason(error)}", EXIT_USAGE) from None
+    except Exception as error:
+        raise ToolFailure(f"cannot load '{path}': {_described(error)}", EXIT_USAGE) from None
+
+
+def _described(error: Exception) -> str:
+    """An exception of somebody else's code, with the line that raised it."""
+    import traceback
+
+    words = error.message if isinstance(error, TileIRError) else f"{type(error).__name__}: {error}"
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{words} ({frames[-1].filename}:{frames[-1].lineno})" if frames else words
 
 
 def _print_module(name: str, module: Operation) -> None:

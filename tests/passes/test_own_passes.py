@@ -1,0 +1,161 @@
+"""Passes and patterns of one's own, as docs/writing_passes.md and examples/own_pass.py tell."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tileir
+from tileir.declarations import ADDI, MULI
+from tileir.passes.registry import REGISTERED
+from tileir.tools.main import run as run_tool
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "own_pass.py"
+PROGRAM = ROOT / "examples" / "vector_add.mlir"
+TEXT = "cuda_tile.module @m { entry @k(%x: tile<i32>) { %y = addi %x, %x : tile<i32> return } }"
+
+
+@pytest.fixture(autouse=True)
+def forget_passes() -> Iterator[None]:
+    known = dict(REGISTERED)
+    yield
+    REGISTERED.clear()
+    REGISTERED.update(known)
+
+
+def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "writing_passes.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    exec(compile(code, "writing_passes.md", "exec"), {"__name__": "page"})
+    shown = capsys.readouterr().out
+    assert "cuda_tile.module @m {" in shown
+    assert "muli %arg0, %cst_2_i32" in shown
+    assert "None 64 True (" in shown
+    assert "loop-split 6" in shown
+
+
+def test_the_example_runs_and_tells_what_it_did() -> None:
+    result = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "multiply-by-shifting {'dead-code': 1, 'multiply-by-shifting': 1}" in result.stdout
+    assert "@vector_add has 2 load_ptr_tko, 1 store_ptr_tko" in result.stdout
+
+
+def test_the_command_line_loads_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    passes = "multiply-by-shifting,canonicalize,count-memory"
+    assert run_tool(["opt", str(PROGRAM), "--load", str(EXAMPLE), "--passes", passes, "--statistics"]) == 0
+    shown = capsys.readouterr()
+    assert "shli %blockId_x, %cst_7_i32" in shown.out and "muli" not in shown.out
+    assert "remark: @vector_add has 2 load_ptr_tko, 1 store_ptr_tko" in shown.err
+    assert "       1  multiply-by-shifting" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "words"),
+    [
+        ("import tileir\n1 / 0\n", 2, "cannot load '{path}': ZeroDivisionError: division by zero ({path}:2)"),
+        (
+            "import tileir\ntileir.register_pass('cse', '', print)\n",
+            2,
+            "cannot load '{path}': pass 'cse' is registered",
+        ),
+        ("def f(:\n", 2, "cannot load '{path}': SyntaxError: "),
+        (
+            "import tileir\ndef f(root, options, session):\n  root.bogus\ntileir.register_pass('mine', '', f)\n",
+            1,
+            "pass 'mine' fails: AttributeError: 'Operation' object has no attribute 'bogus' ({path}:3)",
+        ),
+        (
+            "import tileir\ndef f(root, options, session):\n  pass\ntileir.register_pass('mine', '', f)\n",
+            1,
+            "error: pass 'mine' gives None instead of the number of changes it made",
+        ),
+        (
+            "import tileir\ndef f(root, options, session):\n  raise tileir.PassError('no', root.location)\n"
+            "tileir.register_pass('mine', '', f)\n",
+            1,
+            ":3:1: error: no",
+        ),
+    ],
+)
+def test_mistakes_in_a_loaded_file_are_told_in_words(
+    source: str, status: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(source)
+    assert run_tool(["opt", str(PROGRAM), "--load", str(path), "--passes", "mine"]) == status
+    shown = capsys.readouterr()
+    assert words.format(path=path) in shown.err
+    assert "Traceback" not in shown.err and not shown.out
+
+
+def test_a_file_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_tool(["opt", str(PROGRAM), "--load", "nowhere.py", "-O1"]) == 2
+    assert "cannot read 'nowhere.py': No such file or directory" in capsys.readouterr().err
+
+
+def test_a_pass_is_taken_without_a_name_in_the_table() -> None:
+    seen: list[str] = []
+
+    def look(root: tileir.Operation, options: dict[str, str], session: tileir.PassSession) -> int:
+        seen.append(root.name)
+        return 0
+
+    module = tileir.parse(TEXT)
+    for scope in ("any", "module", "function"):
+        tileir.run_passes(module, [tileir.Pass("look", "", look, scope=scope)])
+    assert seen == ["cuda_tile.module", "cuda_tile.module", "cuda_tile.entry"]
+    assert "look" not in [found.name for found in tileir.registered_passes()]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a,b", "a{", "a("])
+def test_a_pass_has_a_name_that_a_pipeline_can_have(name: str) -> None:
+    with pytest.raises(tileir.PipelineError, match="cannot be the name of a pass"):
+        tileir.register_pass(name, "", lambda root, options, session: 0)
+    with pytest.raises(tileir.OptionError, match="'kernel' is no scope of a pass: any, module, function"):
+        tileir.register_pass("mine", "", lambda root, options, session: 0, scope="kernel")
+
+
+def test_a_pass_that_breaks_the_program_is_named() -> None:
+    def breaking(root: tileir.Operation, options: dict[str, str], session: tileir.PassSession) -> int:
+        for operation in root.walk():
+            if operation.declaration is ADDI:
+                operation.set_attribute("overflow", None)
+                operation.set_operands(operation.operands[:1])
+        return 1
+
+    with pytest.raises(tileir.VerifyError, match="the program is wrong after pass 'breaking'"):
+        tileir.run_passes(tileir.parse(TEXT), [tileir.Pass("breaking", "", breaking)])
+
+
+def test_what_a_rewriter_builds_is_looked_at_again_and_keeps_the_location() -> None:
+    def twice(operation: tileir.Operation, rewriter: tileir.Rewriter) -> bool:
+        if operation.operands[0] is not operation.operands[1]:
+            return False
+        rewriter.replace(operation, [rewriter.builder().muli(operation.operands[0], 2)])
+        return True
+
+    def shift(operation: tileir.Operation, rewriter: tileir.Rewriter) -> bool:
+        rewriter.replace(operation, [rewriter.builder().shli(operation.operands[0], 1)])
+        return True
+
+    module = tileir.parse(TEXT.replace("return", 'print "%d", %y : tile<i32> return'), "k.mlir")
+    patterns = [tileir.Pattern("twice", ADDI, twice), tileir.Pattern("shift", MULI, shift)]
+    assert tileir.apply_greedily(module, patterns)
+    tileir.verify(module)
+    (found,) = [operation for operation in module.walk() if operation.declaration.mnemonic == "shli"]
+    assert repr(found).endswith(" at k.mlir:1:54>")
+    assert "addi" not in str(module) and "muli" not in str(module)
+
+
+def test_a_pattern_is_for_declarations() -> None:
+    with pytest.raises(TypeError, match=r"for declarations, as tileir\.declarations\.ADDI, not for 'addi'|got str"):
+        tileir.Pattern("p", "addi", lambda operation, rewriter: False)
+    with pytest.raises(TypeError):
+        tileir.Fold("f", "addi", lambda operation: None)
