@@ -198,7 +198,7 @@ class Kernel:
         else:
             launches = overlapped()
             if launches is not None:
-                launches.settle()
+                launches.wait_for_all()
         extents = check_grid(grid)
         if not options.sanitize and (options.observer is None or "observer" in engine.options):
             prepared.launch(extents, arguments, options)

@@ -48,9 +48,9 @@ def overlap() -> Iterator[None]:
             yield
         except Exception as mistake:
             # What was launched before a mistake is done, as without this context.
-            launches.settle_after(mistake)
+            launches.wait_for_all_after(mistake)
             raise
-        launches.settle()
+        launches.wait_for_all()
     except BaseException:
         # All is over already, unless this is an interrupt.
         launches.abort()

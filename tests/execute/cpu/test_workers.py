@@ -17,7 +17,7 @@ from tests.execute.cpu.native import count, counting
 
 import tileir
 from tileir.execute import memory
-from tileir.execute.cpu.native import workers
+from tileir.execute.cpu.native import scratch, workers
 from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, STOP, TAIL, TAIL_SHIFT, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.errors import LaunchError
@@ -86,7 +86,7 @@ def test_stopped_launch_leaves_tile_blocks_out(function: Loaded) -> None:
 def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
     for size in (64, 1 << 20, 1 << 24, 128):
         count(function, 20, 1, 2, arena_bytes=size)
-        arena = workers.Arena(size)
+        arena = scratch.Arena(size)
         assert arena.address % 64 == 0
         assert arena.size >= size
     workers.release_memory()
@@ -104,21 +104,21 @@ def test_more_scratch_memory_than_there_is_is_an_error(function: Loaded, threads
 
 def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_memory_size", 1 << 30)
-    assert workers._affordable(1 << 28, 16) == 2
-    assert workers._affordable(1 << 30, 16) == 1
-    assert workers._affordable(1 << 23, 16) == 16
+    assert scratch.affordable(1 << 28, 16) == 2
+    assert scratch.affordable(1 << 30, 16) == 1
+    assert scratch.affordable(1 << 23, 16) == 16
 
 
 def test_helpers_without_memory_are_an_error_of_the_launch(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     workers.release_memory()
-    original = workers.Arena
+    original = scratch.Arena
 
-    def arena(size: int) -> workers.Arena:
+    def arena(size: int) -> scratch.Arena:
         if threading.current_thread() is not threading.main_thread():
             raise LaunchError("no memory for a helper")
         return original(size)
 
-    monkeypatch.setattr(workers, "Arena", arena)
+    monkeypatch.setattr(scratch, "Arena", arena)
     with pytest.raises(LaunchError, match="no memory for a helper"):
         count(function, 10, 1, 2)
     monkeypatch.undo()

@@ -18,9 +18,10 @@ from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.loops.checks import refused_allocation
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.statements import Reserve, statements
-from tileir.execute.cpu.native import record, workers
+from tileir.execute.cpu.native import record, scratch, workers
 from tileir.execute.cpu.native.binding import Binder, Binding
-from tileir.execute.cpu.native.overlapping import AT_ONCE, Launch, Launches
+from tileir.execute.cpu.native.overlapping import AT_ONCE, Launches
+from tileir.execute.cpu.native.pending import Launch
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine import LaunchOptions, PreparedKernel
@@ -109,7 +110,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             if is_plain and self._submit(launches, version, binding, arguments, grid, threads):
                 return
             if not launches.is_idle:
-                launches.settle()
+                launches.wait_for_all()
         calls_back = callback is not None or inspector is not None
         if progress is None:
             self._run(version, binding, threads, keep, calls_back)
@@ -182,7 +183,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         if self._reach is None:
             self._reach = Reach(self.entry, self.globals)
         spans = self._binder.spans(binding, arguments) if self._reach.is_known else None
-        if spans is None or not workers.has_memory(version.arena_bytes, self._threads):
+        if spans is None or not scratch.has_memory(version.arena_bytes, self._threads):
             return False
         if not binding.overlap:
             version = self._suited(version, binding)

@@ -17,20 +17,17 @@ from __future__ import annotations
 import _thread
 import os
 import threading
-import time
-from array import array
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from tileir.execute.cpu.native import cache, workers
+from tileir.execute.cpu.native import workers
 from tileir.execute.cpu.native.binding import Span
-from tileir.execute.cpu.native.compilation import assemble
 from tileir.execute.cpu.native.conflicts import Accesses
-from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
-from tileir.execute.cpu.native.runtime import Loaded, load
-from tileir.execute.cpu.native.target import host
+from tileir.execute.cpu.native.pending import Launch, run_chain
+from tileir.execute.cpu.native.record import FAILED, STOP
+from tileir.execute.cpu.native.scratch import Scratch
 from tileir.execute.errors import LaunchError
 
 AT_ONCE: Final = 15_000
@@ -45,137 +42,8 @@ _PAUSE: Final = 0.05
 """Seconds of a wait: on Windows it cannot be interrupted, and where several threads wait only one is woken."""
 
 
-class Launch:
-    """A launch that is ready to run but for others before it."""
-
-    __slots__ = (
-        "arena_bytes", "began", "error", "expected", "followers", "function", "is_here", "is_over", "is_predictable",
-        "joined", "keep", "limit", "number", "raise_failure", "record", "recycle", "threads", "waits",
-    )  # fmt: skip
-
-    def __init__(self, function: Loaded, record: Record, arena_bytes: int, threads: int) -> None:
-        count = record.slots[COUNT]
-        self.function: Loaded = function
-        self.record: Record = record
-        self.arena_bytes: int = arena_bytes
-        self.recycle: Callable[[], None] | None = None
-        """Called when it is over and all is well."""
-        self.raise_failure: Callable[[], None] | None = None
-        """Raises what its record says."""
-        self.keep: object = None
-        """What must stay alive as long as native code runs."""
-        self.expected: int = function.pace * count
-        """How many nanoseconds it will take one thread; 0 if that is not known."""
-        self.is_predictable: bool = function.takes_as_long(record.slots)
-        """Whether that can be relied on."""
-        self.limit: int = min(threads, -(-count // record.slots[CHUNK]))
-        """How many threads may work on it."""
-        if 0 < self.expected < workers.WORTH_WAKING:
-            self.limit = 1
-        self.number: int = next(workers.numbers)
-        self.threads: int = 0
-        self.joined: int = 0
-        """How many threads had a part in it."""
-        self.is_here: bool = False
-        """Whether it runs on a thread that waits, instead of a helper."""
-        self.is_over: bool = False
-        self.began: int = 0
-        self.waits: int = 0
-        """How many earlier launches it waits for."""
-        self.followers: list[Launch] = []
-        """Who waits for it."""
-        self.error: BaseException | None = None
-
-    @property
-    def is_joinable(self) -> bool:
-        slots = self.record.slots
-        return self.threads < self.limit and slots[NEXT] < slots[COUNT]
-
-    def join(self) -> None:
-        """A thread begins to work on it."""
-        if not self.joined:
-            self.began = time.perf_counter_ns()
-        self.joined += 1
-        self.threads += 1
-
-    def measure(self, part: int) -> None:
-        """Learn from a launch that is over how long a tile block takes; it was one of so many in a row."""
-        function = self.function
-        pace = (time.perf_counter_ns() - self.began) * self.joined // (part * self.record.slots[COUNT]) or 1
-        if not function.pace or pace < function.pace or not function.takes_as_long(self.record.slots):
-            function.measured(self.record.slots, pace)
-
-    def forget_arguments(self) -> None:
-        self.keep = self.recycle = self.raise_failure = None
-
-
-# --- several launches in one call ---
-
-# Runs launches one after the other without coming back to Python, whose lock the helpers would wait for each time.
-_CHAIN: Final = """
-define i64 @worker(ptr %table, ptr %arena) {
-entry:
-  %count = load i64, ptr %table
-  br label %launch
-launch:
-  %i = phi i64 [ 1, %entry ], [ %next, %launch ]
-  %function.address = getelementptr i64, ptr %table, i64 %i
-  %record.index = add i64 %i, 1
-  %record.address = getelementptr i64, ptr %table, i64 %record.index
-  %number.index = add i64 %i, 2
-  %number.address = getelementptr i64, ptr %table, i64 %number.index
-  %function = load ptr, ptr %function.address
-  %record = load ptr, ptr %record.address
-  %number = load i64, ptr %number.address
-  store i64 %number, ptr %arena
-  %result = call i64 %function(ptr %record, ptr %arena)
-  %next = add i64 %i, 3
-  %more = icmp sle i64 %next, %count
-  br i1 %more, label %launch, label %exit
-exit:
-  ret i64 0
-}
-"""
-
-
-_chain: Loaded | None = None
-
-
-def _chain_function() -> Loaded:
-    """The function; to be kept as long as it runs, since two threads may make one each."""
-    global _chain
-    made = _chain
-    if made is None:
-        store, target = cache.default_cache(), host()
-        key = cache.key_of(target, [_CHAIN])
-        found = store.get(key)
-        data = found[0] if found is not None else assemble(_CHAIN, target)
-        if found is None:
-            store.put(key, data, {})
-        made = _chain = load(data)
-    return made
-
-
-def _run_chain(chain: list[Launch], desk: workers.Desk) -> None:
-    """Run launches one after the other."""
-    try:
-        first = chain[0]
-        scratch = desk.scratch(max([launch.arena_bytes for launch in chain]), first.number)
-        if len(chain) == 1:
-            first.function.call(first.record.address, scratch)
-            return
-        table = array("q", [3 * len(chain)])
-        for launch in chain:
-            table.extend((launch.function.address, launch.record.address, launch.number))
-        function = _chain_function()
-        function.call(table.buffer_info()[0], scratch)
-    except Exception as error:
-        for launch in chain:
-            launch.error = error
-
-
-class _Shift(workers.Job):
-    """A helper's time with the launches of a context."""
+class _Service(workers.Job):
+    """A helper at work on the launches of a context, from when it is woken until it finds nothing to do."""
 
     __slots__ = ("has_arrived", "launches")
 
@@ -188,7 +56,7 @@ class _Shift(workers.Job):
         self.launches.serve(self, helper)
 
     def finish(self, helper: workers.Helper) -> None:
-        """Nobody waits for this: who waits was told when the shift ended."""
+        """Nobody waits for this: who waits was told when it ended."""
 
 
 class Launches:
@@ -204,7 +72,7 @@ class Launches:
         self._news = _thread.allocate_lock()
         """Released when there is something new for who waits."""
         # All of the following is looked at and changed with the lock only.
-        self._shifts: list[_Shift] = []
+        self._services: list[_Service] = []
         self._reset()
 
     def _reset(self) -> None:
@@ -259,7 +127,7 @@ class Launches:
         finally:
             self._inside.discard(thread)
 
-    def settle(self) -> None:
+    def wait_for_all(self) -> None:
         """Wait for all launches, and raise the error of the first that failed."""
         with self._entered():
             errors = self._finished()
@@ -267,7 +135,7 @@ class Launches:
             _add_notes(errors[0], errors[1:])
             raise errors[0]
 
-    def settle_after(self, mistake: Exception) -> None:
+    def wait_for_all_after(self, mistake: Exception) -> None:
         """Wait for all launches; errors are noted on a mistake that is raised already."""
         with self._entered():
             _add_notes(mistake, self._finished())
@@ -282,8 +150,8 @@ class Launches:
                 with self._lock:
                     for launch in [*self._unfinished, *self._running]:
                         launch.record.slots[STOP] = 1
-                    if not any(shift.started for shift in self._shifts):
-                        self._shifts.clear()
+                    if not any(service.started for service in self._services):
+                        self._services.clear()
                         self._reset()
                         self._inside.discard(thread)
                         return
@@ -323,7 +191,7 @@ class Launches:
         if not self.is_open:
             return
         longest = workers.SLICE if threading.current_thread() is threading.main_thread() else 0
-        desk = workers.Desk()
+        scratch = Scratch()
         try:
             while True:
                 chain: list[Launch] = []
@@ -339,12 +207,12 @@ class Launches:
                 if is_alone:
                     self._run_alone(chain[0])
                 else:
-                    _run_chain(chain, desk)
+                    run_chain(chain, scratch)
                 with self._lock:
                     for launch in chain:
-                        self._leave(launch, _part(chain))
+                        self._end(launch, _part(chain))
         finally:
-            desk.clear()
+            scratch.clear()
 
     def _run_alone(self, launch: Launch) -> None:
         try:
@@ -354,29 +222,29 @@ class Launches:
 
     # --- for helpers ---
 
-    def serve(self, shift: _Shift, helper: workers.Helper) -> None:
+    def serve(self, service: _Service, helper: workers.Helper) -> None:
         chain: list[Launch] = []
         try:
             while True:
                 with self._lock:
-                    shift.has_arrived = True
+                    service.has_arrived = True
                     for launch in chain:
-                        self._leave(launch, _part(chain))
+                        self._end(launch, _part(chain))
                     chain = []
                     if not self._is_stopped:
                         self._take(chain)
                     if not chain:
-                        self._shifts.remove(shift)
-                        self._tell()
+                        self._services.remove(service)
+                        self._notify()
                         return
                     self._call_helpers()
-                _run_chain(chain, helper)
+                run_chain(chain, helper)
         except BaseException:
             # The main thread was interrupted in the middle of something, and is about to stop all this.
             with self._lock:
-                if shift in self._shifts:
-                    self._shifts.remove(shift)
-                self._tell()
+                if service in self._services:
+                    self._services.remove(service)
+                self._notify()
 
     # --- with the lock ---
 
@@ -390,7 +258,7 @@ class Launches:
             self._ready.append(launch)
             self._call_helpers()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         """Wake who waits."""
         try:
             self._news.release()
@@ -444,12 +312,12 @@ class Launches:
         chain.append(launch)
 
     def _is_served(self) -> bool:
-        return any(shift.started for shift in self._shifts) or any(launch.is_here for launch in self._running)
+        return any(service.started for service in self._services) or any(launch.is_here for launch in self._running)
 
     def _call_helpers(self) -> None:
         """Have helpers come for what is there to do."""
-        room = self._threads - len(self._shifts)
-        if room <= 0:
+        free = self._threads - len(self._services)
+        if free <= 0:
             return
         places = work = 0
         for launch in self._ready:
@@ -459,19 +327,19 @@ class Launches:
             if launch.is_joinable:
                 places += launch.limit - launch.threads
                 work += _UNKNOWN
-        coming = sum([not shift.has_arrived for shift in self._shifts])
-        for _ in range(min(places - coming, work // workers.WORTH_WAKING, room)):
-            shift = _Shift(self)
-            self._shifts.append(shift)
+        coming = sum([not service.has_arrived for service in self._services])
+        for _ in range(min(places - coming, work // workers.WORTH_WAKING, free)):
+            service = _Service(self)
+            self._services.append(service)
             try:
-                workers.lend(shift, self._threads)
+                workers.lend(service, self._threads)
             finally:
-                if not shift.started:
-                    self._shifts.remove(shift)
-            if not shift.started:
+                if not service.started:
+                    self._services.remove(service)
+            if not service.started:
                 return
 
-    def _leave(self, launch: Launch, part: int) -> None:
+    def _end(self, launch: Launch, part: int) -> None:
         """A thread is done with a launch, which has no more tile blocks to hand out and was one of so many in a row."""
         launch.threads -= 1
         if launch.threads:
@@ -497,7 +365,7 @@ class Launches:
             self._accesses.clear()
         if len(self._unfinished) <= self._awaited:
             self._awaited = -1
-            self._tell()
+            self._notify()
 
     def _drop_after(self, number: int) -> None:
         """Forget launches that have not begun."""

@@ -7,18 +7,16 @@ to be worth waking stays on the calling thread.
 Python runs signal handlers on the main thread and between its own instructions only, so a native call there would hold
 up Ctrl-C.  On the main thread, therefore, a launch on one thread is made in slices of some milliseconds, and a launch
 on several is left to helpers while the main thread waits, unless the last one was short.  The last one says nothing
-where loops may turn more often than they did (`turns`): such a launch is always left to helpers, and so is one that
-calls back into Python, as no exception gets through native code.  An interrupt lets every worker finish the tile block
-at hand or the turn of its loop, and is then raised.
+where loops may run longer than they did (`analysis.trip_counts`): such a launch is always left to helpers, as is one
+that calls back into Python, as no exception gets through native code.  An interrupt lets every worker finish the tile
+block at hand or the iteration of its loop, and is then raised.
 """
 
 from __future__ import annotations
 
 import _thread
-import ctypes
 import functools
 import itertools
-import mmap
 import os
 import sys
 import threading
@@ -28,10 +26,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tileir.execute.arguments import MOST_THREADS
+from tileir.execute.cpu.native import scratch
 from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
 from tileir.execute.cpu.native.runtime import Loaded
+from tileir.execute.cpu.native.scratch import Scratch
 from tileir.execute.errors import LaunchError
-from tileir.execute.memory import available_memory
 from tileir.execute.releasing import release_with
 
 VARIABLE: Final = "TILEIR_NUM_THREADS"
@@ -50,7 +49,6 @@ _PROBE: Final = 8
 """The binary logarithm of the part of a launch that is run to see how long the rest will take."""
 _FEW: Final = 16
 """Tile blocks that are not worth dividing."""
-_LARGE_ARENA: Final = 1 << 22
 _PAUSE: Final = 0.05 if sys.platform == "win32" else -1.0
 """Seconds of an uninterrupted wait: on Windows a wait for a lock cannot be interrupted at all."""
 
@@ -84,69 +82,12 @@ def _processors() -> int:
     return max(1, available)
 
 
-# --- scratch memory ---
-
-
-class Arena:
-    """Scratch memory of one thread, at the beginning of a page."""
-
-    __slots__ = ("_memory", "address", "size", "tag")
-
-    def __init__(self, size: int) -> None:
-        self.size: int = max(size, 1 << 16)
-        try:
-            if sys.platform == "win32":
-                self._memory = mmap.mmap(-1, self.size)
-            else:
-                # Private: a process made by a fork must not work in the same scratch memory.
-                self._memory = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        except (OSError, OverflowError, ValueError, MemoryError) as error:
-            raise _too_large(size, str(error)) from None
-        if self.size >= _LARGE_ARENA and hasattr(mmap, "MADV_HUGEPAGE"):
-            try:
-                self._memory.madvise(mmap.MADV_HUGEPAGE)
-            except OSError:
-                pass
-        self.tag: Any = ctypes.c_uint64.from_buffer(self._memory)
-        """The first 8 bytes: the number of the launch."""
-        self.address: int = ctypes.addressof(self.tag)
-
-
-def _too_large(size: int, why: str) -> LaunchError:
-    return LaunchError(
-        f"a tile block of this kernel needs {size:,} bytes of scratch memory, which cannot be had ({why}): "
-        "use smaller tiles"
-    )
-
-
-_spare: list[Arena] = []
-
-
-def _arena(size: int) -> Arena:
-    """Scratch memory for the calling thread, to be put back into `_spare`."""
-    try:
-        arena = _spare.pop()
-    except IndexError:
-        return Arena(size)
-    return arena if arena.size >= size else Arena(size)
-
-
-def _affordable(arena_bytes: int, threads: int) -> int:
-    """How many threads there is scratch memory for."""
-    memory = available_memory()
-    if arena_bytes > memory:
-        raise _too_large(arena_bytes, f"there are {memory:,}")
-    return max(1, min(threads, memory // 2 // arena_bytes))
-
-
-def has_memory(arena_bytes: int, threads: int) -> bool:
-    """Whether there is scratch memory for so many threads at the same time."""
-    return arena_bytes <= _LARGE_ARENA or _affordable(arena_bytes, threads) == threads
+# --- helper threads ---
 
 
 def release_memory() -> None:
     """Give scratch memory that no launch uses back to the system."""
-    _spare.clear()
+    scratch.spare.clear()
     for helper in list(_idle):
         helper.arena = None
 
@@ -154,35 +95,8 @@ def release_memory() -> None:
 release_with(release_memory)
 
 
-# --- helper threads ---
-
 # A number that no data left in scratch memory is likely to hold, and then the ones after it: of launches.
 numbers: Final = itertools.count(int.from_bytes(os.urandom(8), "little") >> 1)
-
-
-class Desk:
-    """The scratch memory of a thread."""
-
-    __slots__ = ("arena",)
-
-    def __init__(self) -> None:
-        self.arena: Arena | None = None
-
-    def scratch(self, size: int, number: int) -> int:
-        """The address of scratch memory for a launch of a number."""
-        arena = self.arena
-        if arena is None or arena.size < size:
-            # The old one goes first: there may not be room for both.
-            self.arena = arena = None
-            self.arena = arena = _arena(size)
-        arena.tag.value = number
-        return arena.address
-
-    def clear(self) -> None:
-        """Leave the scratch memory to others."""
-        if self.arena is not None:
-            _spare.append(self.arena)
-            self.arena = None
 
 
 class Job(ABC):
@@ -223,22 +137,22 @@ class _Share(Job):
 
     def work(self, helper: Helper) -> None:
         try:
-            self.call(self.record.address, helper.scratch(self.arena_bytes, self.number))
+            self.call(self.record.address, helper.for_launch(self.arena_bytes, self.number))
         except BaseException as error:
             self.errors.append(error)
 
     def finish(self, helper: Helper) -> None:
         self.finished.append(helper)
         if len(self.finished) == self.expected:
-            self._tell()
+            self._notify()
 
     def abandon(self) -> None:
         """No helper is there any more."""
         self.errors.append(LaunchError("a process made by a fork in the middle of a launch cannot go on with it"))
         self.expected = 0
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         try:
             self.done.release()
         except RuntimeError:
@@ -246,7 +160,7 @@ class _Share(Job):
             pass
 
 
-class Helper(Desk):
+class Helper(Scratch):
     """A thread that waits for jobs as long as the process lives.
 
     It enters itself among the idle ones, after each job and when it begins: no interrupt reaches it, so none is lost.
@@ -332,7 +246,7 @@ def _forget_threads() -> None:
     """
     global _helper_count, _lock, _main_thread
     _idle.clear()
-    _spare.clear()
+    scratch.spare.clear()
     for job in _awaited:
         job.abandon()
     _helper_count = 0
@@ -357,8 +271,8 @@ def run(
     """
     slots = record.slots
     count = slots[COUNT]
-    if arena_bytes > _LARGE_ARENA:
-        threads = _affordable(arena_bytes, threads)
+    if arena_bytes > scratch.LARGE:
+        threads = scratch.affordable(arena_bytes, threads)
     if threads > 1:
         threads = min(threads, -(-count // slots[CHUNK]))
     expected = function.pace * count
@@ -379,7 +293,7 @@ def run(
 def _run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool) -> None:
     """Run on the calling thread; `is_known` if the last launch tells how long this one takes."""
     count = record.slots[COUNT]
-    arena = _arena(arena_bytes)
+    arena = scratch.arena_of(arena_bytes)
     arena.tag.value = next(numbers)
     begin = time.perf_counter_ns()
     is_short = count == 1 or (count <= _FEW and 0 < function.pace * count < SLICE)
@@ -388,7 +302,7 @@ def _run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool
     else:
         _run_sliced(function, record, arena)
     elapsed = time.perf_counter_ns() - begin
-    _spare.append(arena)
+    scratch.spare.append(arena)
     slots = record.slots
     # A launch that did not reach its end says nothing about the next.
     if slots[STOP] or slots[FAILED]:
@@ -399,7 +313,7 @@ def _run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool
         function.measured(slots, elapsed // count or 1)
 
 
-def _run_sliced(function: Loaded, record: Record, arena: Arena) -> None:
+def _run_sliced(function: Loaded, record: Record, arena: scratch.Arena) -> None:
     """Run on the main thread, coming back to Python every now and then."""
     slots = record.slots
     total = slots[COUNT]
@@ -448,10 +362,10 @@ def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, ke
         # One call again: either all have been woken or none.
         started.extend(map(_RELEASE, [helper.wake for helper in helpers]))
         if here:
-            arena = _arena(arena_bytes)
+            arena = scratch.arena_of(arena_bytes)
             arena.tag.value = job.number
             function.call(record.address, arena.address)
-            _spare.append(arena)
+            scratch.spare.append(arena)
         _wait(job)
     except BaseException:
         slots[STOP] = 1
@@ -482,7 +396,7 @@ def _is_short(function: Loaded, record: Record, arena_bytes: int, threads: int) 
     count, chunk = slots[COUNT], slots[CHUNK]
     if count < chunk * threads << _PROBE:
         return False
-    arena = _arena(arena_bytes)
+    arena = scratch.arena_of(arena_bytes)
     arena.tag.value = next(numbers)
     slots[COUNT] = chunk
     begin = time.perf_counter_ns()
@@ -490,7 +404,7 @@ def _is_short(function: Loaded, record: Record, arena_bytes: int, threads: int) 
     elapsed = time.perf_counter_ns() - begin
     slots[NEXT] = chunk
     slots[COUNT] = count
-    _spare.append(arena)
+    scratch.spare.append(arena)
     return elapsed * count < SLICE * threads * chunk
 
 
