@@ -21,8 +21,9 @@ from tileir.execute.cpu.native.compilation import assemble, assembly
 from tileir.execute.cpu.native.objects import symbols_of
 from tileir.execute.cpu.native.target import host
 from tileir.execute.cpu.vector import fast_math, instructions
+from tileir.execute.cpu.vector.builder import Builder, Module
 from tileir.execute.cpu.vector.fast_functions import FORMULAS
-from tileir.execute.cpu.vector.llvm import Builder, Module, Register
+from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import Array, value_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F16, F32, FloatType

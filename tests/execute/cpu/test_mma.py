@@ -19,7 +19,7 @@ from tileir.execute.cpu.matrix.microkernel import configure, emit_mma, plan, pla
 from tileir.execute.cpu.native.compilation import assemble, assembly
 from tileir.execute.cpu.native.runtime import load
 from tileir.execute.cpu.native.target import host
-from tileir.execute.cpu.vector.llvm import Builder, Module
+from tileir.execute.cpu.vector.builder import Builder, Module
 
 HERE = host("native")
 MACHINES = [name for name in ("native", "x86-64-v3", "x86-64", "neoverse-n1") if host(name).runnable]

@@ -13,14 +13,16 @@ The folders, each with the files to read first:
     native/      the machine, which knows nothing of tile programs: `target` (the processor), `compilation` (LLVM IR to
                  an object), `cache` (objects on disk), `runtime` (loading), `record` (what a launch hands to code),
                  `binding` (arguments into a record), `workers` (threads), `overlapping` (several launches at once)
-    vector/      LLVM IR as text (`llvm`), and elementwise arithmetic on vectors (`instructions`)
+    vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
+                 (`instructions`)
     matrix/      products of matrices in registers: which block suits the machine (`plan`), its code (`microkernel`)
     analysis/    facts about a kernel, told from its tile IR: whose memory a pointer can reach (`aliasing`)
     loops/       the loop form: `expressions`, `sinks`, `statements`; what is decided once a whole program is in that
                  form: places in scratch memory (`arena`), the `order` of tile blocks, memory `traffic`; `printer`
     lowering/    tile IR to the loop form: one function per operation (`roster` lists them), and what is computed
                  together (`fusion`)
-    emission/    the loop form to LLVM IR: one function per statement and sink
+    emission/    the loop form to LLVM IR: one function per statement and sink, which take a `context`; `entry` is the
+                 function around them
     engine       what the choice of an engine sees; `code`: a kernel's compiled versions; `kernel`: how a launch goes;
                  `findings`: what sanitized code finds
 

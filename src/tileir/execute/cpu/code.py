@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tileir.execute.cpu.analysis import trip_counts
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.entry import emit_worker
 from tileir.execute.cpu.emission.statements import EMITTERS
-from tileir.execute.cpu.emission.worker import Emission
 from tileir.execute.cpu.loops import arena, order, traffic
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.options import Options
@@ -93,8 +94,7 @@ class KernelCode:
         if not options.sanitize:
             traffic.choose(program, self.target, options.overlapping)
         emission = Emission(program, self.target, self._layout, EMITTERS, options)
-        emission.module.fast = options.fast
-        text = emission.run()
+        text = emit_worker(emission)
         return Lowered(program, text, emission.checks, emission.prints, emission.sites)
 
     def dump(self, stage: str, *, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:

@@ -6,11 +6,11 @@ for boxes that lie within their tensors, without any test, and a masked one for 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tileir.dialect.types import GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.cpu.emission import streaming
-from tileir.execute.cpu.emission.nests import FIRST, Index, NestEmission, Number, Term
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.nests import FIRST, Index, LoopNest, Term
+from tileir.execute.cpu.emission.pointer_bounds import Based, Look, look_at_elements
+from tileir.execute.cpu.emission.views import FAR, Box, TileView
 from tileir.execute.cpu.loops.expressions import (
     Expression,
     Shape,
@@ -18,109 +18,11 @@ from tileir.execute.cpu.loops.expressions import (
 )
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.vector import casting, instructions
+from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import BOOL, INT64
-from tileir.execute.cpu.vector.llvm import Builder, Register, literal, storage_type
+from tileir.execute.cpu.vector.llvm import Register, index_register, literal, storage_type
 from tileir.execute.dtypes import DType, memory_bytes, memory_dtype
 from tileir.ir.core import Operation
-from tileir.ir.types import Type
-
-if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.worker import Emission
-
-
-class TensorView:
-    """Memory seen as a tensor: an address, extents and strides in elements.
-
-    `sizes` are the extents as the program has them; those that accesses go by are cut off at `FAR`.  Three i1s tell
-    whether it lies in the array it is made from, in memory, and in memory that may be written (`bounds`).
-    """
-
-    __slots__ = ("address", "at_home", "element", "extents", "readable", "sizes", "strides", "writable")
-
-    def __init__(
-        self, address: str, element: Type, sizes: list[Number], extents: list[Number], strides: list[Number]
-    ) -> None:
-        self.sizes: list[Number] = sizes
-        self.address: str = address
-        self.element: Type = element
-        self.extents: list[Number] = extents
-        self.strides: list[Number] = strides
-        self.at_home: str = "true"
-        self.readable: str = "true"
-        self.writable: str = "true"
-
-    def fits(self, operation: Operation) -> str:
-        """Whether it lies in memory as an access wants it, an i1."""
-        return self.readable if operation.declaration.writes is None else self.writable
-
-
-class TileView:
-    """Tiles over a tensor, by dimension of the tile: extents and strides of the tensor, steps between tiles."""
-
-    __slots__ = ("extents", "shape", "sizes", "sparse", "steps", "strides", "tensor", "type")
-
-    def __init__(self, tensor: TensorView, type: TileViewType) -> None:
-        axes = tuple(range(len(tensor.extents)))
-        steps: tuple[int, ...] = type.tile_shape
-        self.sparse: int = -1
-        if isinstance(type, PartitionViewType):
-            axes = type.dim_map
-        elif isinstance(type, StridedViewType):
-            axes = type.dim_map
-            steps = type.traversal_strides
-        elif isinstance(type, GatherScatterViewType):
-            self.sparse = type.sparse_dim
-            steps = (1,) * len(axes)
-        self.type: TileViewType = type
-        self.tensor: TensorView = tensor
-        self.shape: tuple[int, ...] = type.tile_shape
-        self.steps: tuple[int, ...] = steps
-        self.sizes: list[Number] = [tensor.sizes[axis] for axis in axes]
-        self.extents: list[Number] = [tensor.extents[axis] for axis in axes]
-        self.strides: list[Number] = [tensor.strides[axis] for axis in axes]
-
-
-class Box:
-    """One access through a view: where its tile begins in each dimension."""
-
-    __slots__ = ("ahead", "operation", "pointer", "starts", "view")
-
-    def __init__(self, operation: Operation, view: TileView, starts: list[Number], pointer: str) -> None:
-        self.operation: Operation = operation
-        self.view: TileView = view
-        self.starts: list[Number] = starts
-        self.pointer: str = pointer
-        self.ahead: Number = 0
-        """How far away in bytes the next tile block's tile begins, where it is to be fetched; else 0."""
-
-
-class Look:
-    """An access whose elements are to be looked at: the bytes of one, where in a nest the access stands (an index into
-    the tile, of this shape), and the level at which it happens."""
-
-    __slots__ = ("index", "level", "operation", "shape", "size")
-
-    def __init__(self, operation: Operation, size: int, shape: Shape, index: Index, level: int) -> None:
-        self.operation: Operation = operation
-        self.size: int = size
-        self.shape: Shape = shape
-        self.index: Index = index
-        self.level: int = level
-
-
-class Based:
-    """Addresses that are one address and so many elements more, or less, in each lane."""
-
-    __slots__ = ("base", "nest", "numbers")
-
-    def __init__(self, nest: NestEmission, base: Register, numbers: Register) -> None:
-        self.nest: NestEmission = nest
-        self.base: Register = base
-        self.numbers: Register = numbers
-
-
-# Beyond this nothing is: extents and positions are cut off here, as the interpreter does, so that none wraps.
-FAR = 1 << 62
 
 
 def cut_off(emission: Emission, number: Number, limit: int) -> Number:
@@ -132,6 +34,7 @@ def cut_off(emission: Emission, number: Number, limit: int) -> Number:
 
 def open_box(emission: Emission, operation: Operation) -> Box:
     """The box of an access, computed where the builder stands."""
+    builder = emission.builder
     view = emission.views[operation.operand_group("view")[0]]
     assert isinstance(view, TileView)
     starts: list[Number] = []
@@ -148,10 +51,10 @@ def open_box(emission: Emission, operation: Operation) -> Box:
             number = emission.whole(value, signed=False)
             if isinstance(number, int) or emission.scalars[value].dtype.itemsize == 8:
                 number = cut_off(emission, number, -(-FAR // view.steps[axis]))
-        start = emission.multiply(number, view.steps[axis])
+        start = builder.multiply(number, view.steps[axis])
         starts.append(start)
-        offset = emission.add(offset, emission.multiply(start, emission.multiply(view.strides[axis], size)))
-    return Box(operation, view, starts, emission.shifted(emission.pointer(view.tensor.address), offset))
+        offset = builder.add(offset, builder.multiply(start, builder.multiply(view.strides[axis], size)))
+    return Box(operation, view, starts, builder.moved(builder.pointer(view.tensor.address), offset))
 
 
 def is_inside(emission: Emission, box: Box) -> str:
@@ -166,7 +69,7 @@ def is_inside(emission: Emission, box: Box) -> str:
             if start >= 0 and start + wanted <= extent:
                 continue
             return "false"
-        last = emission.add(start, wanted)
+        last = builder.add(start, wanted)
         fits = builder.emit(f"icmp ule i64 {last}, {extent}")
         if box.view.sparse >= 0:
             positive = builder.emit(f"icmp sge i64 {start}, 0")
@@ -191,19 +94,19 @@ def either(builder: Builder, mask: Register, first: Register, second: Register) 
 # --- views ---
 
 
-def terms_of(nest: NestEmission, box: Box, index: Index) -> list[Term]:
+def terms_of(nest: LoopNest, box: Box, index: Index) -> list[Term]:
     size = memory_bytes(box.view.tensor.element)
     terms: list[Term] = []
     for place, axis in enumerate(index):
         if place == box.view.sparse:
             continue
         with nest.at_level(0):
-            distance = nest.emission.multiply(box.view.strides[place], size)
+            distance = nest.builder.multiply(box.view.strides[place], size)
         terms.append((axis, distance))
     return terms
 
 
-def _mask(nest: NestEmission, box: Box, index: Index) -> tuple[Register | None, int]:
+def _mask(nest: LoopNest, box: Box, index: Index) -> tuple[Register | None, int]:
     """Which elements at an index lie in the tensor; None for all."""
     if not nest.masked:
         return None, 0
@@ -215,15 +118,15 @@ def _mask(nest: NestEmission, box: Box, index: Index) -> tuple[Register | None, 
             continue
         level = max(level, axis.level)
         with nest.at_level(level):
-            position = nest.emission.add(box.starts[place], axis.base)
+            position = nest.builder.add(box.starts[place], axis.base)
             extent = box.view.extents[place]
             if axis.lanes:
-                left = nest.emission.subtract(extent, position)
-                spread = builder.splat(Register(str(left), INT64), nest.lanes)
+                left = nest.builder.subtract(extent, position)
+                spread = builder.splat(index_register(left), nest.lanes)
                 numbers = nest.lane_numbers(INT64)
                 inside = builder.value(f"icmp sgt {spread.typed}, {numbers.name}", BOOL, nest.lanes)
                 if box.view.sparse >= 0:
-                    before = builder.splat(Register(str(nest.emission.subtract(0, position)), INT64), nest.lanes)
+                    before = builder.splat(index_register(builder.subtract(0, position)), nest.lanes)
                     after = builder.value(f"icmp sle {before.typed}, {numbers.name}", BOOL, nest.lanes)
                     inside = builder.value(f"and {inside.typed}, {after.name}", BOOL, nest.lanes)
             else:
@@ -233,7 +136,7 @@ def _mask(nest: NestEmission, box: Box, index: Index) -> tuple[Register | None, 
 
 
 def guarded(
-    nest: NestEmission, operation: Operation, shape: Shape, index: Index, mask: Register | None, level: int
+    nest: LoopNest, operation: Operation, shape: Shape, index: Index, mask: Register | None, level: int
 ) -> tuple[Register | None, int]:
     """A mask without the elements that the sanitizer found outside of memory."""
     guard = nest.emission.guards.get(operation)
@@ -245,8 +148,8 @@ def guarded(
         return allowed if mask is None else both(nest.builder, mask, allowed), level
 
 
-def load_view(nest: NestEmission, expression: Viewed, index: Index) -> tuple[Register, int]:
-    box = nest.emission.box(expression.operation)
+def load_view(nest: LoopNest, expression: Viewed, index: Index) -> tuple[Register, int]:
+    box = nest.emission.boxes[expression.operation]
     element = expression.element
     dtype = memory_dtype(element)
     if box.view.sparse >= 0:
@@ -265,20 +168,20 @@ def load_view(nest: NestEmission, expression: Viewed, index: Index) -> tuple[Reg
     with nest.at_level(level):
         value = instructions.from_memory(nest.builder, element, loaded)
         if mask is not None:
-            padding = padding_of(nest.emission, box.view)
+            padding = _padding_of(box.view)
             value = either(nest.builder, mask, value, padding)
         return value, level
 
 
-def padding_of(emission: Emission, view: TileView) -> Register:
+def _padding_of(view: TileView) -> Register:
     from tileir.execute.interpreter.views import padding_value
 
     value = padding_value(view.type)
     return literal(value[()], value.dtype)
 
 
-def store_view(nest: NestEmission, sink: StoreView) -> None:
-    box = nest.emission.box(sink.operation)
+def store_view(nest: LoopNest, sink: StoreView) -> None:
+    box = nest.emission.boxes[sink.operation]
     index = nest.index_for(sink.expression)
     register = nest.value(sink.expression)
     with nest.at_level(nest.depth):
@@ -301,15 +204,15 @@ def store_view(nest: NestEmission, sink: StoreView) -> None:
 
 
 def look_at_sparse(
-    nest: NestEmission, box: Box, addresses: Register, mask: Register | None, index: Index, level: int
+    nest: LoopNest, box: Box, addresses: Register, mask: Register | None, index: Index, level: int
 ) -> None:
     """Look at elements at listed positions, where their tensor does not lie in memory."""
     look = Look(box.operation, memory_bytes(box.view.tensor.element), box.view.shape, index, level)
-    nest.emission.bounds.look_at_elements(look, addresses, mask, box.view.tensor.fits(box.operation))
+    look_at_elements(nest.emission, look, addresses, mask, box.view.tensor.fits(box.operation))
 
 
 def _sparse(
-    nest: NestEmission, box: Box, positions: Expression | None, index: Index
+    nest: LoopNest, box: Box, positions: Expression | None, index: Index
 ) -> tuple[Register, Register | None, int]:
     """The addresses of elements at listed positions, and which of them lie in the tensor."""
     assert positions is not None
@@ -325,20 +228,20 @@ def _sparse(
     offset, offset_level = nest.sum_of(0, dense)
     level = max(level, mask_level, offset_level)
     with nest.at_level(level):
-        number = emission.converted(register, INT64)
-        extent = emission.register(box.view.extents[place])
+        number = casting.cast(builder, register, INT64)
+        extent = index_register(box.view.extents[place])
         inside = builder.value(
             f"icmp ult {number.typed}, {builder.splat(extent, number.width).name}", BOOL, number.width
         )
         mask = inside if mask is None else both(builder, mask, inside)
-        distance = builder.splat(emission.register(emission.multiply(box.view.strides[place], size)), number.width)
+        distance = builder.splat(index_register(emission.builder.multiply(box.view.strides[place], size)), number.width)
         moved = builder.value(f"mul {number.typed}, {distance.name}", INT64, number.width)
-        base = emission.add(emission.address(box.pointer), offset)
-        start = builder.splat(emission.register(base), number.width)
+        base = emission.builder.add(emission.builder.address(box.pointer), offset)
+        start = builder.splat(index_register(base), number.width)
         addresses = builder.value(f"add {moved.typed}, {start.name}", INT64, number.width)
         if lanes and not addresses.width:
             numbers = nest.lane_numbers(INT64)
-            spread = builder.splat(emission.register(lanes[0]), nest.lanes)
+            spread = builder.splat(index_register(lanes[0]), nest.lanes)
             steps = builder.value(f"mul {spread.typed}, {numbers.name}", INT64, nest.lanes)
             addresses = builder.splat(addresses, nest.lanes)
             addresses = builder.value(f"add {addresses.typed}, {steps.name}", INT64, nest.lanes)
@@ -346,7 +249,7 @@ def _sparse(
 
 
 def element_address(
-    nest: NestEmission, box: Box, positions: list[Expression], index: Index
+    nest: LoopNest, box: Box, positions: list[Expression], index: Index
 ) -> tuple[Register, Register | None]:
     """The address of one element of a box, and whether it lies in the tensor; for nests without lanes."""
     if box.view.sparse >= 0:
@@ -357,23 +260,23 @@ def element_address(
     mask, _ = _mask(nest, box, index)
     where, _, level = nest.place(box.pointer, terms_of(nest, box, index))
     with nest.at_level(max(level, nest.depth)):
-        return Register(str(nest.emission.address(where)), INT64), mask
+        return index_register(nest.builder.address(where)), mask
 
 
 # --- vectors of addresses ---
 
 
-def _vector_of_pointers(nest: NestEmission, addresses: Register, based: Based | None, size: int) -> str:
+def _vector_of_pointers(nest: LoopNest, addresses: Register, based: Based | None, size: int) -> str:
     """Addresses as pointers, in a form that machines with gathers have instructions for."""
     builder = nest.builder
     if based is None or based.numbers.width != nest.lanes:
         return builder.emit(f"inttoptr {addresses.typed} to <{nest.lanes} x ptr>")
-    base = nest.emission.pointer(based.base.name)
+    base = nest.builder.pointer(based.base.name)
     return builder.emit(f"getelementptr i{8 * size}, ptr {base}, {based.numbers.typed}")
 
 
 def load_vector(
-    nest: NestEmission, pointers: Register, mask: Register | None, dtype: DType, based: Based | None = None
+    nest: LoopNest, pointers: Register, mask: Register | None, dtype: DType, based: Based | None = None
 ) -> Register:
     """Load from addresses, as the elements lie in memory."""
     element = storage_type(dtype)
@@ -381,20 +284,20 @@ def load_vector(
     if mask is not None and mask.width:
         pointers = nest.builder.splat(pointers, mask.width)
     if not pointers.width:
-        where = nest.emission.pointer(pointers.name)
+        where = nest.builder.pointer(pointers.name)
         return nest.load_at(where, None, dtype, suffix, mask)
     vector = _vector_of_pointers(nest, pointers, based, dtype.itemsize)
     return Register(nest.gather(vector, element, dtype.itemsize, mask, suffix), dtype, nest.lanes)
 
 
 def store_vector(
-    nest: NestEmission, pointers: Register, stored: Register, mask: Register | None, based: Based | None = None
+    nest: LoopNest, pointers: Register, stored: Register, mask: Register | None, based: Based | None = None
 ) -> None:
     suffix = nest.emission.memory_suffix
     if mask is not None and mask.width:
         pointers = nest.builder.splat(pointers, mask.width)
     if not pointers.width:
-        nest.store_at(nest.emission.pointer(pointers.name), None, stored, suffix, mask)
+        nest.store_at(nest.builder.pointer(pointers.name), None, stored, suffix, mask)
         return
     stored = nest.builder.splat(stored, nest.lanes)
     vector = _vector_of_pointers(nest, pointers, based, stored.dtype.itemsize)

@@ -6,26 +6,28 @@ and exchange on the bits, so that results are the interpreter's.  Orderings are 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 import numpy
 
+from tileir.dialect.ops import ATOMIC_CAS_TKO
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission import accesses, pointers
-from tileir.execute.cpu.emission.nests import NestEmission, Term
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.nests import LoopNest, Term
+from tileir.execute.cpu.emission.pointer_bounds import Look, look_at_pointers
 from tileir.execute.cpu.emission.unaligned import at_any_address
 from tileir.execute.cpu.loops.expressions import row_major
 from tileir.execute.cpu.loops.sinks import Update
 from tileir.execute.cpu.vector import instructions
+from tileir.execute.cpu.vector.builder import Loop
+from tileir.execute.cpu.vector.casting import from_bits, to_bits
 from tileir.execute.cpu.vector.llvm import Register, literal
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.pointers import atomic_kernel
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.types import IntegerType, Type
-
-if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.worker import Emission
 
 _INSTRUCTIONS: Final = {
     "and": "and", "or": "or", "xor": "xor", "add": "add", "max": "max", "min": "min", "umax": "umax", "umin": "umin",
@@ -34,9 +36,9 @@ _INSTRUCTIONS: Final = {
 _COMPARED: Final = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
 
 
-def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
+def emit_update(emission: Emission, nest: LoopNest, sink: Update) -> None:
     operation = sink.operation
-    mnemonic = operation.declaration.mnemonic
+    compares = operation.declaration is ATOMIC_CAS_TKO
     value = nest.value(sink.expression)
     mask = nest.value(sink.mask) if sink.mask is not None else None
     if sink.pointers is not None:
@@ -45,21 +47,21 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
         index = nest.index_for(sink.pointers)
         mask, _ = accesses.guarded(nest, operation, sink.pointers.shape, index, mask, nest.depth)
         with nest.at_level(nest.depth):
-            look = accesses.Look(operation, memory_bytes(element), sink.pointers.shape, index, nest.depth)
-            emission.bounds.look_at_pointers(look, address, mask)
+            look = Look(operation, memory_bytes(element), sink.pointers.shape, index, nest.depth)
+            look_at_pointers(emission, look, address, mask)
     else:
-        box = emission.box(operation)
+        box = emission.boxes[operation]
         element = box.view.tensor.element
-        address, mask = _view_address(emission, nest, sink)
+        address, mask = accesses.element_address(nest, box, sink.others, nest.index_for(sink.expression))
     others = [nest.value(other) for other in sink.others] if sink.pointers is not None else []
     index = nest.index_for(sink.expression)
     with nest.at_level(nest.depth):
-        where = emission.pointer(address.name)
+        where = emission.builder.pointer(address.name)
         size = memory_bytes(element)
         order = pointers.order_of(operation)
 
         def update() -> str:
-            if mnemonic == "atomic_cas_tko":
+            if compares:
                 return at_any_address(
                     emission,
                     address,
@@ -76,16 +78,18 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
                 lambda old: _modified(emission, old, value, mode, element),
             )
 
-        old_bits = emission.conditional(mask, f"i{8 * size}", update)
+        old_bits = emission.builder.where(mask, f"i{8 * size}", update)
         if sink.pointers is None:
             return
         result = operation.results[0]
         if not result.has_uses:
             return
-        old = instructions.from_memory(emission.builder, element, emission.from_bits(old_bits, memory_dtype(element)))
+        old = instructions.from_memory(
+            emission.builder, element, from_bits(emission.builder, old_bits, memory_dtype(element))
+        )
         if mask is not None:
             dtype = value_dtype(element)
-            masked = others[0] if mnemonic == "atomic_cas_tko" else literal(numpy.zeros((), dtype)[()], dtype)
+            masked = others[0] if compares else literal(numpy.zeros((), dtype)[()], dtype)
             old = accesses.either(emission.builder, mask, old, masked)
         if sink.buffer is None:
             emission.put(result, old)
@@ -98,15 +102,9 @@ def emit_update(emission: Emission, nest: NestEmission, sink: Update) -> None:
         nest.store_at(place, None, old, emission.arena_suffix)
 
 
-def _view_address(emission: Emission, nest: NestEmission, sink: Update) -> tuple[Register, Register | None]:
-    """The address of an element through a view, and whether it lies in the tensor."""
-    box = emission.box(sink.operation)
-    return accesses.element_address(nest, box, sink.others, nest.index_for(sink.expression))
-
-
 def _swap(emission: Emission, where: str, expected: Register, new: Register, size: int, order: str) -> str:
     bits = f"i{8 * size}"
-    wanted, replacement = emission.to_bits(expected), emission.to_bits(new)
+    wanted, replacement = to_bits(emission.builder, expected), to_bits(emission.builder, new)
     failure = "acquire" if order in ("acquire", "acq_rel") else "monotonic"
     pair = emission.builder.emit(
         f"cmpxchg ptr {where}, {bits} {wanted}, {bits} {replacement} {order} {failure}, align {size}"
@@ -117,8 +115,8 @@ def _swap(emission: Emission, where: str, expected: Register, new: Register, siz
 def _swapped(emission: Emission, old: str, expected: Register, new: Register, size: int) -> str:
     """What is in memory after a comparison and exchange."""
     bits = f"i{8 * size}"
-    same = emission.builder.emit(f"icmp eq {bits} {old}, {emission.to_bits(expected)}")
-    return emission.builder.emit(f"select i1 {same}, {bits} {emission.to_bits(new)}, {bits} {old}")
+    same = emission.builder.emit(f"icmp eq {bits} {old}, {to_bits(emission.builder, expected)}")
+    return emission.builder.emit(f"select i1 {same}, {bits} {to_bits(emission.builder, new)}, {bits} {old}")
 
 
 def _instruction(mode: str, element: Type) -> str | None:
@@ -134,9 +132,11 @@ def _modified(emission: Emission, old: str, value: Register, mode: str, element:
     bits = f"i{8 * memory_bytes(element)}"
     instruction = _instruction(mode, element)
     if instruction is None:
-        changed = trace(builder, atomic_kernel(mode, element), [emission.from_bits(old, memory_dtype(element)), value])
-        return emission.to_bits(changed)
-    operand = emission.to_bits(value)
+        changed = trace(
+            builder, atomic_kernel(mode, element), [from_bits(emission.builder, old, memory_dtype(element)), value]
+        )
+        return to_bits(emission.builder, changed)
+    operand = to_bits(emission.builder, value)
     if instruction == "xchg":
         return operand
     if instruction in _COMPARED:
@@ -151,26 +151,26 @@ def _modify(emission: Emission, where: str, value: Register, mode: str, element:
     bits = f"i{8 * size}"
     instruction = _instruction(mode, element)
     if instruction is not None:
-        operand = emission.to_bits(value)
+        operand = to_bits(emission.builder, value)
         return builder.emit(f"atomicrmw {instruction} ptr {where}, {bits} {operand} {order}, align {size}")
     kernel = atomic_kernel(mode, element)
-    name = builder.fresh("cas")
-    first = builder.emit(f"load atomic {bits}, ptr {where} monotonic, align {size}")
-    builder.do(f"br label %{name}.before")
-    builder.label(f"{name}.before")
-    builder.do(f"br label %{name}.head")
-    builder.label(f"{name}.head")
-    builder.lines.append(f"  %{name}.old = phi {bits} [ {first}, %{name}.before ], [ %{name}.seen, %{name}.latch ]")
     dtype = memory_dtype(element)
-    old = emission.from_bits(f"%{name}.old", dtype)
-    new = trace(builder, kernel, [old, value])
-    changed = emission.to_bits(new)
-    failure = "acquire" if order in ("acquire", "acq_rel") else "monotonic"
-    pair = builder.emit(f"cmpxchg ptr {where}, {bits} %{name}.old, {bits} {changed} {order} {failure}, align {size}")
-    builder.do(f"br label %{name}.latch")
-    builder.label(f"{name}.latch")
-    builder.lines.append(f"  %{name}.seen = extractvalue {{ {bits}, i1 }} {pair}, 0")
-    done = builder.emit(f"extractvalue {{ {bits}, i1 }} {pair}, 1")
-    builder.do(f"br i1 {done}, label %{name}.end, label %{name}.head")
-    builder.label(f"{name}.end")
-    return f"%{name}.old"
+    loop = Loop(builder)
+    first = builder.emit(f"load atomic {bits}, ptr {where} monotonic, align {size}")
+    old = loop.carry(bits, first)
+    pair = ""
+
+    def exchange() -> None:
+        nonlocal pair
+        changed = to_bits(builder, trace(builder, kernel, [from_bits(builder, old, dtype), value]))
+        failure = "acquire" if order in ("acquire", "acq_rel") else "monotonic"
+        text = f"cmpxchg ptr {where}, {bits} {old}, {bits} {changed} {order} {failure}, align {size}"
+        pair = builder.emit(text)
+
+    def failed() -> str:
+        loop.becomes(old, builder.emit(f"extractvalue {{ {bits}, i1 }} {pair}, 0"))
+        done = builder.emit(f"extractvalue {{ {bits}, i1 }} {pair}, 1")
+        return builder.emit(f"xor i1 {done}, true")
+
+    loop.write(exchange, failed)
+    return old

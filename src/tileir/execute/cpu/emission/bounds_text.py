@@ -15,10 +15,13 @@ A box has four numbers for each dimension: where it begins, the tensor's extent,
 from __future__ import annotations
 
 from tileir.execute.cpu.native.record import FAILED, FAILURE, REGION_WORDS, REGIONS, STOP, Layout
+from tileir.execute.cpu.vector.builder import Module
 
 
-def functions(layout: Layout, wanted: set[str]) -> str:
+def functions(module: Module, layout: Layout, wanted: set[str]) -> str:
     """Those of the functions that a kernel calls, by the last part of their names, for its records."""
+    for declaration in DECLARATIONS:
+        module.declare(declaration)
     needed = set(wanted)
     if needed & {"elements", "box"}:
         needed |= {"find", "fail"}
@@ -325,7 +328,8 @@ done:
 nothing:
   ret i64 -1
 }
-define internal i64 @bounds.address(i64 %address, ptr %numbers, i64 %rank, i64 %number) cold noinline optnone nounwind {
+define internal i64 @bounds.address(ptr %record, ptr %reserved, i64 %address, ptr %numbers, i64 %rank, i64 %number)
+    cold noinline optnone nounwind {
 entry:
   br label %walk
 walk:

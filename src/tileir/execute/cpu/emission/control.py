@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from tileir.dialect.types import TileType
-from tileir.execute.cpu.analysis.values import dtype_of
-from tileir.execute.cpu.emission.worker import Emission, LoopLabels
+from tileir.dialect.ops import CONTINUE, FOR, IF, RETURN, YIELD
+from tileir.execute.cpu.analysis.values import dtype_of, is_scalar
+from tileir.execute.cpu.emission.context import Emission, EnclosingLoop
+from tileir.execute.cpu.emission.exits import is_stopped, leave_worker, require
+from tileir.execute.cpu.emission.reservations import forget
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.statements import Branch, Leave, Repeat, Statement
-from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting
+from tileir.execute.cpu.vector.builder import Loop
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.ir.core import Operation, Value
@@ -16,22 +18,11 @@ from tileir.ir.core import Operation, Value
 
 def emit_branch(emission: Emission, statement: Statement) -> None:
     assert isinstance(statement, Branch)
-    builder = emission.builder
     operation = statement.operation
     condition = emission.scalars[operation.operands[0]]
-    name = builder.fresh("if")
-    builder.do(f"br i1 {condition.name}, label %{name}.then, label %{name}.else")
-    emission.ends.append((f"{name}.end", list(operation.results)))
-    for label, body in zip(("then", "else"), [*statement.branches, [], []], strict=False):
-        builder.label(f"{name}.{label}")
-        emission.statements(body)
-        if not body or not isinstance(body[-1], Leave):
-            builder.do(f"br label %{name}.end")
-    emission.ends.pop()
-    builder.label(f"{name}.end")
-    for result in operation.results:
-        if isinstance(result.type, TileType) and result.type.count == 1:
-            emission.take(result)
+    then, otherwise = (*statement.branches, [], [])[:2]
+    emission.builder.branch(condition.name, lambda: emission.statements(then), lambda: emission.statements(otherwise))
+    _take_all(emission, list(operation.results))
 
 
 def emit_repeat(emission: Emission, statement: Statement) -> None:
@@ -39,70 +30,56 @@ def emit_repeat(emission: Emission, statement: Statement) -> None:
     builder = emission.builder
     operation = statement.operation
     block = operation.regions[0].blocks[0]
-    counted = operation.declaration.mnemonic == "for"
+    counted = operation.declaration is FOR
     arguments: list[Value] = list(block.arguments[1:] if counted else block.arguments)
-    initial = operation.operands[3:] if counted else operation.operands
-    results: list[Value] = list(operation.results)
-    name = builder.fresh("loop")
-    for argument, value in zip(arguments, initial, strict=True):
-        if _is_scalar(argument):
-            emission.put(argument, emission.scalars[value])
-    labels = LoopLabels(f"{name}.again", f"{name}.end", arguments, arguments if counted else results)
-    if counted:
-        lower, upper, step = (emission.scalars[value] for value in operation.operands[:3])
-        induction = block.arguments[0]
-        unsigned = "unsignedCmp" in operation.attributes
-        _check_step(emission, operation, step, unsigned)
-        if emission.sanitize:
-            from tileir.execute.cpu.emission import inspecting_values
+    # What a `for` carries is its result; a `loop` gives what its `break` does.
+    results: list[Value] = arguments if counted else list(operation.results)
+    _put_all(emission, operation.operands[3:] if counted else operation.operands, arguments)
+    loop = Loop(builder)
+    wide, counter, upper, step = _counter(emission, operation, loop) if counted else ("", "", "", "")
 
-            inspecting_values.inspect_scalars(emission, operation, [lower, upper, step])
-        below = "icmp ult" if unsigned else "icmp slt"
-        wide, number = _wide_bounds(emission, [lower, upper, step], unsigned)
-        builder.do(f"br label %{name}.before")
-        builder.label(f"{name}.before")
-        builder.do(f"br label %{name}.head")
-        builder.label(f"{name}.head")
-        builder.lines.append(
-            f"  %{name}.i = phi {wide} [ {number[0]}, %{name}.before ], [ %{name}.next, %{name}.again ]"
-        )
-        more = builder.emit(f"{below} {wide} %{name}.i, {number[1]}")
-        builder.do(f"br i1 {more}, label %{name}.body, label %{name}.end")
-        builder.label(f"{name}.body")
-        dtype = dtype_of(induction)
-        narrow = scalar_type(dtype)
-        emission.scalars[induction] = builder.value(f"trunc {wide} %{name}.i to {narrow}", dtype)
-    else:
-        builder.do(f"br label %{name}.head")
-        builder.label(f"{name}.head")
-    for argument in arguments:
-        if _is_scalar(argument):
-            emission.take(argument)
-    emission.loops.append(labels)
-    emission.statements(statement.body)
-    emission.loops.pop()
-    builder.label(f"{name}.again")
-    emission.forget(statement.body)
-    if counted:
-        builder.lines.append(f"  %{name}.next = add {wide} %{name}.i, {number[2]}")
-    # A tile block that would not end can still be stopped.
-    stop = builder.emit(f"load atomic i64, ptr {emission.slot_pointer(slots.STOP)} monotonic, align 8")
-    going = builder.emit(f"icmp eq i64 {stop}, 0")
-    builder.do(f"br i1 {going}, label %{name}.head, label %{name}.stopped")
-    builder.label(f"{name}.stopped")
-    emission.leave_worker(2)
-    builder.label(f"{name}.end")
-    emission.forget(statement.body)
-    for result, argument in zip(results, arguments if counted else results, strict=True):
-        if not _is_scalar(result):
-            continue
-        emission.take(argument)
+    def body() -> None:
         if counted:
-            emission.scalars[result] = emission.scalars[argument]
+            below = "ult" if "unsignedCmp" in operation.attributes else "slt"
+            builder.go_on(builder.emit(f"icmp {below} {wide} {counter}, {upper}"), loop.end)
+            dtype = dtype_of(block.arguments[0])
+            number = builder.value(f"trunc {wide} {counter} to {scalar_type(dtype)}", dtype)
+            emission.scalars[block.arguments[0]] = number
+        _take_all(emission, arguments)
+        emission.loops.append(EnclosingLoop(loop, arguments, results))
+        emission.statements(statement.body)
+        emission.loops.pop()
+
+    def again() -> str:
+        forget(emission, statement.body)
+        if counted:
+            loop.becomes(counter, builder.emit(f"add {wide} {counter}, {step}"))
+        # A tile block that would not end can still be stopped.
+        builder.branch(is_stopped(emission), lambda: leave_worker(emission, 2))
+        return ""
+
+    loop.write(body, again)
+    forget(emission, statement.body)
+    _take_all(emission, results)
+    for result, found in zip(operation.results, results, strict=True):
+        if is_scalar(result):
+            emission.scalars[result] = emission.scalars[found]
 
 
-def _is_scalar(value: Value) -> bool:
-    return isinstance(value.type, TileType) and value.type.count == 1
+def _counter(emission: Emission, operation: Operation, loop: Loop) -> tuple[str, str, str, str]:
+    """Of a `for`: a type so wide that adding the step never wraps, the counter, its upper bound and its step."""
+    bounds = [emission.scalars[value] for value in operation.operands[:3]]
+    unsigned = "unsignedCmp" in operation.attributes
+    _check_step(emission, operation, bounds[2], unsigned)
+    if emission.sanitize:
+        from tileir.execute.cpu.emission import inspecting_values
+
+        inspecting_values.inspect_scalars(emission, operation, bounds)
+    width = 1 if bounds[0].dtype == BOOL else 8 * bounds[0].dtype.itemsize
+    wide = "i64" if width <= 32 else "i128"
+    extension = "zext" if unsigned else "sext"
+    lower, upper, step = (emission.builder.emit(f"{extension} {bound.typed} to {wide}") for bound in bounds)
+    return wide, loop.carry(wide, lower), upper, step
 
 
 def _check_step(emission: Emission, operation: Operation, step: Register, unsigned: bool) -> None:
@@ -116,50 +93,40 @@ def _check_step(emission: Emission, operation: Operation, step: Register, unsign
             return
         condition = "false"
     else:
-        condition = emission.builder.emit(f"icmp {'ne' if unsigned else 'sgt'} {step.typed}, {_zero(step)}")
-    number_of_step = Register(step.name, step.dtype)
-    wide = casting.cast(emission.builder, number_of_step, INT64)
+        zero = "false" if step.dtype == BOOL else "0"
+        condition = emission.builder.emit(f"icmp {'ne' if unsigned else 'sgt'} {step.typed}, {zero}")
+    wide = casting.cast(emission.builder, step, INT64).name
     if step.dtype == BOOL and not unsigned:
-        wide = Register(str(emission.subtract(0, wide.name)), INT64)
-    emission.require(condition, Check("step", operation), 0, wide.name)
+        wide = str(emission.builder.subtract(0, wide))
+    require(emission, condition, Check("step", operation), 0, wide)
 
 
-def _zero(register: Register) -> str:
-    return "false" if register.dtype == BOOL else "0"
-
-
-def _wide_bounds(emission: Emission, bounds: list[Register], unsigned: bool) -> tuple[str, list[str]]:
-    """Bounds in a type so wide that adding the step never wraps."""
-    width = 1 if bounds[0].dtype == BOOL else 8 * bounds[0].dtype.itemsize
-    wide = "i64" if width <= 32 else "i128"
-    extension = "zext" if unsigned else "sext"
-    return wide, [emission.builder.emit(f"{extension} {bound.typed} to {wide}") for bound in bounds]
-
-
-def emit_leave(emission: Emission, statement: Statement) -> None:
+def emit_terminator(emission: Emission, statement: Statement) -> None:
     assert isinstance(statement, Leave)
     operation = statement.operation
-    mnemonic = operation.declaration.mnemonic
-    builder = emission.builder
-    values = operation.operands
-    if mnemonic == "return":
-        builder.do("br label %block.end")
-    elif mnemonic == "yield":
-        if not emission.ends:
+    declaration, values = operation.declaration, operation.operands
+    if declaration is RETURN:
+        emission.builder.jump(emission.block_end)
+    elif declaration is YIELD:
+        parent = operation.parent_operation
+        if parent is not None and parent.declaration is IF:
+            _put_all(emission, values, list(parent.results))
+        else:
             emission.yielded = [emission.scalars[value] for value in values]
-            return
-        label, results = emission.ends[-1]
-        _put_all(emission, values, results)
-        builder.do(f"br label %{label}")
-    elif mnemonic == "continue":
-        _put_all(emission, values, emission.loops[-1].arguments)
-        builder.do(f"br label %{emission.loops[-1].again}")
     else:
-        _put_all(emission, values, emission.loops[-1].results)
-        builder.do(f"br label %{emission.loops[-1].end}")
+        around = emission.loops[-1]
+        continues = declaration is CONTINUE
+        _put_all(emission, values, around.arguments if continues else around.results)
+        emission.builder.jump(around.loop.again if continues else around.loop.end)
 
 
 def _put_all(emission: Emission, values: list[Value], places: list[Value]) -> None:
     for value, place in zip(values, places, strict=True):
-        if _is_scalar(place):
+        if is_scalar(place):
             emission.put(place, emission.scalars[value])
+
+
+def _take_all(emission: Emission, values: list[Value]) -> None:
+    for value in values:
+        if is_scalar(value):
+            emission.take(value)

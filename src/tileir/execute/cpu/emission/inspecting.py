@@ -8,142 +8,27 @@ behind which elements may be touched.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu.emission import accesses
-from tileir.execute.cpu.emission.accesses import Box, TensorView, TileView
-from tileir.execute.cpu.emission.bounds import reserved_bytes
-from tileir.execute.cpu.emission.inspecting_text import FUNCTIONS
-from tileir.execute.cpu.emission.nests import Guard, NestEmission, Number, Term
+from tileir.execute.cpu.emission import accesses, inspection
+from tileir.execute.cpu.emission.context import Emission, Guard
+from tileir.execute.cpu.emission.evaluation import NestEmission
+from tileir.execute.cpu.emission.nests import Term
+from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.expressions import row_major
-from tileir.execute.cpu.loops.sites import (
-    END,
-    NO_HOME,
-    SHADOW,
-    START,
-    WORDS,
-    WRITABLE,
-    WRITES,
-    Kind,
-    Site,
-    manner_of,
-)
-from tileir.execute.cpu.loops.statements import Inspect, Reserve, Statement
-from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.loops.sites import END, NO_HOME, SHADOW, START, WRITABLE, WRITES, manner_of
+from tileir.execute.cpu.loops.statements import Inspect
+from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL
-from tileir.execute.cpu.vector.llvm import Register
+from tileir.execute.cpu.vector.llvm import Register, index_register
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.origins import origin_of
 from tileir.execute.sanitizer.promises import promised_dimensions
 from tileir.ir.core import Operation
 
-if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.worker import Emission
-    from tileir.execute.cpu.loops.checks import Check
-
 _STRICT = 4
 """For `@inspect.elements`: an element that is masked is worth a closer look."""
-
-
-class Inspection:
-    """What sanitized code shares: the callback, the tables of memory, room for what the callback is given."""
-
-    def __init__(self, emission: Emission) -> None:
-        self.emission: Emission = emission
-        base = emission.layout.inspection
-        self._callback: int = base
-        self._homes: int = base + 1
-        self.reserves: dict[Operation, int] = {}
-        # For each list of statements the numbers of what is reserved inside.
-        self._inside: dict[int, range] = {}
-        self._number(emission.program.body)
-        self.reserved: str = emission.reserve("i64", max(WORDS * len(self.reserves), 1), 8)
-        self.table: str = emission.reserve("i64", 96, 8)
-        self._rooms: list[str] = []
-        emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-        emission.module.functions.append(FUNCTIONS)
-
-    # --- places ---
-
-    def site(self, kind: Kind, operation: Operation, origin: str = "", check: Check | None = None) -> int:
-        self.emission.sites.append(Site(kind, operation, origin, check))
-        return len(self.emission.sites) - 1
-
-    def call(self, site: int, values: list[str]) -> None:
-        """Hand values to Python: numbers, or pointers with their type in front."""
-        emission, builder = self.emission, self.emission.builder
-        for number, value in enumerate([f"ptr {self.reserved}", *values]):
-            place = builder.emit(f"getelementptr i64, ptr {self.table}, i64 {number}")
-            text = value if value.startswith("ptr ") else f"i64 {value}"
-            builder.do(f"store {text}, ptr {place}, align 8")
-        function = emission.pointer(emission.record_slot(self._callback))
-        builder.do(f"call void {function}(i64 {site}, i64 {emission.block_number}, ptr {self.table})")
-
-    def room(self, number: int) -> str:
-        """Room for an operand, whatever its type; used by whoever calls next."""
-        while len(self._rooms) <= number:
-            self._rooms.append(self.emission.reserve("i8", 512, 64))
-        return self._rooms[number]
-
-    def home(self, site: int) -> str:
-        """A pointer to the words of the memory that the pointers of a site must stay in."""
-        table = self.emission.pointer(self.emission.record_slot(self._homes))
-        return self.emission.shifted(table, 8 * WORDS * site)
-
-    def word(self, words: str, number: int) -> str:
-        place = self.emission.shifted(words, 8 * number)
-        return self.emission.builder.emit(f"load i64, ptr {place}, align 8")
-
-    def _tables(self) -> list[str]:
-        regions = self.emission.pointer(self.emission.record_slot(slots.REGIONS))
-        count = self.emission.record_slot(slots.REGIONS + 1)
-        return [f"ptr {regions}", f"i64 {count}", f"ptr {self.reserved}", f"i64 {len(self.reserves)}"]
-
-    def find(self, address: str) -> str:
-        """The words of the memory an address lies in, null for none."""
-        arguments = ", ".join([*self._tables(), f"i64 {address}"])
-        return self.emission.builder.emit(f"call ptr @inspect.find({arguments})")
-
-    def elements(self, home: str, addresses: str, mask: str, count: int, size: int, manner: int, last: str) -> str:
-        """Look at addresses one by one; an i1 that says whether all is well."""
-        arguments = [
-            *self._tables(), f"ptr {home}", f"ptr {addresses}", f"ptr {mask}", f"i64 {count}", f"i64 {size}",
-            f"i64 {manner}", f"ptr {last}",
-        ]  # fmt: skip
-        answer = self.emission.builder.emit(f"call i64 @inspect.elements({', '.join(arguments)})")
-        return self.emission.builder.emit(f"icmp eq i64 {answer}, 0")
-
-    # --- what `alloca` reserves ---
-
-    def note(self, operation: Operation, address: str, shadow: str) -> None:
-        """Memory is reserved from here on, and nobody wrote it yet."""
-        builder = self.emission.builder
-        size = reserved_bytes(operation)
-        builder.call("void", "llvm.memset.p0.i64", [f"ptr {shadow}", "i8 1", f"i64 {size}", "i1 false"])
-        end = builder.emit(f"add i64 {address}, {size}")
-        below = str(self.emission.address(shadow))
-        words = {START: address, END: end, WRITABLE: "1", SHADOW: below}
-        for number, value in words.items():
-            place = self.emission.shifted(self.reserved, 8 * (WORDS * self.reserves[operation] + number))
-            builder.do(f"store i64 {value}, ptr {place}, align 8")
-
-    def forget(self, body: list[Statement]) -> None:
-        """What was reserved inside is given back."""
-        for number in self._inside[id(body)]:
-            for word in (START, END):
-                place = self.emission.shifted(self.reserved, 8 * (WORDS * number + word))
-                self.emission.builder.do(f"store i64 0, ptr {place}, align 8")
-
-    def _number(self, body: list[Statement]) -> None:
-        """Number all that is reserved, in order."""
-        first = len(self.reserves)
-        for statement in body:
-            if isinstance(statement, Reserve):
-                self.reserves[statement.operation] = len(self.reserves)
-            for inner in statement.bodies:
-                self._number(inner)
-        self._inside[id(body)] = range(first, len(self.reserves))
 
 
 def emit_access(emission: Emission, statement: Inspect) -> None:
@@ -162,45 +47,49 @@ def _has_view(operation: Operation) -> bool:
 
 
 def _emit_pointers(emission: Emission, statement: Inspect) -> None:
-    inspection = emission.inspection
     builder = emission.builder
     operation = statement.operation
     size = memory_bytes(cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee)
-    manner = manner_of(operation)
+    access = manner_of(operation)
     origin = origin_of(operation.operands[0])
-    site = inspection.site("pointers", operation, origin)
-    name = builder.fresh("look")
+    site = inspection.new_site(emission, "pointers", operation, origin)
     if origin:
-        last, words = "null", inspection.home(site)
+        last, words = "null", inspection.home_words(emission, site)
     else:
-        last = emission.reserve("ptr", 1, 8)
-        emission.at_entry(f"store ptr @inspect.nothing, ptr {last}, align 8")
+        last = emission.frame.stack("ptr", 1, 8)
+        emission.frame.add(f"store ptr @inspect.nothing, ptr {last}, align 8")
         words = builder.emit(f"load ptr, ptr {last}, align 8")
-    start = inspection.word(words, START)
-    limit = _limit(emission, words, start, size, manner)
-    _fast_look(emission, statement, start, limit, size, f"{name}.doubt")
-    builder.do(f"br label %{name}.fine")
-    builder.label(f"{name}.doubt")
-    addresses, mask = _keep_sources(emission, statement)
-    home = "null"
-    if origin:
-        open_to_all = builder.emit(f"icmp eq i64 {inspection.word(words, WRITABLE)}, {NO_HOME}")
-        home = builder.emit(f"select i1 {open_to_all}, ptr null, ptr {words}")
+    start = inspection.word(emission, words, START)
+    limit = _limit(emission, words, start, size, access)
     count = statement.copies[0].count
-    well = inspection.elements(home, addresses, mask, count, size, manner, last)
-    builder.do(f"br i1 {well}, label %{name}.fine, label %{name}.wrong")
-    _finish(emission, statement, name, site, [str(count), f"ptr {addresses}", f"ptr {mask}"])
+
+    def fast(doubt: str) -> list[str]:
+        _fast_look(emission, statement, start, limit, size, doubt)
+        return ["i1 true"]
+
+    def slow() -> list[str]:
+        addresses, mask = _keep_sources(emission, statement)
+        home = "null"
+        if origin:
+            open_to_all = builder.emit(f"icmp eq i64 {inspection.word(emission, words, WRITABLE)}, {NO_HOME}")
+            home = builder.emit(f"select i1 {open_to_all}, ptr null, ptr {words}")
+        well = inspection.elements(emission, home, addresses, mask, count, size, access, last)
+        _report_unless(emission, statement, well, site, [str(count), f"ptr {addresses}", f"ptr {mask}"])
+        return [f"i1 {well}"]
+
+    (fine,) = builder.attempt(fast, slow)
+    _note(emission, statement, fine)
 
 
-def _limit(emission: Emission, words: str, start: str, size: int, manner: int) -> str:
+def _limit(emission: Emission, words: str, start: str, size: int, access: int) -> str:
     """How far from the start elements may begin; 0 where each must be looked at."""
-    inspection, builder = emission.inspection, emission.builder
-    room = builder.emit(f"sub i64 {inspection.word(words, END)}, {start}")
-    places = builder.emit(f"sub i64 {room}, {size - 1}")
+    builder = emission.builder
+    length = builder.emit(f"sub i64 {inspection.word(emission, words, END)}, {start}")
+    places = builder.emit(f"sub i64 {length}, {size - 1}")
     places = builder.call("i64", "llvm.smax.i64", [f"i64 {places}", "i64 0"])
-    simple = builder.emit(f"icmp eq i64 {inspection.word(words, SHADOW)}, 0")
-    if manner & WRITES:
-        writable = builder.emit(f"icmp sgt i64 {inspection.word(words, WRITABLE)}, 0")
+    simple = builder.emit(f"icmp eq i64 {inspection.word(emission, words, SHADOW)}, 0")
+    if access & WRITES:
+        writable = builder.emit(f"icmp sgt i64 {inspection.word(emission, words, WRITABLE)}, 0")
         simple = builder.emit(f"and i1 {simple}, {writable}")
     return builder.emit(f"select i1 {simple}, i64 {places}, i64 0")
 
@@ -214,11 +103,11 @@ def _fast_look(emission: Emission, statement: Inspect, start: str, limit: str, s
     with nest.at_level(nest.depth):
         width = max([register.width for register in registers])
         addresses = builder.splat(registers[0], width)
-        spread = [builder.splat(emission.register(number), width) for number in (start, limit)]
+        spread = [builder.splat(index_register(number), width) for number in (start, limit)]
         moved = builder.emit(f"sub {addresses.typed}, {spread[0].name}")
         good = builder.value(f"icmp ult {addresses.type} {moved}, {spread[1].name}", BOOL, width)
         if size > 1:
-            bits = builder.splat(emission.register(size - 1), width)
+            bits = builder.splat(index_register(size - 1), width)
             low = builder.emit(f"and {addresses.typed}, {bits.name}")
             zero = "zeroinitializer" if width else "0"
             even = builder.emit(f"icmp eq {addresses.type} {low}, {zero}")
@@ -227,20 +116,18 @@ def _fast_look(emission: Emission, statement: Inspect, start: str, limit: str, s
             mask = builder.splat(registers[1], width)
             masked = builder.emit(f"xor {mask.typed}, {'splat (i1 true)' if width else 'true'}")
             good = builder.value(f"or {good.typed}, {masked}", BOOL, width)
-        go_unless(emission, good, doubt)
+        go_on_if_all(emission, good, doubt)
     nest.close()
 
 
-def go_unless(emission: Emission, good: Register, doubt: str) -> None:
-    """Go to a label unless a condition holds in all lanes."""
+def go_on_if_all(emission: Emission, good: Register, doubt: str) -> None:
+    """Go on if a condition holds in all lanes, else to a label."""
     builder = emission.builder
     name = good.name
     if good.width:
         bits = builder.emit(f"bitcast {good.typed} to i{good.width}")
         name = builder.emit(f"icmp eq i{good.width} {bits}, -1")
-    more = builder.fresh("well")
-    builder.do(f"br i1 {name}, label %{more}, label %{doubt}, !prof !{emission.likely()}")
-    builder.label(more)
+    builder.go_on(name, doubt, likely=True)
 
 
 def _keep_sources(emission: Emission, statement: Inspect) -> tuple[str, str]:
@@ -254,17 +141,15 @@ def _keep_sources(emission: Emission, statement: Inspect) -> tuple[str, str]:
     return places[0], places[1] if len(places) > 1 else "null"
 
 
-def _finish(emission: Emission, statement: Inspect, name: str, site: int, values: list[str]) -> None:
-    """The ends of a look: all was well, or Python was told."""
+def _report_unless(emission: Emission, statement: Inspect, well: str, site: int, values: list[str]) -> None:
+    """Hand an access to Python unless all is well."""
     assert statement.guard is not None
-    builder = emission.builder
-    builder.label(f"{name}.wrong")
-    emission.inspection.call(site, [f"ptr {emission.buffer(statement.guard)}", *values])
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.fine")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
-    fine = builder.emit(f"phi i1 [ false, %{name}.wrong ], [ true, %{name}.fine ]")
+    given = [f"ptr {emission.buffer(statement.guard)}", *values]
+    emission.builder.branch(well, None, lambda: inspection.call(emission, site, given))
+
+
+def _note(emission: Emission, statement: Inspect, fine: str) -> None:
+    assert statement.guard is not None
     emission.guards[statement.operation] = Guard(statement.guard, fine)
 
 
@@ -272,34 +157,39 @@ def _finish(emission: Emission, statement: Inspect, name: str, site: int, values
 
 
 def _emit_view(emission: Emission, statement: Inspect) -> None:
-    inspection, builder = emission.inspection, emission.builder
+    builder = emission.builder
     operation = statement.operation
-    site = inspection.site("view", operation)
+    site = inspection.new_site(emission, "view", operation)
     box = accesses.open_box(emission, operation)
-    view = box.view
-    tensor = view.tensor
+    view, tensor = box.view, box.view.tensor
     size = memory_bytes(tensor.element)
-    manner = manner_of(operation)
-    name = builder.fresh("look")
+    access = manner_of(operation)
     indices = _indices(emission, operation, view)
-    words = inspection.find(tensor.address)
-    # What the program says of the index, and where the box lies in memory.
-    if view.sparse < 0:
-        kept, inside = _look_at_box(emission, box, words, size, manner)
-        builder.do(f"br i1 {inside}, label %{name}.fine, label %{name}.unusual, !prof !{emission.likely()}")
-        builder.label(f"{name}.unusual")
-        builder.do(f"br i1 {kept}, label %{name}.doubt, label %{name}.wrong")
-        builder.label(f"{name}.doubt")
-    elif promised_dimensions(operation):
-        manner |= _STRICT
-    _keep_elements(emission, statement, box)
+    words = inspection.find(emission, tensor.address)
     addresses, mask = (emission.buffer(copy) for copy in statement.copies)
-    well = inspection.elements(words, addresses, mask, statement.copies[0].count, size, manner, "null")
-    builder.do(f"br i1 {well}, label %{name}.fine, label %{name}.told")
-    builder.label(f"{name}.told")
-    builder.do(f"br label %{name}.wrong")
-    values = [tensor.address, *[str(number) for number in (*tensor.extents, *tensor.strides, *indices)]]
-    _finish(emission, statement, name, site, [*values, f"ptr {addresses}", f"ptr {mask}"])
+    numbers = [tensor.address, *tensor.extents, *tensor.strides, *indices]
+    values = [*[str(number) for number in numbers], f"ptr {addresses}", f"ptr {mask}"]
+
+    def look_at_each(access: int) -> str:
+        _keep_elements(emission, statement, box)
+        count = statement.copies[0].count
+        return inspection.elements(emission, words, addresses, mask, count, size, access, "null")
+
+    if view.sparse >= 0:
+        well = look_at_each(access | (_STRICT if promised_dimensions(operation) else 0))
+        _report_unless(emission, statement, well, site, values)
+        _note(emission, statement, well)
+        return
+    # What the program says of the index, and where the box lies in memory.
+    kept, inside = _look_at_box(emission, box, words, size, access)
+
+    def unusual() -> list[str]:
+        (well,) = builder.branch(kept, lambda: [f"i1 {look_at_each(access)}"], lambda: ["i1 false"])
+        _report_unless(emission, statement, well, site, values)
+        return [f"i1 {well}"]
+
+    (fine,) = builder.branch(inside, lambda: ["i1 true"], unusual, likely=True)
+    _note(emission, statement, fine)
 
 
 def _indices(emission: Emission, operation: Operation, view: TileView) -> list[Number]:
@@ -317,9 +207,9 @@ def _wide(emission: Emission, number: Number) -> str:
     return emission.builder.emit(f"zext i64 {number} to i128")
 
 
-def _look_at_box(emission: Emission, box: Box, words: str, size: int, manner: int) -> tuple[str, str]:
+def _look_at_box(emission: Emission, box: Box, words: str, size: int, access: int) -> tuple[str, str]:
     """Two conditions: the index is one the program may use, and it is and the box lies in memory."""
-    inspection, builder = emission.inspection, emission.builder
+    builder = emission.builder
     lost = builder.emit(f"icmp eq ptr {words}, null")
     safe = builder.emit(f"select i1 {lost}, ptr @inspect.nothing, ptr {words}")
     view = box.view
@@ -344,19 +234,16 @@ def _look_at_box(emission: Emission, box: Box, words: str, size: int, manner: in
         reach = builder.emit(f"add i128 {reach}, {length}")
     last = builder.emit(f"add i128 {first}, {reach}")
     behind = builder.emit(f"add i128 {last}, {size}")
-    begin, end = (_wide(emission, inspection.word(safe, word)) for word in (START, END))
+    begin, end = (_wide(emission, inspection.word(emission, safe, word)) for word in (START, END))
     inside = builder.emit(f"icmp ule i128 {begin}, {first}")
     before_end = builder.emit(f"icmp ule i128 {behind}, {end}")
     low = builder.emit(f"and i128 {first}, {size - 1}")
     even = builder.emit(f"icmp eq i128 {low}, 0")
-    simple = builder.emit(f"icmp eq i64 {inspection.word(safe, SHADOW)}, 0")
+    simple = builder.emit(f"icmp eq i64 {inspection.word(emission, safe, SHADOW)}, 0")
     conditions = [inside, before_end, even, simple]
-    if manner & WRITES:
-        conditions.append(builder.emit(f"icmp sgt i64 {inspection.word(safe, WRITABLE)}, 0"))
-    answer = kept
-    for condition in conditions:
-        answer = builder.emit(f"and i1 {answer}, {condition}")
-    return kept, answer
+    if access & WRITES:
+        conditions.append(builder.emit(f"icmp sgt i64 {inspection.word(emission, safe, WRITABLE)}, 0"))
+    return kept, builder.all_of([kept, *conditions])
 
 
 def _keep_elements(emission: Emission, statement: Inspect, box: Box) -> None:

@@ -6,59 +6,59 @@ code here.  Promises (`assume`) are a comparison each; those about groups of ele
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy
 
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElementsAttribute
-from tileir.execute.cpu.emission.inspecting import address_of, go_unless
-from tileir.execute.cpu.emission.nests import Axis, Index, NestEmission
+from tileir.dialect.ops import ASSUME, ASSUME_COND
+from tileir.execute.cpu.emission import inspection
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.evaluation import NestEmission
+from tileir.execute.cpu.emission.inspecting import address_of, go_on_if_all
+from tileir.execute.cpu.emission.nests import Axis, Index, LoopNest
+from tileir.execute.cpu.emission.versions import lanes_of
 from tileir.execute.cpu.loops.expressions import Expression, Stored
 from tileir.execute.cpu.loops.statements import Inspect
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.casting import BOOL, INT64
-from tileir.execute.cpu.vector.llvm import Register, value_type
+from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.tracing import Tracer
 from tileir.execute.sanitizer.numbers import number_checks
 from tileir.execute.sanitizer.promises import step_of
 from tileir.ir.core import Operation
 
-if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.worker import Emission
-
 
 def emit_values(emission: Emission, statement: Inspect) -> None:
     """Look at the tiles an operation is given."""
-    inspection, builder = emission.inspection, emission.builder
     operation = statement.operation
-    site = inspection.site("numbers", operation)
+    site = inspection.new_site(emission, "numbers", operation)
     if not statement.sources:
         _emit_address(emission, operation, site)
         return
-    name = builder.fresh("look")
-    grouped = _is_grouped(operation)
-    lanes = 0 if grouped else emission.lanes(statement.sources, [])
-    nest = NestEmission(emission, statement.shape, lanes, False)
-    if grouped:
-        good = _grouped(emission, nest, operation, statement.sources[0])
-    else:
-        registers = [nest.value(source) for source in statement.sources]
+
+    def look(doubt: str) -> None:
+        grouped = _is_grouped(operation)
+        lanes = 0 if grouped else lanes_of(emission, statement.sources, [])
+        nest = NestEmission(emission, statement.shape, lanes, False)
+        if grouped:
+            good = _grouped(emission, nest, operation, statement.sources[0])
+        else:
+            registers = [nest.value(source) for source in statement.sources]
+            with nest.at_level(nest.depth):
+                good = _good(emission, operation, registers)
         with nest.at_level(nest.depth):
-            good = _good(emission, operation, registers)
-    with nest.at_level(nest.depth):
-        go_unless(emission, good, f"{name}.doubt")
-    nest.close()
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.doubt")
-    copying = NestEmission(emission, statement.shape, emission.lanes(statement.sources, []), False)
-    for source, copy in zip(statement.sources, statement.copies, strict=True):
-        if not (isinstance(source, Stored) and source.buffer is copy):
-            copying.keep(source, copy, None, source.shape)
-    copying.close()
-    places = [f"ptr {emission.buffer(copy)}" for copy in statement.copies]
-    inspection.call(site, [str(statement.copies[0].count), *places])
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
+            go_on_if_all(emission, good, doubt)
+        nest.close()
+
+    def report() -> None:
+        nest = NestEmission(emission, statement.shape, lanes_of(emission, statement.sources, []), False)
+        for source, copy in zip(statement.sources, statement.copies, strict=True):
+            if not (isinstance(source, Stored) and source.buffer is copy):
+                nest.keep(source, copy, None, source.shape)
+        nest.close()
+        places = [f"ptr {emission.buffer(copy)}" for copy in statement.copies]
+        inspection.call(emission, site, [str(statement.copies[0].count), *places])
+
+    emission.builder.attempt(look, report)
 
 
 def _emit_address(emission: Emission, operation: Operation, site: int) -> None:
@@ -69,14 +69,8 @@ def _emit_address(emission: Emission, operation: Operation, site: int) -> None:
     builder = emission.builder
     address = address_of(emission, operation)
     low = builder.emit(f"and i64 {address}, {predicate.divisor - 1}")
-    good = builder.value(f"icmp eq i64 {low}, 0", BOOL)
-    name = builder.fresh("look")
-    go_unless(emission, good, f"{name}.doubt")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.doubt")
-    emission.inspection.call(site, ["0", address])
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
+    good = builder.emit(f"icmp eq i64 {low}, 0")
+    builder.branch(good, None, lambda: inspection.call(emission, site, ["0", address]), likely=True)
 
 
 def inspect_scalars(emission: Emission, operation: Operation, operands: list[Register]) -> None:
@@ -86,22 +80,17 @@ def inspect_scalars(emission: Emission, operation: Operation, operands: list[Reg
     builder = emission.builder
     width = max([operand.width for operand in operands])
     operands = [builder.splat(operand, width) for operand in operands]
-    site = emission.inspection.site("numbers", operation)
-    name = builder.fresh("look")
-    go_unless(emission, _good(emission, operation, operands), f"{name}.doubt")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.doubt")
-    places = []
-    for number, operand in enumerate(operands):
-        if operand.dtype == BOOL:
-            byte = numpy.dtype(numpy.uint8)
-            operand = builder.value(f"zext {operand.typed} to {value_type(byte, width)}", byte, width)
-        room = emission.inspection.room(number)
-        builder.do(f"store {operand.typed}, ptr {room}, align 64")
-        places.append(f"ptr {room}")
-    emission.inspection.call(site, [str(max(width, 1)), *places])
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
+    site = inspection.new_site(emission, "numbers", operation)
+
+    def report() -> None:
+        places = []
+        for number, operand in enumerate(operands):
+            place = inspection.operand_memory(emission, number)
+            builder.do(f"store {casting.to_storage(builder, operand).typed}, ptr {place}, align 64")
+            places.append(f"ptr {place}")
+        inspection.call(emission, site, [str(max(width, 1)), *places])
+
+    builder.attempt(lambda doubt: go_on_if_all(emission, _good(emission, operation, operands), doubt), report)
 
 
 # --- conditions ---
@@ -110,11 +99,10 @@ def inspect_scalars(emission: Emission, operation: Operation, operands: list[Reg
 def _good(emission: Emission, operation: Operation, operands: list[Register]) -> Register:
     """Whether an operation may be given these operands, in each lane."""
     builder = emission.builder
-    mnemonic = operation.declaration.mnemonic
     width = max([operand.width for operand in operands])
-    if mnemonic == "assume_cond":
+    if operation.declaration is ASSUME_COND:
         return operands[0]
-    if mnemonic == "assume":
+    if operation.declaration is ASSUME:
         return _promise(emission, operation, operands[0])
     operands = [builder.splat(operand, width) for operand in operands]
     wrong = casting.constant(False, operands[0], BOOL)
@@ -130,11 +118,11 @@ def _promise(emission: Emission, operation: Operation, value: Register) -> Regis
     builder = emission.builder
     predicate = operation.attributes.get("predicate")
     if isinstance(predicate, DivByAttribute):
-        return _divisible(emission, emission.converted(value, INT64), predicate.divisor)
+        return _divisible(emission, casting.cast(builder, value, INT64), predicate.divisor)
     good = casting.constant(True, value, BOOL)
     if not isinstance(predicate, BoundedAttribute):
         return good
-    number = emission.converted(value, INT64)
+    number = casting.cast(builder, value, INT64)
     if value.dtype == BOOL:
         # Read as signed, as everywhere.
         number = casting.binary(builder, "sub", casting.constant(0, number), number)
@@ -162,7 +150,7 @@ def _is_grouped(operation: Operation) -> bool:
     )
 
 
-def _grouped(emission: Emission, nest: NestEmission, operation: Operation, source: Expression) -> Register:
+def _grouped(emission: Emission, nest: LoopNest, operation: Operation, source: Expression) -> Register:
     """Each element against the first of its group, in a nest without lanes."""
     builder = emission.builder
     predicate = operation.attributes.get("predicate")
@@ -175,7 +163,7 @@ def _grouped(emission: Emission, nest: NestEmission, operation: Operation, sourc
         sizes = tuple([_every(predicate) if axis == predicate.along else 1 for axis in range(len(index))])
     first, _ = nest.at(source, _first_of_group(emission, nest, index, sizes))
     with nest.at_level(nest.depth):
-        number, leader = (emission.converted(register, INT64) for register in (value, first))
+        number, leader = (casting.cast(builder, register, INT64) for register in (value, first))
         if isinstance(predicate, SameElementsAttribute):
             return casting.compare(builder, "icmp eq", number, leader)
         assert predicate.every is not None and predicate.along is not None
@@ -196,7 +184,7 @@ def _every(predicate: DivByAttribute) -> int:
     return predicate.every or 1
 
 
-def _first_of_group(emission: Emission, nest: NestEmission, index: Index, sizes: tuple[int, ...]) -> Index:
+def _first_of_group(emission: Emission, nest: LoopNest, index: Index, sizes: tuple[int, ...]) -> Index:
     axes = []
     for axis, size in zip(index, sizes, strict=True):
         if size > 1:
@@ -205,6 +193,6 @@ def _first_of_group(emission: Emission, nest: NestEmission, index: Index, sizes:
                     axis = Axis(axis.base - axis.base % size, False, axis.level)
                 else:
                     rest = emission.builder.emit(f"urem i64 {axis.base}, {size}")
-                    axis = Axis(emission.subtract(axis.base, rest), False, axis.level)
+                    axis = Axis(emission.builder.subtract(axis.base, rest), False, axis.level)
         axes.append(axis)
     return tuple(axes)

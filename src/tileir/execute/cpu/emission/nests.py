@@ -9,46 +9,17 @@ for `lanes` successive positions, and what depends on it is a vector.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from tileir.execute.cpu.loops.expressions import (
-    Applied,
-    Buffer,
-    Count,
-    Expression,
-    Gathered,
-    Mapped,
-    Shape,
-    Splat,
-    Stored,
-    Table,
-    Viewed,
-    row_major,
-)
-from tileir.execute.cpu.vector import instructions
-from tileir.execute.cpu.vector.casting import BOOL, INT64, UINT8
-from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, value_type
+from tileir.execute.cpu.emission.context import Emission, Guard
+from tileir.execute.cpu.loops.expressions import Expression, Shape, row_major
+from tileir.execute.cpu.vector.builder import Builder, CountedLoop, Number
+from tileir.execute.cpu.vector.casting import BOOL, INT64, from_storage, to_storage
+from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, suffix_of
 from tileir.execute.dtypes import DType
-from tileir.ir.core import Value
-
-if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.worker import Emission
-
-
-Number = int | str
-"""An i64: a constant, or the name of a register."""
-
-
-class Guard:
-    """What the sanitizer says about an access: `fine` is an i1, `buffer` has an answer for each element where not."""
-
-    __slots__ = ("buffer", "fine")
-
-    def __init__(self, buffer: Buffer, fine: str) -> None:
-        self.buffer: Buffer = buffer
-        self.fine: str = fine
 
 
 class Axis:
@@ -86,24 +57,21 @@ Index = tuple[Axis, ...]
 Term = tuple[Axis, Number]
 
 
-class NestEmission:
+class LoopNest(ABC):
     """One nest being emitted.  `masked` is the version for tiles that reach over the edge of their tensor."""
 
     def __init__(
         self, emission: Emission, shape: Shape, lanes: int, masked: bool, stretch: Stretch | None = None
     ) -> None:
         self.emission: Emission = emission
-        self.builder = emission.builder
+        self.builder: Builder = emission.builder
         self.masked: bool = masked
         self.shape: Shape = shape
         self.levels: list[list[str]] = [[]]
         # What follows an inner loop in the body of an outer one.
         self.after: list[list[str]] = [[]]
-        self._loops: list[tuple[str, Number, int, int]] = []
-        # By level: the registers a loop carries, where they begin, and what they become.
-        self._carried: dict[int, list[tuple[Register, Register, Register]]] = {}
+        self._loops: list[CountedLoop] = []
         self._known: dict[tuple[int, tuple[tuple[Number, bool], ...]], tuple[Register, int]] = {}
-        self._moved: dict[tuple[Value, Number, bool, int], Axis] = {}
         self._previous: list[str] = self.builder.lines
         self.lanes: int = lanes
         self.stretch: Stretch | None = stretch
@@ -132,15 +100,16 @@ class NestEmission:
         """Go into a loop; one that turns once only is none."""
         if start == 0 and (extent == step or extent == 1):
             return Axis(0, lanes, 0)
-        name = self.builder.fresh("i")
-        self._loops.append((name, start, extent, step))
+        loop = CountedLoop(self.builder, start, extent, step)
+        self._loops.append(loop)
         self.levels.append([])
         self.after.append([])
-        return Axis(f"%{name}", lanes, len(self._loops))
+        return Axis(loop.index, lanes, len(self._loops))
 
-    def carry(self, level: int, registers: list[tuple[Register, Register, Register]]) -> None:
-        """Let a loop carry registers: each with its first value and what a turn makes of it."""
-        self._carried[level] = registers
+    @property
+    def innermost(self) -> CountedLoop:
+        """The loop that was gone into last."""
+        return self._loops[-1]
 
     @property
     def depth(self) -> int:
@@ -149,41 +118,19 @@ class NestEmission:
     @contextmanager
     def at_level(self, level: int, after: bool = False) -> Iterator[None]:
         """Emit into a level."""
-        builder = self.builder
-        outer = builder.lines
-        builder.lines = self.after[level] if after else self.levels[level]
-        try:
+        with self.builder.into(self.after[level] if after else self.levels[level]):
             yield
-        finally:
-            builder.lines = outer
 
     def close(self) -> None:
         """Put the levels together, into the lines that were current before."""
-        builder = self.builder
-        lines = self._previous
-        builder.lines = lines
-        lines.extend(self.levels[0])
-        for number, (name, start, _, _) in enumerate(self._loops):
-            lines.append(f"  br label %{name}.before")
-            lines.append(f"{name}.before:")
-            lines.append(f"  br label %{name}.head")
-            lines.append(f"{name}.head:")
-            lines.append(f"  %{name} = phi i64 [ {start}, %{name}.before ], [ %{name}.next, %{name}.latch ]")
-            for old, initial, new in self._carried.get(number + 1, []):
-                lines.append(
-                    f"  {old.name} = phi {old.type} [ {initial.name}, %{name}.before ], [ {new.name}, %{name}.latch ]"
-                )
-            lines.extend(self.levels[number + 1])
-        for number in range(len(self._loops) - 1, -1, -1):
-            name, _, extent, step = self._loops[number]
-            lines.extend(self.after[number + 1])
-            lines.append(f"  br label %{name}.latch")
-            lines.append(f"{name}.latch:")
-            lines.append(f"  %{name}.next = add nuw nsw i64 %{name}, {step}")
-            lines.append(f"  %{name}.more = icmp ult i64 %{name}.next, {extent}")
-            lines.append(f"  br i1 %{name}.more, label %{name}.head, label %{name}.end")
-            lines.append(f"{name}.end:")
-        lines.extend(self.after[0])
+        with self.builder.into(self._previous):
+            self._write(0)
+
+    def _write(self, level: int) -> None:
+        self.builder.lines.extend(self.levels[level])
+        if level < self.depth:
+            self._loops[level].fill(lambda: self._write(level + 1))
+        self.builder.lines.extend(self.after[level])
 
     # --- arithmetic of indices ---
 
@@ -227,7 +174,7 @@ class NestEmission:
         for axis, distance in sorted(terms, key=lambda term: term[0].level):
             level = max(level, axis.level)
             with self.at_level(level):
-                total = self.emission.add(total, self.emission.multiply(axis.base, distance))
+                total = self.builder.add(total, self.builder.multiply(axis.base, distance))
         return total, level
 
     # --- evaluation ---
@@ -270,53 +217,11 @@ class NestEmission:
         with self.at_level(self.depth):
             return self.builder.splat(register, self.lanes)
 
+    @abstractmethod
     def _evaluate(self, expression: Expression, index: Index) -> tuple[Register, int]:
-        if isinstance(expression, Applied):
-            pairs = [self.at(operand, index) for operand in expression.arguments]
-            level = max([level for _, level in pairs], default=0)
-            with self.at_level(level):
-                registers = [register for register, _ in pairs]
-                return instructions.emit_operation(self.builder, expression.operation, registers), level
-        if isinstance(expression, Mapped):
-            return self.at(expression.source, self._mapped(expression, index))
-        if isinstance(expression, Splat):
-            return self.emission.scalars[expression.scalar], 0
-        if isinstance(expression, Table):
-            if expression.array.size == 1:
-                return literal(expression.array.reshape(-1)[0], expression.dtype), 0
-            with self.at_level(0):
-                table = self.builder.module.table(expression.array)
-            return self._stored(table, expression.dtype, expression.shape, index, "")
-        if isinstance(expression, Count):
-            axes = [axis for axis, extent in zip(index, expression.shape, strict=True) if extent != 1]
-            return self.number(axes[0] if axes else FIRST, expression.dtype)
-        if isinstance(expression, Stored):
-            pointer = self.emission.buffer(expression.buffer)
-            return self._stored(pointer, expression.dtype, expression.shape, index, self.emission.arena_suffix)
-        assert isinstance(expression, (Viewed, Gathered))
-        return self.emission.load(self, expression, index)
+        """An expression at an index, for the first time."""
 
-    def _mapped(self, expression: Mapped, index: Index) -> Index:
-        axes = []
-        for place, (axis, scalar) in enumerate(expression.mapping):
-            found = index[axis] if axis is not None else FIRST
-            if scalar is not None:
-                found = self._shifted(found, scalar, expression.shape[place])
-            axes.append(found)
-        return tuple(axes)
-
-    def _shifted(self, axis: Axis, scalar: Value, part: int) -> Axis:
-        """An axis moved to a sub-tile, counted by a scalar."""
-        key = (scalar, axis.base, axis.lanes, part)
-        found = self._moved.get(key)
-        if found is None:
-            with self.at_level(0):
-                origin = self.emission.multiply(self.emission.whole(scalar), part)
-            with self.at_level(axis.level):
-                found = self._moved[key] = Axis(self.emission.add(origin, axis.base), axis.lanes, axis.level)
-        return found
-
-    def _stored(self, pointer: str, dtype: DType, shape: Shape, index: Index, suffix: str) -> tuple[Register, int]:
+    def stored(self, pointer: str, dtype: DType, shape: Shape, index: Index, suffix: str) -> tuple[Register, int]:
         terms: list[Term] = [
             (axis, stride * dtype.itemsize) for axis, stride in zip(index, row_major(shape), strict=True)
         ]
@@ -325,7 +230,7 @@ class NestEmission:
     def guard(self, guard: Guard, shape: Shape, index: Index) -> tuple[Register, int]:
         """Which elements of an access may be touched: those the sanitizer left, all if it found nothing."""
         pointer = self.emission.buffer(guard.buffer)
-        allowed, level = self._stored(pointer, BOOL, shape, index, self.emission.arena_suffix)
+        allowed, level = self.stored(pointer, BOOL, shape, index, self.emission.arena_suffix)
         with self.at_level(level):
             fine = self.builder.splat(Register(guard.fine, BOOL), allowed.width)
             return self.builder.value(f"or {allowed.typed}, {fine.name}", BOOL, allowed.width), level
@@ -337,7 +242,7 @@ class NestEmission:
         offset, level = self.sum_of(0, terms)
         wide = [distance for axis, distance in terms if axis.lanes]
         with self.at_level(level):
-            return self.emission.shifted(pointer, offset), wide[0] if wide else None, level
+            return self.builder.moved(pointer, offset), wide[0] if wide else None, level
 
     def load(
         self, pointer: str, terms: list[Term], dtype: DType, suffix: str, mask: Register | None = None, level: int = 0
@@ -356,8 +261,8 @@ class NestEmission:
         size = dtype.itemsize
         if distance is None:
             text = f"load {element}, ptr {where}, align {size}{suffix}"
-            loaded = self.emission.conditional(mask, element, lambda: builder.emit(text))
-            return self._truth(loaded, dtype, 0)
+            loaded = self.builder.where(mask, element, lambda: builder.emit(text))
+            return from_storage(builder, loaded, dtype)
         vector = f"<{self.lanes} x {element}>"
         if distance == size:
             if mask is None:
@@ -365,13 +270,13 @@ class NestEmission:
             else:
                 loaded = builder.call(
                     vector,
-                    f"llvm.masked.load.v{self.lanes}{_suffix(element)}.p0",
+                    f"llvm.masked.load.{suffix_of(element, self.lanes)}.p0",
                     [f"ptr {where}", f"i32 {size}", self.lane_mask(mask).typed, f"{vector} zeroinitializer"],
                     suffix,
                 )
         else:
             loaded = self.gather(self._lane_pointers(where, distance), element, size, mask, suffix)
-        return self._truth(loaded, dtype, self.lanes)
+        return from_storage(builder, loaded, dtype, self.lanes)
 
     def lane_mask(self, mask: Register) -> Register:
         return self.builder.splat(mask, self.lanes)
@@ -392,18 +297,11 @@ class NestEmission:
         chosen = self.lane_mask(mask).name if mask is not None else "splat (i1 true)"
         return self.builder.call(
             vector,
-            f"llvm.masked.gather.v{self.lanes}{_suffix(element)}.v{self.lanes}p0",
+            f"llvm.masked.gather.{suffix_of(element, self.lanes)}.v{self.lanes}p0",
             [f"<{self.lanes} x ptr> {pointers}", f"i32 {size}", f"<{self.lanes} x i1> {chosen}",
              f"{vector} zeroinitializer"],
             suffix,
         )  # fmt: skip
-
-    def _truth(self, loaded: str, dtype: DType, width: int) -> Register:
-        if dtype != BOOL:
-            return Register(loaded, dtype, width)
-        zero = "zeroinitializer" if width else "0"
-        bytes_type = value_type(UINT8, width)
-        return self.builder.value(f"icmp ne {bytes_type} {loaded}, {zero}", BOOL, width)
 
     def store(
         self, pointer: str, terms: list[Term], register: Register, suffix: str, mask: Register | None = None
@@ -427,19 +325,17 @@ class NestEmission:
         size = dtype.itemsize
         if distance is not None:
             register = builder.splat(register, self.lanes)
-        if dtype == BOOL:
-            text = f"zext {register.typed} to {value_type(UINT8, register.width)}"
-            register = builder.value(text, UINT8, register.width)
+        register = to_storage(builder, register)
         if distance is None:
             text = f"store {register.typed}, ptr {where}, align {size}{suffix}"
-            self.emission.conditional(mask, "", lambda: builder.do(text))
+            self.builder.where(mask, "", lambda: builder.do(text))
         elif distance == size:
             if mask is None:
                 builder.do(f"store {register.typed}, ptr {where}, align {alignment or size}{suffix}")
                 return
             builder.call(
                 "void",
-                f"llvm.masked.store.v{self.lanes}{_suffix(scalar_type(register.dtype))}.p0",
+                f"llvm.masked.store.{suffix_of(scalar_type(register.dtype), self.lanes)}.p0",
                 [register.typed, f"ptr {where}", f"i32 {size}", self.lane_mask(mask).typed],
                 suffix,
             )
@@ -451,40 +347,10 @@ class NestEmission:
         chosen = self.lane_mask(mask).name if mask is not None else "splat (i1 true)"
         self.builder.call(
             "void",
-            f"llvm.masked.scatter.v{self.lanes}{_suffix(scalar_type(register.dtype))}.v{self.lanes}p0",
+            f"llvm.masked.scatter.{suffix_of(scalar_type(register.dtype), self.lanes)}.v{self.lanes}p0",
             [register.typed, f"<{self.lanes} x ptr> {pointers}", f"i32 {size}", f"<{self.lanes} x i1> {chosen}"],
             suffix,
         )
-
-    def keep(
-        self,
-        expression: Expression,
-        buffer: Buffer,
-        origin: list[Number] | None,
-        whole: Shape,
-        index: Index | None = None,
-    ) -> None:
-        """Put the elements of an expression into a buffer of shape `whole`, at an origin."""
-        index = self.index_for(expression) if index is None else index
-        register, _ = self.at(expression, index)
-        with self.at_level(self.depth):
-            register = self.emission.converted(register, buffer.dtype)
-        size = buffer.dtype.itemsize
-        strides = row_major(whole)
-        terms: list[Term] = [(axis, stride * size) for axis, stride in zip(index, strides, strict=True)]
-        pointer = self.emission.buffer(buffer)
-        if origin is not None:
-            with self.at_level(0):
-                start: Number = 0
-                for place, stride in zip(origin, strides, strict=True):
-                    start = self.emission.add(start, self.emission.multiply(place, stride * size))
-                pointer = self.emission.shifted(pointer, start)
-        self.store(pointer, terms, register, self.emission.arena_suffix)
-
-
-def _suffix(element: str) -> str:
-    """How an intrinsic's name spells an element type."""
-    return {"half": "f16", "float": "f32", "double": "f64"}.get(element, element)
 
 
 def lanes_for(vector_bytes: int, dtypes: list[Any]) -> int:

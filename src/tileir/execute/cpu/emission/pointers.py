@@ -7,27 +7,30 @@ elsewhere a test at run time, made for every vector, chooses between one vector 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import numpy
 
+from tileir.dialect.ops import ADDI, EXTI, MULI, OFFSET, SUBI
 from tileir.dialect.types import PointerType
+from tileir.execute.cpu.analysis.values import ordering_of, scalar_constant
 from tileir.execute.cpu.emission import accesses
-from tileir.execute.cpu.emission.accesses import Based, Look
-from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, NestEmission
+from tileir.execute.cpu.emission.homes import home_of
+from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, LoopNest
+from tileir.execute.cpu.emission.pointer_bounds import Based, Look, are_at_home, is_at_home, is_silent, look_at_pointers
 from tileir.execute.cpu.emission.unaligned import at_any_address
 from tileir.execute.cpu.loops.expressions import Applied, Count, Expression, Gathered, Mapped, Splat, Table
 from tileir.execute.cpu.loops.sinks import StorePointers
 from tileir.execute.cpu.vector import instructions
-from tileir.execute.cpu.vector.casting import BOOL, INT64
+from tileir.execute.cpu.vector.casting import BOOL, INT64, from_bits, to_bits
 from tileir.execute.cpu.vector.llvm import Register, literal, storage_type
-from tileir.execute.dtypes import DType, constant_elements, memory_bytes, memory_dtype
-from tileir.ir.attributes import DenseAttribute, EnumAttribute
+from tileir.execute.dtypes import DType, memory_bytes, memory_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
 
 
-def load_pointers(nest: NestEmission, expression: Gathered, index: Index) -> tuple[Register, int]:
+def load_pointers(nest: LoopNest, expression: Gathered, index: Index) -> tuple[Register, int]:
     element = expression.element
     step = lane_step(expression.pointers, index)
     is_run = expression.operation in nest.emission.sure and step == memory_bytes(element)
@@ -40,16 +43,16 @@ def load_pointers(nest: NestEmission, expression: Gathered, index: Index) -> tup
     mask, level = accesses.guarded(nest, expression.operation, expression.shape, index, mask, level)
     operation, size = expression.operation, memory_bytes(element)
     look = Look(operation, size, expression.shape, index, level)
-    if nest.emission.is_ordered(operation):
+    if is_ordered(operation):
         with nest.at_level(level):
-            nest.emission.bounds.look_at_pointers(look, pointers, mask)
+            look_at_pointers(nest.emission, look, pointers, mask)
             loaded = _load_atomically(nest, operation, pointers, mask, element)
     else:
         with nest.at_level(level):
             if not is_run and mask is not None and mask.width and not pointers.width:
                 pointers = nest.builder.splat(pointers, nest.lanes)
             if is_run:
-                where = nest.emission.pointer(pointers.name)
+                where = nest.builder.pointer(pointers.name)
                 suffix = nest.emission.memory_suffix
                 loaded = nest.load_at(where, size, memory_dtype(element), suffix, mask)
             elif step == size and pointers.width:
@@ -71,9 +74,9 @@ def load_pointers(nest: NestEmission, expression: Gathered, index: Index) -> tup
         return value, level
 
 
-def _based(nest: NestEmission, expression: Expression, index: Index) -> Based | None:
+def _based(nest: LoopNest, expression: Expression, index: Index) -> Based | None:
     """Pointers that are offsets from one pointer."""
-    if not isinstance(expression, Applied) or expression.operation.declaration.mnemonic != "offset":
+    if not isinstance(expression, Applied) or expression.operation.declaration is not OFFSET:
         return None
     base, numbers = expression.arguments
     if not isinstance(base, Splat):
@@ -89,15 +92,14 @@ def _based(nest: NestEmission, expression: Expression, index: Index) -> Based | 
 
 
 def _are_all_plain(
-    nest: NestEmission, pointers: Register, mask: Register | None, look: Look, based: Based | None, has_one: bool
+    nest: LoopNest, pointers: Register, mask: Register | None, look: Look, based: Based | None, has_one: bool
 ) -> str | None:
     """An i1: all lanes are accessed, and lie in their array; None where asking for it gains nothing."""
-    bounds = nest.emission.bounds
     if has_one or mask is None or not mask.width or not pointers.width:
         return None
     wanted = mask
-    if not bounds.is_silent(look.operation):
-        at_home = bounds.are_at_home(look, pointers, based)
+    if not is_silent(nest.emission, look.operation):
+        at_home = are_at_home(nest.emission, look, pointers, based)
         if at_home is None:
             return None
         wanted = nest.builder.value(f"and {mask.typed}, {at_home.name}", BOOL, mask.width)
@@ -105,50 +107,47 @@ def _are_all_plain(
 
 
 def _load_scattered(
-    nest: NestEmission, pointers: Register, mask: Register | None, dtype: DType, look: Look, based: Based | None
+    nest: LoopNest, pointers: Register, mask: Register | None, dtype: DType, look: Look, based: Based | None
 ) -> Register:
-    bounds, builder = nest.emission.bounds, nest.builder
+    def some() -> Register:
+        look_at_pointers(nest.emission, look, pointers, mask, based)
+        return accesses.load_vector(nest, pointers, mask, dtype, based)
+
     plain = _are_all_plain(nest, pointers, mask, look, based, "avx2" in nest.emission.target.enabled)
     if plain is None:
-        bounds.look_at_pointers(look, pointers, mask, based)
-        return accesses.load_vector(nest, pointers, mask, dtype, based)
-    name = builder.fresh("lanes")
-    builder.do(f"br i1 {plain}, label %{name}.all, label %{name}.some, !prof !{nest.emission.likely()}")
-    builder.label(f"{name}.all")
-    every = accesses.load_vector(nest, pointers, None, dtype, based)
-    builder.do(f"br label %{name}.all.end")
-    builder.label(f"{name}.all.end")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.some")
-    bounds.look_at_pointers(look, pointers, mask, based)
-    some = accesses.load_vector(nest, pointers, mask, dtype, based)
-    builder.do(f"br label %{name}.some.end")
-    builder.label(f"{name}.some.end")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
-    incoming = f"[ {every.name}, %{name}.all.end ], [ {some.name}, %{name}.some.end ]"
-    return Register(builder.emit(f"phi <{nest.lanes} x {storage_type(dtype)}> {incoming}"), dtype, nest.lanes)
+        return some()
+    return _either_loaded(
+        nest, plain, lambda: accesses.load_vector(nest, pointers, None, dtype, based), some, dtype, likely=True
+    )
+
+
+def _either_loaded(
+    nest: LoopNest,
+    condition: str,
+    then: Callable[[], Register],
+    otherwise: Callable[[], Register],
+    dtype: DType,
+    likely: bool = False,
+) -> Register:
+    """Vectors that are loaded in one way where an i1 holds, in another elsewhere; as they lie in memory."""
+    type = f"<{nest.lanes} x {storage_type(dtype)}>"
+    ways = [lambda way=way: [f"{type} {way().name}"] for way in (then, otherwise)]
+    (found,) = nest.builder.branch(condition, ways[0], ways[1], likely)
+    return Register(found, dtype, nest.lanes)
 
 
 def _store_scattered(
-    nest: NestEmission, pointers: Register, stored: Register, mask: Register | None, look: Look, based: Based | None
+    nest: LoopNest, pointers: Register, stored: Register, mask: Register | None, look: Look, based: Based | None
 ) -> None:
-    bounds, builder = nest.emission.bounds, nest.builder
+    def some() -> None:
+        look_at_pointers(nest.emission, look, pointers, mask, based)
+        accesses.store_vector(nest, pointers, stored, mask, based)
+
     plain = _are_all_plain(nest, pointers, mask, look, based, nest.emission.target.has_avx512)
     if plain is None:
-        bounds.look_at_pointers(look, pointers, mask, based)
-        accesses.store_vector(nest, pointers, stored, mask, based)
+        some()
         return
-    name = builder.fresh("lanes")
-    builder.do(f"br i1 {plain}, label %{name}.all, label %{name}.some, !prof !{nest.emission.likely()}")
-    builder.label(f"{name}.all")
-    accesses.store_vector(nest, pointers, stored, None, based)
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.some")
-    bounds.look_at_pointers(look, pointers, mask, based)
-    accesses.store_vector(nest, pointers, stored, mask, based)
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
+    nest.builder.branch(plain, lambda: accesses.store_vector(nest, pointers, stored, None, based), some, likely=True)
 
 
 def first_lanes(index: Index) -> Index:
@@ -156,10 +155,10 @@ def first_lanes(index: Index) -> Index:
     return tuple([Axis(axis.base, False, axis.level) if axis.lanes else axis for axis in index])
 
 
-def _look_at_far(nest: NestEmission, pointers: Register, mask: Register | None, look: Look) -> None:
+def _look_at_far(nest: LoopNest, pointers: Register, mask: Register | None, look: Look) -> None:
     """Look at what is not known to be at home, unless that was done before."""
-    if nest.emission.bounds.home_of(look.operation) is not None:
-        nest.emission.bounds.look_at_pointers(look, pointers, mask)
+    if home_of(nest.emission, look.operation) is not None:
+        look_at_pointers(nest.emission, look, pointers, mask)
 
 
 def lane_step(expression: Expression, index: Index) -> int | None:
@@ -175,21 +174,21 @@ def lane_step(expression: Expression, index: Index) -> int | None:
         return lane_step(expression.source, tuple(axes))
     if not isinstance(expression, Applied):
         return None
-    mnemonic = expression.operation.declaration.mnemonic
+    declaration = expression.operation.declaration
     steps = [lane_step(argument, index) for argument in expression.arguments]
     if any(step is None for step in steps):
         return None
-    if mnemonic == "exti" or all(step == 0 for step in steps):
-        return steps[0] if mnemonic == "exti" else 0
+    if declaration is EXTI or all(step == 0 for step in steps):
+        return steps[0] if declaration is EXTI else 0
     first, second = (cast(int, steps[0]), cast(int, steps[1])) if len(steps) == 2 else (0, 0)
-    if mnemonic == "addi":
+    if declaration is ADDI:
         return first + second
-    if mnemonic == "subi":
+    if declaration is SUBI:
         return first - second
-    if mnemonic == "muli":
+    if declaration is MULI:
         factor = _uniform_constant(expression.arguments[1 if first else 0])
         return None if factor is None or (first and second) else (first + second) * factor
-    if mnemonic == "offset":
+    if declaration is OFFSET:
         type = expression.operation.results[0].type
         pointee = cast(PointerType, type.element).pointee  # type: ignore[attr-defined]
         return first + second * memory_bytes(pointee)
@@ -201,23 +200,14 @@ def _uniform_constant(expression: Expression) -> int | None:
         return int(expression.array.reshape(-1)[0])
     if isinstance(expression, Mapped):
         return _uniform_constant(expression.source)
-    if isinstance(expression, Splat):
-        operation = expression.scalar.defining_operation
-        if operation is not None and operation.declaration.mnemonic == "constant":
-            return int(constant_elements(cast(DenseAttribute, operation.attributes["value"]))[0])
-    return None
+    return scalar_constant(expression.scalar) if isinstance(expression, Splat) else None
 
 
-def _first_lane(nest: NestEmission, pointers: Register) -> tuple[str, str]:
-    """The pointer of the first lane, and whether all lanes follow it without gaps of more than their place."""
-    first = nest.builder.emit(f"extractelement {pointers.typed}, i64 0")
-    return first, nest.emission.pointer(first)
-
-
-def _neighbours(nest: NestEmission, pointers: Register, size: int) -> tuple[str, str]:
+def _neighbours(nest: LoopNest, pointers: Register, size: int) -> tuple[str, str]:
     """An i1: lanes are neighbours in memory; and the pointer of the first."""
     builder = nest.builder
-    first, where = _first_lane(nest, pointers)
+    first = builder.emit(f"extractelement {pointers.typed}, i64 0")
+    where = builder.pointer(first)
     spread = builder.splat(Register(first, INT64), nest.lanes)
     text = ", ".join([f"i64 {lane * size}" for lane in range(nest.lanes)])
     expected = builder.emit(f"add {spread.typed}, <{text}>")
@@ -227,50 +217,35 @@ def _neighbours(nest: NestEmission, pointers: Register, size: int) -> tuple[str,
     return builder.emit(f"icmp eq i{nest.lanes} {bits}, 0"), where
 
 
-def _are_neighbours_at_home(
-    nest: NestEmission, pointers: Register, mask: Register | None, look: Look
-) -> tuple[str, str]:
+def _are_neighbours_at_home(nest: LoopNest, pointers: Register, mask: Register | None, look: Look) -> tuple[str, str]:
     """An i1: lanes are neighbours in memory, in the array they are meant for; and the pointer of the first."""
-    operation, size = look.operation, look.size
-    bounds = nest.emission.bounds
-    if not bounds.is_silent(operation) and bounds.home_of(operation) is None:
+    emission, operation, size = nest.emission, look.operation, look.size
+    if not is_silent(emission, operation) and home_of(emission, operation) is None:
         # They may be anywhere: looked at before all.
-        nest.emission.bounds.look_at_pointers(look, pointers, mask)
+        look_at_pointers(nest.emission, look, pointers, mask)
         return _neighbours(nest, pointers, size)
     even, where = _neighbours(nest, pointers, size)
-    if not bounds.is_silent(operation):
-        first = nest.builder.emit(f"ptrtoint ptr {where} to i64")
-        inside = bounds.is_at_home(operation, first, nest.lanes * size)
+    if not is_silent(emission, operation):
+        inside = is_at_home(emission, operation, nest.builder.address(where), nest.lanes * size)
         even = nest.builder.emit(f"and i1 {even}, {inside}")
     return even, where
 
 
-def _load_neighbours(
-    nest: NestEmission, pointers: Register, mask: Register | None, element: Type, look: Look
-) -> Register:
-    builder = nest.builder
+def _load_neighbours(nest: LoopNest, pointers: Register, mask: Register | None, element: Type, look: Look) -> Register:
     dtype = memory_dtype(element)
     even, where = _are_neighbours_at_home(nest, pointers, mask, look)
-    name = builder.fresh("run")
-    vector = f"<{nest.lanes} x {storage_type(dtype)}>"
-    builder.do(f"br i1 {even}, label %{name}.near, label %{name}.far")
-    builder.label(f"{name}.near")
-    near = nest.load_at(where, dtype.itemsize, dtype, nest.emission.memory_suffix, mask).name
-    builder.do(f"br label %{name}.near.end")
-    builder.label(f"{name}.near.end")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.far")
-    _look_at_far(nest, pointers, mask, look)
-    far = accesses.load_vector(nest, pointers, mask, dtype).name
-    builder.do(f"br label %{name}.far.end")
-    builder.label(f"{name}.far.end")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
-    found = builder.emit(f"phi {vector} [ {near}, %{name}.near.end ], [ {far}, %{name}.far.end ]")
-    return Register(found, dtype, nest.lanes)
+
+    def near() -> Register:
+        return nest.load_at(where, dtype.itemsize, dtype, nest.emission.memory_suffix, mask)
+
+    def far() -> Register:
+        _look_at_far(nest, pointers, mask, look)
+        return accesses.load_vector(nest, pointers, mask, dtype)
+
+    return _either_loaded(nest, even, near, far, dtype)
 
 
-def store_pointers(nest: NestEmission, sink: StorePointers) -> None:
+def store_pointers(nest: LoopNest, sink: StorePointers) -> None:
     index = nest.index_for(sink.pointers)
     element = sink.expression.element
     size = memory_bytes(element)
@@ -284,12 +259,12 @@ def store_pointers(nest: NestEmission, sink: StorePointers) -> None:
     with nest.at_level(nest.depth):
         stored = instructions.to_memory(nest.builder, element, register)
         look = Look(sink.operation, size, sink.pointers.shape, index, nest.depth)
-        if nest.emission.is_ordered(sink.operation):
-            nest.emission.bounds.look_at_pointers(look, pointers, mask)
+        if is_ordered(sink.operation):
+            look_at_pointers(nest.emission, look, pointers, mask)
             _store_atomically(nest, sink.operation, pointers, stored, mask)
             return
         if is_run:
-            nest.store_at(nest.emission.pointer(pointers.name), size, stored, nest.emission.memory_suffix, mask)
+            nest.store_at(nest.builder.pointer(pointers.name), size, stored, nest.emission.memory_suffix, mask)
             return
         if any(axis.lanes for axis in index):
             pointers = nest.builder.splat(pointers, nest.lanes)
@@ -297,18 +272,16 @@ def store_pointers(nest: NestEmission, sink: StorePointers) -> None:
         if step != size or not pointers.width:
             _store_scattered(nest, pointers, stored, mask, look, _based(nest, sink.pointers, index))
             return
-        builder = nest.builder
         even, where = _are_neighbours_at_home(nest, pointers, mask, look)
-        name = builder.fresh("run")
-        builder.do(f"br i1 {even}, label %{name}.near, label %{name}.far")
-        builder.label(f"{name}.near")
-        nest.store_at(where, size, stored, nest.emission.memory_suffix, mask)
-        builder.do(f"br label %{name}.end")
-        builder.label(f"{name}.far")
-        _look_at_far(nest, pointers, mask, look)
-        accesses.store_vector(nest, pointers, stored, mask)
-        builder.do(f"br label %{name}.end")
-        builder.label(f"{name}.end")
+
+        def near() -> None:
+            nest.store_at(where, size, stored, nest.emission.memory_suffix, mask)
+
+        def far() -> None:
+            _look_at_far(nest, pointers, mask, look)
+            accesses.store_vector(nest, pointers, stored, mask)
+
+        nest.builder.branch(even, near, far)
 
 
 # --- ordered accesses: one element at a time, each atomic ---
@@ -318,17 +291,21 @@ _ORDERS = {"relaxed": "monotonic", "acquire": "acquire", "release": "release", "
 
 def order_of(operation: Operation) -> str:
     """LLVM's name for the ordering of an operation."""
-    found = operation.attributes.get("memory_ordering_semantics")
-    return _ORDERS.get(found.keyword if isinstance(found, EnumAttribute) else "relaxed", "monotonic")
+    return _ORDERS.get(ordering_of(operation), "monotonic")
+
+
+def is_ordered(operation: Operation) -> bool:
+    """Whether elements are accessed one by one, each atomically."""
+    return ordering_of(operation) != "weak"
 
 
 def _load_atomically(
-    nest: NestEmission, operation: Operation, address: Register, mask: Register | None, element: Type
+    nest: LoopNest, operation: Operation, address: Register, mask: Register | None, element: Type
 ) -> Register:
     emission, builder = nest.emission, nest.builder
     dtype = memory_dtype(element)
     bits = f"i{8 * dtype.itemsize}"
-    where = emission.pointer(address.name)
+    where = emission.builder.pointer(address.name)
 
     def load() -> str:
         return builder.emit(f"load atomic {bits}, ptr {where} {order_of(operation)}, align {dtype.itemsize}")
@@ -336,20 +313,20 @@ def _load_atomically(
     def load_anywhere() -> str:
         return at_any_address(emission, address, dtype.itemsize, load, lambda old: None)
 
-    loaded = emission.conditional(mask, bits, load_anywhere)
-    return emission.from_bits(loaded, dtype)
+    loaded = builder.where(mask, bits, load_anywhere)
+    return from_bits(builder, loaded, dtype)
 
 
 def _store_atomically(
-    nest: NestEmission, operation: Operation, address: Register, stored: Register, mask: Register | None
+    nest: LoopNest, operation: Operation, address: Register, stored: Register, mask: Register | None
 ) -> None:
     emission, builder = nest.emission, nest.builder
     size = stored.dtype.itemsize
-    bits = emission.to_bits(stored)
-    where = emission.pointer(address.name)
+    bits = to_bits(builder, stored)
+    where = emission.builder.pointer(address.name)
 
     def store() -> str:
         builder.do(f"store atomic i{8 * size} {bits}, ptr {where} {order_of(operation)}, align {size}")
         return "0"
 
-    emission.conditional(mask, "", lambda: at_any_address(emission, address, size, store, lambda old: bits))
+    builder.where(mask, "", lambda: at_any_address(emission, address, size, store, lambda old: bits))

@@ -10,25 +10,24 @@ operands, so most are packed once for many products.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import numpy
 
 from tileir.execute.cpu.emission import accesses
-from tileir.execute.cpu.emission.nests import Axis, NestEmission, Number
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.evaluation import NestEmission
+from tileir.execute.cpu.emission.nests import Axis
+from tileir.execute.cpu.emission.panels import panel_of
+from tileir.execute.cpu.emission.versions import lanes_of, versions
 from tileir.execute.cpu.loops.expressions import Expression, Stored, matrix_in_memory
-from tileir.execute.cpu.loops.statements import Memo, Multiply
+from tileir.execute.cpu.loops.statements import Multiply
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.vector import casting
+from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import DType, memory_bytes, tf32_numbers
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.types import FNV8E5M3FNU, TF32, Type
-
-if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.worker import Emission
 
 
 def emit_multiply(emission: Emission, statement: Multiply) -> None:
@@ -41,14 +40,14 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
         left, left_stride = _left(emission, statement, number)
         right = _right(emission, statement, number)
         size = plan.accumulator_dtype.itemsize
-        place = emission.multiply(number, plan.m * plan.n * size)
-        target = emission.shifted(emission.buffer(statement.accumulator), place)
+        place = builder.multiply(number, plan.m * plan.n * size)
+        target = builder.moved(emission.buffer(statement.accumulator), place)
         suffix = emission.arena_suffix
         emit_mma(
             builder,
             plan,
             left,
-            str(left_stride),
+            left_stride,
             right,
             target,
             plan.n * size,
@@ -57,7 +56,7 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
             stage=stage_of(emission, statement),
         )
 
-    emission.loop(0, batch, 1, one)
+    builder.count(0, batch, 1, one)
 
 
 def stage_of(emission: Emission, statement: Multiply) -> str:
@@ -91,7 +90,7 @@ def _left(emission: Emission, statement: Multiply, batch: Number) -> tuple[str, 
     row = plan.k * size
     if statement.left is None:
         assert isinstance(lhs, Stored)
-        return emission.shifted(emission.buffer(lhs.buffer), emission.multiply(batch, plan.m * row)), row
+        return emission.builder.moved(emission.buffer(lhs.buffer), emission.builder.multiply(batch, plan.m * row)), row
     copy = emission.buffer(statement.left)
     load = matrix_in_memory(lhs)
     if load is None or not statement.in_place:
@@ -111,27 +110,21 @@ def _left(emission: Emission, statement: Multiply, batch: Number) -> tuple[str, 
         inside = together if inside == "true" else builder.emit(f"and i1 {inside}, {together}")
     bytes_per = memory_bytes(view.tensor.element)
     if rows:
-        pointer = emission.shifted(box.pointer, emission.multiply(batch, emission.multiply(view.strides[0], bytes_per)))
+        pointer = builder.moved(box.pointer, builder.multiply(batch, builder.multiply(view.strides[0], bytes_per)))
     else:
         pointer = box.pointer
-    stride = emission.multiply(view.strides[rows], bytes_per)
+    stride = builder.multiply(view.strides[rows], bytes_per)
     if inside == "true":
         return pointer, stride
     if inside == "false":
         _copy_left(emission, statement, batch)
         return copy, row
-    name = builder.fresh("left")
-    builder.do(f"br label %{name}.test")
-    builder.label(f"{name}.test")
-    builder.do(f"br i1 {inside}, label %{name}.end, label %{name}.copy")
-    builder.label(f"{name}.copy")
-    _copy_left(emission, statement, batch)
-    builder.do(f"br label %{name}.copied")
-    builder.label(f"{name}.copied")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
-    found = builder.emit(f"phi ptr [ {pointer}, %{name}.test ], [ {copy}, %{name}.copied ]")
-    distance = builder.emit(f"phi i64 [ {stride}, %{name}.test ], [ {row}, %{name}.copied ]")
+
+    def copied() -> list[str]:
+        _copy_left(emission, statement, batch)
+        return [f"ptr {copy}", f"i64 {row}"]
+
+    found, distance = builder.branch(inside, lambda: [f"ptr {pointer}", f"i64 {stride}"], copied)
     return found, distance
 
 
@@ -141,7 +134,7 @@ def _copy_left(emission: Emission, statement: Multiply, batch: Number) -> None:
     buffer = statement.left
     scale = statement.scales[0] if statement.scales else None
     roots = [lhs, *([scale] if scale is not None else [])]
-    lanes = min(emission.lanes(roots, []), plan.k)
+    lanes = min(lanes_of(emission, roots, []), plan.k)
     block = plan.k // scale.shape[-1] if scale is not None else 1
     if scale is not None:
         lanes = min(lanes, block)
@@ -160,7 +153,7 @@ def _copy_left(emission: Emission, statement: Multiply, batch: Number) -> None:
         nest.store(emission.buffer(buffer), [(row, plan.k * size), (column, size)], register, emission.arena_suffix)
         nest.close()
 
-    emission.versions(roots, [], emit)
+    versions(emission, roots, [], emit)
 
 
 def _divided(emission: Emission, nest: NestEmission, axis: Axis, block: int) -> Axis:
@@ -201,7 +194,7 @@ def _right(emission: Emission, statement: Multiply, batch: Number) -> str:
         keys.append(str(batch))
     total: Number = 0
     for key in keys:
-        total = emission.add(total, int(key) if key.lstrip("-").isdigit() else key)
+        total = emission.builder.add(total, int(key) if key.lstrip("-").isdigit() else key)
 
     def pack(panel: str) -> None:
         _pack(emission, statement, batch, panel)
@@ -209,41 +202,12 @@ def _right(emission: Emission, statement: Multiply, batch: Number) -> str:
     return panel_of(emission, memo, keys, total, statement.plan.packed_bytes, pack)
 
 
-def panel_of(
-    emission: Emission, memo: Memo, keys: list[str], place: Number, size: int, pack: Callable[[str], None]
-) -> str:
-    """A pointer to a remembered panel, which is packed if it is not there."""
-    builder = emission.builder
-    slot = builder.emit(f"and i64 {place}, {memo.slots - 1}")
-    panel = emission.shifted(emission.buffer(memo.panels), emission.multiply(slot, size))
-    # The tag of a panel: the launch it was packed in, and its indices.
-    tag_size = 8 * (len(keys) + 1)
-    tag = emission.shifted(emission.buffer(memo.tags), emission.multiply(slot, tag_size))
-    expected = [emission.launch_number(), *keys]
-    found = "true"
-    places = []
-    for number, wanted in enumerate(expected):
-        where = emission.shifted(tag, 8 * number)
-        places.append(where)
-        known = builder.emit(f"load i64, ptr {where}, align 8{emission.arena_suffix}")
-        same = builder.emit(f"icmp eq i64 {known}, {wanted}")
-        found = same if found == "true" else builder.emit(f"and i1 {found}, {same}")
-    name = builder.fresh("panel")
-    builder.do(f"br i1 {found}, label %{name}.end, label %{name}.pack")
-    builder.label(f"{name}.pack")
-    pack(panel)
-    for where, wanted in zip(places, expected, strict=True):
-        builder.do(f"store i64 {wanted}, ptr {where}, align 8{emission.arena_suffix}")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
-    return panel
-
-
 def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) -> None:
+    builder = emission.builder
     plan, rhs = statement.plan, statement.rhs
     scale = statement.scales[1] if statement.scales else None
     roots = [rhs, *([scale] if scale is not None else [])]
-    lanes = min(emission.lanes(roots, []), plan.columns)
+    lanes = min(lanes_of(emission, roots, []), plan.columns)
     block = plan.k // scale.shape[-2] if scale is not None else 1
     signed = _signed(statement, "rhs")
     group, size = plan.group, plan.rhs_dtype.itemsize
@@ -266,14 +230,14 @@ def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) 
         with nest.at_level(nest.depth):
             packed = woven(emission, parts)
             panel, within = _split(emission, column.base, plan.columns)
-            offset = emission.multiply(panel, plan.k * plan.columns * size)
-            offset = emission.add(offset, emission.multiply(within, group * size))
-            offset = emission.add(offset, emission.multiply(step.base, plan.columns * group * size))
-            where = emission.shifted(pointer, offset)
-            emission.builder.do(f"store {packed.typed}, ptr {where}, align {size}{emission.arena_suffix}")
+            offset = builder.multiply(panel, plan.k * plan.columns * size)
+            offset = builder.add(offset, builder.multiply(within, group * size))
+            offset = builder.add(offset, builder.multiply(step.base, plan.columns * group * size))
+            where = builder.moved(pointer, offset)
+            builder.do(f"store {packed.typed}, ptr {where}, align {size}{emission.arena_suffix}")
         nest.close()
 
-    emission.versions(roots, [], emit)
+    versions(emission, roots, [], emit)
 
 
 def _member(emission: Emission, nest: NestEmission, axis: Axis, group: int, part: int) -> Axis:
@@ -281,7 +245,7 @@ def _member(emission: Emission, nest: NestEmission, axis: Axis, group: int, part
     if group == 1:
         return axis
     with nest.at_level(axis.level):
-        return Axis(emission.add(emission.multiply(axis.base, group), part), False, axis.level)
+        return Axis(emission.builder.add(emission.builder.multiply(axis.base, group), part), False, axis.level)
 
 
 def _split(emission: Emission, number: Number, size: int) -> tuple[Number, Number]:

@@ -8,18 +8,17 @@ has to be looked at.  The same is done for masks: those that compare such number
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
+from tileir.dialect.ops import ADDI, ANDI, CMPI, EXTI, MULI, OFFSET, PTR_TO_PTR, SUBI
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu.emission.nests import Number
+from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.loops.expressions import Applied, Count, Expression, Mapped, Splat, Table
+from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import DType, memory_bytes
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
-
-if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.worker import Emission
 
 _DEEPEST: Final = 24
 """How many operations are looked through; more are hardly an index."""
@@ -74,10 +73,10 @@ class Ranges:
             return bool(mask.array.all())
         if not isinstance(mask, Applied) or depth == _DEEPEST:
             return False
-        mnemonic = mask.operation.declaration.mnemonic
-        if mnemonic == "andi":
+        declaration = mask.operation.declaration
+        if declaration is ANDI:
             return all(self.is_true(argument, depth + 1) for argument in mask.arguments)
-        if mnemonic != "cmpi":
+        if declaration is not CMPI:
             return False
         left, right = (self.of(argument, depth + 1) for argument in mask.arguments)
         return left is not None and right is not None and self._compares(mask.operation, left, right)
@@ -130,42 +129,42 @@ class Ranges:
             return Range(0, last) if last < 1 << (8 * expression.dtype.itemsize - 1) else None
         if not isinstance(expression, Applied):
             return None
-        mnemonic = expression.operation.declaration.mnemonic
-        if mnemonic not in _FOLLOWED:
+        declaration = expression.operation.declaration
+        if declaration not in _FOLLOWED:
             return None
         parts = [self.of(argument, depth + 1) for argument in expression.arguments]
         if any(part is None for part in parts):
             return None
         known = [part for part in parts if part is not None]
-        if mnemonic == "offset":
+        if declaration is OFFSET:
             type = cast(TileType, expression.operation.results[0].type)
             return self._moved(known[0], known[1], memory_bytes(cast(PointerType, type.element).pointee))
-        if mnemonic == "exti":
+        if declaration is EXTI:
             if _is_unsigned(expression.operation):
                 self._need("icmp sge", known[0].low, 0)
             return known[0]
-        if mnemonic == "ptr_to_ptr":
+        if declaration is PTR_TO_PTR:
             return known[0]
-        if mnemonic == "muli":
+        if declaration is MULI:
             return self._product(known[0], known[1], expression.dtype)
-        return self._sum(mnemonic, known[0], known[1], expression.dtype)
+        return self._sum(declaration is SUBI, known[0], known[1], expression.dtype)
 
     def _moved(self, base: Range, index: Range, size: int) -> Range:
         """Addresses, which are sums modulo 2^64; indices are small, so that their distance is exact."""
-        emission = self._emission
+        builder = self._emission.builder
         self._need("icmp sge", index.low, -_FARTHEST)
         self._need("icmp sle", index.high, _FARTHEST)
-        low = emission.add(base.low, emission.multiply(index.low, size))
+        low = builder.add(base.low, builder.multiply(index.low, size))
         if index.is_point and base.is_point:
             return Range(low, low)
-        return Range(low, emission.add(base.high, emission.multiply(index.high, size)))
+        return Range(low, builder.add(base.high, builder.multiply(index.high, size)))
 
-    def _sum(self, mnemonic: str, left: Range, right: Range, dtype: DType) -> Range:
-        if mnemonic == "subi":
+    def _sum(self, subtracts: bool, left: Range, right: Range, dtype: DType) -> Range:
+        if subtracts:
             pairs = ((left.low, right.high), (left.high, right.low))
         else:
             pairs = ((left.low, right.low), (left.high, right.high))
-        return self._each("sub" if mnemonic == "subi" else "add", pairs, dtype, left.is_point and right.is_point)
+        return self._each("sub" if subtracts else "add", pairs, dtype, left.is_point and right.is_point)
 
     def _product(self, left: Range, right: Range, dtype: DType) -> Range | None:
         if left.is_point:
@@ -188,26 +187,23 @@ class Ranges:
         return Range(ends[0], ends[-1])
 
     def _computed(self, name: str, left: Number, right: Number, dtype: DType) -> Number:
-        emission = self._emission
+        builder = self._emission.builder
         width = 8 * dtype.itemsize
         if width == 64 and not (isinstance(left, int) and isinstance(right, int)):
-            builder = emission.builder
             if name == "mul" and (left == 1 or right == 1):
-                return emission.multiply(left, right)
+                return builder.multiply(left, right)
             if name != "mul" and right == 0:
                 return left
-            values = [f"i64 {left}", f"i64 {right}"]
-            pair = builder.call("{ i64, i1 }", f"llvm.s{name}.with.overflow.i64", values)
-            wraps = builder.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")
+            exact, wraps = builder.checked(f"s{name}", left, right)
             self.conditions.append(builder.emit(f"xor i1 {wraps}, true"))
-            return builder.emit(f"extractvalue {{ i64, i1 }} {pair}, 0")
-        number = {"add": emission.add, "sub": emission.subtract, "mul": emission.multiply}[name](left, right)
+            return exact
+        number = {"add": builder.add, "sub": builder.subtract, "mul": builder.multiply}[name](left, right)
         self._need("icmp sge", number, -(1 << (width - 1)))
         self._need("icmp sle", number, (1 << (width - 1)) - 1)
         return number
 
 
-_FOLLOWED: Final = ("addi", "subi", "muli", "exti", "offset", "ptr_to_ptr")
+_FOLLOWED: Final = (ADDI, SUBI, MULI, EXTI, OFFSET, PTR_TO_PTR)
 
 
 def _is_unsigned(operation: Operation) -> bool:

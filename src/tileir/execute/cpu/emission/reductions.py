@@ -8,21 +8,23 @@ other case the sources lie in buffers, and loops over rows, columns and elements
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
-from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, NestEmission, Number
+from tileir.dialect.ops import MAXF, MAXIMUMF, MINF, MINIMUMF, SCAN
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.evaluation import NestEmission
+from tileir.execute.cpu.emission.nests import FIRST, Axis, Index
+from tileir.execute.cpu.emission.versions import lanes_of, versions
 from tileir.execute.cpu.loops.expressions import Stored, is_along_lanes, row_major
 from tileir.execute.cpu.loops.sinks import Keep
 from tileir.execute.cpu.loops.statements import Reduce, works_on_vectors
 from tileir.execute.cpu.vector import nans
-from tileir.execute.cpu.vector.casting import BOOL, SINGLE, is_machine_float
+from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.cpu.vector.casting import SINGLE, from_storage, is_machine_float, to_storage
 from tileir.execute.cpu.vector.llvm import Register, storage_type
 from tileir.execute.dtypes import DType
 from tileir.execute.interpreter.aggregates import LANES
 from tileir.ir.attributes import IntegerAttribute
-
-if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.worker import Emission
 
 Registers = list[Register]
 Combine = Callable[[Registers, Registers], Registers]
@@ -46,7 +48,7 @@ class Combination:
 
 def emit_reduce(emission: Emission, statement: Reduce) -> None:
     combine = _combination(emission, statement)
-    if statement.operation.declaration.mnemonic == "scan":
+    if statement.operation.declaration is SCAN:
         _emit_scan(emission, statement, combine)
     elif is_along_lanes(statement.shape, statement.axis) and works_on_vectors(statement.body):
         _emit_rows(emission, statement, _extreme(emission, statement) or _plain(statement, combine))
@@ -67,11 +69,9 @@ def _combination(emission: Emission, statement: Reduce) -> Combine:
         for argument, register in zip(arguments[1::2], second, strict=True):
             emission.scalars[argument] = register
         width = first[0].width
-        with emission.new_region():
-            emission.statements(statement.body)
-            yielded = emission.yielded
-        assert yielded is not None
-        return [emission.builder.splat(register, width) for register in yielded]
+        emission.statements(statement.body)
+        assert emission.yielded is not None
+        return [emission.builder.splat(register, width) for register in emission.yielded]
 
     return combine
 
@@ -86,12 +86,12 @@ def _extreme(emission: Emission, statement: Reduce) -> Combination | None:
     block = statement.operation.regions[0].blocks[0]
     operations = list(block)
     first = operations[0]
-    name = first.declaration.mnemonic
-    if emission.sanitize or len(operations) != 2 or name not in _EXTREMES or "flush_to_zero" in first.attributes:
+    extreme = _EXTREMES.get(first.declaration)
+    if emission.sanitize or len(operations) != 2 or extreme is None or "flush_to_zero" in first.attributes:
         return None
     if set(first.operands) != set(block.arguments) or operations[1].operands[0] is not first.results[0]:
         return None
-    largest, propagates = _EXTREMES[name]
+    largest, propagates = extreme
     propagates = propagates or "propagate_nan" in first.attributes
     builder = emission.builder
     dtype = statement.sources[0].dtype
@@ -104,10 +104,10 @@ def _extreme(emission: Emission, statement: Reduce) -> Combination | None:
 
 
 _EXTREMES: Final = {
-    "maxf": (True, False),
-    "minf": (False, False),
-    "maximumf": (True, True),
-    "minimumf": (False, True),
+    MAXF: (True, False),
+    MINF: (False, False),
+    MAXIMUMF: (True, True),
+    MINIMUMF: (False, True),
 }
 
 
@@ -120,7 +120,7 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
     extent = shape[axis]
     virtual = min(extent, LANES)
     roots = statement.roots
-    lanes = min(emission.lanes(roots, []), virtual)
+    lanes = min(lanes_of(emission, roots, []), virtual)
     builder = emission.builder
 
     def emit(masked: bool) -> None:
@@ -135,7 +135,7 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
             for start in range(0, virtual, lanes):
                 nest.offset = start
                 with nest.at_level(level):
-                    here = Axis(emission.add(base, start), True, level)
+                    here = Axis(builder.add(base, start), True, level)
                 index = (*outer[:axis], here, *outer[axis + 1 :])
                 values = [nest.at(source, nest.index_of(source, shape, index))[0] for source in statement.sources]
                 with nest.at_level(level):
@@ -157,16 +157,14 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
         if extent > virtual:
             position = nest.open_loop(extent, virtual, start=virtual)
             inner = nest.depth
-            with nest.at_level(inner):
-                olds = [[_phi(emission, register) for register in vector] for vector in vectors]
+            loop = nest.innermost
+            olds = [[loop.carry_register(register) for register in vector] for vector in vectors]
             news = items(position.base, inner)
             with nest.at_level(inner):
                 results = [combine(new, old) for new, old in zip(news, olds, strict=True)]
-            nest.carry(inner, [
-                (old, initial, result)
-                for group in zip(olds, vectors, results, strict=True)
-                for old, initial, result in zip(*group, strict=True)
-            ])  # fmt: skip
+            for old, result in zip(olds, results, strict=True):
+                for value, following in zip(old, result, strict=True):
+                    loop.becomes(value.name, following.name)
             # After the loop the registers of its last turn count.
             vectors = results
         with nest.at_level(level, after=extent > virtual):
@@ -174,12 +172,7 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
             _put_results(emission, nest, statement, single, tuple(outer), level, extent > virtual)
         nest.close()
 
-    emission.versions(roots, [], emit, statement)
-
-
-def _phi(emission: Emission, register: Register) -> Register:
-    """A register that a loop carries; `NestEmission.carry` says where it comes from."""
-    return Register(f"%{emission.builder.fresh('carry')}", register.dtype, register.width)
+    versions(emission, roots, [], emit, statement)
 
 
 def _tree(emission: Emission, vectors: list[Registers], combine: Combine) -> Registers:
@@ -218,6 +211,7 @@ def _put_results(
     level: int,
     after: bool,
 ) -> None:
+    builder = emission.builder
     axes = [index for place, index in enumerate(outer) if place != statement.axis]
     shape = [extent for place, extent in enumerate(statement.shape) if place != statement.axis]
     for result, target, register in zip(statement.operation.results, statement.targets, registers, strict=True):
@@ -228,8 +222,8 @@ def _put_results(
             continue
         offset: Number = 0
         for index, stride in zip(axes, row_major(tuple(shape)), strict=True):
-            offset = emission.add(offset, emission.multiply(index.base, stride * register.dtype.itemsize))
-        where = emission.shifted(emission.buffer(target), offset)
+            offset = builder.add(offset, builder.multiply(index.base, stride * register.dtype.itemsize))
+        where = builder.moved(emission.buffer(target), offset)
         nest.store_at(where, None, register, emission.arena_suffix)
 
 
@@ -248,7 +242,7 @@ class _Rows:
         others = [place for place, extent in enumerate(shape) if place != axis and extent > 1]
         self.lanes: int = 0
         if vectors and others and not is_along_lanes(shape, axis):
-            self.lanes = min(emission.lanes(statement.roots, []), shape[others[-1]])
+            self.lanes = min(lanes_of(emission, statement.roots, []), shape[others[-1]])
         self.loops: list[tuple[int, int, int]] = []
         kept = [place for place in range(len(shape)) if place != axis]
         result = dict(zip(kept, row_major(tuple([shape[place] for place in kept])), strict=True))
@@ -269,11 +263,11 @@ class _Rows:
             extent, step, stride = self.loops[depth]
 
             def turn(position: Number) -> None:
-                inner = emission.add(place, emission.multiply(position, stride))
-                result = emission.add(target, emission.multiply(position, self.results[depth]))
+                inner = emission.builder.add(place, emission.builder.multiply(position, stride))
+                result = emission.builder.add(target, emission.builder.multiply(position, self.results[depth]))
                 descend(depth + 1, inner, result)
 
-            emission.loop(0, extent, step, turn)
+            emission.builder.count(0, extent, step, turn)
 
         descend(0, 0, 0)
 
@@ -284,27 +278,22 @@ class _Rows:
 
     def load_from(self, pointer: str, dtype: DType, place: Number) -> Register:
         emission, builder = self.emission, self.emission.builder
-        where = emission.shifted(pointer, emission.multiply(place, dtype.itemsize))
+        where = builder.moved(pointer, builder.multiply(place, dtype.itemsize))
         element = storage_type(dtype)
         text = f"<{self.lanes} x {element}>" if self.lanes else element
         loaded = builder.emit(f"load {text}, ptr {where}, align {dtype.itemsize}{emission.arena_suffix}")
-        if dtype != BOOL:
-            return Register(loaded, dtype, self.lanes)
-        return builder.value(f"icmp ne {text} {loaded}, {'zeroinitializer' if self.lanes else '0'}", BOOL, self.lanes)
+        return from_storage(builder, loaded, dtype, self.lanes)
 
     def store_to(self, pointer: str, register: Register, place: Number, suffix: str) -> None:
-        emission, builder = self.emission, self.emission.builder
-        where = emission.shifted(pointer, emission.multiply(place, register.dtype.itemsize))
+        builder = self.emission.builder
+        where = builder.moved(pointer, builder.multiply(place, register.dtype.itemsize))
         register = builder.splat(register, self.lanes)
-        if register.dtype == BOOL:
-            kind = f"<{self.lanes} x i8>" if self.lanes else "i8"
-            text = f"{kind} " + builder.emit(f"zext {register.typed} to {kind}")
-        else:
-            text = register.typed
+        text = to_storage(builder, register).typed
         builder.do(f"store {text}, ptr {where}, align {register.dtype.itemsize}{suffix}")
 
 
 def _emit_columns(emission: Emission, statement: Reduce, body: Combination) -> None:
+    builder = emission.builder
     combine = body.combine
     rows = _Rows(emission, statement, works_on_vectors(statement.body))
     extent = statement.shape[statement.axis]
@@ -312,41 +301,41 @@ def _emit_columns(emission: Emission, statement: Reduce, body: Combination) -> N
     width = max(rows.lanes, 1)
     count = len(statement.sources)
     dtypes = body.dtypes
-    room = [emission.reserve(storage_type(dtype), virtual * width) for dtype in dtypes]
+    partials = [emission.frame.stack(storage_type(dtype), virtual * width) for dtype in dtypes]
 
-    def load_room(place: Number) -> Registers:
+    def load_partial(place: Number) -> Registers:
         return [
-            rows.load_from(room[number], dtypes[number], emission.multiply(place, width)) for number in range(count)
+            rows.load_from(partials[number], dtypes[number], builder.multiply(place, width)) for number in range(count)
         ]
 
-    def store_room(registers: Registers, place: Number) -> None:
+    def store_partial(registers: Registers, place: Number) -> None:
         for number, register in enumerate(registers):
-            rows.store_to(room[number], register, emission.multiply(place, width), "")
+            rows.store_to(partials[number], register, builder.multiply(place, width), "")
 
     def one(place: Number, target: Number) -> None:
         def item(position: Number) -> Registers:
-            here = emission.add(place, emission.multiply(position, rows.step))
+            here = builder.add(place, builder.multiply(position, rows.step))
             return [body.ready(rows.load(number, here)) for number in range(count)]
 
-        emission.loop(0, virtual, 1, lambda position: store_room(item(position), position))
+        builder.count(0, virtual, 1, lambda position: store_partial(item(position), position))
 
         def accumulate(position: Number) -> None:
-            lane = emission.builder.emit(f"and i64 {position}, {virtual - 1}")
-            store_room(combine(item(position), load_room(lane)), lane)
+            lane = builder.emit(f"and i64 {position}, {virtual - 1}")
+            store_partial(combine(item(position), load_partial(lane)), lane)
 
         if extent > virtual:
-            emission.loop(virtual, extent, 1, accumulate)
+            builder.count(virtual, extent, 1, accumulate)
         half = virtual // 2
         while half:
             middle = half
 
             def halve(position: Number, middle: int = middle) -> None:
-                high = load_room(emission.add(position, middle))
-                store_room(combine(high, load_room(position)), position)
+                high = load_partial(builder.add(position, middle))
+                store_partial(combine(high, load_partial(position)), position)
 
-            emission.loop(0, half, 1, halve)
+            builder.count(0, half, 1, halve)
             half //= 2
-        final = body.settle(load_room(0))
+        final = body.settle(load_partial(0))
         for register, result, buffer in zip(final, statement.operation.results, statement.targets, strict=True):
             if buffer is None:
                 emission.put(result, register)
@@ -357,32 +346,33 @@ def _emit_columns(emission: Emission, statement: Reduce, body: Combination) -> N
 
 
 def _emit_scan(emission: Emission, statement: Reduce, combine: Combine) -> None:
+    builder = emission.builder
     rows = _Rows(emission, statement, works_on_vectors(statement.body))
     extent = statement.shape[statement.axis]
     reverse = cast(IntegerAttribute, statement.operation.attributes["reverse"]).value != 0
     dtypes = [source.dtype for source in statement.sources]
     width = max(rows.lanes, 1)
-    room = [emission.reserve(storage_type(dtype), width) for dtype in dtypes]
+    partials = [emission.frame.stack(storage_type(dtype), width) for dtype in dtypes]
 
     def one(place: Number, target: Number) -> None:
         def item(position: Number) -> tuple[Registers, Number]:
-            number = emission.subtract(extent - 1, position) if reverse else position
-            here = emission.add(place, emission.multiply(number, rows.step))
+            number = builder.subtract(extent - 1, position) if reverse else position
+            here = builder.add(place, builder.multiply(number, rows.step))
             return [rows.load(source, here) for source in range(len(dtypes))], here
 
-        def leave(registers: Registers, here: Number) -> None:
+        def put(registers: Registers, here: Number) -> None:
             for number, (register, buffer) in enumerate(zip(registers, statement.targets, strict=True)):
                 assert buffer is not None
                 rows.store_to(emission.buffer(buffer), register, here, emission.arena_suffix)
-                rows.store_to(room[number], register, 0, "")
+                rows.store_to(partials[number], register, 0, "")
 
-        leave(*item(0))
+        put(*item(0))
 
         def turn(position: Number) -> None:
             values, here = item(position)
-            last = [rows.load_from(room[number], dtype, 0) for number, dtype in enumerate(dtypes)]
-            leave(combine(last, values), here)
+            last = [rows.load_from(partials[number], dtype, 0) for number, dtype in enumerate(dtypes)]
+            put(combine(last, values), here)
 
-        emission.loop(1, extent, 1, turn)
+        builder.count(1, extent, 1, turn)
 
     rows.each(one)

@@ -7,27 +7,48 @@ from typing import Final, cast
 
 import numpy
 
+from tileir.dialect.ops import (
+    ASSUME,
+    CONSTANT,
+    EXTRACT,
+    GET_GLOBAL,
+    GET_INDEX_SPACE_SHAPE,
+    GET_NUM_TILE_BLOCKS,
+    GET_TENSOR_SHAPE,
+    GET_TILE_BLOCK_ID,
+    INSERT,
+    IOTA,
+    MAKE_GATHER_SCATTER_VIEW,
+    MAKE_PARTITION_VIEW,
+    MAKE_STRIDED_VIEW,
+    MAKE_TENSOR_VIEW,
+    PACK,
+    UNPACK,
+)
 from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
 from tileir.execute.cpu.analysis.values import dtype_of
-from tileir.execute.cpu.emission.accesses import FAR, TensorView, TileView, cut_off
-from tileir.execute.cpu.emission.nests import Number
-from tileir.execute.cpu.emission.worker import Emission
+from tileir.execute.cpu.emission import bounds
+from tileir.execute.cpu.emission.accesses import cut_off
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.exits import require
+from tileir.execute.cpu.emission.views import FAR, TensorView, TileView
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.statements import Let, Same, Statement
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting, instructions
+from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL, INT32, UINT64
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type
 from tileir.execute.dtypes import constant_elements
 from tileir.ir.attributes import DenseAttribute, SymbolAttribute
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
 
 
 def emit_let(emission: Emission, statement: Statement) -> None:
     assert isinstance(statement, Let)
     operation = statement.operation
-    mnemonic = operation.declaration.mnemonic
-    special = _LETS.get(mnemonic)
+    special = _LETS.get(operation.declaration)
     if special is not None:
         special(emission, operation)
         return
@@ -61,14 +82,14 @@ def _let_block_id(emission: Emission, operation: Operation) -> None:
 
 def _let_grid(emission: Emission, operation: Operation) -> None:
     for axis, result in enumerate(operation.results):
-        extent = emission.record_slot(slots.GRID + axis)
+        extent = emission.frame.record_slot(slots.GRID + axis)
         emission.scalars[result] = emission.builder.value(f"trunc i64 {extent} to i32", INT32)
 
 
 def _let_global(emission: Emission, operation: Operation) -> None:
     (name,) = cast(SymbolAttribute, operation.attributes["name"]).path
     # Addresses of globals differ from process to process: they come behind the arguments.
-    address = emission.record_slot(emission.layout.of_global(name))
+    address = emission.frame.record_slot(emission.layout.of_global(name))
     emission.scalars[operation.results[0]] = Register(address, UINT64)
 
 
@@ -91,7 +112,7 @@ def _let_tensor_view(emission: Emission, operation: Operation) -> None:
     view = TensorView(base.name, type.element, sizes, extents, strides)
     emission.views[operation.results[0]] = view
     if not emission.sanitize:
-        view.at_home, view.readable, view.writable = emission.bounds.judge(operation)
+        view.at_home, view.readable, view.writable = bounds.judge(emission, operation)
 
 
 def _let_tile_view(emission: Emission, operation: Operation) -> None:
@@ -101,6 +122,7 @@ def _let_tile_view(emission: Emission, operation: Operation) -> None:
 
 
 def _let_shape(emission: Emission, operation: Operation) -> None:
+    builder = emission.builder
     view = emission.views[operation.operands[0]]
     numbers: list[Number] = []
     if isinstance(view, TensorView):
@@ -110,11 +132,11 @@ def _let_shape(emission: Emission, operation: Operation) -> None:
             if isinstance(size, int):
                 numbers.append(-(-size // step))
             else:
-                whole = emission.builder.emit(f"udiv i64 {size}, {step}")
-                rest = emission.builder.emit(f"urem i64 {size}, {step}")
-                more = emission.builder.emit(f"icmp ne i64 {rest}, 0")
-                one = emission.builder.emit(f"zext i1 {more} to i64")
-                numbers.append(emission.builder.emit(f"add i64 {whole}, {one}"))
+                whole = builder.emit(f"udiv i64 {size}, {step}")
+                rest = builder.emit(f"urem i64 {size}, {step}")
+                more = builder.emit(f"icmp ne i64 {rest}, 0")
+                one = builder.emit(f"zext i1 {more} to i64")
+                numbers.append(builder.emit(f"add i64 {whole}, {one}"))
     for number, result in zip(numbers, operation.results, strict=True):
         dtype = dtype_of(result)
         if isinstance(number, int):
@@ -125,12 +147,12 @@ def _let_shape(emission: Emission, operation: Operation) -> None:
         elif dtype.itemsize == 8:
             emission.scalars[result] = Register(number, dtype)
         else:
-            emission.scalars[result] = emission.builder.value(f"trunc i64 {number} to {scalar_type(dtype)}", dtype)
+            emission.scalars[result] = builder.value(f"trunc i64 {number} to {scalar_type(dtype)}", dtype)
 
 
 def _let_window(emission: Emission, operation: Operation) -> None:
     """The indices of `extract` and `insert` must name a sub-tile that is there."""
-    extracting = operation.declaration.mnemonic == "extract"
+    extracting = operation.declaration is EXTRACT
     whole = cast(TileType, (operation.operands[0] if extracting else operation.results[0]).type).shape
     part = cast(TileType, (operation.results[0] if extracting else operation.operands[0]).type).shape
     for axis, index in enumerate(operation.operands[1 if extracting else 2 :]):
@@ -139,33 +161,33 @@ def _let_window(emission: Emission, operation: Operation) -> None:
         if isinstance(number, int) and 0 <= number < count:
             continue
         inside = emission.builder.emit(f"icmp ult i64 {number}, {count}")
-        emission.require(inside, Check("window", operation, (axis, count)), axis, number)
+        require(emission, inside, Check("window", operation, (axis, count)), axis, number)
 
 
 def _let_repack(emission: Emission, operation: Operation) -> None:
     source = emission.scalars[operation.operands[0]]
     result = operation.results[0]
-    bits = Register(emission.to_bits(source), numpy.dtype(f"u{source.dtype.itemsize}"))
+    bits = Register(casting.to_bits(emission.builder, source), numpy.dtype(f"u{source.dtype.itemsize}"))
     emission.scalars[result] = casting.reinterpret(emission.builder, bits, dtype_of(result))
 
 
-_LETS: Final[dict[str, Callable[[Emission, Operation], None]]] = {
-    "assume": _let_assume,
-    "constant": _let_constant,
-    "extract": _let_window,
-    "get_global": _let_global,
-    "get_index_space_shape": _let_shape,
-    "get_num_tile_blocks": _let_grid,
-    "get_tensor_shape": _let_shape,
-    "get_tile_block_id": _let_block_id,
-    "insert": _let_window,
-    "iota": _let_iota,
-    "make_gather_scatter_view": _let_tile_view,
-    "make_partition_view": _let_tile_view,
-    "make_strided_view": _let_tile_view,
-    "make_tensor_view": _let_tensor_view,
-    "pack": _let_repack,
-    "unpack": _let_repack,
+_LETS: Final[dict[OperationDeclaration, Callable[[Emission, Operation], None]]] = {
+    ASSUME: _let_assume,
+    CONSTANT: _let_constant,
+    EXTRACT: _let_window,
+    GET_GLOBAL: _let_global,
+    GET_INDEX_SPACE_SHAPE: _let_shape,
+    GET_NUM_TILE_BLOCKS: _let_grid,
+    GET_TENSOR_SHAPE: _let_shape,
+    GET_TILE_BLOCK_ID: _let_block_id,
+    INSERT: _let_window,
+    IOTA: _let_iota,
+    MAKE_GATHER_SCATTER_VIEW: _let_tile_view,
+    MAKE_PARTITION_VIEW: _let_tile_view,
+    MAKE_STRIDED_VIEW: _let_tile_view,
+    MAKE_TENSOR_VIEW: _let_tensor_view,
+    PACK: _let_repack,
+    UNPACK: _let_repack,
 }
 
 

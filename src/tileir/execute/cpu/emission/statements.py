@@ -6,12 +6,15 @@ from typing import Final, cast
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.analysis.values import dtype_of
-from tileir.execute.cpu.emission import accesses, atomics, pointers, products, reductions, streaming
+from tileir.execute.cpu.emission import accesses, atomics, pointers, products, reductions, reservations, streaming
 from tileir.execute.cpu.emission.chains import emit_chain
-from tileir.execute.cpu.emission.control import emit_branch, emit_leave, emit_repeat
-from tileir.execute.cpu.emission.nests import NestEmission, Number, Stretch, Term
+from tileir.execute.cpu.emission.context import Emission, Emitters
+from tileir.execute.cpu.emission.control import emit_branch, emit_repeat, emit_terminator
+from tileir.execute.cpu.emission.evaluation import NestEmission
+from tileir.execute.cpu.emission.exits import require
+from tileir.execute.cpu.emission.nests import Stretch, Term
 from tileir.execute.cpu.emission.scalars import emit_let, emit_same
-from tileir.execute.cpu.emission.worker import Emission, Emitters
+from tileir.execute.cpu.emission.versions import emit_apart, lanes_of, versions
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import row_major
 from tileir.execute.cpu.loops.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
@@ -33,7 +36,9 @@ from tileir.execute.cpu.loops.statements import (
     Statement,
 )
 from tileir.execute.cpu.native import record as slots
-from tileir.execute.cpu.vector.casting import UINT64
+from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.cpu.vector.casting import UINT64, to_storage
+from tileir.execute.cpu.vector.casting import cast as cast_to
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.ir.attributes import IntegerAttribute
 
@@ -41,7 +46,7 @@ from tileir.ir.attributes import IntegerAttribute
 def emit_nest(emission: Emission, statement: Statement) -> None:
     assert isinstance(statement, Nest)
     roots = statement.roots
-    lanes = emission.lanes(roots, statement.sinks)
+    lanes = lanes_of(emission, roots, statement.sinks)
     picks = [sink for sink in statement.sinks if isinstance(sink, Pick)]
     updates = [sink for sink in statement.sinks if isinstance(sink, Update)]
 
@@ -63,18 +68,13 @@ def emit_nest(emission: Emission, statement: Statement) -> None:
         else:
             streaming.emit_stretches(emission, sink, lanes, lambda stretch: emit(False, stretch))
 
-    emission.versions(roots, statement.sinks, emit_version, statement)
+    versions(emission, roots, statement.sinks, emit_version, statement)
     for pick in picks:
         emission.take(pick.value)
     for update in updates:
         result = update.operation.results[0]
         if update.pointers is not None and isinstance(result.type, TileType) and result.type.count == 1:
             emission.take(result)
-
-
-def emit_apart(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Apart)
-    emission.emit_apart(statement)
 
 
 def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
@@ -89,7 +89,7 @@ def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
                 if isinstance(place, int):
                     origin.append(place)
                 else:
-                    origin.append(emission.multiply(emission.whole(place), part))
+                    origin.append(emission.builder.multiply(emission.whole(place), part))
         nest.keep(sink.expression, sink.buffer, origin, window.whole)
     elif isinstance(sink, StoreView):
         accesses.store_view(nest, sink)
@@ -98,7 +98,7 @@ def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
     elif isinstance(sink, Pick):
         register = nest.value(sink.expression)
         with nest.at_level(nest.depth):
-            emission.put(sink.value, emission.converted(register, dtype_of(sink.value)))
+            emission.put(sink.value, cast_to(emission.builder, register, dtype_of(sink.value)))
     elif isinstance(sink, CheckAll):
         _emit_check(emission, nest, sink)
     else:
@@ -114,7 +114,7 @@ def _emit_check(emission: Emission, nest: NestEmission, sink: CheckAll) -> None:
     with nest.at_level(nest.depth):
         check = Check("assert", sink.operation)
         if not register.width:
-            emission.require(register.name, check, place)
+            require(emission, register.name, check, place)
             return
         bits = builder.emit(f"bitcast {register.typed} to i{register.width}")
         wrong = builder.emit(f"xor i{register.width} {bits}, -1")
@@ -122,7 +122,7 @@ def _emit_check(emission: Emission, nest: NestEmission, sink: CheckAll) -> None:
         kind = f"i{register.width}"
         first = builder.call(kind, f"llvm.cttz.{kind}", [f"{kind} {wrong}", "i1 false"])
         wide = builder.emit(f"zext i{register.width} {first} to i64") if register.width < 64 else first
-        emission.require(good, check, emission.add(place, wide))
+        require(emission, good, check, builder.add(place, wide))
 
 
 def emit_reserve(emission: Emission, statement: Statement) -> None:
@@ -131,9 +131,9 @@ def emit_reserve(emission: Emission, statement: Statement) -> None:
     builder = emission.builder
     alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
     if statement.refused is not None:
-        emission.require("false", statement.refused)
+        require(emission, "false", statement.refused)
     pointer = emission.buffer(statement.buffer)
-    address = emission.address(pointer)
+    address = builder.address(pointer)
     size = statement.buffer.count
     if alignment > 64 and statement.refused is None:
         more = builder.emit(f"add i64 {address}, {alignment - 1}")
@@ -141,11 +141,10 @@ def emit_reserve(emission: Emission, statement: Statement) -> None:
         pointer = builder.emit(f"inttoptr i64 {address} to ptr")
         size -= alignment - 64
     builder.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", "i8 0", f"i64 {size}", "i1 false"])
-    emission.scalars[operation.results[0]] = Register(str(address), UINT64)
-    if not emission.sanitize:
-        emission.bounds.note(operation, str(address))
-    if statement.shadow is not None:
-        emission.inspection.note(operation, str(address), emission.buffer(statement.shadow))
+    emission.scalars[operation.results[0]] = Register(address, UINT64)
+    shadow = emission.buffer(statement.shadow) if statement.shadow is not None else ""
+    if shadow or not emission.sanitize:
+        reservations.note(emission, operation, address, shadow)
 
 
 def emit_print(emission: Emission, statement: Statement) -> None:
@@ -154,17 +153,17 @@ def emit_print(emission: Emission, statement: Statement) -> None:
     operation = statement.operation
     values = operation.operand_group("args")
     emission.prints.append(operation)
-    table = emission.reserve("ptr", max(len(values), 1), 8)
+    table = emission.frame.stack("ptr", max(len(values), 1), 8)
     for number, (value, source) in enumerate(zip(values, statement.sources, strict=True)):
         if source is not None:
             pointer = emission.buffer(source.buffer)
         else:
-            register = emission.stored_form(emission.scalars[value])
-            pointer = emission.reserve(register.type, 1, 8)
+            register = to_storage(builder, emission.scalars[value])
+            pointer = emission.frame.stack(register.type, 1, 8)
             builder.do(f"store {register.typed}, ptr {pointer}, align 8")
         place = builder.emit(f"getelementptr ptr, ptr {table}, i64 {number}")
         builder.do(f"store ptr {pointer}, ptr {place}, align 8")
-    function = emission.pointer(emission.record_slot(slots.CALLBACK))
+    function = builder.pointer(emission.frame.record_slot(slots.CALLBACK))
     builder.do(f"call void {function}(i64 {len(emission.prints) - 1}, i64 {emission.block_number}, ptr {table})")
 
 
@@ -201,7 +200,7 @@ EMITTERS: Final[Emitters] = {
     Branch: emit_branch,
     Chain: emit_chain,
     Inspect: emit_inspect,
-    Leave: emit_leave,
+    Leave: emit_terminator,
     Let: emit_let,
     Multiply: emit_multiply,
     Nest: emit_nest,

@@ -12,20 +12,19 @@ stream only if they are made of whole cache lines.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tileir.execute.cpu.emission.nests import NestEmission, Number, Stretch, Term
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.nests import LoopNest, Stretch, Term
+from tileir.execute.cpu.emission.views import TileView
 from tileir.execute.cpu.loops.expressions import count_of
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.traffic import SMALLEST_VECTOR, STREAMED_BYTES, row_axis
 from tileir.execute.cpu.native import record as slots
+from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import memory_bytes
-
-if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.accesses import TileView
-    from tileir.execute.cpu.emission.worker import Emission
 
 NONTEMPORAL: Final = 4
 """The number of the metadata that makes a store stream."""
@@ -39,7 +38,7 @@ MOVED_BYTES: Final = 2048
 
 def emit_stretches(emission: Emission, sink: StoreView, lanes: int, emit: Callable[[Stretch | None], None]) -> None:
     """Emit a nest with streaming stores and without; which of them runs is decided there."""
-    box = emission.box(sink.operation)
+    box = emission.boxes[sink.operation]
     size = memory_bytes(box.view.tensor.element)
     extent = box.view.shape[row_axis(box.view.type)]
     vector = lanes * size
@@ -48,7 +47,7 @@ def emit_stretches(emission: Emission, sink: StoreView, lanes: int, emit: Callab
         return
     builder = emission.builder
     is_moved = extent * size >= MOVED_BYTES
-    missing = builder.emit(f"sub i64 0, {emission.address(box.pointer)}")
+    missing = builder.emit(f"sub i64 0, {builder.address(box.pointer)}")
     head = "0"
     if is_moved:
         missing = builder.emit(f"and i64 {missing}, {vector - 1}")
@@ -58,23 +57,15 @@ def emit_stretches(emission: Emission, sink: StoreView, lanes: int, emit: Callab
         rest = builder.emit(f"and i64 {missing}, {CACHE_LINE - 1}")
     answers = [builder.emit(f"icmp eq i64 {rest}, 0"), _writes_much(emission, count_of(box.view.shape) * size)]
     answers += _rows_are_alike(emission, box.view, vector if is_moved else CACHE_LINE)
-    chosen = answers[0]
-    for answer in answers[1:]:
-        chosen = builder.emit(f"and i1 {chosen}, {answer}")
-    name = builder.fresh("store")
-    builder.do(f"br i1 {chosen}, label %{name}.stream, label %{name}.plain")
-    builder.label(f"{name}.stream")
     last = extent - lanes
-    emit(Stretch(head, last + 1, lanes, head, True))
-    if is_moved:
-        builder.do(f"br i1 {builder.emit(f'icmp eq i64 {head}, 0')}, label %{name}.end, label %{name}.ends")
-        builder.label(f"{name}.ends")
-        emit(Stretch(0, last + 1, last, head, False))
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.plain")
-    emit(None)
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
+
+    def stream() -> None:
+        emit(Stretch(head, last + 1, lanes, head, True))
+        if is_moved:
+            ends = Stretch(0, last + 1, last, head, False)
+            builder.branch(builder.emit(f"icmp eq i64 {head}, 0"), None, lambda: emit(ends))
+
+    builder.branch(builder.all_of(answers), stream, lambda: emit(None))
 
 
 def _rows_are_alike(emission: Emission, view: TileView, alignment: int) -> list[str]:
@@ -87,23 +78,23 @@ def _rows_are_alike(emission: Emission, view: TileView, alignment: int) -> list[
     for axis in range(row - 1, -1, -1):
         if view.shape[axis] == 1:
             continue
-        distance = emission.multiply(view.strides[axis], size)
+        distance = builder.multiply(view.strides[axis], size)
         rest = builder.emit(f"and i64 {distance}, {alignment - 1}")
         answers.append(builder.emit(f"icmp eq i64 {rest}, 0"))
         answers.append(builder.emit(f"icmp sge i64 {distance}, {reach}"))
-        reach = emission.add(reach, emission.multiply(distance, view.shape[axis] - 1))
+        reach = builder.add(reach, builder.multiply(distance, view.shape[axis] - 1))
     return answers
 
 
 def _writes_much(emission: Emission, tile_bytes: int) -> str:
     """Whether all tile blocks together write what is worth streaming, an i1."""
-    x, y, z = (emission.record_slot(slots.GRID + axis) for axis in range(3))
+    x, y, z = (emission.frame.record_slot(slots.GRID + axis) for axis in range(3))
     builder = emission.builder
     count = builder.emit(f"mul i64 {builder.emit(f'mul i64 {x}, {y}')}, {z}")
     return builder.emit(f"icmp uge i64 {count}, {-(-STREAMED_BYTES // tile_bytes)}")
 
 
-def store(nest: NestEmission, stretch: Stretch, pointer: str, terms: list[Term], register: Register) -> None:
+def store(nest: LoopNest, stretch: Stretch, pointer: str, terms: list[Term], register: Register) -> None:
     """Store a vector of a stretch."""
     builder, suffix = nest.builder, nest.emission.memory_suffix
     where, distance, _ = nest.place(pointer, terms)
@@ -129,20 +120,20 @@ def distance_ahead(emission: Emission, view: TileView, steps: tuple[int, ...]) -
     size = memory_bytes(view.tensor.element)
     distance: Number = 0
     for axis, step in enumerate(steps):
-        elements = emission.multiply(step * view.steps[axis], view.strides[axis])
-        distance = emission.add(distance, emission.multiply(elements, size))
+        elements = builder.multiply(step * view.steps[axis], view.strides[axis])
+        distance = builder.add(distance, builder.multiply(elements, size))
     place = builder.emit(f"zext i32 {emission.block_id[emission.order[0]]} to i64")
     after = builder.emit(f"add i64 {place}, 1")
-    more = builder.emit(f"icmp ult i64 {after}, {emission.record_slot(slots.GRID + emission.order[0])}")
+    more = builder.emit(f"icmp ult i64 {after}, {emission.frame.record_slot(slots.GRID + emission.order[0])}")
     return builder.emit(f"select i1 {more}, i64 {distance}, i64 0")
 
 
-def fetch(nest: NestEmission, where: str, ahead: Number, size: int) -> None:
+def fetch(nest: LoopNest, where: str, ahead: Number, size: int) -> None:
     """Have what is so far ahead of a pointer brought into the second cache.
 
     Of the vectors in one turn of a loop, once for each cache line; turns that are shorter than one ask again.
     """
     if nest.offset * size % CACHE_LINE:
         return
-    place = nest.emission.shifted(where, ahead)
+    place = nest.builder.moved(where, ahead)
     nest.builder.call("void", "llvm.prefetch.p0", [f"ptr {place}", "i32 0", "i32 2", "i32 1"])

@@ -7,12 +7,10 @@ there, and where they work they may be slow for everybody.  Such an element is c
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.vector.builder import Loop
 from tileir.execute.cpu.vector.llvm import Register
-
-if TYPE_CHECKING:
-    from tileir.execute.cpu.emission.worker import Emission
 
 
 def at_any_address(
@@ -24,29 +22,25 @@ def at_any_address(
         return emit()
     builder = emission.builder
     bits = f"i{8 * size}"
-    name = builder.fresh("odd")
     rest = builder.emit(f"and i64 {address.name}, {size - 1}")
     even = builder.emit(f"icmp eq i64 {rest}, 0")
-    builder.do(f"br i1 {even}, label %{name}.even, label %{name}.lock, !prof !{emission.likely()}")
-    builder.label(f"{name}.even")
-    usual = emit()
-    builder.do(f"br label %{name}.even.end")
-    builder.label(f"{name}.even.end")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.lock")
-    lock = emission.slot_pointer(emission.layout.lock)
-    pair = builder.emit(f"cmpxchg ptr {lock}, i64 0, i64 1 acquire monotonic, align 8")
-    taken = builder.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")
-    builder.do(f"br i1 {taken}, label %{name}.locked, label %{name}.lock")
-    builder.label(f"{name}.locked")
-    where = emission.pointer(address.name)
-    old = builder.emit(f"load {bits}, ptr {where}, align 1")
-    new = change(old)
-    if new is not None:
-        builder.do(f"store {bits} {new}, ptr {where}, align 1")
-    builder.do(f"store atomic i64 0, ptr {lock} release, align 8")
-    builder.do(f"br label %{name}.locked.end")
-    builder.label(f"{name}.locked.end")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
-    return builder.emit(f"phi {bits} [ {usual}, %{name}.even.end ], [ {old}, %{name}.locked.end ]")
+
+    def locked() -> list[str]:
+        lock = emission.frame.slot_pointer(emission.layout.lock)
+
+        def busy() -> str:
+            pair = builder.emit(f"cmpxchg ptr {lock}, i64 0, i64 1 acquire monotonic, align 8")
+            taken = builder.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")
+            return builder.emit(f"xor i1 {taken}, true")
+
+        Loop(builder).write(lambda: None, busy)
+        where = builder.pointer(address.name)
+        old = builder.emit(f"load {bits}, ptr {where}, align 1")
+        new = change(old)
+        if new is not None:
+            builder.do(f"store {bits} {new}, ptr {where}, align 1")
+        builder.do(f"store atomic i64 0, ptr {lock} release, align 8")
+        return [f"{bits} {old}"]
+
+    (found,) = builder.branch(even, lambda: [f"{bits} {emit()}"], locked, likely=True)
+    return found

@@ -16,9 +16,8 @@ from typing import Final
 
 import numpy
 
-from tileir.execute.cpu.matrix.loops import loop, moved, multiply
 from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, STAGED_BYTES, MmaPlan
-from tileir.execute.cpu.vector.llvm import Builder
+from tileir.execute.cpu.vector.builder import Builder, Number
 
 _TILES: Final = 8
 _TILE_BYTES: Final = AMX_ROWS * AMX_BYTES
@@ -49,23 +48,23 @@ def release(builder: Builder) -> None:
 
 
 def emit_amx(
-    builder: Builder, plan: MmaPlan, a: str, a_stride: str, b: str, c: str, c_stride: int, extent: str, stage: str
+    builder: Builder, plan: MmaPlan, a: str, a_stride: Number, b: str, c: str, c_stride: int, extent: Number, stage: str
 ) -> None:
-    """Emit the product; `extent` is how far k goes, `stage` room for the plan's `stage_elements`, or empty."""
+    """Emit the product; `extent` is how far k goes, `stage` memory for the plan's `stage_elements`, or empty."""
     product = _Product(builder, plan, stage)
     if not stage:
         product.emit((a, a_stride), b, (c, c_stride), extent, extent)
         return
     size = plan.lhs_dtype.itemsize
 
-    def part(first: str) -> None:
-        left = moved(builder, a, multiply(builder, first, size))
-        right = moved(builder, b, multiply(builder, first, AMX_ROWS * size))
+    def part(first: Number) -> None:
+        left = builder.moved(a, builder.multiply(first, size))
+        right = builder.moved(b, builder.multiply(first, AMX_ROWS * size))
         rest = builder.emit(f"sub i64 {extent}, {first}")
         length = builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {STAGED_BYTES // size}"])
         product.emit((left, a_stride), right, (c, c_stride), length, extent)
 
-    loop(builder, "part", extent, STAGED_BYTES // size, part)
+    builder.count(0, extent, STAGED_BYTES // size, part)
 
 
 class _Product:
@@ -80,85 +79,86 @@ class _Product:
         self.tile_k: Final = AMX_BYTES // plan.lhs_dtype.itemsize
         self.turn: Final = min(plan.k, _UNROLL * self.tile_k)
 
-    def _tile(self, name: str, register: int, pointer: str, stride: str | int) -> None:
+    def _tile(self, name: str, register: int, pointer: str, stride: Number) -> None:
         operands = [f"i8 {register}", f"ptr {pointer}", f"i64 {stride}"]
         self.builder.call("void", f"llvm.x86.{name}", operands)
 
-    def emit(self, a: tuple[str, str], b: str, c: tuple[str, int], extent: str, panel_extent: str) -> None:
+    def emit(self, a: tuple[str, Number], b: str, c: tuple[str, int], extent: Number, panel_extent: Number) -> None:
         """The product of `extent` columns of A, given with the distance of its rows as C is.
 
         The panels of B go on for `panel_extent`.
         """
         builder, plan = self.builder, self.plan
         size = plan.accumulator_dtype.itemsize
-        column_bytes = multiply(builder, panel_extent, plan.rhs_dtype.itemsize)
+        column_bytes = builder.multiply(panel_extent, plan.rhs_dtype.itemsize)
         c_start, c_stride = c
 
-        def rows(row: str) -> None:
-            left = moved(builder, a[0], multiply(builder, row, a[1]))
+        def rows(row: Number) -> None:
+            left = builder.moved(a[0], builder.multiply(row, a[1]))
             if self.stage:
                 self._copy(left, a[1], extent)
-            c_rows = moved(builder, c_start, multiply(builder, row, c_stride))
+            c_rows = builder.moved(c_start, builder.multiply(row, c_stride))
 
-            def columns(column: str) -> None:
-                block = moved(builder, c_rows, multiply(builder, column, size))
-                panel = moved(builder, b, multiply(builder, column, column_bytes))
+            def columns(column: Number) -> None:
+                block = builder.moved(c_rows, builder.multiply(column, size))
+                panel = builder.moved(b, builder.multiply(column, column_bytes))
                 places = [
-                    moved(builder, block, AMX_ROWS * (i * c_stride + j * size))
+                    builder.moved(block, AMX_ROWS * (i * c_stride + j * size))
                     for i in range(self.down)
                     for j in range(self.across)
                 ]
                 for number, place in enumerate(places):
                     self._tile("tileloadd64", number, place, c_stride)
-                self._chain((left, a[1]), panel, multiply(builder, str(AMX_ROWS), column_bytes), extent)
+                self._chain((left, a[1]), panel, builder.multiply(AMX_ROWS, column_bytes), extent)
                 for number, place in enumerate(places):
                     self._tile("tilestored64", number, place, c_stride)
 
-            loop(builder, "columns", plan.n, self.across * AMX_ROWS, columns)
+            builder.count(0, plan.n, self.across * AMX_ROWS, columns)
 
-        loop(builder, "rows", plan.m, plan.rows, rows)
+        builder.count(0, plan.m, plan.rows, rows)
 
-    def _chain(self, a: tuple[str, str], b: str, panel_bytes: str, extent: str) -> None:
+    def _chain(self, a: tuple[str, Number], b: str, panel_bytes: Number, extent: Number) -> None:
         """One block of C, which is in registers, through the whole of k."""
         builder, plan = self.builder, self.plan
         instruction = f"llvm.x86.{_PRODUCTS[plan.lhs_dtype.name, plan.rhs_dtype.name]}"
         size = plan.lhs_dtype.itemsize
         if self.stage:
             # Tiles one after the other, those of all rows before those of the next k.
-            lefts = [moved(builder, self.stage, i * _TILE_BYTES) for i in range(self.down)]
-            left_stride, along, step_bytes = str(AMX_BYTES), size * plan.rows, AMX_BYTES * plan.rows
+            lefts = [builder.moved(self.stage, i * _TILE_BYTES) for i in range(self.down)]
+            left_stride: Number = AMX_BYTES
+            along, step_bytes = size * plan.rows, AMX_BYTES * plan.rows
         else:
-            lefts = [moved(builder, a[0], multiply(builder, str(AMX_ROWS * i), a[1])) for i in range(self.down)]
+            lefts = [builder.moved(a[0], builder.multiply(AMX_ROWS * i, a[1])) for i in range(self.down)]
             left_stride, along, step_bytes = a[1], size, AMX_BYTES
-        rights = [moved(builder, b, multiply(builder, str(j), panel_bytes)) for j in range(self.across)]
+        rights = [builder.moved(b, builder.multiply(j, panel_bytes)) for j in range(self.across)]
 
-        def products(k: str) -> None:
+        def products(k: Number) -> None:
             for step in range(self.turn // self.tile_k):
                 for i in range(self.down):
-                    left = moved(builder, lefts[i], multiply(builder, k, along))
-                    self._tile("tileloadd64", 4 + i, moved(builder, left, step * step_bytes), left_stride)
+                    left = builder.moved(lefts[i], builder.multiply(k, along))
+                    self._tile("tileloadd64", 4 + i, builder.moved(left, step * step_bytes), left_stride)
                 for j in range(self.across):
-                    right = moved(builder, rights[j], multiply(builder, k, AMX_ROWS * size))
-                    self._tile("tileloadd64", 6 + j, moved(builder, right, step * _TILE_BYTES), AMX_BYTES)
+                    right = builder.moved(rights[j], builder.multiply(k, AMX_ROWS * size))
+                    self._tile("tileloadd64", 6 + j, builder.moved(right, step * _TILE_BYTES), AMX_BYTES)
                 for i in range(self.down):
                     for j in range(self.across):
                         operands = [f"i8 {i * self.across + j}", f"i8 {4 + i}", f"i8 {6 + j}"]
                         builder.call("void", instruction, operands)
 
-        loop(builder, "k", extent, self.turn, products)
+        builder.count(0, extent, self.turn, products)
 
-    def _copy(self, rows: str, stride: str, extent: str) -> None:
+    def _copy(self, rows: str, stride: Number, extent: Number) -> None:
         """Bring the rows of a block into the stage, tile by tile."""
         builder = self.builder
         size = self.plan.lhs_dtype.itemsize
 
-        def column(k: str) -> None:
-            source = moved(builder, rows, multiply(builder, k, size))
-            target = moved(builder, self.stage, multiply(builder, k, size * self.plan.rows))
+        def column(k: Number) -> None:
+            source = builder.moved(rows, builder.multiply(k, size))
+            target = builder.moved(self.stage, builder.multiply(k, size * self.plan.rows))
             for row in range(self.plan.rows):
                 line = builder.emit(f"load <{AMX_BYTES} x i8>, ptr {source}, align 1")
-                place = moved(builder, target, row * AMX_BYTES)
+                place = builder.moved(target, row * AMX_BYTES)
                 builder.do(f"store <{AMX_BYTES} x i8> {line}, ptr {place}, align {AMX_BYTES}")
-                source = moved(builder, source, stride)
+                source = builder.moved(source, stride)
 
-        loop(builder, "copy", extent, self.tile_k, column)
+        builder.count(0, extent, self.tile_k, column)

@@ -12,9 +12,10 @@ from typing import Final, TypeAlias
 
 import numpy
 
-from tileir.execute.cpu.matrix.loops import carry, loop, moved, multiply
 from tileir.execute.cpu.matrix.plan import MmaPlan
-from tileir.execute.cpu.vector.llvm import Builder, Register, literal, scalar_type, value_type
+from tileir.execute.cpu.vector.builder import Builder, Number
+from tileir.execute.cpu.vector.casting import intrinsic
+from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, value_type
 
 Step: TypeAlias = Callable[[Builder, Register, Register, Register], Register]
 """Emits one step of the chain: left, right, accumulator to the new accumulator."""
@@ -34,26 +35,26 @@ class Blocks:
         self.width: Final = plan.lanes if plan.lanes > 1 else 0
         self.vectors: Final = plan.columns // plan.lanes
 
-    def emit(self, a: str, a_stride: str, b: str, c: str, c_stride: int, extent: str) -> None:
+    def emit(self, a: str, a_stride: Number, b: str, c: str, c_stride: int, extent: Number) -> None:
         builder = self.builder
         plan = self.plan
 
-        def rows(row: str) -> None:
-            first = moved(builder, a, multiply(builder, row, a_stride))
-            pointers = [moved(builder, first, multiply(builder, str(one), a_stride)) for one in range(plan.rows)]
-            c_rows = moved(builder, c, multiply(builder, row, c_stride))
+        def rows(row: Number) -> None:
+            first = builder.moved(a, builder.multiply(row, a_stride))
+            pointers = [builder.moved(first, builder.multiply(one, a_stride)) for one in range(plan.rows)]
+            c_rows = builder.moved(c, builder.multiply(row, c_stride))
 
-            def columns(column: str) -> None:
+            def columns(column: Number) -> None:
                 # A panel has `extent` times its columns elements, so the product is what lies in front of this one.
-                before = multiply(builder, column, multiply(builder, extent, plan.rhs_dtype.itemsize))
-                block = moved(builder, c_rows, multiply(builder, column, plan.accumulator_dtype.itemsize))
-                self._block(pointers, moved(builder, b, before), block, c_stride, extent)
+                before = builder.multiply(column, builder.multiply(extent, plan.rhs_dtype.itemsize))
+                block = builder.moved(c_rows, builder.multiply(column, plan.accumulator_dtype.itemsize))
+                self._block(pointers, builder.moved(b, before), block, c_stride, extent)
 
-            loop(builder, "columns", plan.n, plan.columns, columns)
+            builder.count(0, plan.n, plan.columns, columns)
 
-        loop(builder, "rows", plan.m, plan.rows, rows)
+        builder.count(0, plan.m, plan.rows, rows)
 
-    def _block(self, rows: list[str], panel: str, block: str, c_stride: int, extent: str) -> None:
+    def _block(self, rows: list[str], panel: str, block: str, c_stride: int, extent: Number) -> None:
         """One block of C through the whole of k."""
         builder = self.builder
         plan = self.plan
@@ -61,7 +62,7 @@ class Blocks:
         kind = value_type(dtype, self.width)
         size = dtype.itemsize
         places = [
-            moved(builder, block, row * c_stride + vector * plan.lanes * size)
+            builder.moved(block, row * c_stride + vector * plan.lanes * size)
             for row in range(plan.rows)
             for vector in range(self.vectors)
         ]
@@ -71,30 +72,32 @@ class Blocks:
         ]
         turn = min(plan.k, _UNROLL * plan.group)
 
-        def steps(index: str, accumulators: list[Register]) -> list[Register]:
+        def steps(index: Number, accumulators: list[Register]) -> list[Register]:
             return self._steps(rows, panel, index, accumulators, turn // plan.group)
 
-        results = carry(builder, "k", extent, turn, start, steps)
+        results = builder.carry(0, extent, turn, start, steps)
         for place, result in zip(places, results, strict=True):
             builder.do(f"store {result.typed}, ptr {place}, align {size}{self.c_suffix}")
 
-    def _steps(self, rows: list[str], panel: str, k: str, accumulators: list[Register], count: int) -> list[Register]:
+    def _steps(
+        self, rows: list[str], panel: str, k: Number, accumulators: list[Register], count: int
+    ) -> list[Register]:
         builder = self.builder
         plan = self.plan
         a_bytes = plan.group * plan.lhs_dtype.itemsize
         b_bytes = plan.columns * plan.group * plan.rhs_dtype.itemsize
-        a_offset = multiply(builder, k, plan.lhs_dtype.itemsize)
-        right_rows = moved(builder, panel, multiply(builder, k, plan.columns * plan.rhs_dtype.itemsize))
-        left_rows = [moved(builder, row, a_offset) for row in rows]
+        a_offset = builder.multiply(k, plan.lhs_dtype.itemsize)
+        right_rows = builder.moved(panel, builder.multiply(k, plan.columns * plan.rhs_dtype.itemsize))
+        left_rows = [builder.moved(row, a_offset) for row in rows]
         current = accumulators
         for step in range(count):
             right = [
-                self._load_right(moved(builder, right_rows, step * b_bytes + vector * b_bytes // self.vectors))
+                self._load_right(builder.moved(right_rows, step * b_bytes + vector * b_bytes // self.vectors))
                 for vector in range(self.vectors)
             ]
             new = []
             for row, pointer in enumerate(left_rows):
-                left = self._load_left(moved(builder, pointer, step * a_bytes))
+                left = self._load_left(builder.moved(pointer, step * a_bytes))
                 for vector in range(self.vectors):
                     new.append(self.step(builder, left, right[vector], current[row * self.vectors + vector]))
             current = new
@@ -124,10 +127,7 @@ class Blocks:
 
 
 def _fma(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:
-    suffix = f"f{accumulator.dtype.itemsize * 8}"
-    name = f"llvm.fma.v{accumulator.width}{suffix}" if accumulator.width else f"llvm.fma.{suffix}"
-    text = builder.call(accumulator.type, name, [left.typed, right.typed, accumulator.typed])
-    return Register(text, accumulator.dtype, accumulator.width)
+    return intrinsic(builder, "fma", [left, right, accumulator])
 
 
 def _widened(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:

@@ -80,7 +80,7 @@ class MmaPlan:
 
     @property
     def stage_elements(self) -> int:
-        """How much room a copy of a block of rows of the left operand takes, 0 where they are read where they lie.
+        """How many elements a copy of a block of rows of the left operand takes, 0 where they are read where they lie.
 
         AMX takes twice as long to load rows that do not begin at a cache line.  A copy is read for all columns, from
         the nearest caches, which pays for it if there are enough of them.

@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from tileir.execute.cpu.vector.llvm import Builder, Register, literal, scalar_type, value_type
+from tileir.execute.cpu.vector.builder import Builder
+from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, suffix_of, value_type
 from tileir.execute.dtypes import DType
 
 BOOL: Final = numpy.dtype(numpy.bool_)
@@ -94,15 +95,10 @@ def retag(value: Register, dtype: DType) -> Register:
     return Register(value.name, dtype, value.width)
 
 
-_SUFFIXES: Final = {"float": "f32", "double": "f64", "half": "f16"}
-
-
 def intrinsic(builder: Builder, name: str, operands: list[Register], extra: str = "") -> Register:
     """An overloaded intrinsic whose operands and result have one type."""
     first = operands[0]
-    scalar = scalar_type(first.dtype)
-    suffix = _SUFFIXES.get(scalar, scalar)
-    suffix = f"v{first.width}{suffix}" if first.width else suffix
+    suffix = suffix_of(scalar_type(first.dtype), first.width)
     arguments = [operand.typed for operand in operands]
     if extra:
         arguments.append(extra)
@@ -132,6 +128,32 @@ def reinterpret(builder: Builder, value: Register, dtype: DType) -> Register:
 def bits(builder: Builder, value: Register) -> Register:
     """The pattern of a float as an unsigned integer."""
     return reinterpret(builder, value, numpy.dtype(f"u{value.dtype.itemsize}"))
+
+
+def to_storage(builder: Builder, value: Register) -> Register:
+    """A value as it lies in memory, where a truth value is a byte."""
+    return convert(builder, "zext", value, UINT8) if value.dtype == BOOL else value
+
+
+def from_storage(builder: Builder, name: str, dtype: DType, width: int = 0) -> Register:
+    """A value of what was loaded from memory."""
+    if dtype != BOOL:
+        return Register(name, dtype, width)
+    loaded = Register(name, UINT8, width)
+    return compare(builder, "icmp ne", loaded, constant(0, loaded))
+
+
+def to_bits(builder: Builder, value: Register) -> str:
+    """A scalar as it lies in memory, an integer."""
+    stored = to_storage(builder, value)
+    return bits(builder, stored).name if stored.dtype.kind == "f" else stored.name
+
+
+def from_bits(builder: Builder, name: str, dtype: DType) -> Register:
+    """A scalar of the integer that lies in memory."""
+    if storage_type(dtype).startswith("i"):
+        return Register(name, dtype)
+    return reinterpret(builder, Register(name, numpy.dtype(f"u{dtype.itemsize}")), dtype)
 
 
 # Casts

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import INT32, SINGLE, intrinsic
-from tileir.execute.cpu.vector.llvm import Builder, Register, value_type
+from tileir.execute.cpu.vector.llvm import Register, value_type
 from tileir.execute.cpu.vector.tracing import Tracer
 
 SHIFTER: Final = 1.5 * 2.0**23
@@ -26,12 +27,11 @@ ONE_BITS: Final = 0x3F800000
 class Machine:
     """Instructions, written to the function under construction."""
 
-    __slots__ = ("_block", "builder", "width")
+    __slots__ = ("builder", "width")
 
     def __init__(self, builder: Builder, width: int) -> None:
         self.builder: Builder = builder
         self.width: int = width
-        self._block: str = "entry"
 
     def fma(self, left: Any, right: Any, addend: Any) -> Any:
         """`left * right + addend`, rounded once where the machine can."""
@@ -99,20 +99,16 @@ class Machine:
         found = mask.name
         if self.width:
             found = builder.call("i1", f"llvm.vector.reduce.or.v{self.width}i1", [mask.typed])
-        few, rest = builder.fresh("rare"), builder.fresh("rest")
-        builder.module.likely = True
-        usually = builder.emit(f"xor i1 {found}, true")
-        builder.do(f"br i1 {usually}, label %{rest}, label %{few}, !prof !3")
-        builder.label(few)
-        symbol = self._slow_function(exact, slow)
         kind = value_type(SINGLE, self.width)
-        answer = builder.emit(f"call {kind} @{symbol}({value.register.typed})")
-        mixed = builder.emit(f"select {mask.typed}, {kind} {answer}, {usual.register.typed}")
-        builder.do(f"br label %{rest}")
-        builder.label(rest)
-        chosen = f"phi {kind} [ {usual.register.name}, %{self._block} ], [ {mixed}, %{few} ]"
-        self._block = rest
-        return Tracer(builder, builder.value(chosen, SINGLE, self.width))
+
+        def few() -> list[str]:
+            symbol = self._slow_function(exact, slow)
+            answer = builder.emit(f"call {kind} @{symbol}({value.register.typed})")
+            return [f"{kind} {builder.emit(f'select {mask.typed}, {kind} {answer}, {usual.register.typed}')}"]
+
+        usually = builder.emit(f"xor i1 {found}, true")
+        (chosen,) = builder.branch(usually, lambda: [usual.register.typed], few, likely=True)
+        return Tracer(builder, Register(chosen, SINGLE, self.width))
 
     def _slow_function(self, exact: str, slow: Callable[[Any], Any]) -> str:
         module = self.builder.module
@@ -122,21 +118,17 @@ class Machine:
         module.symbols.add(symbol)
         inner = Builder(module)
         kind = value_type(SINGLE, self.width)
-        count = max(self.width, 1)
         inner.do(f"%lanes = alloca {kind}, align 64")
         inner.do(f"store {kind} %value, ptr %lanes, align 64")
-        inner.do("br label %lane")
-        inner.label("lane")
-        inner.do("%number = phi i64 [ 0, %entry ], [ %next, %lane ]")
-        inner.do("%place = getelementptr float, ptr %lanes, i64 %number")
-        element = Tracer(inner, inner.value("load float, ptr %place, align 4", SINGLE))
-        with numpy.errstate(all="ignore"):
-            result = slow(element)
-        inner.do(f"store {result.register.typed}, ptr %place, align 4")
-        inner.do("%next = add i64 %number, 1")
-        inner.do(f"%more = icmp ult i64 %next, {count}")
-        inner.do("br i1 %more, label %lane, label %end")
-        inner.label("end")
+
+        def lane(number: Number) -> None:
+            place = inner.emit(f"getelementptr float, ptr %lanes, i64 {number}")
+            element = Tracer(inner, inner.value(f"load float, ptr {place}, align 4", SINGLE))
+            with numpy.errstate(all="ignore"):
+                result = slow(element)
+            inner.do(f"store {result.register.typed}, ptr {place}, align 4")
+
+        inner.count(0, max(self.width, 1), 1, lane)
         inner.do(f"%result = load {kind}, ptr %lanes, align 64")
         inner.do(f"ret {kind} %result")
         header = f"define internal {kind} @{symbol}({kind} %value) noinline cold nounwind {{\nentry:\n"

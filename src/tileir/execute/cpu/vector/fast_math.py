@@ -15,10 +15,11 @@ import numpy
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.vector import casting
+from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import SINGLE
 from tileir.execute.cpu.vector.fast_functions import FORMULAS
 from tileir.execute.cpu.vector.fast_machine import Machine
-from tileir.execute.cpu.vector.llvm import Builder, Register, value_type
+from tileir.execute.cpu.vector.llvm import Register, value_type
 from tileir.execute.cpu.vector.tracing import Tracer
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation

@@ -16,6 +16,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute import dtypes
 from tileir.execute.arithmetic.rounding import RAISED
 from tileir.execute.cpu.vector import casting
+from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
     BOOL,
     DOUBLE,
@@ -33,7 +34,7 @@ from tileir.execute.cpu.vector.casting import (
     to_single,
 )
 from tileir.execute.cpu.vector.fast_math import emit_fast
-from tileir.execute.cpu.vector.llvm import Builder, Register
+from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
 from tileir.execute.cpu.vector.settled import fused
 from tileir.execute.cpu.vector.tracing import trace

@@ -1,6 +1,4 @@
-"""LLVM IR as text: values, and a function under construction.
-
-Text, because it is many times as fast to make as objects of a binding, and LLVM parses it in no time.
+"""LLVM IR as text: its types and its values.
 
 A value is an SSA name or a literal with a NumPy dtype and a width: 0 is a scalar, n a vector of n lanes.
 
@@ -18,12 +16,11 @@ function that is not there on others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy
 
-from tileir.execute.dtypes import Array, DType
+from tileir.execute.dtypes import DType
 
 _TYPES: Final[dict[str, str]] = {
     "bool": "i1",
@@ -92,6 +89,14 @@ class Register:
         return self.typed
 
 
+def index_register(number: int | str) -> Register:
+    """An i64, a constant or the name of a register, as a value."""
+    return Register(str(number), _INT64)
+
+
+_INT64: Final = numpy.dtype(numpy.int64)
+
+
 def literal(value: Any, dtype: DType, width: int = 0) -> Register:
     """A constant, the same in all lanes.  Floats are written by their bits."""
     text = literal_text(value, dtype)
@@ -119,111 +124,13 @@ def literal_text(value: Any, dtype: DType) -> str:
     return str(int(numpy.asarray(value, dtype).view(f"u{dtype.itemsize}")))
 
 
-class Module:
-    """The text around the functions: declarations and constant tables, each once."""
-
-    def __init__(self) -> None:
-        self.native_half: bool = True
-        """Whether the machine converts between f16 and f32; where not, LLVM would call functions that are not there."""
-        self.native_fma: bool = True
-        """Whether the machine has fused multiply-add; where not, LLVM would call the C library for every lane."""
-        self.native_scale: bool = False
-        """Whether the machine has AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
-        self.native_extremes: bool = False
-        """Whether the machine's maxima and minima order zeros, and give the number where one operand is a quiet NaN."""
-        self.fast: bool = False
-        """Whether functions may be near the interpreter's results instead of equal to them."""
-        self.symbols: set[str] = set()
-        """The functions beside the kernel's that the text has already."""
-        self._declarations: dict[str, None] = {}
-        self._tables: dict[tuple[str, bytes], str] = {}
-        self.functions: list[str] = []
-        self.likely: bool = False
-        """Whether some branch carries `!prof !3`: it is nearly always taken."""
-
-    def declare(self, declaration: str) -> None:
-        """Ask for an external function or intrinsic, as in `declare float @llvm.fma.f32(float, float, float)`."""
-        self._declarations[declaration] = None
-
-    @property
-    def declarations(self) -> list[str]:
-        return list(self._declarations)
-
-    def table(self, array: Array) -> str:
-        """The name of a constant array that holds these elements in row-major order, aligned to 64 bytes."""
-        flat = numpy.ascontiguousarray(array).reshape(-1)
-        key = (flat.dtype.name, flat.tobytes())
-        found = self._tables.get(key)
-        if found is None:
-            found = self._tables[key] = f"@table{len(self._tables)}"
-        return found
-
-    def text(self) -> str:
-        parts = []
-        for (name, data), symbol in self._tables.items():
-            # Bytes, so that no element type needs its own notation; the element type is in the load.
-            content = "".join([f"\\{byte:02X}" for byte in data])
-            parts.append(f'{symbol} = private unnamed_addr constant [{len(data)} x i8] c"{content}", align 64 ; {name}')
-        likely = ['!3 = !{!"branch_weights", i32 1048575, i32 1}'] if self.likely else []
-        return "\n".join([*parts, *self._declarations, *self.functions, *likely, ""])
+_SUFFIXES: Final = {"half": "f16", "float": "f32", "double": "f64"}
 
 
-class Builder:
-    """A function being written: instructions go to the current list of lines."""
-
-    def __init__(self, module: Module) -> None:
-        self.module: Module = module
-        self.lines: list[str] = []
-        self.answer: tuple[bool, list[Register]] = (True, [])
-        """What `tracing` tells a kernel that asks whether a mask is set anywhere, and the masks it asked about."""
-        self.products: dict[str, tuple[Register, Register]] | None = None
-        """While multiplications and additions of doubles may be fused: the factors of the products, by name."""
-        self._count: int = 0
-
-    def fresh(self, hint: str = "v") -> str:
-        """A new name, without a sigil."""
-        self._count += 1
-        return f"{hint}{self._count}"
-
-    def emit(self, instruction: str) -> str:
-        """Append an instruction with a result; gives its name."""
-        name = f"%{self.fresh()}"
-        self.lines.append(f"  {name} = {instruction}")
-        return name
-
-    def value(self, instruction: str, dtype: DType, width: int = 0) -> Register:
-        """Append an instruction; gives its result as a value."""
-        return Register(self.emit(instruction), dtype, width)
-
-    def do(self, instruction: str) -> None:
-        """Append an instruction without a result."""
-        self.lines.append(f"  {instruction}")
-
-    def label(self, name: str) -> None:
-        """Begin a basic block."""
-        self.lines.append(f"{name}:")
-
-    def call(self, result: str, function: str, arguments: Iterable[str], attributes: str = "") -> str:
-        """Call an intrinsic or external function, declared on the way; arguments are typed operands."""
-        operands = list(arguments)
-        types = ", ".join([operand_type(operand) for operand in operands])
-        self.module.declare(f"declare {result} @{function}({types})")
-        text = f"call {result} @{function}({', '.join(operands)}){attributes}"
-        if result == "void":
-            self.do(text)
-            return ""
-        return self.emit(text)
-
-    def splat(self, value: Register, width: int) -> Register:
-        """A scalar in all lanes."""
-        if not width or value.width:
-            return value
-        if not value.name.startswith("%"):
-            return Register(f"splat ({value.type} {value.name})", value.dtype, width)
-        vector = value_type(value.dtype, width)
-        first = self.emit(f"insertelement {vector} poison, {value.typed}, i64 0")
-        text = f"shufflevector {vector} {first}, {vector} poison, <{width} x i32> zeroinitializer"
-        return self.value(text, value.dtype, width)
+def suffix_of(element: str, width: int = 0) -> str:
+    """How the name of an intrinsic spells a type, of which there are several where the width is not 0."""
+    suffix = _SUFFIXES.get(element, element)
+    return f"v{width}{suffix}" if width else suffix
 
 
 def operand_type(operand: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy
 
+from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
     HALF,
     binary,
@@ -25,7 +26,7 @@ from tileir.execute.cpu.vector.casting import (
     to_single,
 )
 from tileir.execute.cpu.vector.casting import cast as convert_to
-from tileir.execute.cpu.vector.llvm import Builder, Register
+from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import DType
 
 

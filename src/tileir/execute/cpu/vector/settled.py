@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from tileir.execute.cpu.vector.llvm import Builder
+from tileir.execute.cpu.vector.builder import Builder
 from tileir.ir.types import BF16, F16, F32, Type
 
 SETTLED: Final = frozenset({"exp", "exp2", "log", "log2", "sin", "cos", "sinh", "cosh", "tanh", "tanhf"})

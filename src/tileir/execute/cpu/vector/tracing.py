@@ -18,6 +18,7 @@ import numpy
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from tileir.execute.arithmetic import rounding
+from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
     BOOL,
     DOUBLE,
@@ -32,7 +33,7 @@ from tileir.execute.cpu.vector.casting import (
     to_single,
     truth,
 )
-from tileir.execute.cpu.vector.llvm import Builder, Register, literal, scalar_type, value_type
+from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, suffix_of, value_type
 from tileir.execute.cpu.vector.ufuncs import EMITTERS
 from tileir.execute.dtypes import DType
 from tileir.ir.types import F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, FNV8E5M3FNU
@@ -101,19 +102,14 @@ def _either(
     if together.width:
         bits = builder.emit(f"bitcast {together.typed} to i{together.width}")
         found = builder.emit(f"icmp ne i{together.width} {bits}, 0")
-    name = builder.fresh("rare")
-    builder.do(f"br label %{name}.test")
-    builder.label(f"{name}.test")
-    builder.do(f"br i1 {found}, label %{name}.whole, label %{name}.end")
-    builder.label(f"{name}.whole")
-    builder.lines.extend(whole[1])
-    builder.do(f"br label %{name}.last")
-    builder.label(f"{name}.last")
-    builder.do(f"br label %{name}.end")
-    builder.label(f"{name}.end")
     first, second = short[0], whole[0]
-    text = f"phi {first.type} [ {first.name}, %{name}.test ], [ {second.name}, %{name}.last ]"
-    return builder.value(text, first.dtype, first.width)
+
+    def everything() -> list[str]:
+        builder.lines.extend(whole[1])
+        return [second.typed]
+
+    (name,) = builder.branch(found, everything, lambda: [first.typed])
+    return Register(name, first.dtype, first.width)
 
 
 def _constant(value: Any, dtype: DType, width: int) -> Register:
@@ -315,10 +311,9 @@ def _look_up(builder: Builder, table: Any, index: Register) -> Register:
     if not width:
         return builder.value(f"load {element}, ptr {address}, align {table.dtype.itemsize}", table.dtype)
     vector = value_type(table.dtype, width)
-    suffix = {"float": "f32", "double": "f64", "half": "f16"}.get(element, element)
     gathered = builder.call(
         vector,
-        f"llvm.masked.gather.v{width}{suffix}.v{width}p0",
+        f"llvm.masked.gather.{suffix_of(element, width)}.v{width}p0",
         [
             # As in `emission.nests`: a function that is declared in two ways is refused.
             f"<{width} x ptr> {address}",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
     BOOL,
     DOUBLE,
@@ -35,7 +36,7 @@ from tileir.execute.cpu.vector.casting import (
     to_single,
     truth,
 )
-from tileir.execute.cpu.vector.llvm import Builder, Register
+from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import DType
 
 Emitter = Callable[[Builder, list[Register]], "Register | tuple[Register, ...]"]

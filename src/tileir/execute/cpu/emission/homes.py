@@ -1,0 +1,73 @@
+"""The arrays that pointers stay in, most likely: what an access is compared with first."""
+
+from __future__ import annotations
+
+from tileir.execute.cpu.analysis.aliasing import likely_home
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.reservations import reserved_bytes
+from tileir.execute.cpu.vector.builder import Number
+from tileir.ir.core import BlockArgument, Operation, Value
+
+
+class Home:
+    """An array that pointers stay in, most likely: where it begins, how many bytes it has, and whether a kernel that
+    compiles may write to it."""
+
+    __slots__ = ("bytes", "low", "writable")
+
+    def __init__(self, low: Number, bytes: Number, writable: bool) -> None:
+        self.low: Number = low
+        self.bytes: Number = bytes
+        self.writable: bool = writable
+
+
+READABLE = 1
+WRITABLE = 3
+"""What `@bounds.find` says of memory, and what an access wants of it."""
+
+
+def wanted_of(operation: Operation) -> int:
+    return WRITABLE if operation.declaration.writes is not None else READABLE
+
+
+def likely_array(emission: Emission, value: Value) -> Home | None:
+    """The array that a pointer, or the pointer behind a view, most likely stays in."""
+    source = likely_home(emission.program.entry, value)
+    if source is None:
+        return None
+    if isinstance(source, Operation):
+        register = emission.scalars.get(source.results[0])
+        return Home(register.name, reserved_bytes(source), True) if register is not None else None
+    if isinstance(source, BlockArgument):
+        slot = emission.layout.of_parameter(source.index)
+    else:
+        slot = emission.layout.of_global(str(source).removeprefix("@"))
+    frame = emission.frame
+    low, high = frame.record_slot(slot), frame.record_slot(slot + 1)
+    size = f"%home{slot}.bytes"
+    frame.add(f"{size} = sub i64 {high}, {low}")
+    # An argument that a kernel may write through has to be writable in every launch.
+    return Home(low, size, source not in emission.constant_globals)
+
+
+def places_in(emission: Emission, home: Home, size: int) -> Number:
+    """How many places there are in an array for so many bytes, counting from its first byte."""
+    if isinstance(home.bytes, int):
+        return max(home.bytes - (size - 1), 0)
+    emission.module.declare("declare i64 @llvm.usub.sat.i64(i64, i64)")
+    name = f"{home.bytes}.{size}"
+    emission.frame.add(f"{name} = call i64 @llvm.usub.sat.i64(i64 {home.bytes}, i64 {size - 1})")
+    return name
+
+
+def home_of(emission: Emission, operation: Operation) -> Home | None:
+    """The array that an access through pointers is most likely to, where it may do what it does."""
+    home = likely_array(emission, pointers_of(operation))
+    return home if home is not None and (home.writable or operation.declaration.writes is None) else None
+
+
+def pointers_of(operation: Operation) -> Value:
+    """The pointers that an access goes through."""
+    group = operation.declaration.reads or operation.declaration.writes
+    assert group is not None
+    return operation.operand_group(group)[0]

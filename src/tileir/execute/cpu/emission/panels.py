@@ -1,0 +1,51 @@
+"""Packed operands that are remembered: a table of panels in the arena, found by the indices they were packed for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.loops.statements import Memo
+from tileir.execute.cpu.vector.builder import Number
+
+
+def panel_of(
+    emission: Emission, memo: Memo, keys: list[str], place: Number, size: int, pack: Callable[[str], None]
+) -> str:
+    """A pointer to a remembered panel, which is packed if it is not there."""
+    builder, suffix = emission.builder, emission.arena_suffix
+    slot = builder.emit(f"and i64 {place}, {memo.slots - 1}")
+    panel = builder.moved(emission.buffer(memo.panels), builder.multiply(slot, size))
+    # The tag of a panel: the launch it was packed in, and its indices.
+    tag_size = 8 * (len(keys) + 1)
+    tag = builder.moved(emission.buffer(memo.tags), builder.multiply(slot, tag_size))
+    expected = [builder.emit(f"load i64, ptr {_launch_number(emission)}, align 8"), *keys]
+    places = [builder.moved(tag, 8 * number) for number in range(len(expected))]
+    matches = []
+    for where, wanted in zip(places, expected, strict=True):
+        known = builder.emit(f"load i64, ptr {where}, align 8{suffix}")
+        matches.append(builder.emit(f"icmp eq i64 {known}, {wanted}"))
+
+    def missing() -> None:
+        pack(panel)
+        for where, wanted in zip(places, expected, strict=True):
+            builder.do(f"store i64 {wanted}, ptr {where}, align 8{suffix}")
+
+    builder.branch(builder.all_of(matches), None, missing)
+    return panel
+
+
+def forget_panels(emission: Emission) -> None:
+    """The memory behind remembered panels may have changed."""
+    builder = emission.builder
+    pointer = _launch_number(emission)
+    number = builder.emit(f"load i64, ptr {pointer}, align 8")
+    builder.do(f"store i64 {builder.add(number, 1 << 40)}, ptr {pointer}, align 8")
+
+
+def _launch_number(emission: Emission) -> str:
+    """A pointer to what tags begin with: a number that differs from one launch to the next."""
+    pointer = emission.frame.stack("i64", 1, 8, "launch")
+    emission.frame.add(f"%launch.first = load i64, ptr %arena, align 8{emission.arena_suffix}")
+    emission.frame.add(f"store i64 %launch.first, ptr {pointer}, align 8")
+    return pointer

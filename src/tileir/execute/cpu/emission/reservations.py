@@ -1,0 +1,64 @@
+"""What `alloca` has reserved on a thread: words that say where, so that checks know it as memory of the launch.
+
+Checked code keeps two words for each `alloca`, where it begins and ends, sanitized code the four of `sites`.  Zeros say
+that nothing is reserved.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.loops import sites
+from tileir.execute.cpu.loops.statements import Reserve, Statement, statements
+from tileir.execute.dtypes import memory_bytes
+from tileir.ir.attributes import IntegerAttribute
+from tileir.ir.core import Operation
+
+
+def reserved_bytes(operation: Operation) -> int:
+    """How much an `alloca` reserves."""
+    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
+    return max(count * memory_bytes(cast(PointerType, cast(TileType, operation.results[0].type).element).pointee), 1)
+
+
+def reserved(emission: Emission) -> str:
+    """The pointer to the words, null where nothing is ever reserved."""
+    if not emission.reserves:
+        return "null"
+    frame = emission.frame
+    if emission.sanitize:
+        return frame.stack("i64", sites.WORDS * len(emission.reserves), 8, "reserved")
+    count = 2 * emission.layout.reserve_count
+    pointer = frame.stack("i64", count, 8, "reserved")
+    emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+    frame.add(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {8 * count}, i1 false)")
+    return pointer
+
+
+def note(emission: Emission, operation: Operation, address: str, shadow: str = "") -> None:
+    """Memory is reserved from here on; under the sanitizer with a shadow, which says that nobody wrote it yet."""
+    builder = emission.builder
+    size = reserved_bytes(operation)
+    words = [address, builder.emit(f"add i64 {address}, {size}")]
+    if shadow:
+        builder.call("void", "llvm.memset.p0.i64", [f"ptr {shadow}", "i8 1", f"i64 {size}", "i1 false"])
+        words += ["1", builder.address(shadow)]
+    _store(emission, operation, words)
+
+
+def forget(emission: Emission, body: list[Statement]) -> None:
+    """What was reserved inside is given back."""
+    if emission.reserves:
+        for statement in statements(body):
+            if isinstance(statement, Reserve):
+                _store(emission, statement.operation, ["0", "0"])
+
+
+def _store(emission: Emission, operation: Operation, values: list[str]) -> None:
+    words = sites.WORDS if emission.sanitize else 2
+    first = words * emission.reserves[operation]
+    for number, value in enumerate(values):
+        place = emission.builder.moved(reserved(emission), 8 * (first + number))
+        emission.builder.do(f"store i64 {value}, ptr {place}, align 8")

@@ -1,0 +1,142 @@
+"""Versions of code: without any test where every access of a statement is seen to be inside, and with masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tileir.execute.cpu.emission import accesses, bounds, streaming
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.nests import lanes_for
+from tileir.execute.cpu.emission.pointer_bounds import judge_pointers
+from tileir.execute.cpu.emission.pointers import is_ordered
+from tileir.execute.cpu.emission.views import Box, TileView
+from tileir.execute.cpu.loops.expressions import Expression, Gathered, Stored, Viewed, nodes
+from tileir.execute.cpu.loops.sinks import Sink, StorePointers, StoreView, Update
+from tileir.execute.cpu.loops.statements import Apart, Statement
+from tileir.ir.core import Operation
+
+
+def versions(
+    emission: Emission,
+    roots: list[Expression],
+    sinks: list[Sink],
+    emit: Callable[[bool], None],
+    statement: Statement | None = None,
+) -> None:
+    """Emit code once for tiles within their tensors and once with masks, where there are views.
+
+    Loads of the statement fetch ahead, if the program says so.
+    """
+    fetches = emission.program.fetches.get(statement, {}) if statement is not None else {}
+    operations = {node.operation: None for node in nodes(roots) if isinstance(node, Viewed)}
+    for sink in sinks:
+        if isinstance(sink, StoreView) or (isinstance(sink, Update) and sink.pointers is None):
+            operations[sink.operation] = None
+    answers = []
+    for operation in operations:
+        box = emission.boxes[operation] = accesses.open_box(emission, operation)
+        if operation in fetches:
+            box.ahead = streaming.distance_ahead(emission, box.view, fetches[operation])
+        answers.append(accesses.is_inside(emission, box))
+    if emission.guards:
+        answers += _guard_answers(emission, roots, sinks)
+    sure: dict[Operation, bool] = {}
+    if not emission.sanitize:
+        answers += _pointer_answers(emission, roots, sinks, sure)
+
+    def emit_version(masked: bool) -> None:
+        before, emission.sure = emission.sure, emission.sure if masked else {**emission.sure, **sure}
+        emit(masked)
+        emission.sure = before
+
+    # The first of several mistakes is the one that is reported.
+    boxes = sorted([emission.boxes[each] for each in operations], key=lambda box: emission.position(box.operation))
+    two_versions(emission, answers, emit_version, boxes)
+
+
+def two_versions(
+    emission: Emission, answers: list[str], emit: Callable[[bool], None], boxes: Sequence[Box] = ()
+) -> None:
+    """Emit code without masks, for where all answers are yes, and with masks; that looks at some boxes first."""
+
+    def edge() -> None:
+        for box in boxes:
+            bounds.look_at_box(emission, box)
+        emit(True)
+
+    answers = [answer for answer in answers if answer != "true"]
+    if not answers:
+        emit(False)
+    elif "false" in answers:
+        edge()
+    else:
+        emission.builder.branch(emission.builder.all_of(answers), lambda: emit(False), edge)
+
+
+def _guard_answers(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> list[str]:
+    accessed = [node.operation for node in nodes(roots) if isinstance(node, (Gathered, Viewed))]
+    accessed += [sink.operation for sink in sinks if isinstance(sink, (StorePointers, StoreView, Update))]
+    guards = emission.guards
+    return [guards[operation].fine for operation in dict.fromkeys(accessed) if operation in guards]
+
+
+def _pointer_answers(
+    emission: Emission, roots: list[Expression], sinks: list[Sink], sure: dict[Operation, bool]
+) -> list[str]:
+    """Whether all accesses through pointers that can be judged as a whole stay in their arrays; fills in which."""
+    found: list[str] = []
+    accessed: list[Gathered | StorePointers] = [node for node in nodes(roots) if isinstance(node, Gathered)]
+    accessed += [sink for sink in sinks if isinstance(sink, StorePointers)]
+    for access in accessed:
+        operation = access.operation
+        if operation in emission.sure or operation in sure or operation in emission.doubtful:
+            continue
+        if not is_ordered(operation):
+            found += judge_pointers(emission, access, sure) or []
+    return found
+
+
+def emit_apart(emission: Emission, statement: Statement) -> None:
+    """Emit a nest at once where its accesses are seen to stay in their arrays, and else in parts."""
+    assert isinstance(statement, Apart)
+    sure: dict[Operation, bool] = {}
+    answers: list[str] | None = [] if statement.fused is not None else None
+    for access in statement.accesses:
+        more: list[str] | None = None
+        if isinstance(access, (Gathered, StorePointers)):
+            more = judge_pointers(emission, access, sure)
+        elif isinstance(access, (Viewed, StoreView)):
+            view = emission.views[access.operation.operand_group("view")[0]]
+            assert isinstance(view, TileView)
+            more = [view.tensor.at_home]
+        answers = [*answers, *more] if answers is not None and more is not None else None
+    fused = statement.fused
+    if answers is None or "false" in answers or fused is None:
+        emission.statements(statement.parts)
+        return
+
+    def at_once() -> None:
+        before, emission.sure = emission.sure, {**emission.sure, **sure}
+        emission.statements([fused])
+        emission.sure = before
+
+    def in_parts() -> None:
+        before, emission.doubtful = emission.doubtful, emission.doubtful | set(sure)
+        emission.statements(statement.parts)
+        emission.doubtful = before
+
+    emission.builder.branch(emission.builder.all_of(answers), at_once, in_parts)
+
+
+def lanes_of(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> int:
+    """The lanes of a nest; none where elements go one by one."""
+    scattered = [node.operation for node in nodes(roots) if isinstance(node, Gathered)]
+    scattered += [sink.operation for sink in sinks if isinstance(sink, StorePointers)]
+    if any(is_ordered(operation) for operation in scattered) or any(isinstance(sink, Update) for sink in sinks):
+        return 0
+    dtypes = [node.dtype for node in nodes(roots) if isinstance(node, (Viewed, Gathered, Stored))]
+    dtypes += [sink.expression.dtype for sink in sinks]
+    vector_bytes = emission.target.vector_bytes
+    found = lanes_for(vector_bytes, dtypes)
+    # Pointers are looked at once for all lanes, which costs as much as a short vector of them.
+    return 2 * found if scattered and sinks and vector_bytes == 16 else found

@@ -1,0 +1,396 @@
+"""LLVM IR as text: a module, and a function under construction.
+
+Text, because it is many times as fast to make as objects of a binding, and LLVM parses it in no time.
+
+Control flow is structured: `branch`, `attempt` and loops take functions that write their parts, and give back what the
+parts give, joined by phis.  A part that ends its basic block, by a return or a jump, does not come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import numpy
+
+from tileir.execute.cpu.vector.llvm import Register, operand_type, value_type
+from tileir.execute.dtypes import Array, DType
+
+Number = int | str
+"""An i64: a constant, or the name of a register."""
+Values = Sequence[str]
+"""Typed operands, as in `float %v1`."""
+Part = Callable[[], "Values | None"]
+"""Writes code, and gives what is known of it where it ends."""
+
+LIKELY: Final = ", !prof !3"
+"""Ends a branch that nearly always goes to its first label."""
+
+
+class Module:
+    """The text around the functions: declarations and constant tables, each once."""
+
+    def __init__(self) -> None:
+        self.native_half: bool = True
+        """Whether the machine converts between f16 and f32; where not, LLVM would call functions that are not there."""
+        self.native_fma: bool = True
+        """Whether the machine has fused multiply-add; where not, LLVM would call the C library for every lane."""
+        self.native_scale: bool = False
+        """Whether the machine has AVX-512's scaling by powers of two and its first guesses of reciprocals and roots."""
+        self.native_extremes: bool = False
+        """Whether the machine's maxima and minima order zeros, and give the number where one operand is a quiet NaN."""
+        self.fast: bool = False
+        """Whether functions may be near the interpreter's results instead of equal to them."""
+        self.symbols: set[str] = set()
+        """The functions beside the kernel's that the text has already."""
+        self._declarations: dict[str, None] = {}
+        self._tables: dict[tuple[str, bytes], str] = {}
+        self.functions: list[str] = []
+        self.likely: bool = False
+        """Whether some branch is `LIKELY`."""
+
+    def declare(self, declaration: str) -> None:
+        """Ask for an external function or intrinsic, as in `declare float @llvm.fma.f32(float, float, float)`."""
+        self._declarations[declaration] = None
+
+    @property
+    def declarations(self) -> list[str]:
+        return list(self._declarations)
+
+    def table(self, array: Array) -> str:
+        """The name of a constant array that holds these elements in row-major order, aligned to 64 bytes."""
+        flat = numpy.ascontiguousarray(array).reshape(-1)
+        key = (flat.dtype.name, flat.tobytes())
+        found = self._tables.get(key)
+        if found is None:
+            found = self._tables[key] = f"@table{len(self._tables)}"
+        return found
+
+    def text(self) -> str:
+        parts = []
+        for (name, data), symbol in self._tables.items():
+            # Bytes, so that no element type needs its own notation; the element type is in the load.
+            content = "".join([f"\\{byte:02X}" for byte in data])
+            parts.append(f'{symbol} = private unnamed_addr constant [{len(data)} x i8] c"{content}", align 64 ; {name}')
+        likely = ['!3 = !{!"branch_weights", i32 1048575, i32 1}'] if self.likely else []
+        return "\n".join([*parts, *self._declarations, *self.functions, *likely, ""])
+
+
+class Builder:
+    """A function being written: instructions go to the current list of lines."""
+
+    def __init__(self, module: Module) -> None:
+        self.module: Module = module
+        self.lines: list[str] = []
+        self.answer: tuple[bool, list[Register]] = (True, [])
+        """What `tracing` tells a kernel that asks whether a mask is set anywhere, and the masks it asked about."""
+        self.products: dict[str, tuple[Register, Register]] | None = None
+        """While multiplications and additions of doubles may be fused: the factors of the products, by name."""
+        self._count: int = 0
+
+    def fresh(self, hint: str = "v") -> str:
+        """A new name, without a sigil."""
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def emit(self, instruction: str) -> str:
+        """Append an instruction with a result; gives its name."""
+        name = f"%{self.fresh()}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def value(self, instruction: str, dtype: DType, width: int = 0) -> Register:
+        """Append an instruction; gives its result as a value."""
+        return Register(self.emit(instruction), dtype, width)
+
+    def do(self, instruction: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f"  {instruction}")
+
+    @contextmanager
+    def into(self, lines: list[str]) -> Iterator[list[str]]:
+        """Write to another list of lines."""
+        before, self.lines = self.lines, lines
+        try:
+            yield lines
+        finally:
+            self.lines = before
+
+    def call(self, result: str, function: str, arguments: Iterable[str], attributes: str = "") -> str:
+        """Call an intrinsic or external function, declared on the way; arguments are typed operands."""
+        operands = list(arguments)
+        types = ", ".join([operand_type(operand) for operand in operands])
+        self.module.declare(f"declare {result} @{function}({types})")
+        text = f"call {result} @{function}({', '.join(operands)}){attributes}"
+        if result == "void":
+            self.do(text)
+            return ""
+        return self.emit(text)
+
+    def splat(self, value: Register, width: int) -> Register:
+        """A scalar in all lanes."""
+        if not width or value.width:
+            return value
+        if not value.name.startswith("%"):
+            return Register(f"splat ({value.type} {value.name})", value.dtype, width)
+        vector = value_type(value.dtype, width)
+        first = self.emit(f"insertelement {vector} poison, {value.typed}, i64 0")
+        text = f"shufflevector {vector} {first}, {vector} poison, <{width} x i32> zeroinitializer"
+        return self.value(text, value.dtype, width)
+
+    # --- control flow ---
+
+    def label(self, name: str) -> None:
+        """Begin a basic block."""
+        self.lines.append(f"{name}:")
+
+    def branch(
+        self, condition: str, then: Part | None = None, otherwise: Part | None = None, likely: bool = False
+    ) -> list[str]:
+        """One part where an i1 holds, the other elsewhere; `likely` says that it nearly always does.
+
+        Both give as many values, or do not come back; the names of those that are known afterwards.
+        """
+        name = self.fresh("if")
+        parts = {"then": then, "else": otherwise}
+        first, second = (f"{name}.{label if parts[label] is not None else 'end'}" for label in parts)
+        self.do(f"br i1 {condition}, label %{first}, label %{second}{self._weights(likely)}")
+        ways = []
+        for label, part in parts.items():
+            if part is not None:
+                self.label(f"{name}.{label}")
+                ways += self._way(f"{name}.{label}", f"{name}.end", part)
+        self.label(f"{name}.end")
+        return self._joined(ways)
+
+    def where(self, mask: Register | None, result: str, emit: Callable[[], str | None]) -> str:
+        """What is emitted where a scalar condition holds, else zero; `result` is its type, empty for none."""
+        if mask is None:
+            return emit() or ""
+        if not result:
+
+            def part() -> None:
+                emit()
+
+            self.branch(mask.name, part)
+            return ""
+        zero = "0.0" if result in ("half", "float", "double") else "0"
+        (found,) = self.branch(mask.name, lambda: [f"{result} {emit()}"], lambda: [f"{result} {zero}"])
+        return found
+
+    def attempt(self, body: Callable[[str], Values | None], otherwise: Part) -> list[str]:
+        """A part that may be given up: it is told the label to go to then, where the other one takes over."""
+        name = self.fresh("try")
+        ways = self._way(f"{name}.done", f"{name}.end", lambda: body(f"{name}.else"))
+        self.label(f"{name}.else")
+        ways += self._way(f"{name}.else", f"{name}.end", otherwise)
+        self.label(f"{name}.end")
+        return self._joined(ways)
+
+    def go_on(self, condition: str, otherwise: str, likely: bool = False) -> None:
+        """Go on where an i1 holds, and elsewhere to a label."""
+        name = self.fresh("on")
+        self.do(f"br i1 {condition}, label %{name}, label %{otherwise}{self._weights(likely)}")
+        self.label(name)
+
+    def jump(self, label: str) -> None:
+        """Go to a label, which ends the basic block."""
+        self.do(f"br label %{label}")
+
+    def step_to(self, label: str) -> None:
+        """End the basic block and begin another behind it."""
+        if not self.is_ended:
+            self.jump(label)
+        self.label(label)
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether the basic block at hand has its last instruction."""
+        return bool(self.lines) and self.lines[-1].startswith(("  br ", "  ret "))
+
+    def count(self, start: Number, end: Number, step: int, body: Callable[[Number], None]) -> None:
+        """Count from a number to the last one below another; a loop of unknown end turns once at least."""
+
+        def counted(position: Number, carried: list[Register]) -> list[Register]:
+            body(position)
+            return carried
+
+        self.carry(start, end, step, [], counted)
+
+    def carry(
+        self,
+        start: Number,
+        end: Number,
+        step: int,
+        values: list[Register],
+        body: Callable[[Number, list[Register]], list[Register]],
+    ) -> list[Register]:
+        """Count with values that go from turn to turn; gives what the last turn gave."""
+        if isinstance(start, int) and isinstance(end, int) and end <= start + step:
+            return body(start, values) if start < end else values
+        loop = CountedLoop(self, start, end, step)
+        inside = [loop.carry_register(value) for value in values]
+        results: list[Register] = []
+
+        def turn() -> None:
+            results.extend(body(loop.index, inside))
+            for value, result in zip(inside, results, strict=True):
+                loop.becomes(value.name, result.name)
+
+        loop.fill(turn)
+        return results
+
+    def _weights(self, likely: bool) -> str:
+        self.module.likely |= likely
+        return LIKELY if likely else ""
+
+    def _way(self, name: str, end: str, part: Part) -> list[tuple[Values, str]]:
+        """A part, its values and the basic block it ends in; nothing if it does not come back."""
+        values = part()
+        if self.is_ended:
+            return []
+        if values:
+            # Whatever blocks the part has, the last one has this name.
+            self.step_to(f"{name}.last")
+        self.jump(end)
+        return [(values or (), f"{name}.last")]
+
+    def _joined(self, ways: list[tuple[Values, str]]) -> list[str]:
+        if not ways:
+            return []
+        found = []
+        for values in zip(*[values for values, _ in ways], strict=True):
+            type = operand_type(values[0])
+            names = [value[len(type) + 1 :] for value in values]
+            if len(ways) == 1:
+                found.append(names[0])
+                continue
+            incoming = ", ".join([f"[ {name}, %{block} ]" for name, (_, block) in zip(names, ways, strict=True)])
+            found.append(self.emit(f"phi {type} {incoming}"))
+        return found
+
+    # --- arithmetic of i64s and addresses, folded where it can be ---
+
+    def add(self, left: Number, right: Number) -> Number:
+        if isinstance(left, int) and isinstance(right, int):
+            return left + right
+        if left == 0 or right == 0:
+            return right if left == 0 else left
+        return self.emit(f"add i64 {left}, {right}")
+
+    def subtract(self, left: Number, right: Number) -> Number:
+        if isinstance(left, int) and isinstance(right, int):
+            return left - right
+        return left if right == 0 else self.emit(f"sub i64 {left}, {right}")
+
+    def multiply(self, left: Number, right: Number) -> Number:
+        if isinstance(left, int) and isinstance(right, int):
+            return left * right
+        if left == 0 or right == 0:
+            return 0
+        if left == 1 or right == 1:
+            return right if left == 1 else left
+        return self.emit(f"mul i64 {left}, {right}")
+
+    def checked(self, operation: str, left: Number, right: Number) -> tuple[str, str]:
+        """`umul`, `sadd` or another, and an i1: it wrapped."""
+        pair = self.call("{ i64, i1 }", f"llvm.{operation}.with.overflow.i64", [f"i64 {left}", f"i64 {right}"])
+        return self.emit(f"extractvalue {{ i64, i1 }} {pair}, 0"), self.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")
+
+    def all_of(self, conditions: Iterable[str]) -> str:
+        """The conjunction of i1s."""
+        answer = "true"
+        for condition in conditions:
+            if condition != "true":
+                answer = condition if answer == "true" else self.emit(f"and i1 {answer}, {condition}")
+        return answer
+
+    def any_of(self, conditions: Iterable[str]) -> str:
+        """The disjunction of i1s."""
+        answer = "false"
+        for condition in conditions:
+            if condition == "true":
+                return condition
+            if condition != "false":
+                answer = condition if answer == "false" else self.emit(f"or i1 {answer}, {condition}")
+        return answer
+
+    def moved(self, pointer: str, offset: Number) -> str:
+        """A pointer moved by bytes."""
+        return pointer if offset == 0 else self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def pointer(self, address: Number) -> str:
+        return self.emit(f"inttoptr i64 {address} to ptr")
+
+    def address(self, pointer: str) -> str:
+        return self.emit(f"ptrtoint ptr {pointer} to i64")
+
+
+class Loop:
+    """A loop; what it carries has a name before it is written, so that its body may be written apart."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder: Builder = builder
+        self.name: str = builder.fresh("loop")
+        self.again: str = f"{self.name}.again"
+        """The label that goes on with the next turn."""
+        self.end: str = f"{self.name}.end"
+        """The label behind it."""
+        self._carried: dict[str, list[str]] = {}
+
+    def carry(self, type: str, initial: Number) -> str:
+        """The name of a value that goes from turn to turn; `becomes` says what the next turn gets."""
+        name = f"%{self.builder.fresh('carry')}"
+        self._carried[name] = [type, str(initial), ""]
+        return name
+
+    def carry_register(self, initial: Register) -> Register:
+        return Register(self.carry(initial.type, initial.name), initial.dtype, initial.width)
+
+    def becomes(self, name: str, following: str) -> None:
+        self._carried[name][2] = following
+
+    def write(self, body: Callable[[], None], again: Callable[[], str]) -> None:
+        """Write the loop: its body, and what gives the i1 under which it turns again, empty for always."""
+        builder = self.builder
+        builder.step_to(f"{self.name}.enter")
+        builder.step_to(f"{self.name}.head")
+        place = len(builder.lines)
+        mark = f"  ; {self.name}"
+        builder.lines.append(mark)
+        body()
+        builder.step_to(self.again)
+        condition = again()
+        builder.step_to(f"{self.name}.latch")
+        if condition:
+            builder.do(f"br i1 {condition}, label %{self.name}.head, label %{self.end}")
+        else:
+            builder.jump(f"{self.name}.head")
+        builder.label(self.end)
+        # What the next turn gets is known only now.
+        phis = [
+            f"  {name} = phi {type} [ {initial}, %{self.name}.enter ], [ {following}, %{self.name}.latch ]"
+            for name, (type, initial, following) in self._carried.items()
+        ]
+        # The mark has moved if somebody put lines in front of the loop.
+        place = builder.lines.index(mark, place)
+        builder.lines[place : place + 1] = phis
+
+
+class CountedLoop(Loop):
+    """A loop that counts from a number to the last one below another, once at least."""
+
+    def __init__(self, builder: Builder, start: Number, end: Number, step: int) -> None:
+        super().__init__(builder)
+        self.index: str = self.carry("i64", start)
+        self._end: Number = end
+        self._step: int = step
+
+    def fill(self, body: Callable[[], None]) -> None:
+        self.write(body, self._more)
+
+    def _more(self) -> str:
+        following = self.builder.emit(f"add nuw nsw i64 {self.index}, {self._step}")
+        self.becomes(self.index, following)
+        return self.builder.emit(f"icmp ult i64 {following}, {self._end}")
