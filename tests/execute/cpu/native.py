@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from tileir.execute.cpu.native import workers
+from tileir.execute.cpu.native import thread_pool
 from tileir.execute.cpu.native.compilation import assemble
 from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, Record
 from tileir.execute.cpu.native.runtime import Loaded, load
@@ -80,5 +80,5 @@ def count(function: Loaded, blocks: int, turns: int, threads: int, chunk: int = 
     record.slots[ARGUMENTS] = turns
     record.slots[ARGUMENTS + 1] = visits.ctypes.data
     record.slots[ARGUMENTS + 2] = launches.ctypes.data
-    workers.run(function, record, arena_bytes, threads, (visits, launches))
+    thread_pool.run(function, record, arena_bytes, threads, (visits, launches))
     return visits, launches

@@ -14,7 +14,7 @@ import tileir
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission import streaming
 from tileir.execute.cpu.loops.traffic import STREAMED_BYTES
-from tileir.execute.cpu.native import workers
+from tileir.execute.cpu.native import thread_pool
 from tileir.execute.cpu.native.target import host
 from tileir.execute.dtypes import is_float_dtype, memory_dtype
 from tileir.execute.launch import Kernel
@@ -29,7 +29,7 @@ PATTERN = 0xA5
 def _threads_and_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_CACHE", "0")
     # However short a launch is.
-    monkeypatch.setattr(workers, "WORTH_WAKING", 0)
+    monkeypatch.setattr(thread_pool, "WORTH_WAKING", 0)
 
 
 # --- memory ---

@@ -18,7 +18,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.cpu.native import workers
+from tileir.execute.cpu.native import thread_pool
 from tileir.execute.cpu.native.conflicts import Accesses
 
 ROOT = Path(__file__).parents[3]
@@ -376,7 +376,7 @@ def test_launches_of_another_task_on_the_thread_are_not_put_off(step: tileir.Ker
 def test_who_waits_does_the_work_where_no_helper_can_be_had(
     step: tileir.Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "lend", lambda job, most: False)
+    monkeypatch.setattr(thread_pool, "lend", lambda job, most: False)
 
     def make(launch: Launch, arrays: list[Any]) -> None:
         for number in range(100):
@@ -475,10 +475,10 @@ def test_interrupts_at_any_time_leave_everything_in_order(step: tileir.Kernel) -
     assert interrupted
     agrees(lambda launch, arrays: [launch(arrays[n], arrays[n + 1], 10) for n in range(9)] and None, step, 10)
     for _ in range(100):
-        if len(workers._idle) == workers._helper_count:
+        if len(thread_pool._idle) == thread_pool._helper_count:
             break
         time.sleep(0.01)
-    assert len(workers._idle) == workers._helper_count
+    assert len(thread_pool._idle) == thread_pool._helper_count
 
 
 # --- who waits for whom ---

@@ -30,14 +30,14 @@ class CpuEngine(Engine):
     def facts(self) -> dict[str, str]:
         import llvmlite
 
-        from tileir.execute.cpu.native import target, workers
+        from tileir.execute.cpu.native import target, thread_pool
 
         machine = target.host()
         return {
             "llvmlite": llvmlite.__version__,
             "LLVM": ".".join([str(number) for number in target.binding().llvm_version_info]),
             "machine": f"{machine.name}, vectors of {machine.vector_bytes} bytes",
-            "threads": str(workers.default_threads()),
+            "threads": str(thread_pool.default_threads()),
         }
 
     def suits(self, entry: Operation, options: LaunchOptions) -> bool:

@@ -18,7 +18,7 @@ from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.loops.checks import refused_allocation
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.statements import Reserve, statements
-from tileir.execute.cpu.native import record, scratch, workers
+from tileir.execute.cpu.native import record, scratch, thread_pool
 from tileir.execute.cpu.native.binding import Binder, Binding
 from tileir.execute.cpu.native.overlapping import AT_ONCE, Launches
 from tileir.execute.cpu.native.pending import Launch
@@ -55,7 +55,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         self._binder: Binder = Binder(entry, globals)
         super().__init__(entry, globals, fast, target if target is not None else host(), self._binder.layout)
         self._reach: Reach | None = None
-        self._threads: int = workers.default_threads()
+        self._threads: int = thread_pool.default_threads()
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         self._launch(grid, arguments, options, None)
@@ -240,7 +240,7 @@ class CpuKernel(KernelCode, PreparedKernel):
 
     def _run(self, version: Version, binding: Binding, threads: int, keep: object, calls_back: bool) -> None:
         try:
-            workers.run(version.loaded, binding.record, version.arena_bytes, threads, keep, calls_back)
+            thread_pool.run(version.loaded, binding.record, version.arena_bytes, threads, keep, calls_back)
         except LaunchError as error:
             raise self._too_large(version) or error from None
 

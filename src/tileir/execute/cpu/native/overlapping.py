@@ -1,6 +1,6 @@
 """Launches under way at the same time, each after those whose memory it needs.
 
-A launch begins when no earlier unfinished one conflicts with it (`conflicts`).  Helper threads (`workers`) take
+A launch begins when no earlier unfinished one conflicts with it (`conflicts`).  Helper threads (`thread_pool`) take
 launches that may begin; where there are more helpers than launches, several work on one, since all it takes to join is
 to call its worker.  A helper that finds nothing leaves.  Who waits for launches works too: the main thread on what will
 soon be over, so that Ctrl-C is not held up, and on everything if no helper can be had.
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from tileir.execute.cpu.native import workers
+from tileir.execute.cpu.native import thread_pool
 from tileir.execute.cpu.native.binding import Span
 from tileir.execute.cpu.native.conflicts import Accesses
 from tileir.execute.cpu.native.pending import Launch, run_chain
@@ -36,13 +36,13 @@ _MOST: Final = 256
 """Launches under way; one more waits until half of them are done."""
 _CHAIN_MOST: Final = 64
 """Launches that a thread begins at once."""
-_UNKNOWN: Final = 10 * workers.WORTH_WAKING
+_UNKNOWN: Final = 10 * thread_pool.WORTH_WAKING
 """Nanoseconds that a launch may take of which that is not known."""
 _PAUSE: Final = 0.05
 """Seconds of a wait: on Windows it cannot be interrupted, and where several threads wait only one is woken."""
 
 
-class _Service(workers.Job):
+class _Service(thread_pool.Job):
     """A helper at work on the launches of a context, from when it is woken until it finds nothing to do."""
 
     __slots__ = ("has_arrived", "launches")
@@ -52,10 +52,10 @@ class _Service(workers.Job):
         self.launches: Launches = launches
         self.has_arrived: bool = False
 
-    def work(self, helper: workers.Helper) -> None:
+    def work(self, helper: thread_pool.Helper) -> None:
         self.launches.serve(self, helper)
 
-    def finish(self, helper: workers.Helper) -> None:
+    def finish(self, helper: thread_pool.Helper) -> None:
         """Nobody waits for this: who waits was told when it ended."""
 
 
@@ -67,7 +67,7 @@ class Launches:
         self._process: int = os.getpid()
         self._inside: set[int] = set()
         """Threads in the middle of something here: a signal handler that runs then must not wait for them."""
-        self._threads: int = workers.default_threads()
+        self._threads: int = thread_pool.default_threads()
         self._lock = threading.Lock()
         self._news = _thread.allocate_lock()
         """Released when there is something new for who waits."""
@@ -190,7 +190,7 @@ class Launches:
         """Wait until no more than a number of launches are unfinished, and work on them meanwhile."""
         if not self.is_open:
             return
-        longest = workers.SLICE if threading.current_thread() is threading.main_thread() else 0
+        longest = thread_pool.SLICE if threading.current_thread() is threading.main_thread() else 0
         scratch = Scratch()
         try:
             while True:
@@ -216,13 +216,13 @@ class Launches:
 
     def _run_alone(self, launch: Launch) -> None:
         try:
-            workers.run(launch.function, launch.record, launch.arena_bytes, 1)
+            thread_pool.run(launch.function, launch.record, launch.arena_bytes, 1)
         except LaunchError as error:
             launch.error = error
 
     # --- for helpers ---
 
-    def serve(self, service: _Service, helper: workers.Helper) -> None:
+    def serve(self, service: _Service, helper: thread_pool.Helper) -> None:
         chain: list[Launch] = []
         try:
             while True:
@@ -328,11 +328,11 @@ class Launches:
                 places += launch.limit - launch.threads
                 work += _UNKNOWN
         coming = sum([not service.has_arrived for service in self._services])
-        for _ in range(min(places - coming, work // workers.WORTH_WAKING, free)):
+        for _ in range(min(places - coming, work // thread_pool.WORTH_WAKING, free)):
             service = _Service(self)
             self._services.append(service)
             try:
-                workers.lend(service, self._threads)
+                thread_pool.lend(service, self._threads)
             finally:
                 if not service.started:
                     self._services.remove(service)

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable
 from typing import Final
 
-from tileir.execute.cpu.native import cache, workers
+from tileir.execute.cpu.native import cache, thread_pool
 from tileir.execute.cpu.native.compilation import assemble
 from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, Record
 from tileir.execute.cpu.native.runtime import Loaded, load
@@ -40,9 +40,9 @@ class Launch:
         """Whether that can be relied on."""
         self.limit: int = min(threads, -(-count // record.slots[CHUNK]))
         """How many threads may work on it."""
-        if 0 < self.expected < workers.WORTH_WAKING:
+        if 0 < self.expected < thread_pool.WORTH_WAKING:
             self.limit = 1
-        self.number: int = next(workers.numbers)
+        self.number: int = next(thread_pool.numbers)
         self.threads: int = 0
         self.joined: int = 0
         """How many threads had a part in it."""

@@ -34,7 +34,7 @@ class Loaded:
         self.repeats: bool = False
         """Whether a tile block has loops, which may take any time."""
         self.pace: int = 0
-        """How many nanoseconds a tile block took in the last launch, 0 before the first: `workers` keeps it."""
+        """How many nanoseconds a tile block took in the last launch, 0 before the first: `thread_pool` keeps it."""
         self._deciding: Callable[[Any], object] | None = None
         self._measured: object = None
 

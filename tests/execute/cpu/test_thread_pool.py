@@ -17,7 +17,7 @@ from tests.execute.cpu.native import count, counting
 
 import tileir
 from tileir.execute import memory
-from tileir.execute.cpu.native import scratch, workers
+from tileir.execute.cpu.native import scratch, thread_pool
 from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, STOP, TAIL, TAIL_SHIFT, Record
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.errors import LaunchError
@@ -60,7 +60,7 @@ def test_record_states_all_tile_blocks_after_a_launch_in_slices(function: Loaded
         record.slots[slot] = value
     arrays = [numpy.zeros(100, numpy.int64), numpy.zeros(100, numpy.int64)]
     record.slots[17], record.slots[18] = [array.ctypes.data for array in arrays]
-    workers.run(function, record, 64, 1)
+    thread_pool.run(function, record, 64, 1)
     assert arrays[0].tolist() == [1] * 100
     assert record.slots[COUNT] == 100
 
@@ -80,7 +80,7 @@ def test_stopped_launch_leaves_tile_blocks_out(function: Loaded) -> None:
     record.slots[COUNT], record.slots[CHUNK], record.slots[STOP] = 100, 1, 1
     # No array to write to: a tile block that ran would end the process.
     for threads in (1, 2):
-        workers.run(function, record, 64, threads)
+        thread_pool.run(function, record, 64, threads)
 
 
 def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
@@ -89,7 +89,7 @@ def test_scratch_memory_grows_and_is_aligned(function: Loaded) -> None:
         arena = scratch.Arena(size)
         assert arena.address % 64 == 0
         assert arena.size >= size
-    workers.release_memory()
+    thread_pool.release_memory()
     visits, _ = count(function, 20, 1, 2)
     assert visits.tolist() == [1] * 20
 
@@ -110,7 +110,7 @@ def test_threads_are_fewer_where_memory_does_not_suffice_for_all(monkeypatch: py
 
 
 def test_helpers_without_memory_are_an_error_of_the_launch(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    workers.release_memory()
+    thread_pool.release_memory()
     original = scratch.Arena
 
     def arena(size: int) -> scratch.Arena:
@@ -128,22 +128,22 @@ def test_helpers_without_memory_are_an_error_of_the_launch(function: Loaded, mon
 
 def test_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_NUM_THREADS", "3")
-    assert workers.default_threads() == 3
+    assert thread_pool.default_threads() == 3
     for wrong in ("0", "-1", "many", "²", "٣", "1e3", "1025", "20000", "9" * 5000, " "):
         monkeypatch.setenv("TILEIR_NUM_THREADS", wrong)
         with pytest.raises(LaunchError, match=f"TILEIR_NUM_THREADS is '{wrong}'"):
-            workers.default_threads()
+            thread_pool.default_threads()
     monkeypatch.delenv("TILEIR_NUM_THREADS")
-    assert 1 <= workers.default_threads() <= (os.cpu_count() or 1)
+    assert 1 <= thread_pool.default_threads() <= (os.cpu_count() or 1)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no way to confine a process")
 def test_default_follows_the_processors_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TILEIR_NUM_THREADS", raising=False)
-    workers._processors.cache_clear()
+    thread_pool._processors.cache_clear()
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
-    assert workers.default_threads() == 1
-    workers._processors.cache_clear()
+    assert thread_pool.default_threads() == 1
+    thread_pool._processors.cache_clear()
 
 
 def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None:
@@ -170,16 +170,16 @@ def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None
 def test_helpers_stay_for_the_next_launch(function: Loaded) -> None:
     function.pace = 10_000_000
     count(function, 100, 1, 3)
-    before = workers._helper_count
+    before = thread_pool._helper_count
     for _ in range(10):
         function.pace = 10_000_000
         count(function, 100, 1, 3)
-    assert workers._helper_count == before
+    assert thread_pool._helper_count == before
 
 
 def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     count(function, 16, 1, 1)
-    monkeypatch.setattr(workers, "_take_helpers", lambda wanted, taken: pytest.fail("a helper was asked for"))
+    monkeypatch.setattr(thread_pool, "_take_helpers", lambda wanted, taken: pytest.fail("a helper was asked for"))
     for _ in range(10):
         function.pace = 100
         count(function, 16, 1, 4)
@@ -189,7 +189,7 @@ def test_launch_of_one_short_tile_block_wakes_nobody(function: Loaded, monkeypat
 def test_launch_for_which_no_helper_is_left_runs_on_its_own_thread(
     function: Loaded, pace: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "_take_helpers", lambda wanted, taken: None)
+    monkeypatch.setattr(thread_pool, "_take_helpers", lambda wanted, taken: None)
     for blocks in (2, 100, 5000):
         function.pace = pace
         visits, _ = count(function, blocks, 1, 4)
@@ -274,7 +274,7 @@ def test_exception_of_any_signal_handler_stops_the_workers_before_it_is_raised(f
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert len(workers._idle) == workers._helper_count
+    assert len(thread_pool._idle) == thread_pool._helper_count
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no alarm signal")
@@ -307,7 +307,7 @@ def test_exceptions_at_any_moment_lose_neither_helpers_nor_tile_blocks(function:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert alarms > 0
-    assert len(workers._idle) == workers._helper_count
+    assert len(thread_pool._idle) == thread_pool._helper_count
 
 
 @pytest.mark.parametrize("extents", [(1, 1, 1), (3, 5, 7), (16, 8, 1), (1000, 1, 1)])
@@ -323,7 +323,7 @@ def test_the_last_chunks_of_a_compiled_kernel_are_small_and_complete(
         binding.record.slots[TAIL] = tail
         version = kernel.version(binding.overlap, False)
         version.loaded.pace = 0
-        workers.run(version.loaded, binding.record, version.arena_bytes, threads)
+        thread_pool.run(version.loaded, binding.record, version.arena_bytes, threads)
         assert (visits == 1).all()
         # Where the last chunk ended: past the tail it is at most a small one beyond the last tile block.
         beyond = binding.record.slots[NEXT] - count
