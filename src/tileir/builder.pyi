@@ -145,6 +145,32 @@ class Builder:
     ) -> tuple[Value, ...]: ...
 
     # --- all others ---
+    def assert_(self, condition: _Operand, message: str | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> None:
+        """Report an error if a condition is false (since 13.1).
+
+        condition: what must hold, element by element.
+        message: the text to print.
+        """
+    def break_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
+        """Leave a loop (since 13.1).
+
+        operands: the results of the loop.
+        """
+    def continue_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
+        """Go to the next iteration (since 13.1).
+
+        operands: the values carried to the next iteration.
+        """
+    def return_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
+        """End the kernel (since 13.1).
+
+        operands: the values to return.
+        """
+    def yield_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
+        """Give values to the operation around (since 13.1).
+
+        operands: the values to give.
+        """
     @overload
     def atomic_cas_tko(self, pointers: _Operand, cmp: _Operand, val: _Operand, *, mask: _Operand | None = None, token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, Value]:
         """Atomic compare and swap through a tile of pointers (since 13.1).
@@ -264,32 +290,6 @@ class Builder:
         """Element-wise bit reversal.
 
         source: the input tile.
-        """
-    def assert_(self, condition: _Operand, message: str | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> None:
-        """Report an error if a condition is false (since 13.1).
-
-        condition: what must hold, element by element.
-        message: the text to print.
-        """
-    def break_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
-        """Leave a loop (since 13.1).
-
-        operands: the results of the loop.
-        """
-    def continue_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
-        """Go to the next iteration (since 13.1).
-
-        operands: the values carried to the next iteration.
-        """
-    def return_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
-        """End the kernel (since 13.1).
-
-        operands: the values to return.
-        """
-    def yield_(self, *operands: _Operands, location: Location | None = None, attributes: _Attributes = None) -> None:
-        """Give values to the operation around (since 13.1).
-
-        operands: the values to give.
         """
     def bitcast(self, source: _Operand, type: _Type, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Reinterpret the bits of each element (since 13.1).
