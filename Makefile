@@ -10,6 +10,7 @@ PIP := -m pip --disable-pip-version-check
 SOURCES := $(shell find src -name '*.py' 2>/dev/null)
 REFERENCE := docs/operations
 STUB := src/tileir/builder.pyi
+SUPPORT := docs/support.md
 # Extra arguments for pytest, as in: make test ARGS='-k printer -x'
 ARGS ?=
 FUZZ_SECONDS ?= 20
@@ -113,9 +114,10 @@ fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each
 	$(BIN)/python tests/fuzz/fuzz_bytecode.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/bytecode- build/fuzz/bytecode tests/fuzz/corpus/bytecode
 	$(BIN)/python tests/fuzz/fuzz_text.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/text- build/fuzz/text tests/fuzz/corpus/text
 
-docs: $(VENV)/.installed ## write docs/operations/*.md and the stub of the builder from the declarations
+docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md and the stub of the builder
 	$(BIN)/python -m tileir.tools.reference $(REFERENCE)
 	$(BIN)/python -m tileir.tools.builder_stub $(STUB)
+	$(BIN)/python -m tileir.tools.support $(SUPPORT)
 
 docs-check: $(VENV)/.installed-test
 	@rm -rf build/docs && mkdir -p build/docs
@@ -123,6 +125,8 @@ docs-check: $(VENV)/.installed-test
 	@diff -r $(REFERENCE) build/$(REFERENCE) || { echo "$(REFERENCE) does not match the declarations: run make docs"; exit 1; }
 	@$(BIN)/python -m tileir.tools.builder_stub build/docs/builder.pyi
 	@diff $(STUB) build/docs/builder.pyi || { echo "$(STUB) does not match the declarations: run make docs"; exit 1; }
+	@$(BIN)/python -m tileir.tools.support build/$(SUPPORT)
+	@diff $(SUPPORT) build/$(SUPPORT) || { echo "$(SUPPORT) does not match the tables: run make docs"; exit 1; }
 
 # The fast wheel is built from a copy, because mypyc leaves its libraries beside the sources, where the editable
 # installation would find them. It needs a C compiler and Python's headers.

@@ -39,6 +39,7 @@ from tileir.dialect.ops import (
     CAT,
     CMPF,
     CMPI,
+    CONSTANT,
     CONTINUE,
     EXTI,
     EXTRACT,
@@ -51,6 +52,7 @@ from tileir.dialect.ops import (
     GET_TENSOR_SHAPE,
     IF,
     INT_TO_PTR,
+    IOTA,
     ITOF,
     LOAD_PTR_TKO,
     LOAD_VIEW_TKO,
@@ -71,6 +73,7 @@ from tileir.dialect.ops import (
     STORE_VIEW_TKO,
     TRUNCI,
     UNPACK,
+    UNREALIZED_CONVERSION_CAST,
     YIELD,
 )
 from tileir.dialect.types import TOKEN, PointerType, TileType, scalar_tile, with_element
@@ -349,6 +352,16 @@ INFERENCE: Final[dict[OperationDeclaration, Inference]] = {
     SCAN: Inference(lambda call: call.types("operands")),
     TRUNCI: _CONVERSION,
     UNPACK: Inference(_unpacked, required=("type",)),
+}
+
+
+_NOTHING_SAYS: Final = "nothing else says its type"
+
+# The operations whose result types are given by the caller.
+TOLD: Final[dict[OperationDeclaration, str]] = {
+    CONSTANT: _NOTHING_SAYS,
+    IOTA: _NOTHING_SAYS,
+    UNREALIZED_CONVERSION_CAST: _NOTHING_SAYS,
 }
 
 

@@ -17,6 +17,8 @@ Spellings that only the drafts have are no matter here: reading a text turns the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tileir.annotations import Final
 from tileir.dialect.attributes import BoundedAttribute, bounded
 from tileir.dialect.enums import MEMORY_ORDERING, MEMORY_SCOPE
@@ -162,16 +164,9 @@ def _rewrite(operation: Operation, warnings: list[Diagnostic]) -> int:
     if expansion is not None:
         replace(operation, [expansion(Emit(operation), operation)])
         return 1
-    if declaration is ATOMIC_LOAD_TKO:
-        _widen_scope(operation, warnings)
-        _load(operation)
-        return 1
-    if declaration is ATOMIC_STORE_TKO:
-        _widen_scope(operation, warnings)
-        _store(operation)
-        return 1
-    if declaration is BARRIER:
-        _barrier(operation, warnings)
+    access = REPLACEMENTS.get(declaration)
+    if access is not None:
+        access(operation, warnings)
         return 1
     if declaration is UNREALIZED_CONVERSION_CAST:
         values = _without_cast(operation)
@@ -214,7 +209,8 @@ def _access_attributes(operation: Operation) -> dict[str, Attribute]:
     return {_ORDERING: ordering, _SCOPE: operation.attributes[_SCOPE]}
 
 
-def _load(operation: Operation) -> None:
+def _load(operation: Operation, warnings: list[Diagnostic]) -> None:
+    _widen_scope(operation, warnings)
     mask = operation.operand_group("mask")
     token = operation.operand_group("token")
     loaded = Emit(operation).operation(
@@ -227,7 +223,8 @@ def _load(operation: Operation) -> None:
     replace(operation, list(loaded.results))
 
 
-def _store(operation: Operation) -> None:
+def _store(operation: Operation, warnings: list[Diagnostic]) -> None:
+    _widen_scope(operation, warnings)
     mask = operation.operand_group("mask")
     token = operation.operand_group("token")
     stored = Emit(operation).operation(
@@ -249,3 +246,13 @@ def _barrier(operation: Operation, warnings: list[Diagnostic]) -> None:
     if token is None:
         token = Emit(operation).operation(MAKE_TOKEN, [], [operation.results[0].type]).results[0]
     replace(operation, [token])
+
+
+# What is no value made of others (EXPANSIONS).
+REPLACEMENTS: Final[dict[OperationDeclaration, Callable[[Operation, list[Diagnostic]], None]]] = {
+    ATOMIC_LOAD_TKO: _load,
+    ATOMIC_STORE_TKO: _store,
+    BARRIER: _barrier,
+}
+# What goes away when the rest is written.
+RESOLVED: Final = (ASSUME_COND, UNREALIZED_CONVERSION_CAST)

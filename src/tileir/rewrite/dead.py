@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tileir.annotations import Final
+from tileir.dialect.ops import ASSUME, ASSUME_COND
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NO_MEMORY_EFFECT, PURE, REGION_EFFECTS, SYMBOL, TERMINATOR, OperationDeclaration
+
+# They declare nothing, as in NVIDIA's dialect: a promise holds where it stands, whoever uses the value.
+WITHOUT_EFFECTS: Final[dict[OperationDeclaration, str]] = {
+    ASSUME: "a promise holds where it stands",
+    ASSUME_COND: "a promise holds where it stands",
+}
 
 
 def is_removable(declaration: OperationDeclaration) -> bool:

@@ -7,16 +7,32 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.ops import (
+    ABSI,
     ADDI,
     ANDI,
+    BITCAST,
+    BREV,
+    CLZ,
+    CMPF,
     CMPI,
     CONSTANT,
+    CTZ,
+    DIVI,
     EXTI,
+    FTOI,
+    INT_TO_PTR,
     MAXI,
     MINI,
+    MULHII,
     MULI,
     NEGI,
+    NOTI,
+    OFFSET,
     ORI,
+    POPCNT,
+    PTR_TO_INT,
+    PTR_TO_PTR,
+    REMI,
     SELECT,
     SHLI,
     SHRI,
@@ -45,6 +61,30 @@ OPERATORS: Final[dict[OperationDeclaration, tuple[str, ...]]] = {
     TRUNCI: ("overflow",),
 }
 COMMUTATIVE: Final[frozenset[OperationDeclaration]] = frozenset([ADDI, MULI, ANDI, ORI, XORI, MINI, MAXI])
+
+_LEGALIZED: Final = "legalization writes it with others"
+_NO_RULE: Final = "no rule has it"
+_NO_INTEGER: Final = "it is for pointers, or reads bits as another type"
+
+# The other element-wise operations that give integers: they are leaves.
+LEAVES: Final[dict[OperationDeclaration, str]] = {
+    ABSI: _NO_RULE,
+    BITCAST: _NO_INTEGER,
+    BREV: _LEGALIZED,
+    CLZ: _LEGALIZED,
+    CMPF: "it compares floats",
+    CTZ: _LEGALIZED,
+    DIVI: _NO_RULE,
+    FTOI: "it takes floats",
+    INT_TO_PTR: _NO_INTEGER,
+    MULHII: _NO_RULE,
+    NOTI: _LEGALIZED,
+    OFFSET: _NO_INTEGER,
+    POPCNT: _LEGALIZED,
+    PTR_TO_INT: _NO_INTEGER,
+    PTR_TO_PTR: _NO_INTEGER,
+    REMI: _NO_RULE,
+}
 _BY_NAME: Final[dict[str, OperationDeclaration]] = {operator.mnemonic: operator for operator in OPERATORS}
 
 # Kinds of terms.

@@ -9,15 +9,17 @@ knows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
 from tileir.execute.sanitizer.events import keyword_of
 from tileir.execute.sanitizer.report import Finding, Kind, Place
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import IntegerType
 
 Wrong = Callable[..., Any]
@@ -65,7 +67,7 @@ def _element(value: Any, number: int, shape: tuple[int, ...]) -> int:
 
 def number_checks(operation: Operation) -> list[NumberCheck]:
     """The checks of an operation; most have none."""
-    build = _CHECKS.get(operation.declaration.mnemonic)
+    build = CHECKS.get(operation.declaration.mnemonic)
     return build(operation) if build is not None else []
 
 
@@ -318,7 +320,7 @@ _WRAPS: dict[str, Callable[[Operation, bool], Wrong]] = {
     "trunci": _wraps_truncation,
 }
 
-_CHECKS: dict[str, Callable[[Operation], list[NumberCheck]]] = {
+CHECKS: dict[str, Callable[[Operation], list[NumberCheck]]] = {
     "divi": _division_checks,
     "remi": _division_checks,
     "shli": _shift_checks,
@@ -329,6 +331,18 @@ _CHECKS: dict[str, Callable[[Operation], list[NumberCheck]]] = {
     "negi": _overflow_checks,
     "trunci": _overflow_checks,
     "for": lambda operation: [CounterCheck(operation)],
+}
+
+
+_ALL_OPERANDS: Final = "it is defined for all operands"
+
+# The other element-wise operations that give integers.
+DEFINED: Final[dict[OperationDeclaration, str]] = {
+    **dict.fromkeys((ops.ABSI, ops.ANDI, ops.BITCAST, ops.BREV, ops.CLZ, ops.CMPF, ops.CMPI, ops.CTZ), _ALL_OPERANDS),
+    **dict.fromkeys((ops.EXTI, ops.INT_TO_PTR, ops.MAXI, ops.MINI, ops.MULHII, ops.NOTI, ops.ORI), _ALL_OPERANDS),
+    **dict.fromkeys((ops.POPCNT, ops.PTR_TO_INT, ops.PTR_TO_PTR, ops.SELECT, ops.XORI), _ALL_OPERANDS),
+    ops.FTOI: "what is too large or no number is clamped",
+    ops.OFFSET: "an address counts where it is used",
 }
 
 

@@ -1,0 +1,268 @@
+"""Which parts of the toolkit know each operation: docs/support.md, and what the test of it asks.
+
+A part knows the operations in its table.  Which ones it should know follows from the declarations, so that a new
+operation is a gap until the part has it in its table or says, beside the table, why not.
+
+    python -m tileir.tools.support [FILE]
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping
+from typing import Final
+
+from tileir.bytecode.records import records_of
+from tileir.dialect.inference import INFERENCE, TOLD, is_declared
+from tileir.dialect.ops import ENTRY, FOR, GLOBAL, IF, LOOP, MODULE
+from tileir.dialect.types import pointer_type, scalar_tile, tile_type
+from tileir.ir.declaration import (
+    ELEMENTWISE,
+    NEWEST,
+    NO_MEMORY_EFFECT,
+    PURE,
+    REGION_EFFECTS,
+    REGISTRY,
+    SIDE_EFFECT,
+    SYMBOL,
+    SYMBOL_TABLE,
+    TERMINATOR,
+    TOKEN_ORDERED,
+    V13_1,
+    OperandDeclaration,
+    OperationDeclaration,
+    version_text,
+)
+from tileir.ir.types import F32, F64, I1, I8, I16, I32, I64, Type
+from tileir.passes import downlevel, legalize
+from tileir.passes.canonicalize import canonicalization_folds, canonicalization_patterns
+from tileir.passes.legalize_expand import EXPANSIONS
+from tileir.passes.registry import FULL
+from tileir.rewrite.dead import WITHOUT_EFFECTS
+from tileir.rewrite.fact_rules import RULES, WITHOUT_RULE
+from tileir.rewrite.simplifier_language import LEAVES, OPERATORS
+
+FILE: Final = os.path.join("docs", "support.md")
+
+_INTEGERS: Final = [make(e) for e in (I1, I8, I16, I32, I64) for make in (scalar_tile, lambda e: tile_type((8,), e))]
+_POINTERS: Final = [scalar_tile(pointer_type(F32)), tile_type((8,), pointer_type(F32))]
+_FLOATS: Final = [make(e) for e in (F32, F64) for make in (scalar_tile, lambda e: tile_type((8,), e))]
+_EFFECTS: Final = PURE | NO_MEMORY_EFFECT | REGION_EFFECTS | TOKEN_ORDERED | SIDE_EFFECT | TERMINATOR
+
+
+class Part:
+    """An engine or an analysis: what it is asked, which operations that is asked of, and what it answers.
+
+    `left_out` has the operations it does not know on purpose, each with the reason.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        words: str,
+        concerns: Callable[[OperationDeclaration], bool],
+        knows: Callable[[OperationDeclaration], bool],
+        left_out: Mapping[OperationDeclaration, str] | None = None,
+    ) -> None:
+        self.name: str = name
+        self.words: str = words
+        self.concerns: Callable[[OperationDeclaration], bool] = concerns
+        self.knows: Callable[[OperationDeclaration], bool] = knows
+        self.left_out: Mapping[OperationDeclaration, str] = left_out if left_out is not None else {}
+
+    def gaps(self) -> list[str]:
+        """The operations it should know, does not know and gives no reason for."""
+        return [
+            each.mnemonic
+            for each in operations()
+            if self.concerns(each) and not self.knows(each) and each not in self.left_out
+        ]
+
+    def mistakes(self) -> list[str]:
+        """The operations it gives a reason for without need, or knows although it is not asked of them."""
+        return [
+            each.mnemonic
+            for each in operations()
+            if (each in self.left_out and (self.knows(each) or not self.concerns(each)))
+            or (self.knows(each) and not self.concerns(each))
+        ]
+
+
+def operations() -> list[OperationDeclaration]:
+    """Those of the dialect, in the order of their names."""
+    found = [each for each in REGISTRY.declarations() if each.name.startswith("cuda_tile.") and not each.testing]
+    return sorted(found, key=lambda each: each.mnemonic)
+
+
+# --- what is asked of which operations ---
+
+
+def is_executed(declaration: OperationDeclaration) -> bool:
+    """Whether it stands in a kernel: modules, kernels and variables do not."""
+    return not declaration.traits & (SYMBOL | SYMBOL_TABLE)
+
+
+def _accepts(declared: Collection[OperandDeclaration], types: list[Type]) -> bool:
+    return any(each.constraint.accepts(type) for each in declared for type in types)
+
+
+def gives_integers(declaration: OperationDeclaration) -> bool:
+    return _accepts(declaration.results, [*_INTEGERS, *_POINTERS])
+
+
+def gives_floats(declaration: OperationDeclaration) -> bool:
+    return _accepts(declaration.results, [*_FLOATS])
+
+
+def is_integer_arithmetic(declaration: OperationDeclaration) -> bool:
+    return bool(declaration.traits & ELEMENTWISE) and gives_integers(declaration)
+
+
+def is_newer(declaration: OperationDeclaration) -> bool:
+    return declaration.since is not None and declaration.since > V13_1
+
+
+# --- the parts ---
+
+
+def _declared(table: Collection[OperationDeclaration | str]) -> set[OperationDeclaration]:
+    """The operations of a table, which may have them by mnemonic."""
+    return {REGISTRY.by_name[f"cuda_tile.{each}"] if isinstance(each, str) else each for each in table}
+
+
+def parts() -> list[Part]:
+    """All of them; the engines are there only where NumPy is."""
+    from tileir.execute.cpu.lowering.roster import HANDLERS
+    from tileir.execute.interpreter.operations import OPERATIONS
+    from tileir.execute.number_watch import HANDS_ON, MEANT
+    from tileir.execute.sanitizer.numbers import CHECKS, DEFINED
+
+    executed, checked, handed, meant = [_declared(names) for names in (OPERATIONS, CHECKS, HANDS_ON, MEANT)]
+    rewritten = {fold.root for fold in canonicalization_folds(FULL)}
+    for pattern in canonicalization_patterns(FULL):
+        rewritten.update(pattern.roots)
+    legalized = {*EXPANSIONS, *legalize.REPLACEMENTS, *legalize.RESOLVED}
+    recorded = {record.declaration for record in records_of(NEWEST).values()} | {MODULE, ENTRY, GLOBAL}
+    inside = {each: "its results come from inside" for each in operations() if each.regions and gives_floats(each)}
+    handed_on = dict.fromkeys(filter(gives_floats, handed), "its results are elements of its operands")
+    return [
+        Part("bytecode", "has a record in bytecode", lambda d: not d.draft_only, recorded.__contains__),
+        Part(
+            "builder",
+            "the builder infers the types of its results",
+            lambda d: bool(d.results),
+            lambda d: d in INFERENCE or (bool(d.results) and all(is_declared(d, each) for each in d.results)),
+            TOLD,
+        ),
+        Part("interpreter", "runs in the interpreter", is_executed, executed.__contains__),
+        Part("CPU engine", "is compiled by the CPU engine", is_executed, HANDLERS.__contains__),
+        Part(
+            "effects",
+            "says what it does to memory and to the order of things",
+            is_executed,
+            lambda d: bool(d.traits & _EFFECTS) or d.accesses_memory,
+            WITHOUT_EFFECTS,
+        ),
+        Part(
+            "accesses",
+            "reads or writes memory: the sanitizer checks bounds, order, races and coverage",
+            lambda d: d.accesses_memory,
+            lambda d: d.accesses_memory,
+        ),
+        Part(
+            "undefined numbers",
+            "the sanitizer finds operands for which it gives nothing",
+            lambda d: is_integer_arithmetic(d) or d is FOR,
+            checked.__contains__,
+            DEFINED,
+        ),
+        Part(
+            "number watch",
+            "is watched for the NaNs and infinities it makes",
+            gives_floats,
+            lambda d: gives_floats(d) and not d.regions and d not in handed and d not in meant,
+            {**inside, **handed_on, **dict.fromkeys(meant, "who writes a number down means it")},
+        ),
+        Part(
+            "facts",
+            "ranges and divisors of its results are known",
+            gives_integers,
+            lambda d: d in RULES or d in (FOR, IF, LOOP),
+            WITHOUT_RULE,
+        ),
+        Part(
+            "simplifier",
+            "integer expressions of it are simplified",
+            is_integer_arithmetic,
+            OPERATORS.__contains__,
+            LEAVES,
+        ),
+        Part(
+            "folds",
+            "folds and patterns of the canonicalizer rewrite it",
+            rewritten.__contains__,
+            rewritten.__contains__,
+        ),
+        Part(
+            "legalize",
+            "only the drafts have it: the legalizer writes it with others",
+            lambda d: d.draft_only,
+            legalized.__contains__,
+        ),
+        Part(
+            "downlevel",
+            "newer than 13.1: can be written for an older version",
+            is_newer,
+            downlevel.REPLACED.__contains__,
+            downlevel.WITHOUT_EQUIVALENT,
+        ),
+    ]
+
+
+# --- the page ---
+
+_YES: Final = "✓"
+_NO: Final = "-"
+
+_HEAD: Final = """\
+# What knows each operation
+
+Written by `make docs` from the tables of the parts (`src/tileir/tools/support.py`); a test fails when an operation is
+missing in one without a reason. A mark says that the part knows the operation, a dash that it does not, for the reason
+[below](#reasons); nothing that the question does not arise.
+
+"""
+
+
+def page() -> str:
+    known = parts()
+    lines = ["| part | an operation it knows |", "|---|---|"]
+    lines += [f"| {part.name} | {part.words} |" for part in known]
+    lines += ["", f"| operation | since | {' | '.join([part.name for part in known])} |"]
+    lines += ["|---|---|" + ":-:|" * len(known)]
+    for declaration in operations():
+        since = "drafts" if declaration.since is None else version_text(declaration.since)
+        marks = [_YES if part.knows(declaration) else _NO if part.concerns(declaration) else "" for part in known]
+        lines.append(f"| `{declaration.mnemonic}` | {since} | {' | '.join(marks)} |")
+    lines += ["", "## Reasons", ""]
+    for part in known:
+        by_reason: dict[str, list[str]] = {}
+        for declaration in operations():
+            reason = part.left_out.get(declaration)
+            if reason is not None:
+                by_reason.setdefault(reason, []).append(f"`{declaration.mnemonic}`")
+        for reason, names in by_reason.items():
+            lines.append(f"- {part.name}, {' '.join(names)}: {reason}")
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    path = sys.argv[1] if len(sys.argv) > 1 else FILE
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
