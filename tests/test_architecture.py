@@ -1,4 +1,4 @@
-"""Imports point one way, between rooms and between the modules of a room, and take public names
+"""Imports point one way, between layers and between the modules of a layer, and take public names
 (docs/architecture.md)."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
 
-# A room, or a module beside the rooms, imports only those of lower numbers.
-ROOMS = {
+# A layer, or a module beside the layers, imports only those of lower numbers.
+LAYERS = {
     "annotations": 0,
     "forking": 0,
     "ir": 1,
@@ -36,8 +36,8 @@ ROOMS = {
     "__main__": 9,
 }
 
-# Where not even annotations go round in a circle.  In the other rooms some classes are parts of each other.
-STRICT_ROOMS = (
+# Where not even annotations go round in a circle.  In the other layers some classes are parts of each other.
+STRICT_LAYERS = (
     "execute.cpu.native",
     "execute.cpu.vector",
     "execute.cpu.matrix",
@@ -117,7 +117,7 @@ def circle_in(imports: Iterable[Import]) -> str:
 
 
 def room_of(module: str) -> str:
-    """The room a module belongs to; empty for the package, which says what is public and nothing else."""
+    """The layer a module belongs to; empty for the package, which says what is public and nothing else."""
     return module.split(".")[1] if "." in module else ""
 
 
@@ -129,9 +129,9 @@ def test_no_circle_hides_in_a_function(imports: list[Import]) -> None:
     assert circle_in(each for each in imports if each.when != CHECKED) == ""
 
 
-@pytest.mark.parametrize("room", STRICT_ROOMS)
-def test_no_circle_of_annotations_in(room: str, imports: list[Import]) -> None:
-    inside = f"tileir.{room}."
+@pytest.mark.parametrize("layer", STRICT_LAYERS)
+def test_no_circle_of_annotations_in(layer: str, imports: list[Import]) -> None:
+    inside = f"tileir.{layer}."
     chosen = [each for each in imports if each.importer.startswith(inside) and each.imported.startswith(inside)]
     assert chosen
     assert circle_in(chosen) == ""
@@ -141,7 +141,7 @@ def test_a_room_imports_lower_rooms_only(imports: list[Import]) -> None:
     wrong = set()
     for each in imports:
         importer, imported = room_of(each.importer), room_of(each.imported)
-        if importer and imported and importer != imported and ROOMS[importer] <= ROOMS[imported]:
+        if importer and imported and importer != imported and LAYERS[importer] <= LAYERS[imported]:
             wrong.add(f"{each.importer} -> {each.imported}")
     assert sorted(wrong) == []
 

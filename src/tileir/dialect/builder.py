@@ -440,7 +440,7 @@ def _unknown(name: str) -> str:
 
 
 def _caller() -> Location:
-    """The line of the caller: the innermost frame outside this package.  A compiled room has no frames to skip."""
+    """The line of the caller: the innermost frame outside this package.  A compiled layer has no frames to skip."""
     frame = sys._getframe()
     while str(frame.f_globals.get("__name__", "")).startswith("tileir.") and frame.f_back is not None:
         frame = frame.f_back

@@ -148,7 +148,7 @@ ELEMENT_TYPES: Final[dict[str, str]] = {
     "tf32": "The range of f32 at 11 bits of precision, for matrix products",
     "f64": "IEEE double precision",
     "f8E4M3FN": "8 bits with 4 of exponent; no infinity, one NaN for each sign",
-    "f8E5M2": "8 bits with 5 of exponent, in the manner of IEEE",
+    "f8E5M2": "8 bits with 5 of exponent, as IEEE 754 does it",
     "f8E8M0FNU": "8 bits of exponent alone: powers of two without sign or zero, for scales",
     "f4E2M1FN": "4 bits with 2 of exponent; finite values only",
     "fnv8E5M3FNU": "8 bits with 5 of exponent and no sign, for scales; no infinity, one NaN",

@@ -167,7 +167,7 @@ class BlockArgument(Value):
 
 
 class Printing:
-    """The way from an operation to its text; the text room puts itself here, so that no arrow points up."""
+    """The way from an operation to its text; the text layer puts itself here, so that no arrow points up."""
 
     __slots__ = ("print_operation",)
 

@@ -326,7 +326,7 @@ class OperationDeclaration:
         self.defaults: dict[str, Attribute] = {a.name: a.default for a in attributes if a.default is not None}
         self.inherent: dict[str, AttributeDeclaration] = {a.name: a for a in attributes}
         self.plain_operands: bool = all(o.count == ONE for o in operands)
-        # Filled on first use by the text room and by the verifier; kept here so that a look-up is one attribute.
+        # Filled on first use by the text layer and by the verifier; kept here so that a look-up is one attribute.
         self.assembly: object = None
         self.verified_types: set[tuple[object, ...]] = set()
         self._operand_index: dict[str, int] = {o.name: i for i, o in enumerate(operands)}

@@ -45,7 +45,17 @@ class VerifyContext:
     about, where it is about one.  `symbols` knows what references mean.
     """
 
-    __slots__ = ("diagnostics", "errors", "first_only", "hints", "room", "stopped", "subjects", "symbols", "version")
+    __slots__ = (
+        "diagnostics",
+        "errors",
+        "first_only",
+        "hints",
+        "stopped",
+        "subjects",
+        "symbols",
+        "text_left",
+        "version",
+    )
 
     def __init__(
         self,
@@ -61,7 +71,7 @@ class VerifyContext:
         self.subjects: list[Operation | None] = []
         self.errors: int = 0
         self.stopped: bool = False
-        self.room: int = _MAXIMUM_TEXT
+        self.text_left: int = _MAXIMUM_TEXT
         self.symbols: Symbols = symbols if symbols is not None else Symbols()
 
     def report(
@@ -75,10 +85,10 @@ class VerifyContext:
         """Report a finding at a location, with the text as it stands."""
         self.subjects.append(subject)
         self.diagnostics.append(Diagnostic(severity, message, location, notes))
-        self.room -= len(message)
+        self.text_left -= len(message)
         if severity == "error":
             self.errors += 1
-            if self.first_only or self.room < 0:
+            if self.first_only or self.text_left < 0:
                 self.stopped = True
 
     def error(self, operation: Operation, message: str, notes: list[Diagnostic] | None = None) -> None:

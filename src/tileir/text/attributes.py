@@ -121,7 +121,7 @@ class AttributeCursor(TypeCursor):
         self.fail("expected attribute value")
 
     def parse_location_attribute(self) -> Attribute:
-        """Locations are read one room further up (`text/locations.py`)."""
+        """Locations are read one layer further up (`text/locations.py`)."""
         self.fail("expected attribute value")
 
     def parse_debug_attribute(self, name: str) -> Attribute | None:

@@ -216,8 +216,8 @@ ALLOCA: Final[OperationDeclaration] = REGISTRY.add(
         since=V13_3,
         summary="Memory that lives as long as its block",
         description=(
-            "Reserves room for `num_elem` elements and gives a pointer to the first, aligned to `alignment` bytes.  "
-            "The room is given back at the end of the enclosing block; using the pointer later is undefined.  Without "
+            "Reserves memory for `num_elem` elements and gives a pointer to the first, aligned to `alignment` bytes.  "
+            "The memory is given back at the end of the enclosing block; using the pointer later is undefined.  Without "
             "`global` only the current tile thread may use it.  The contents are undefined at first; a kernel that "
             "asks for more than there is traps.  The alignment is a power of two and at least the size of an element."
         ),
