@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from tileir.dialect.ops.testing import TESTING_FUNC
+from tileir.ir.declaration import REGISTRY
 
 SOURCE = Path(__file__).parents[1] / "src"
 
@@ -192,6 +195,103 @@ def test_the_layers_of_the_cpu_engine_are_those_it_draws(imports: list[Import]) 
             if importer != imported and level[importer] <= level[imported] and not is_top:
                 wrong.add(f"{each.importer} -> {each.imported}")
     assert sorted(wrong) == []
+
+
+# --- declarations, not names ---
+
+# How many places below a package still tell operations apart by name; the numbers only go down.
+STILL_BY_NAME = {"tileir.execute.cpu": 4, "tileir.execute": 67}
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def names_told_apart(source: str, operations: Container[str]) -> list[str]:
+    """Where a module asks for an operation by its name: by the full name, or by what it does with a mnemonic.
+
+    A mnemonic may be printed.  It is not compared, no key of a table and no subject of a `match`; the same goes for a
+    variable that was given one.  Who reads a name somebody wrote looks it up in the registry.
+    """
+    found: list[tuple[int, str]] = []
+
+    def visit(scope: ast.AST, outer: frozenset[str]) -> None:
+        inside, pending, functions = [], list(ast.iter_child_nodes(scope)), []
+        while pending:
+            node = pending.pop()
+            inside.append(node)
+            (functions if isinstance(node, FUNCTIONS) else pending).extend(
+                [node] if isinstance(node, FUNCTIONS) else ast.iter_child_nodes(node)
+            )
+        given = {
+            target.id
+            for node in inside
+            if isinstance(node, ast.Assign) and is_mnemonic(node.value, frozenset())
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        names = outer | given
+        found.extend((node.lineno, ast.unparse(node)) for node in inside if is_asked(node, names))
+        for function in functions:
+            visit(function, names)
+
+    def is_mnemonic(node: ast.AST, names: frozenset[str]) -> bool:
+        return (isinstance(node, ast.Attribute) and node.attr == "mnemonic") or (
+            isinstance(node, ast.Name) and node.id in names
+        )
+
+    def is_asked(node: ast.AST, names: frozenset[str]) -> bool:
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, str) and "." in node.value and node.value in operations
+        if isinstance(node, ast.Compare):
+            return any(is_mnemonic(part, names) for part in (node.left, *node.comparators))
+        if isinstance(node, ast.Subscript):
+            return is_mnemonic(node.slice, names)
+        if isinstance(node, ast.Match):
+            return is_mnemonic(node.subject, names)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in ("startswith", "endswith"):
+                return is_mnemonic(node.func.value, names)
+            return node.func.attr in ("get", "pop") and any(is_mnemonic(part, names) for part in node.args)
+        return False
+
+    visit(ast.parse(source), frozenset())
+    return [text for _, text in sorted(found)]
+
+
+def test_operations_are_told_apart_by_declaration() -> None:
+    assert TESTING_FUNC.name in REGISTRY.by_name
+    found: dict[str, list[str]] = {}
+    for module, path in modules().items():
+        package = next((package for package in STILL_BY_NAME if module.startswith(f"{package}.")), module)
+        asked = names_told_apart(path.read_text(encoding="utf-8"), REGISTRY.by_name)
+        found.setdefault(package, []).extend(f"{module}: {text}" for text in asked)
+    assert {package: asked for package, asked in found.items() if len(asked) > STILL_BY_NAME.get(package, 0)} == {}
+
+
+def test_names_told_apart_are_seen() -> None:
+    source = """
+"cuda_tile.for ends a line"
+if operation.name == "cuda_tile.for" or declaration.mnemonic in ROSTER: pass
+print(f"{declaration.mnemonic}")
+TABLE[declaration.mnemonic], TABLE.get(declaration.mnemonic), "x" + declaration.mnemonic
+def function(mnemonic):
+    kind = self.declaration.mnemonic
+    mnemonic == "for"
+    return lambda: (kind == "for", kind.startswith("atomic"), kind.upper())
+match declaration.mnemonic:
+    case "for": pass
+"""
+    assert names_told_apart(source, {"for", "cuda_tile.for"}) == [
+        "'cuda_tile.for'",
+        "declaration.mnemonic in ROSTER",
+        "TABLE.get(declaration.mnemonic)",
+        "TABLE[declaration.mnemonic]",
+        "kind == 'for'",
+        "kind.startswith('atomic')",
+        "match declaration.mnemonic:\n    case 'for':\n        pass",
+    ]
+
+
+# --- private names ---
 
 
 def is_private(name: str) -> bool:

@@ -14,6 +14,7 @@ import sys
 import tileir.dialect.ops  # noqa: F401  (declares the operations)
 from tileir.annotations import Final
 from tileir.dialect.enums import PADDING, enum_kind_of
+from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN
 from tileir.dialect.signature import Parameter, Signature, signature_of
 from tileir.ir.declaration import NEWEST_NAME, OPTIONAL, REGISTRY, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
@@ -23,7 +24,7 @@ from tileir.tools.programs import run_process
 FILE: Final = os.path.join("src", "tileir", "builder.pyi")
 
 # Operations whose methods are written by hand, in the builder and below.
-BY_HAND: Final = ("constant", "entry", "for", "global", "if", "loop", "module", "reduce", "scan")
+BY_HAND: Final = (CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN)
 
 _HEAD: Final = '''\
 # Written by `make docs` from the declarations; edit those, or src/tileir/tools/builder_stub.py.
@@ -227,7 +228,7 @@ def stub() -> str:
     """The whole file."""
     methods: list[str] = []
     for declaration in REGISTRY.declarations():
-        if declaration.name.startswith("cuda_tile.") and declaration.mnemonic not in BY_HAND:
+        if declaration.name.startswith("cuda_tile.") and declaration not in BY_HAND:
             methods += _methods(declaration)
     head = _HEAD.replace("COMMON", ", ".join(_COMMON)).replace("NEWEST", NEWEST_NAME)
     return head + "\n".join(methods) + "\n"

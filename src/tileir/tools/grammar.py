@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
-from tileir.dialect.ops import MODULE
+from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, LOAD_VIEW_TKO, MODULE, STORE_VIEW_TKO
 from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.text.directive import enum_kind_of
@@ -71,16 +71,16 @@ _VIEW_CLAUSES: Final = (
 )
 
 # One directive serves the three operations on views, each with its own order of operands.
-_VIEW_ACCESS: Final[dict[str, str]] = {
-    "load_view_tko": (
+_VIEW_ACCESS: Final[dict[OperationDeclaration, str]] = {
+    LOAD_VIEW_TKO: (
         f"MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %view[%index, ...] {_VIEW_CLAUSES} : type(%view), type(%index), ... "
         "-> type(%tile), type(%result_token)"
     ),
-    "store_view_tko": (
+    STORE_VIEW_TKO: (
         f"MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %tile, %view[%index, ...] {_VIEW_CLAUSES} : type(%tile), "
         "type(%view), type(%index), ... -> type(%result_token)"
     ),
-    "atomic_red_view_tko": (
+    ATOMIC_RED_VIEW_TKO: (
         "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE %view[%index, ...], MODE, %value (token = %token)? "
         "(attributes {NAME = VALUE, ...})? : type(%value), type(%view), type(%index), ... -> type(%result_token)"
     ),
@@ -209,7 +209,7 @@ def _word(declaration: OperationDeclaration, word: str) -> str:
     if word == "hints":
         return "(optimization_hints = <OPTIMIZATION_HINTS>)?"
     if word == "view-access":
-        return _VIEW_ACCESS[declaration.mnemonic]
+        return _VIEW_ACCESS[declaration]
     return CUSTOM_FORMS[word]
 
 
