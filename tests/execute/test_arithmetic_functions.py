@@ -46,7 +46,6 @@ FUNCTIONS = {
     "sinh": mpmath.sinh,
     "cosh": mpmath.cosh,
     "tanh": mpmath.tanh,
-    "tanhf": mpmath.tanh,
     "sigmoid": sigmoid,
 }
 POSITIVE = ("rsqrt", "log", "log2", "log10")

@@ -90,14 +90,13 @@ def shift_left(element: IntegerType, a: int, b: int) -> int:
 
 
 @pytest.mark.parametrize("element", TYPES, ids=str)
-@pytest.mark.parametrize("name", ["addi", "subi", "muli", "mulhii", "mulhi", "andi", "ori", "xori", "shli"])
+@pytest.mark.parametrize("name", ["addi", "subi", "muli", "mulhii", "andi", "ori", "xori", "shli"])
 def test_binary_operation(name, element):
     references = {
         "addi": lambda a, b: a + b,
         "subi": lambda a, b: a - b,
         "muli": lambda a, b: a * b,
         "mulhii": lambda a, b: a * b >> element.width,
-        "mulhi": lambda a, b: a * b >> element.width,
         "andi": lambda a, b: a & b,
         "ori": lambda a, b: a | b,
         "xori": lambda a, b: a ^ b,
@@ -164,7 +163,6 @@ def test_unary_operations(element):
     bits = patterns(element, 200, 3)
     references = {
         "negi": lambda a: -a,
-        "negsi": lambda a: -a,
         "absi": lambda a: abs(read(element, a, "signed")),
         "noti": lambda a: ~a,
         "popcnt": lambda a: a.bit_count(),

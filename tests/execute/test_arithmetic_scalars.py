@@ -12,7 +12,7 @@ from tileir.ir.types import BF16, F8E4M3FN, F8E8M0FNU, F16, F32, F64, FLOAT_TYPE
 STANDARD = [F16, BF16, F32, F64]
 INTEGERS = [I1, I8, I16, I32, I64]
 FUNCTIONS = ["absf", "negf", "ceil", "floor", "sqrt", "recipf", "rsqrt", "exp", "exp2", "log", "log2", "log10", "log1p",
-             "sin", "cos", "tan", "sinh", "cosh", "tanh", "tanhf", "sigmoid"]  # fmt: skip
+             "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid"]  # fmt: skip
 MODES = ["nearest_even", "zero", "negative_inf", "positive_inf"]
 
 

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.sanitizer.assembler import AGAIN, LOOP, MASKED, PAGE
+from tileir.execute.sanitizer.assembler import AGAIN, IN_LOOP, MASKED, PAGE
 from tileir.tools.run import run
 
 HERE = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ TWINS = {
         # Other memory: nothing needs the order.
         ("offset %p_64, %opposite", "offset %q_64, %opposite"),
     ],
-    LOOP: [
+    IN_LOOP: [
         ("load_ptr_tko weak %backwards", "load_ptr_tko weak %forwards"),
         ("store_ptr_tko weak %forwards", "store_ptr_tko weak %backwards"),
     ],
@@ -86,7 +86,7 @@ def test_a_note_has_both_lines_the_reason_and_the_page() -> None:
         "  hint: NVIDIA's assembler 13.4 was seen to do so (docs/nvidia.md#token-of-a-load-whose-mask-is-false): "
         "pass the token of store_ptr_tko on directly, too (join_tokens)"
     )
-    loop = notes(PROGRAMS[LOOP]).notes[0]
+    loop = notes(PROGRAMS[IN_LOOP]).notes[0]
     assert loop.title == "on a GPU store_ptr_tko may overtake load_ptr_tko, which it follows in a `loop`"
     assert loop.count == 2
     again = notes(PROGRAMS[AGAIN]).notes[0]
@@ -95,7 +95,7 @@ def test_a_note_has_both_lines_the_reason_and_the_page() -> None:
 
 
 def test_a_loop_with_a_counter_gets_no_note() -> None:
-    program = PROGRAMS[LOOP]
+    program = PROGRAMS[IN_LOOP]
     begin, end = program.index("    %end = loop"), program.index("    return")
     counted = """    %end = for %i in (%zero to %rounds, step %one) : tile<i32> iter_values(%t = %start) -> (token) {
       %x, %read = load_ptr_tko weak %backwards token=%t : tile<4096xptr<i32>> -> tile<4096xi32>, token

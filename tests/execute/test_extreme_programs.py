@@ -204,12 +204,13 @@ def test_what_callbacks_raise_reaches_the_caller(backend: str, error: BaseExcept
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_mistake_of_ours_asks_to_be_reported(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tileir.dialect.ops import TAN
     from tileir.execute.interpreter import kernels
 
     def broken(*arguments: object) -> None:
         raise KeyError("a mistake")
 
-    monkeypatch.setitem(kernels.KERNELS, "tan", broken)
+    monkeypatch.setitem(kernels.KERNELS, TAN, broken)
     text = kernel("%y = tan %x : tile<f32>\n%t = store_ptr_tko weak %a, %y : tile<ptr<f32>>, tile<f32> -> token")
     with pytest.raises(InternalError, match="please report it") as caught:
         tileir.compile(tileir.parse(text), backend=backend).launch(1, numpy.zeros(4, numpy.float32), 1)

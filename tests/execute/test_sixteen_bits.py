@@ -75,7 +75,6 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
     "sinh": _infinite(math.sinh),
     "cosh": _infinite(math.cosh),
     "tanh": math.tanh,
-    "tanhf": math.tanh,
     "sigmoid": _sigmoid,
 }
 LOWEST = {"rsqrt": 0.0, "log": 0.0, "log2": 0.0, "log10": 0.0, "log1p": -1.0}

@@ -12,6 +12,7 @@ from typing import Any, SupportsIndex, cast
 
 import numpy
 
+from tileir.dialect.ops import BREAK, BUILTIN_MODULE, CONTINUE, ENTRY, MODULE, YIELD
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
 from tileir.execute.errors import BlockId, LaunchError
@@ -426,9 +427,9 @@ def entries_of(module: Operation) -> dict[str, Operation]:
     for region in module.regions:
         for block in region.blocks:
             for operation in block:
-                if operation.declaration.mnemonic == "entry":
+                if operation.declaration is ENTRY:
                     found[operation.symbol_name or ""] = operation
-                elif operation.declaration.mnemonic == "module":
+                elif operation.declaration in (MODULE, BUILTIN_MODULE):
                     found.update(entries_of(operation))
     return found
 
@@ -472,9 +473,9 @@ def writers_of(entry: Operation, number: int) -> Iterator[Operation]:
                     yield user
                 continue
             reached: list[Any] = list(user.results)
-            if declaration.mnemonic in ("yield", "break", "continue"):
+            if declaration in (YIELD, BREAK, CONTINUE):
                 parent = user.parent_operation
-                while parent is not None and parent.declaration.mnemonic != "entry":
+                while parent is not None and parent.declaration is not ENTRY:
                     reached.extend(parent.results)
                     for region in parent.regions:
                         # An `if` without `else` has a region without a block.

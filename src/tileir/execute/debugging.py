@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from tileir.dialect.ops import ENTRY, REDUCE, SCAN
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.errors import BlockId
 from tileir.execute.observer import Observer, TileBlock
@@ -17,7 +18,7 @@ from tileir.ir.declaration import TOKEN_ORDERED
 from tileir.ir.escapes import harmless_line
 
 _FIRST_ELEMENTS = 6
-_REDUCTIONS = ("reduce", "scan")
+_REDUCTIONS = (REDUCE, SCAN)
 
 
 class Callback(Observer):
@@ -58,13 +59,13 @@ class Trace(Observer):
         # The body of a reduction runs on slices: its values are no tiles of the program.
         parent = operation.parent_operation
         while parent is not None:
-            if parent.declaration.mnemonic in _REDUCTIONS:
+            if parent.declaration in _REDUCTIONS:
                 return False
             parent = parent.parent_operation
         return True
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-        if block.id != self.block or operation.declaration.mnemonic in _REDUCTIONS:
+        if block.id != self.block or operation.declaration in _REDUCTIONS:
             return
         if operation.regions or operation.declaration.is_terminator:
             self._line(operation, self._spelling.source(operation))
@@ -86,7 +87,7 @@ class Trace(Observer):
     def _line(self, operation: Operation, text: str) -> None:
         depth = 1
         parent = operation.parent_operation
-        while parent is not None and parent.declaration.mnemonic != "entry":
+        while parent is not None and parent.declaration is not ENTRY:
             depth += 1
             parent = parent.parent_operation
         self._write(f"{'  ' * depth}{harmless_line(text)}\n")

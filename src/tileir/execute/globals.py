@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy
 
-from tileir.dialect.ops.structure import GLOBAL
+from tileir.dialect.ops import GLOBAL
 from tileir.execute.dtypes import constant_elements, to_memory
 from tileir.execute.errors import LaunchError
 from tileir.execute.memory import Memory, Region

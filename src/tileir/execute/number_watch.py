@@ -17,6 +17,24 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.dialect.ops import (
+    ASSUME,
+    BITCAST,
+    BROADCAST,
+    CAT,
+    CONSTANT,
+    EXTRACT,
+    INSERT,
+    MMAF,
+    MMAF_SCALED,
+    PACK,
+    PERMUTE,
+    REDUCE,
+    RESHAPE,
+    SCAN,
+    SELECT,
+    UNPACK,
+)
 from tileir.dialect.types import PointerType, TileType, TileViewType
 from tileir.execute.dtypes import Array, from_memory, memory_dtype
 from tileir.execute.errors import BlockId
@@ -30,11 +48,9 @@ from tileir.ir.declaration import ATOMIC
 from tileir.ir.types import FloatType
 
 # These compute nothing: each element of a result is one of an operand, or its bits read as another type.
-HANDS_ON: Final = frozenset(
-    ["assume", "bitcast", "broadcast", "cat", "extract", "insert", "pack", "permute", "reshape", "select", "unpack"]
-)
-MEANT: Final = frozenset(["constant"])
-PRODUCTS: Final = frozenset(["mmaf", "mmaf_scaled"])
+HANDS_ON: Final = frozenset([ASSUME, BITCAST, BROADCAST, CAT, EXTRACT, INSERT, PACK, PERMUTE, RESHAPE, SELECT, UNPACK])
+MEANT: Final = frozenset([CONSTANT])
+PRODUCTS: Final = (MMAF, MMAF_SCALED)
 
 Test = Callable[[Array], Array]
 _TESTS: Final[tuple[tuple[WatchKind, str, Test], ...]] = (
@@ -63,7 +79,7 @@ class NumberWatch(Observer):
 
     def watches(self, operation: Operation) -> bool:
         declaration = operation.declaration
-        if operation.regions or declaration.mnemonic in HANDS_ON or declaration.mnemonic in MEANT:
+        if operation.regions or declaration in HANDS_ON or declaration in MEANT:
             return False
         if declaration.has_trait(ATOMIC) and _memory_type(operation) is not None:
             return True
@@ -104,7 +120,7 @@ class NumberWatch(Observer):
     def _had(self, operation: Operation, shape: tuple[int, ...], test: Test) -> Array:
         """Which elements of a result are computed from one already."""
         found: Array = numpy.zeros(shape, bool)
-        product = operation.declaration.mnemonic in PRODUCTS
+        product = operation.declaration in PRODUCTS
         for number, (value, content) in enumerate(zip(operation.operands, self._operands, strict=True)):
             if not is_float(value):
                 continue
@@ -123,7 +139,7 @@ class NumberWatch(Observer):
         mnemonic = operation.declaration.mnemonic
         place = numpy.unravel_index(int(wrong.reshape(-1).argmax()), wrong.shape)
         result = spelled_number(wide[place])
-        if mnemonic in PRODUCTS:
+        if operation.declaration in PRODUCTS:
             left, right, added = (_wide(self._operands[number]) for number in (0, 1, _ACCUMULATOR))
             batch, row, column = [int(number) for number in place[:-2]], int(place[-2]), int(place[-1])
             factors = left[(*batch, row)], numpy.swapaxes(right, -1, -2)[(*batch, column)]
@@ -256,7 +272,7 @@ def _memory_type(operation: Operation) -> FloatType | None:
 
 def _reduction_around(operation: Operation) -> Operation | None:
     parent = operation.parent_operation
-    while parent is not None and parent.declaration.mnemonic not in ("reduce", "scan"):
+    while parent is not None and parent.declaration not in (REDUCE, SCAN):
         parent = parent.parent_operation
     return parent
 

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import numpy
 
+from tileir.dialect.ops import (
+    ASSUME,
+    BROADCAST,
+    ENTRY,
+    EXTRACT,
+    GET_GLOBAL,
+    MAKE_GATHER_SCATTER_VIEW,
+    MAKE_PARTITION_VIEW,
+    MAKE_STRIDED_VIEW,
+    MAKE_TENSOR_VIEW,
+    OFFSET,
+    PERMUTE,
+    PTR_TO_PTR,
+    RESHAPE,
+)
 from tileir.dialect.types import TensorViewType, TileViewType
 from tileir.execute.arguments import ArgumentLabel
 from tileir.execute.memory import Memory, Region
 from tileir.execute.wording import bracketed, several
 from tileir.ir.core import BlockArgument, Operation, Value
 
-_SAME_ARRAY = ("offset", "broadcast", "reshape", "permute", "assume", "extract", "ptr_to_ptr")
+_SAME_ARRAY = (OFFSET, BROADCAST, RESHAPE, PERMUTE, ASSUME, EXTRACT, PTR_TO_PTR)
+_MAKERS = (MAKE_TENSOR_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_GATHER_SCATTER_VIEW)
 # Further away than this an address has nothing to do with an array that happens to be the nearest.
 _NEAR = 1 << 24
 
@@ -21,16 +37,15 @@ def origin_of(pointer: Value) -> str:
     while True:
         if isinstance(value, BlockArgument):
             parent = value.block.parent_operation
-            if parent is not None and parent.declaration.mnemonic == "entry":
+            if parent is not None and parent.declaration is ENTRY:
                 return f"argument {value.index}"
             return ""
         operation = value.defining_operation
         if operation is None:
             return ""
-        mnemonic = operation.declaration.mnemonic
-        if mnemonic == "get_global":
+        if operation.declaration is GET_GLOBAL:
             return f"global {operation.attributes['name'].text}"
-        if mnemonic not in _SAME_ARRAY:
+        if operation.declaration not in _SAME_ARRAY:
             return ""
         value = operation.operands[0]
 
@@ -44,7 +59,7 @@ def origin_of_access(operation: Operation) -> str:
             break
     while isinstance(value.type, (TileViewType, TensorViewType)):
         maker = value.defining_operation
-        if maker is None or not maker.declaration.mnemonic.startswith("make_"):
+        if maker is None or maker.declaration not in _MAKERS:
             return ""
         value = maker.operands[0]
     return origin_of(value)

@@ -126,11 +126,6 @@ def is_newer(declaration: OperationDeclaration) -> bool:
 # --- the parts ---
 
 
-def _declared(table: Collection[OperationDeclaration | str]) -> set[OperationDeclaration]:
-    """The operations of a table, which may have them by mnemonic."""
-    return {REGISTRY.by_name[f"cuda_tile.{each}"] if isinstance(each, str) else each for each in table}
-
-
 def parts() -> list[Part]:
     """All of them; the engines are there only where NumPy is."""
     from tileir.execute.cpu.lowering.roster import HANDLERS
@@ -138,14 +133,13 @@ def parts() -> list[Part]:
     from tileir.execute.number_watch import HANDS_ON, MEANT
     from tileir.execute.sanitizer.numbers import CHECKS, DEFINED
 
-    executed, checked, handed, meant = [_declared(names) for names in (OPERATIONS, CHECKS, HANDS_ON, MEANT)]
     rewritten = {fold.root for fold in canonicalization_folds(FULL)}
     for pattern in canonicalization_patterns(FULL):
         rewritten.update(pattern.roots)
     legalized = {*EXPANSIONS, *legalize.REPLACEMENTS, *legalize.RESOLVED}
     recorded = {record.declaration for record in records_of(NEWEST).values()} | {MODULE, ENTRY, GLOBAL}
     inside = {each: "its results come from inside" for each in operations() if each.regions and gives_floats(each)}
-    handed_on = dict.fromkeys(filter(gives_floats, handed), "its results are elements of its operands")
+    handed_on = dict.fromkeys(filter(gives_floats, HANDS_ON), "its results are elements of its operands")
     return [
         Part("bytecode", "has a record in bytecode", lambda d: not d.draft_only, recorded.__contains__),
         Part(
@@ -155,7 +149,7 @@ def parts() -> list[Part]:
             lambda d: d in INFERENCE or (bool(d.results) and all(is_declared(d, each) for each in d.results)),
             TOLD,
         ),
-        Part("interpreter", "runs in the interpreter", is_executed, executed.__contains__),
+        Part("interpreter", "runs in the interpreter", is_executed, OPERATIONS.__contains__),
         Part("CPU engine", "is compiled by the CPU engine", is_executed, HANDLERS.__contains__),
         Part(
             "effects",
@@ -174,15 +168,15 @@ def parts() -> list[Part]:
             "undefined numbers",
             "the sanitizer finds operands for which it gives nothing",
             lambda d: is_integer_arithmetic(d) or d is FOR,
-            checked.__contains__,
+            CHECKS.__contains__,
             DEFINED,
         ),
         Part(
             "number watch",
             "is watched for the NaNs and infinities it makes",
             gives_floats,
-            lambda d: gives_floats(d) and not d.regions and d not in handed and d not in meant,
-            {**inside, **handed_on, **dict.fromkeys(meant, "who writes a number down means it")},
+            lambda d: gives_floats(d) and not d.regions and d not in HANDS_ON and d not in MEANT,
+            {**inside, **handed_on, **dict.fromkeys(MEANT, "who writes a number down means it")},
         ),
         Part(
             "facts",

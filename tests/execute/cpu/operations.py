@@ -161,13 +161,13 @@ def _kernel(operation: Operation) -> Any:
             return address + ((-wide if index is I1 else wide) * size).view(numpy.uint64)
 
         return advance
-    return KERNELS[mnemonic](operation, True)
+    return KERNELS[operation.declaration](operation, True)
 
 
 def case_of(text: str, operation: Operation, traced: bool = False) -> Case:
     elements = tuple([cast(TileType, operand.type).element for operand in operation.operands])
     result = cast(TileType, operation.results[0].type).element
-    use_trace = traced and operation.declaration.mnemonic in KERNELS
+    use_trace = traced and operation.declaration in KERNELS
     emit = instructions.emit_traced if use_trace else instructions.emit_operation
 
     def emit_case(builder: Any, operands: Any) -> Any:

@@ -61,7 +61,8 @@ def _differences(cases: list[Case], width: int, count: int, native: bool = True,
 
 def test_every_elementwise_operation_is_swept() -> None:
     names = {operation.declaration.mnemonic for _, operation in operations()}
-    assert (set(KERNELS) - NOT_ELEMENTWISE) | {"select", "offset"} == names | {"mulhi", "negsi", "powf", "tanhf"}
+    kernels = {declaration.mnemonic for declaration in KERNELS}
+    assert (kernels - NOT_ELEMENTWISE) | {"select", "offset"} == names
     assert set(DIRECT) - names <= {"mulhi"}
     assert len(operations()) > 1200
 

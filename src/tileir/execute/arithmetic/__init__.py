@@ -10,14 +10,14 @@ a function from value arrays (`tileir.execute.dtypes`) to a value array.  Attrib
     float_compare(predicate, ordering, element)               cmpf
     float_unary(name, element, rounding, flush_to_zero)       absf negf ceil floor sqrt recipf, and the functions
                                                               rsqrt exp exp2 log log2 log10 log1p sin cos tan
-                                                              sinh cosh tanh tanhf sigmoid
-    float_power(element)                                      pow fpowf powf
+                                                              sinh cosh tanh sigmoid
+    float_power(element)                                      pow
     float_integer_power(element)                              fpowi
     float_atan2(element)                                      atan2
-    integer_binary(name, element)                             addi subi muli mulhii mulhi andi ori xori shli
+    integer_binary(name, element)                             addi subi muli mulhii andi ori xori shli
     integer_signed_binary(name, element, signedness)          remi maxi mini shri
     integer_division(element, signedness, rounding)           divi
-    integer_unary(name, element)                              negi negsi absi noti popcnt clz ctz brev
+    integer_unary(name, element)                              negi absi noti popcnt clz ctz brev
     integer_compare(predicate, element, signedness)           cmpi
     float_to_float(source, target, rounding)                  ftof
     float_to_integer(source, target, signedness, rounding)    ftoi

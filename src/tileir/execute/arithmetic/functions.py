@@ -45,7 +45,6 @@ _FUNCTIONS: Final[dict[str, tuple[Unary, Unary]]] = {
     "sinh": (exponential.sinh_single, exponential.sinh_double),
     "cosh": (exponential.cosh_single, exponential.cosh_double),
     "tanh": (exponential.tanh_single, exponential.tanh_double),
-    "tanhf": (exponential.tanh_single, exponential.tanh_double),
 }
 
 

@@ -58,7 +58,7 @@ _PREDICATES: Final[dict[str, Binary]] = {
 
 def integer_binary(name: str, element: IntegerType) -> Binary:
     """The operations that do not tell signed from unsigned."""
-    if name == "mulhii" or name == "mulhi":
+    if name == "mulhii":
         return _multiply_high(element)
     if element is I1:
         return _TRUTH[name]
@@ -202,7 +202,7 @@ def integer_unary(name: str, element: IntegerType) -> Unary:
     if element is I1:
         # Modulo two a value is its own negative and its own magnitude.
         return numpy.logical_not if name == "noti" else _itself
-    if name == "negi" or name == "negsi":
+    if name == "negi":
         return numpy.negative
     if name == "absi":
         return numpy.absolute

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy
 
+from tileir.dialect.ops import CONTINUE, FOR
 from tileir.dialect.types import TileType
 from tileir.execute.arithmetic.matrix import matrix_float_into
 from tileir.execute.dtypes import Array, DType, value_dtype
@@ -66,12 +67,12 @@ def _accumulates(compiler: Compiler, operation: Operation) -> bool:
     if block is None or not isinstance(accumulator, BlockArgument) or accumulator.block is not block:
         return False
     loop = block.parent_operation
-    if loop is None or loop.declaration.mnemonic != "for" or accumulator.use_count != 1 or result.use_count != 1:
+    if loop is None or loop.declaration is not FOR or accumulator.use_count != 1 or result.use_count != 1:
         return False
     last = block.last
     return (
         last is not None
-        and last.declaration.mnemonic == "continue"
+        and last.declaration is CONTINUE
         # The first argument is the counter, which is not carried.
         and accumulator.index >= 1
         and last.operands[accumulator.index - 1] is result

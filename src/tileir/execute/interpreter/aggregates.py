@@ -24,6 +24,23 @@ from typing import Any, Final, cast
 
 import numpy
 
+from tileir.dialect.ops import (
+    ADDF,
+    ADDI,
+    ANDI,
+    CONSTANT,
+    GET_TILE_BLOCK_ID,
+    MAXF,
+    MAXI,
+    MAXIMUMF,
+    MINF,
+    MINI,
+    MINIMUMF,
+    MULF,
+    MULI,
+    ORI,
+    XORI,
+)
 from tileir.execute.dtypes import Array, value_dtype
 from tileir.execute.interpreter.compiler import Compiler, Registers, Step
 from tileir.execute.interpreter.elementwise import kernel_of
@@ -31,7 +48,7 @@ from tileir.execute.interpreter.kernels import KERNELS
 from tileir.execute.interpreter.shapes import tile_of
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Block, Operation
-from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.declaration import ELEMENTWISE, OperationDeclaration
 from tileir.ir.types import F16, F32, F64, I8, I16, I32, I64
 
 LANES: Final = 64
@@ -42,7 +59,7 @@ Combine = Callable[[Registers, "list[Any]", "list[Any]"], "list[Any]"]
 def _is_elementwise(block: Block) -> bool:
     """Whether the body may run on slices: each operation looks at each element alone."""
     for operation in block:
-        if operation is block.last or operation.declaration.mnemonic in ("constant", "get_tile_block_id"):
+        if operation is block.last or operation.declaration in (CONSTANT, GET_TILE_BLOCK_ID):
             continue
         if not operation.declaration.has_trait(ELEMENTWISE):
             return False
@@ -60,7 +77,7 @@ def _single_operation(compiler: Compiler, operation: Operation) -> Operation | N
     only = block.first
     if len(block.arguments) != 2 or only is None or only.next is not block.last or compiler.watches(only):
         return None
-    if only.declaration.mnemonic not in KERNELS or not only.declaration.has_trait(ELEMENTWISE):
+    if only.declaration not in KERNELS or not only.declaration.has_trait(ELEMENTWISE):
         return None
     if set(only.operands) != set(block.arguments) or len(only.operands) != 2:
         return None
@@ -131,12 +148,12 @@ def _axis_back(rank: int, axis: int) -> tuple[int, ...]:
 
 # What gives the same bits in every order: integers, and the extremes of floats, where zeros are ordered by their sign
 # and a NaN result is the canonical one (docs/numerics.md).
-_INTEGER_REDUCTIONS: Final = ("addi", "muli", "andi", "ori", "xori", "maxi", "mini")
-_FLOAT_EXTREMES: Final[dict[str, Any]] = {
-    "maxf": numpy.maximum,
-    "minf": numpy.minimum,
-    "maximumf": numpy.maximum,
-    "minimumf": numpy.minimum,
+_INTEGER_REDUCTIONS: Final = (ADDI, MULI, ANDI, ORI, XORI, MAXI, MINI)
+_FLOAT_EXTREMES: Final[dict[OperationDeclaration, Any]] = {
+    MAXF: numpy.maximum,
+    MINF: numpy.minimum,
+    MAXIMUMF: numpy.maximum,
+    MINIMUMF: numpy.minimum,
 }
 
 Quick = Callable[[Array], "Array | None"]
@@ -152,13 +169,12 @@ def _quick_reduction(compiler: Compiler, operation: Operation, axis: int) -> Qui
     extent = type.shape[axis]
     if only is None or extent == 1 or type.element not in (I8, I16, I32, I64, F16, F32, F64):
         return None
-    name = only.declaration.mnemonic
     kernel = kernel_of(only, compiler.options.exact)
     dtype = value_dtype(type.element)
-    if name in _INTEGER_REDUCTIONS and isinstance(kernel, numpy.ufunc):
+    if only.declaration in _INTEGER_REDUCTIONS and isinstance(kernel, numpy.ufunc):
         return lambda value: kernel.reduce(value, axis=axis, dtype=dtype)
-    if name in _FLOAT_EXTREMES and "flush_to_zero" not in only.attributes:
-        extreme = _FLOAT_EXTREMES[name]
+    if only.declaration in _FLOAT_EXTREMES and "flush_to_zero" not in only.attributes:
+        extreme = _FLOAT_EXTREMES[only.declaration]
 
         def by_extreme(value: Array) -> Array | None:
             # NumPy's fmax and fmin forget what came before a signalling NaN.
@@ -169,11 +185,16 @@ def _quick_reduction(compiler: Compiler, operation: Operation, axis: int) -> Qui
             return kernel(found, found)  # type: ignore[no-any-return]
 
         return by_extreme
-    if name in ("addf", "mulf") and isinstance(kernel, numpy.ufunc) and type.element is not F16 and extent > LANES:
+    if (
+        only.declaration in (ADDF, MULF)
+        and isinstance(kernel, numpy.ufunc)
+        and type.element is not F16
+        and extent > LANES
+    ):
         shape = (*type.shape[:axis], extent // LANES, LANES, *type.shape[axis + 1 :])
         first = _axis_first(len(type.shape), axis)
         # NumPy may begin with its own identity of a sum, 0, which makes 0 of a lane of -0.
-        identity = -0.0 if name == "addf" else 1.0
+        identity = -0.0 if only.declaration is ADDF else 1.0
 
         def by_lanes(value: Array) -> Array:
             # Lanes are closer together in memory than the elements of one lane, so NumPy goes along the lanes and adds
@@ -233,7 +254,7 @@ def compile_scan(compiler: Compiler, operation: Operation) -> Step:
     combine = _combination(compiler, operation)
     only = _single_operation(compiler, operation)
     kernel = kernel_of(only, compiler.options.exact) if only is not None else None
-    if isinstance(kernel, numpy.ufunc) and only is not None and only.declaration.mnemonic in ("addf", "mulf", "addi"):
+    if isinstance(kernel, numpy.ufunc) and only is not None and only.declaration in (ADDF, MULF, ADDI):
         accumulate = kernel.accumulate
         dtype = value_dtype(tile_of(operation.results[0]).element)
         backwards = tuple([slice(None)] * axis + [slice(None, None, -1)])

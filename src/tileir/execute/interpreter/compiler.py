@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
+from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, GET_NUM_TILE_BLOCKS, IF, MAKE_TENSOR_VIEW, RETURN
 from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.block_order import BlockOrder
 from tileir.ir.core import Block, Operation, Value
-from tileir.ir.declaration import TOKEN_ORDERED
+from tileir.ir.declaration import TOKEN_ORDERED, OperationDeclaration
 from tileir.ir.effects import memory_changes
 
 if TYPE_CHECKING:
@@ -39,11 +40,12 @@ Registers = list[Any]
 Step = Callable[[Registers], "int | None"]
 # None instead of a step: the results are known without running anything.
 CompileOperation = Callable[["Compiler", Operation], "Step | None"]
+Operations = Mapping[OperationDeclaration, CompileOperation]
 
 # Signals: what ended a block before its end.  None is the end of the block itself.
-CONTINUE: Final = 1
-BREAK: Final = 2
-RETURN: Final = 3
+CONTINUED: Final = 1
+BROKEN: Final = 2
+RETURNED: Final = 3
 
 BLOCK_SLOT: Final = 0
 
@@ -80,13 +82,13 @@ class Options:
 
 
 class Roster:
-    """How each operation is compiled, by mnemonic, and which are `movable`: they may run earlier than they stand."""
+    """How each operation is compiled, by declaration, and which are `movable`: they may run earlier than they stand."""
 
     __slots__ = ("movable", "operations")
 
-    def __init__(self, operations: Mapping[str, CompileOperation], movable: frozenset[str]) -> None:
-        self.operations: Mapping[str, CompileOperation] = operations
-        self.movable: frozenset[str] = movable
+    def __init__(self, operations: Operations, movable: frozenset[OperationDeclaration]) -> None:
+        self.operations: Operations = operations
+        self.movable: frozenset[OperationDeclaration] = movable
 
 
 class Compiler:
@@ -165,8 +167,8 @@ class Compiler:
 
     def _operation(self, operation: Operation, steps: list[Step]) -> bool:
         """Append the steps of an operation; tells whether they may give a signal before the end of the block."""
-        compile_operation = self.roster.operations.get(operation.declaration.mnemonic)
-        if compile_operation is None or operation.declaration.unregistered:
+        compile_operation = self.roster.operations.get(operation.declaration)
+        if compile_operation is None:
             raise LaunchError(f"the interpreter cannot run '{operation.name}': it is no operation of a kernel")
         watched = self.watches(operation)
         step = compile_operation(self, operation)
@@ -189,18 +191,17 @@ class Compiler:
         if found is not None:
             return found
         escapes = returns = False
-        name = operation.declaration.mnemonic
+        is_branch = operation.declaration is IF
         for region in operation.regions:
             for block in region.blocks:
                 for inner in block:
-                    mnemonic = inner.declaration.mnemonic
-                    if mnemonic == "return":
+                    if inner.declaration is RETURN:
                         escapes = returns = True
-                    elif mnemonic in ("break", "continue"):
-                        escapes = escapes or name == "if"
+                    elif inner.declaration in (BREAK, CONTINUE):
+                        escapes = escapes or is_branch
                     elif inner.regions:
                         inner_escapes, inner_returns = self._escape(inner)
-                        escapes = escapes or (inner_escapes and (name == "if" or inner_returns))
+                        escapes = escapes or (inner_escapes and (is_branch or inner_returns))
                         returns = returns or inner_returns
         self._escaping[operation] = escapes, returns
         return escapes, returns
@@ -217,10 +218,10 @@ class Compiler:
 
     def _moved(self, operation: Operation, step: Step) -> bool:
         """Run the step now or at the launch, if all it takes is known there."""
-        if operation.declaration.mnemonic not in self.roster.movable:
+        if operation.declaration not in self.roster.movable:
             return False
         level = max([self.known[self.slot(value)] for value in operation.operands], default=AT_COMPILATION)
-        if operation.declaration.mnemonic in ("get_num_tile_blocks", "make_tensor_view"):
+        if operation.declaration in (GET_NUM_TILE_BLOCKS, MAKE_TENSOR_VIEW):
             level = max(level, AT_LAUNCH)
         if level == IN_BLOCK:
             return False
@@ -304,7 +305,7 @@ def _outermost(block: Block) -> Operation:
     """The kernel that a block is in."""
     operation = block.parent_operation
     assert operation is not None
-    while operation.declaration.mnemonic != "entry" and operation.parent_operation is not None:
+    while operation.declaration is not ENTRY and operation.parent_operation is not None:
         operation = operation.parent_operation
     return operation
 

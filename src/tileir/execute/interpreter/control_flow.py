@@ -7,14 +7,15 @@ from typing import Any, Final, cast
 
 import numpy
 
+from tileir.dialect.ops import ALLOCA, IF, YIELD
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array, value_dtype
 from tileir.execute.errors import AssertionFailedError, ExecutionError
 from tileir.execute.interpreter.compiler import (
     BLOCK_SLOT,
-    BREAK,
-    CONTINUE,
-    RETURN,
+    BROKEN,
+    CONTINUED,
+    RETURNED,
     Compiler,
     Loop,
     Registers,
@@ -40,10 +41,10 @@ def release_to(block: TileBlock, mark: int) -> None:
 def reserves_memory(block: Block) -> bool:
     """Whether an `alloca` has this block as its allocation scope: directly, or inside branches."""
     for operation in block:
-        mnemonic = operation.declaration.mnemonic
-        if mnemonic == "alloca":
+        declaration = operation.declaration
+        if declaration is ALLOCA:
             return True
-        if mnemonic == "if" and any(reserves_memory(inner) for region in operation.regions for inner in region.blocks):
+        if declaration is IF and any(reserves_memory(inner) for region in operation.regions for inner in region.blocks):
             return True
     return False
 
@@ -78,7 +79,7 @@ def compile_if(compiler: Compiler, operation: Operation) -> Step:
 
 
 def _ends_early(block: Block) -> bool:
-    return block.last is not None and block.last.declaration.mnemonic != "yield"
+    return block.last is not None and block.last.declaration is not YIELD
 
 
 def _body(compiler: Compiler, operation: Operation, loop: Loop) -> tuple[list[Step], bool]:
@@ -192,22 +193,22 @@ def compile_loop(compiler: Compiler, operation: Operation) -> Step:
             signal = run_checked(steps, registers)
             if reserves:
                 release_to(tile_block, mark)
-            if signal == BREAK:
+            if signal == BROKEN:
                 return None
-            if signal == RETURN:
-                return RETURN
+            if signal == RETURNED:
+                return RETURNED
 
     return loop
 
 
 def compile_continue(compiler: Compiler, operation: Operation) -> Step:
     sources = [compiler.slot(value) for value in operation.operands]
-    return copy_step(sources, compiler.loops[-1].arguments, CONTINUE)
+    return copy_step(sources, compiler.loops[-1].arguments, CONTINUED)
 
 
 def compile_break(compiler: Compiler, operation: Operation) -> Step:
     sources = [compiler.slot(value) for value in operation.operands]
-    return copy_step(sources, compiler.loops[-1].results, BREAK)
+    return copy_step(sources, compiler.loops[-1].results, BROKEN)
 
 
 def compile_yield(compiler: Compiler, operation: Operation) -> Step:
@@ -216,7 +217,7 @@ def compile_yield(compiler: Compiler, operation: Operation) -> Step:
 
 
 def compile_return(compiler: Compiler, operation: Operation) -> Step:
-    return copy_step([], [], RETURN)
+    return copy_step([], [], RETURNED)
 
 
 def compile_assert(compiler: Compiler, operation: Operation) -> Step:

@@ -36,7 +36,7 @@ def kernel_of(operation: Operation, exact: bool) -> Kernel:
     """The kernel of an operation, for arrays of any shape."""
     from tileir.execute.interpreter.kernels import KERNELS
 
-    return KERNELS[operation.declaration.mnemonic](operation, exact)
+    return KERNELS[operation.declaration](operation, exact)
 
 
 def scalar_kernel(kernel: Kernel) -> Kernel:

@@ -1,14 +1,16 @@
-"""Which kernel of `tileir.execute.arithmetic` an operation runs, by mnemonic."""
+"""Which kernel of `tileir.execute.arithmetic` an operation runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final, cast
 
+from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute import arithmetic
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import FloatType, IntegerType, Type
 
 Kernel = Callable[..., Any]
@@ -166,34 +168,34 @@ def _matrix_scaled(operation: Operation, exact: bool) -> Kernel:
 
 
 _FUNCTIONS: Final = (
-    "absf", "negf", "ceil", "floor", "sqrt", "recipf", "rsqrt", "exp", "exp2", "log", "log2", "log10", "log1p",
-    "sin", "cos", "tan", "sinh", "cosh", "tanh", "tanhf", "sigmoid",
+    ops.ABSF, ops.NEGF, ops.CEIL, ops.FLOOR, ops.SQRT, ops.RECIPF, ops.RSQRT, ops.EXP, ops.EXP2, ops.LOG, ops.LOG2,
+    ops.LOG10, ops.LOG1P, ops.SIN, ops.COS, ops.TAN, ops.SINH, ops.COSH, ops.TANH, ops.SIGMOID,
 )  # fmt: skip
 
-KERNELS: Final[dict[str, Factory]] = {
-    **dict.fromkeys(("addf", "subf", "mulf", "divf"), _float_binary),
+KERNELS: Final[dict[OperationDeclaration, Factory]] = {
+    **dict.fromkeys((ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF), _float_binary),
     **dict.fromkeys(_FUNCTIONS, _float_unary),
-    "fma": _float_fma,
-    "remf": _by_element(arithmetic.float_remainder),
-    **dict.fromkeys(("maxf", "minf", "maximumf", "minimumf"), _float_minmax),
-    "cmpf": _float_compare,
-    **dict.fromkeys(("pow", "powf"), _by_element(arithmetic.float_power)),
-    "fpowi": _by_element(arithmetic.float_integer_power),
-    "atan2": _by_element(arithmetic.float_atan2),
-    **dict.fromkeys(("addi", "subi", "muli", "mulhii", "mulhi", "andi", "ori", "xori", "shli"), _integer_binary),
-    **dict.fromkeys(("remi", "maxi", "mini", "shri"), _integer_signed_binary),
-    "divi": _integer_division,
-    **dict.fromkeys(("negi", "negsi", "absi", "noti", "popcnt", "clz", "ctz", "brev"), _integer_unary),
-    "cmpi": _integer_compare,
-    "ftof": _float_to_float,
-    "ftoi": _float_to_integer,
-    "itof": _integer_to_float,
-    "exti": _extend_integer,
-    "trunci": _truncate_integer,
-    **dict.fromkeys(("bitcast", "int_to_ptr", "ptr_to_int", "ptr_to_ptr"), _bitcast),
-    "pack": _pack,
-    "unpack": _unpack,
-    "mmaf": _matrix_float,
-    "mmai": _matrix_integer,
-    "mmaf_scaled": _matrix_scaled,
+    ops.FMA: _float_fma,
+    ops.REMF: _by_element(arithmetic.float_remainder),
+    **dict.fromkeys((ops.MAXF, ops.MINF, ops.MAXIMUMF, ops.MINIMUMF), _float_minmax),
+    ops.CMPF: _float_compare,
+    ops.POW: _by_element(arithmetic.float_power),
+    ops.FPOWI: _by_element(arithmetic.float_integer_power),
+    ops.ATAN2: _by_element(arithmetic.float_atan2),
+    **dict.fromkeys((ops.ADDI, ops.SUBI, ops.MULI, ops.MULHII, ops.ANDI, ops.ORI, ops.XORI, ops.SHLI), _integer_binary),
+    **dict.fromkeys((ops.REMI, ops.MAXI, ops.MINI, ops.SHRI), _integer_signed_binary),
+    ops.DIVI: _integer_division,
+    **dict.fromkeys((ops.NEGI, ops.ABSI, ops.NOTI, ops.POPCNT, ops.CLZ, ops.CTZ, ops.BREV), _integer_unary),
+    ops.CMPI: _integer_compare,
+    ops.FTOF: _float_to_float,
+    ops.FTOI: _float_to_integer,
+    ops.ITOF: _integer_to_float,
+    ops.EXTI: _extend_integer,
+    ops.TRUNCI: _truncate_integer,
+    **dict.fromkeys((ops.BITCAST, ops.INT_TO_PTR, ops.PTR_TO_INT, ops.PTR_TO_PTR), _bitcast),
+    ops.PACK: _pack,
+    ops.UNPACK: _unpack,
+    ops.MMAF: _matrix_float,
+    ops.MMAI: _matrix_integer,
+    ops.MMAF_SCALED: _matrix_scaled,
 }

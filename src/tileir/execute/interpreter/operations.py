@@ -1,14 +1,14 @@
-"""How each operation is compiled, by mnemonic: the roster of the interpreter."""
+"""How each operation is compiled: the roster of the interpreter."""
 
 from __future__ import annotations
 
 from typing import Final
 
-import tileir.dialect.ops  # noqa: F401  (registers the declarations)
+from tileir.dialect import ops
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter import aggregates, control_flow, pointers, printing, shapes, views
 from tileir.execute.interpreter.accumulation import compile_product
-from tileir.execute.interpreter.compiler import CompileOperation, Compiler, Roster, Step, copy_step
+from tileir.execute.interpreter.compiler import Compiler, Operations, Roster, Step, copy_step
 from tileir.execute.interpreter.elementwise import compile_elementwise
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
@@ -29,74 +29,74 @@ def _ignored(compiler: Compiler, operation: Operation) -> None:
     """A promise; only the sanitizer looks at it."""
 
 
-OPERATIONS: Final[dict[str, CompileOperation]] = {
+OPERATIONS: Final[Operations] = {
     **dict.fromkeys(KERNELS, compile_elementwise),
-    "mmaf": compile_product,
+    ops.MMAF: compile_product,
     # core
-    "broadcast": shapes.compile_broadcast,
-    "cat": shapes.compile_cat,
-    "constant": shapes.compile_constant,
-    "extract": shapes.compile_extract,
-    "get_global": shapes.compile_get_global,
-    "get_num_tile_blocks": shapes.compile_grid_size,
-    "get_tile_block_id": shapes.compile_block_id,
-    "insert": shapes.compile_insert,
-    "iota": shapes.compile_iota,
-    "offset": shapes.compile_offset,
-    "permute": shapes.compile_permute,
-    "reduce": aggregates.compile_reduce,
-    "reshape": shapes.compile_reshape,
-    "scan": aggregates.compile_scan,
-    "select": shapes.compile_select,
+    ops.BROADCAST: shapes.compile_broadcast,
+    ops.CAT: shapes.compile_cat,
+    ops.CONSTANT: shapes.compile_constant,
+    ops.EXTRACT: shapes.compile_extract,
+    ops.GET_GLOBAL: shapes.compile_get_global,
+    ops.GET_NUM_TILE_BLOCKS: shapes.compile_grid_size,
+    ops.GET_TILE_BLOCK_ID: shapes.compile_block_id,
+    ops.INSERT: shapes.compile_insert,
+    ops.IOTA: shapes.compile_iota,
+    ops.OFFSET: shapes.compile_offset,
+    ops.PERMUTE: shapes.compile_permute,
+    ops.REDUCE: aggregates.compile_reduce,
+    ops.RESHAPE: shapes.compile_reshape,
+    ops.SCAN: aggregates.compile_scan,
+    ops.SELECT: shapes.compile_select,
     # control flow
-    "assert": control_flow.compile_assert,
-    "break": control_flow.compile_break,
-    "continue": control_flow.compile_continue,
-    "for": control_flow.compile_for,
-    "if": control_flow.compile_if,
-    "loop": control_flow.compile_loop,
-    "return": control_flow.compile_return,
-    "yield": control_flow.compile_yield,
+    ops.ASSERT: control_flow.compile_assert,
+    ops.BREAK: control_flow.compile_break,
+    ops.CONTINUE: control_flow.compile_continue,
+    ops.FOR: control_flow.compile_for,
+    ops.IF: control_flow.compile_if,
+    ops.LOOP: control_flow.compile_loop,
+    ops.RETURN: control_flow.compile_return,
+    ops.YIELD: control_flow.compile_yield,
     # memory
-    "alloca": pointers.compile_alloca,
-    "atomic_cas_tko": pointers.compile_atomic_cas,
-    "atomic_load_tko": pointers.compile_load,
-    "atomic_red_view_tko": views.compile_atomic_view,
-    "atomic_rmw_tko": pointers.compile_atomic_rmw,
-    "atomic_store_tko": pointers.compile_store,
-    "barrier": pointers.compile_token,
-    "gdc_launch_dependents_tko": pointers.compile_token,
-    "gdc_wait_tko": pointers.compile_token,
-    "join_tokens": pointers.compile_token,
-    "load_ptr_tko": pointers.compile_load,
-    "make_token": pointers.compile_token,
-    "memory_fence_alias_tko": pointers.compile_token,
-    "store_ptr_tko": pointers.compile_store,
+    ops.ALLOCA: pointers.compile_alloca,
+    ops.ATOMIC_CAS_TKO: pointers.compile_atomic_cas,
+    ops.ATOMIC_LOAD_TKO: pointers.compile_load,
+    ops.ATOMIC_RED_VIEW_TKO: views.compile_atomic_view,
+    ops.ATOMIC_RMW_TKO: pointers.compile_atomic_rmw,
+    ops.ATOMIC_STORE_TKO: pointers.compile_store,
+    ops.BARRIER: pointers.compile_token,
+    ops.GDC_LAUNCH_DEPENDENTS_TKO: pointers.compile_token,
+    ops.GDC_WAIT_TKO: pointers.compile_token,
+    ops.JOIN_TOKENS: pointers.compile_token,
+    ops.LOAD_PTR_TKO: pointers.compile_load,
+    ops.MAKE_TOKEN: pointers.compile_token,
+    ops.MEMORY_FENCE_ALIAS_TKO: pointers.compile_token,
+    ops.STORE_PTR_TKO: pointers.compile_store,
     # views
-    "get_index_space_shape": views.compile_index_space_shape,
-    "get_tensor_shape": views.compile_tensor_shape,
-    "load_view_tko": views.compile_load_view,
-    "make_gather_scatter_view": views.compile_tile_view,
-    "make_partition_view": views.compile_tile_view,
-    "make_strided_view": views.compile_tile_view,
-    "make_tensor_view": views.compile_tensor_view,
-    "store_view_tko": views.compile_store_view,
+    ops.GET_INDEX_SPACE_SHAPE: views.compile_index_space_shape,
+    ops.GET_TENSOR_SHAPE: views.compile_tensor_shape,
+    ops.LOAD_VIEW_TKO: views.compile_load_view,
+    ops.MAKE_GATHER_SCATTER_VIEW: views.compile_tile_view,
+    ops.MAKE_PARTITION_VIEW: views.compile_tile_view,
+    ops.MAKE_STRIDED_VIEW: views.compile_tile_view,
+    ops.MAKE_TENSOR_VIEW: views.compile_tensor_view,
+    ops.STORE_VIEW_TKO: views.compile_store_view,
     # miscellaneous
-    "assume": shapes.compile_same,
-    "assume_cond": _ignored,
-    "print_tko": printing.compile_print,
-    "unrealized_conversion_cast": _compile_cast,
+    ops.ASSUME: shapes.compile_same,
+    ops.ASSUME_COND: _ignored,
+    ops.PRINT_TKO: printing.compile_print,
+    ops.UNREALIZED_CONVERSION_CAST: _compile_cast,
 }
 
 # What may run earlier than where it stands: it cannot fail and has no effect.
-_MAY_FAIL: Final = ("extract", "insert", "get_tile_block_id", "divi", "remi")
+_MAY_FAIL: Final = (ops.EXTRACT, ops.INSERT, ops.GET_TILE_BLOCK_ID, ops.DIVI, ops.REMI)
 MOVABLE: Final = frozenset(
     [
-        declaration.mnemonic
+        declaration
         for declaration in REGISTRY.declarations()
-        if declaration.traits & PURE and declaration.mnemonic not in _MAY_FAIL and not declaration.is_terminator
+        if declaration.traits & PURE and declaration not in _MAY_FAIL and not declaration.is_terminator
     ]
-    + ["assume", "get_index_space_shape", "get_tensor_shape", "make_tensor_view"]
+    + [ops.ASSUME, ops.GET_INDEX_SPACE_SHAPE, ops.GET_TENSOR_SHAPE, ops.MAKE_TENSOR_VIEW]
 )
 
 ROSTER: Final = Roster(OPERATIONS, MOVABLE)

@@ -20,6 +20,24 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from tileir.dialect.ops import (
+    ADDF,
+    ADDI,
+    ANDI,
+    CMPF,
+    CMPI,
+    DIVF,
+    FMA,
+    MMAF,
+    MMAF_SCALED,
+    MMAI,
+    MULF,
+    MULI,
+    ORI,
+    SUBF,
+    SUBI,
+    XORI,
+)
 from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.dtypes import plain_memory
 from tileir.execute.interpreter.compiler import Compiler
@@ -32,11 +50,8 @@ BORROWED: Final = 1
 KEPT: Final = 2
 
 # Their kernels write new arrays, whose bits do not depend on how the operands lie in memory.
-READERS: Final = frozenset(
-    ("addf", "subf", "mulf", "divf", "fma", "cmpf", "addi", "subi", "muli", "andi", "ori", "xori", "cmpi")
-    + ("mmaf", "mmai", "mmaf_scaled")
-)
-_PRODUCTS: Final = ("mmaf", "mmai", "mmaf_scaled")
+READERS: Final = (ADDF, SUBF, MULF, DIVF, FMA, CMPF, ADDI, SUBI, MULI, ANDI, ORI, XORI, CMPI)
+_PRODUCTS: Final = (MMAF, MMAI, MMAF_SCALED)
 
 
 def how_held(compiler: Compiler, load: Operation) -> int:
@@ -65,15 +80,14 @@ def how_held(compiler: Compiler, load: Operation) -> int:
 
 def _read_repeatedly(user: Operation, tile: Value, exact: bool) -> bool:
     """Whether a product hands the tile to BLAS as its right factor: other element types are widened first."""
-    if user.declaration.mnemonic != "mmaf" or exact or user.operands[1] is not tile:
+    if user.declaration is not MMAF or exact or user.operands[1] is not tile:
         return False
     return cast(TileType, tile.type).element in (F32, F64)
 
 
 def _reads(user: Operation, tile: Value) -> bool:
     """Whether an operation does nothing with the tile but read it."""
-    mnemonic = user.declaration.mnemonic
-    if mnemonic in _PRODUCTS:
+    if user.declaration in _PRODUCTS:
         # NumPy takes other ways, in which the layout may matter, if an extent is one.
         return min(cast(TileType, tile.type).shape) > 1
-    return mnemonic in READERS
+    return user.declaration in READERS

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tileir.dialect.ops import FOR, LOOP
 from tileir.execute.observer import Access
 from tileir.execute.places import place_of
 from tileir.execute.sanitizer.events import Event, Token
@@ -22,7 +23,7 @@ from tileir.ir.diagnostics import location_prefix
 
 PAGE: Final = "docs/nvidia.md"
 MASKED: Final = "token-of-a-load-whose-mask-is-false"
-LOOP: Final = "load-and-store-in-a-loop"
+IN_LOOP: Final = "load-and-store-in-a-loop"
 AGAIN: Final = "load-issued-again"
 
 Layout = object
@@ -54,7 +55,7 @@ class Doubts:
         if event.layout != earlier.layout and set(self._loops_around(before)) & set(
             self._loops_around(access.operation)
         ):
-            return self._new(LOOP, access.operation, before)
+            return self._new(IN_LOOP, access.operation, before)
         if self._later_use(before, access.operation) is not None:
             return self._new(AGAIN, access.operation, before)
         return ""
@@ -75,7 +76,7 @@ class Doubts:
             title = f"on a GPU {now} may not wait for {before}: the order goes through a load whose mask is false"
             details.append(f"that load is {_named(token.masked)}")
             advice = f"pass the token of {before} on directly, too (join_tokens)"
-        elif what == LOOP:
+        elif what == IN_LOOP:
             title = f"on a GPU {now} may overtake {before}, which it follows in a `loop`"
             details.append("the elements of the tile are in another order: one thread writes what another reads")
             advice = "store to other memory, or load and store in the same order"
@@ -95,9 +96,7 @@ class Doubts:
     def _loops_around(self, operation: Operation) -> list[Operation]:
         found = self._loops.get(operation)
         if found is None:
-            found = self._loops[operation] = [
-                around for around in _around(operation) if around.declaration.mnemonic == "loop"
-            ]
+            found = self._loops[operation] = [around for around in _around(operation) if around.declaration is LOOP]
         return found
 
     def _later_use(self, load: Operation, store: Operation) -> Operation | None:
@@ -113,7 +112,7 @@ class Doubts:
         outer = set(_around(load))
         users, stores = [user, *_around(user)], [store, *_around(store)]
         shared = set(users) & set(stores)
-        if any(each.declaration.mnemonic in ("for", "loop") and each not in outer for each in shared):
+        if any(each.declaration in (FOR, LOOP) and each not in outer for each in shared):
             # In the next iteration, with the same value.
             return True
         for one in users:

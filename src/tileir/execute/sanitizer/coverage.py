@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 
 import numpy
 
+from tileir.dialect.ops import ENTRY
 from tileir.execute.arguments import ArgumentLabel, Buffer, buffer_of, writers_of
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
@@ -123,7 +124,7 @@ class Coverage(Observer):
         if not _is_store(operation):
             return False
         self._entry = operation
-        while self._entry is not None and self._entry.declaration.mnemonic != "entry":
+        while self._entry is not None and self._entry.declaration is not ENTRY:
             self._entry = self._entry.parent_operation
         return True
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tileir.dialect.ops import ALLOCA, EXTRACT, FOR, INSERT
 from tileir.execute.errors import AssertionFailedError, ExecutionError
 from tileir.execute.observer import TileBlock
 from tileir.execute.sanitizer.report import Finding, Place
 
 _HINTS = {
-    "for": "the behaviour is undefined: guard the loop with `if`, or compute a step that is at least 1",
-    "alloca": "reserve less, or with a smaller alignment",
+    FOR: "the behaviour is undefined: guard the loop with `if`, or compute a step that is at least 1",
+    ALLOCA: "reserve less, or with a smaller alignment",
 }
 
 
@@ -24,8 +25,8 @@ def finding_of(error: ExecutionError, block: TileBlock) -> Finding:
             place.element = tuple([int(number) for number in element.removesuffix("])").split(", ")])
         title = f"assert failed: {text}" if text else "assert failed"
         return Finding("assert", title, place, details, "the program itself says that this must not happen")
-    if mnemonic in ("extract", "insert"):
+    if operation.declaration in (EXTRACT, INSERT):
         hint = "indices count sub-tiles, not elements"
         return Finding("index", f"{mnemonic} {error.message}", place, details, hint)
-    hint = _HINTS.get(mnemonic, "the behaviour is undefined")
+    hint = _HINTS.get(operation.declaration, "the behaviour is undefined")
     return Finding("error", f"{mnemonic} {error.message}", place, details, hint)

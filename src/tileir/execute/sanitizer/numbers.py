@@ -23,7 +23,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import IntegerType
 
 Wrong = Callable[..., Any]
-_SIGNS = {"addi": "+", "subi": "-", "muli": "*", "shli": "<<", "divi": "/", "remi": "%", "shri": ">>"}
+_SIGNS = {ops.ADDI: "+", ops.SUBI: "-", ops.MULI: "*", ops.SHLI: "<<", ops.DIVI: "/", ops.REMI: "%", ops.SHRI: ">>"}
 
 
 class NumberCheck:
@@ -46,7 +46,7 @@ class NumberCheck:
         if self.unsigned and min(values) < 0:
             reading = ", read as unsigned"
             values = [value % (1 << _width(operation)) for value in values]
-        sign = _SIGNS.get(operation.declaration.mnemonic)
+        sign = _SIGNS.get(operation.declaration)
         type = cast(TileType, operation.results[0].type).element.spelling
         if sign is not None and len(values) == 2:
             text = f"{values[0]} {sign} {values[1]}"
@@ -67,7 +67,7 @@ def _element(value: Any, number: int, shape: tuple[int, ...]) -> int:
 
 def number_checks(operation: Operation) -> list[NumberCheck]:
     """The checks of an operation; most have none."""
-    build = CHECKS.get(operation.declaration.mnemonic)
+    build = CHECKS.get(operation.declaration)
     return build(operation) if build is not None else []
 
 
@@ -114,7 +114,7 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
             keyword_of(operation, "signedness") == "unsigned",
         )
     ]
-    if keyword_of(operation, "signedness") == "signed" and name == "divi":
+    if keyword_of(operation, "signedness") == "signed" and operation.declaration is ops.DIVI:
         least = -(1 << (width - 1))
 
         def overflows(left: Any, right: Any) -> Any:
@@ -147,7 +147,7 @@ def _shift_checks(operation: Operation) -> list[NumberCheck]:
         f"amounts are 0 to {width - 1}, read as unsigned: the result is undefined otherwise",
         too_far,
     )
-    return [check, *_overflow_checks(operation)] if name == "shli" else [check]
+    return [check, *_overflow_checks(operation)] if operation.declaration is ops.SHLI else [check]
 
 
 # --- overflow ---
@@ -165,7 +165,7 @@ def _overflow_checks(operation: Operation) -> list[NumberCheck]:
                 "overflow",
                 f"{name} promises {flag} and wraps as {reading} number",
                 "drop the flag if wrapping is meant, or compute in a wider type",
-                _WRAPS[name](operation, signed),
+                _WRAPS[operation.declaration](operation, signed),
                 not signed,
             )
         )
@@ -180,8 +180,7 @@ def _fits(exact: Any, width: int, signed: bool) -> Any:
 
 def _wraps_sum(operation: Operation, signed: bool) -> Wrong:
     width = _width(operation)
-    name = operation.declaration.mnemonic
-    subtracts = name == "subi"
+    subtracts = operation.declaration is ops.SUBI
     read = _signed if signed else _unsigned
 
     def narrow(left: Any, right: Any) -> Any:
@@ -311,26 +310,26 @@ class CounterCheck(NumberCheck):
         return Finding(self.kind, self.title, place, details, self.hint)
 
 
-_WRAPS: dict[str, Callable[[Operation, bool], Wrong]] = {
-    "addi": _wraps_sum,
-    "subi": _wraps_sum,
-    "muli": _wraps_product,
-    "shli": _wraps_shift,
-    "negi": _wraps_negation,
-    "trunci": _wraps_truncation,
+_WRAPS: dict[OperationDeclaration, Callable[[Operation, bool], Wrong]] = {
+    ops.ADDI: _wraps_sum,
+    ops.SUBI: _wraps_sum,
+    ops.MULI: _wraps_product,
+    ops.SHLI: _wraps_shift,
+    ops.NEGI: _wraps_negation,
+    ops.TRUNCI: _wraps_truncation,
 }
 
-CHECKS: dict[str, Callable[[Operation], list[NumberCheck]]] = {
-    "divi": _division_checks,
-    "remi": _division_checks,
-    "shli": _shift_checks,
-    "shri": _shift_checks,
-    "addi": _overflow_checks,
-    "subi": _overflow_checks,
-    "muli": _overflow_checks,
-    "negi": _overflow_checks,
-    "trunci": _overflow_checks,
-    "for": lambda operation: [CounterCheck(operation)],
+CHECKS: dict[OperationDeclaration, Callable[[Operation], list[NumberCheck]]] = {
+    ops.DIVI: _division_checks,
+    ops.REMI: _division_checks,
+    ops.SHLI: _shift_checks,
+    ops.SHRI: _shift_checks,
+    ops.ADDI: _overflow_checks,
+    ops.SUBI: _overflow_checks,
+    ops.MULI: _overflow_checks,
+    ops.NEGI: _overflow_checks,
+    ops.TRUNCI: _overflow_checks,
+    ops.FOR: lambda operation: [CounterCheck(operation)],
 }
 
 

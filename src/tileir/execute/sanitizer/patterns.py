@@ -20,6 +20,21 @@ from typing import Any, Final, cast
 
 import numpy
 
+from tileir.dialect.ops import (
+    ADDI,
+    ASSUME,
+    BROADCAST,
+    CONSTANT,
+    ENTRY,
+    EXTI,
+    FOR,
+    GET_TILE_BLOCK_ID,
+    MULI,
+    OFFSET,
+    PTR_TO_PTR,
+    RESHAPE,
+    SUBI,
+)
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes
 from tileir.execute.errors import BlockId
@@ -219,7 +234,7 @@ def _positions(distances: Array, strides: tuple[int, ...], order: list[int]) -> 
 Factors = tuple["int | None", "int | None", "int | None"]
 _ZERO: Final[Factors] = (0, 0, 0)
 _UNKNOWN: Final[Factors] = (None, None, None)
-_SAME: Final = ("assume", "broadcast", "reshape", "exti", "ptr_to_ptr")
+_UNCHANGED: Final = (ASSUME, BROADCAST, RESHAPE, EXTI, PTR_TO_PTR)
 _DEEPEST: Final = 100
 
 
@@ -236,28 +251,28 @@ def factors_of(value: Value, known: dict[Value, Factors] | None = None, depth: i
 def _factors(value: Value, known: dict[Value, Factors], depth: int) -> Factors:
     if isinstance(value, BlockArgument):
         owner = value.block.parent_operation
-        if owner is None or owner.declaration.mnemonic == "entry":
+        if owner is None or owner.declaration is ENTRY:
             return _ZERO
         # A counter grows with where it begins.
-        if owner.declaration.mnemonic == "for" and value.index == 0:
+        if owner.declaration is FOR and value.index == 0:
             return factors_of(owner.operands[0], known, depth)
         return _UNKNOWN
     operation = value.defining_operation
     if operation is None or operation.regions:
         return _UNKNOWN
-    mnemonic = operation.declaration.mnemonic
-    if mnemonic == "get_tile_block_id":
+    declaration = operation.declaration
+    if declaration is GET_TILE_BLOCK_ID:
         number = [result is value for result in operation.results].index(True)
         return _made([int(axis == number) for axis in range(3)])
     parts = [factors_of(operand, known, depth) for operand in operation.operands if isinstance(operand.type, TileType)]
-    if mnemonic in _SAME:
+    if declaration in _UNCHANGED:
         return parts[0]
     weights: list[int | None] = [None] * len(parts)
-    if mnemonic in ("addi", "subi"):
-        weights = [1, 1 if mnemonic == "addi" else -1]
-    elif mnemonic == "muli":
+    if declaration in (ADDI, SUBI):
+        weights = [1, 1 if declaration is ADDI else -1]
+    elif declaration is MULI:
         weights = [_constant(operation.operands[1]), _constant(operation.operands[0])]
-    elif mnemonic == "offset":
+    elif declaration is OFFSET:
         element = cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee
         weights = [1, memory_bytes(element)]
     found: list[int | None] = []
@@ -280,9 +295,9 @@ def _made(numbers: Sequence[int | None]) -> Factors:
 def _constant(value: Value) -> int | None:
     """The number that all elements of a constant are."""
     operation = value.defining_operation
-    while operation is not None and operation.declaration.mnemonic in _SAME:
+    while operation is not None and operation.declaration in _UNCHANGED:
         operation = operation.operands[0].defining_operation
-    if operation is None or operation.declaration.mnemonic != "constant":
+    if operation is None or operation.declaration is not CONSTANT:
         return None
     numbers: Any = constant_array(cast(DenseAttribute, operation.attributes["value"])).reshape(-1)
     return int(numbers[0]) if (numbers == numbers[0]).all() else None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElementsAttribute
+from tileir.dialect.ops import ASSUME_COND
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.observer import Access, TileBlock
@@ -23,7 +24,7 @@ _HINT = "the compiler builds on it: fix the value, or drop the assumption"
 
 def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
     """An `assume` or `assume_cond` is about to run."""
-    if operation.declaration.mnemonic == "assume_cond":
+    if operation.declaration is ASSUME_COND:
         if not operands[0].all():
             place = Place(operation, block.id, first_element(~numpy.asarray(operands[0])))
             ledger.add(Finding("assume", "what assume_cond promises does not hold", place, [], _HINT))

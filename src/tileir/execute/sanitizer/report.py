@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, cast, get_args
 
+from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.places import line_at, place_of
 from tileir.execute.wording import bracketed, parenthesized, several
@@ -137,7 +138,7 @@ class SanitizerReport:
         (self.notes if finding.kind == "note" else self.findings).append(finding)
         if not self.kernel:
             entry: Operation | None = finding.operation
-            while entry is not None and entry.declaration.mnemonic != "entry":
+            while entry is not None and entry.declaration is not ENTRY:
                 entry = entry.parent_operation
             self.kernel = entry.symbol_name or "" if entry is not None else ""
 
@@ -282,6 +283,6 @@ def _shown(relation: str, place: Place, spelling: Spelling) -> list[str]:
         lines.append(f"{number} | {text.strip()}")
         lines.append(f"{margin}| {' ' * max(column - 1 - start, 0)}^")
     # Where the source is another language, as cuTile, the operation is still to be seen.
-    if source is None or place.operation.declaration.mnemonic not in lines[1]:
+    if source is None or not lines[1].count(place.operation.declaration.mnemonic):
         lines.append(f"{margin}| {spelling.line(place.operation)}")
     return lines

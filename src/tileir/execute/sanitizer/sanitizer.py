@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from tileir.dialect.ops import ASSUME, ASSUME_COND
 from tileir.execute.arguments import buffer_of, checked_arrays
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
@@ -110,7 +111,7 @@ class Sanitizer(Ledger):
     # --- values ---
 
     def watches(self, operation: Operation) -> bool:
-        if operation.declaration.mnemonic in ("assume", "assume_cond"):
+        if operation.declaration in (ASSUME, ASSUME_COND):
             return True
         checks = number_checks(operation)
         if checks:

@@ -68,7 +68,7 @@ def emit_traced(builder: Builder, operation: Operation, operands: list[Register]
     """The same by running the interpreter's kernel on symbolic values."""
     mnemonic = operation.declaration.mnemonic
     with fused(builder, mnemonic, _element(operation)):
-        return trace(builder, KERNELS[mnemonic](operation, True), operands)
+        return trace(builder, KERNELS[operation.declaration](operation, True), operands)
 
 
 def from_memory(builder: Builder, element: Type, register: Register) -> Register:
