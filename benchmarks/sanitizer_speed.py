@@ -23,6 +23,7 @@ from measure import machine, table, tileir_build
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 BAR = 4.0
 MANY_BLOCKS = 1 << 14
+MANY_PLACES = 1 << 20
 
 
 def launches() -> list[tuple[str, Any, Any, tuple[Any, ...]]]:
@@ -38,12 +39,12 @@ def launches() -> list[tuple[str, Any, Any, tuple[Any, ...]]]:
     def example(name: str) -> Any:
         return tileir.compile(tileir.load(EXAMPLES / f"{name}.mlir"), backend="interpreter")
 
-    def released(name: str) -> Any:
-        text = (EXAMPLES / f"{name}.mlir").read_text().replace("relaxed device", "acq_rel device")
+    def released(name: str, ordering: str = "acq_rel") -> Any:
+        text = (EXAMPLES / f"{name}.mlir").read_text().replace("relaxed device", f"{ordering} device")
         return tileir.compile(tileir.parse(text), backend="interpreter")
 
-    def histogram(blocks: int) -> tuple[Any, ...]:
-        return rng.integers(0, 64, blocks * 128).astype("i4"), zeros(64, dtype="i4"), blocks * 128
+    def histogram(blocks: int, places: int = 64) -> tuple[Any, ...]:
+        return rng.integers(0, places, blocks * 128).astype("i4"), zeros(places, dtype="i4"), blocks * 128
 
     many = 1 << 16
     return [
@@ -63,6 +64,18 @@ def launches() -> list[tuple[str, Any, Any, tuple[Any, ...]]]:
         ),
         ("the same, acquire and release", released("histogram"), many // 128, histogram(many // 128)),
         ("the same, 16,384 tile blocks", released("histogram"), MANY_BLOCKS, histogram(MANY_BLOCKS)),
+        (
+            "the same, a million counts at random",
+            released("histogram"),
+            MANY_BLOCKS,
+            histogram(MANY_BLOCKS, MANY_PLACES),
+        ),
+        (
+            "the same, release only",
+            released("histogram", "release"),
+            MANY_BLOCKS,
+            histogram(MANY_BLOCKS, MANY_PLACES),
+        ),
     ]
 
 

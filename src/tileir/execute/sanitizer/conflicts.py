@@ -19,7 +19,7 @@ from tileir.execute.sanitizer.events import HOST, NOBODY, Event, Events, Manner,
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import Finding, Kind, Place
-from tileir.execute.sanitizer.shadow import MOST_BOXES, Cells, Shadow
+from tileir.execute.sanitizer.shadow import FEW_EVENTS, MOST_BOXES, Cells, Shadow, are_alike, distinct
 
 _PAST = {"read": "read", "write": "wrote", "atomic": "updated"}
 _PRESENT = {"read": "reads", "write": "writes", "atomic": "updates"}
@@ -57,7 +57,7 @@ class Conflicts:
         for shadow, cells in touched:
             if shadow.released is not None:
                 starts = cells.starts(access.size // shadow.cell)
-                self._events.acquire(access.block, starts.distinct(shadow.released))
+                self._events.acquire(access.block, _few(starts.of(shadow.released)))
 
     def _release(self, access: Access, manner: Manner, touched: list[tuple[Shadow, Cells]]) -> None:
         """Leave what comes before a release at the start of each element.
@@ -79,30 +79,28 @@ class Conflicts:
                     number = self._events.release(access.block)
                 starts.put(shadow.released, number)
                 continue
-            before = starts.distinct(shadow.released)
-            after = self._events.carry_on(access.block, before)
-            if min(after) == max(after):
-                starts.put(shadow.released, after[0])
+            before = starts.of(shadow.released)
+            numbers = _few(before)
+            after = self._events.carry_on(access.block, numbers)
+            if after.size == before.size or after.size == 1:
+                starts.put(shadow.released, after.reshape(before.shape if after.size > 1 else ()))
             else:
-                places = numpy.searchsorted(before, starts.of(shadow.released))
-                starts.put(shadow.released, numpy.array(after, numpy.int32)[places])
+                starts.put(shadow.released, after[numpy.searchsorted(numbers, before)])
 
     def _read(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         if shadow.written:
-            self._compare(access, event, token, shadow, shadow.writers, cells.distinct(shadow.writers))
+            self._compare(access, event, token, shadow, shadow.writers, cells)
             if shadow.other_writers is not None:
-                others = shadow.other_writers
-                self._compare(access, event, token, shadow, others, cells.distinct(others))
+                self._compare(access, event, token, shadow, shadow.other_writers, cells)
         elif cells.places is None:
             self._read_box(access, event, token, shadow, cells)
             return
         if shadow.readers is None:
             shadow.readers = shadow.plane()
         known = cells.of(shadow.readers)
-        numbers = cells.distinct(shadow.readers)
-        shadow.other_readers = self._kept(shadow, shadow.other_readers, access, cells, known, numbers)
+        shadow.other_readers = self._kept(shadow, shadow.other_readers, access, cells, known)
         replaced: Array | None = None
-        for number in numbers:
+        for number in distinct(known).tolist():
             if number == HOST:
                 continue
             earlier = self._events.all[number]
@@ -128,22 +126,14 @@ class Conflicts:
             shadow.flush()
         shadow.boxes[key] = (cells, reader, other)
 
-    def _kept(
-        self, shadow: Shadow, plane: Array | None, access: Access, cells: Cells, known: Array, numbers: list[int]
-    ) -> Array | None:
+    def _kept(self, shadow: Shadow, plane: Array | None, access: Access, cells: Cells, known: Array) -> Array | None:
         """The plane of the others, with those events of other tile blocks that are about to be replaced."""
-        events = self._events.all
-        gone = [number for number in numbers if events[number].block is None or events[number].block is access.block]
-        if len(gone) == len(numbers):
+        foreign = self._events.foreign(known, access.block)
+        if not foreign.any():
             return plane
         if plane is None:
             plane = shadow.plane()
-        if not gone:
-            cells.put(plane, known)
-            return plane
-        others = cells.of(plane)
-        numpy.copyto(others, known, where=numpy.isin(known, gone, invert=True) if len(gone) > 1 else known != gone[0])
-        cells.put(plane, others)
+        cells.put(plane, numpy.where(foreign, known, cells.of(plane)))
         return plane
 
     def _write(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
@@ -152,33 +142,29 @@ class Conflicts:
         if shadow.boxes:
             shadow.flush()
         if shadow.written:
-            numbers = cells.distinct(shadow.writers)
-            self._compare(access, event, token, shadow, shadow.writers, numbers)
+            self._compare(access, event, token, shadow, shadow.writers, cells)
             if shadow.other_writers is not None:
-                others = shadow.other_writers
-                self._compare(access, event, token, shadow, others, cells.distinct(others))
+                self._compare(access, event, token, shadow, shadow.other_writers, cells)
             if manner.strong:
                 known = cells.of(shadow.writers)
-                shadow.other_writers = self._kept(shadow, shadow.other_writers, access, cells, known, numbers)
+                shadow.other_writers = self._kept(shadow, shadow.other_writers, access, cells, known)
         for readers in (shadow.readers, shadow.other_readers):
-            if readers is not None:
-                numbers = cells.distinct(readers)
-                if numbers != [HOST]:
-                    self._compare(access, event, token, shadow, readers, numbers)
-                    cells.put(readers, HOST)
+            if readers is not None and cells.of(readers).any():
+                self._compare(access, event, token, shadow, readers, cells)
+                cells.put(readers, HOST)
         shadow.written = True
         cells.put(shadow.writers, event.number)
 
-    def _compare(
-        self, access: Access, event: Event, token: Token, shadow: Shadow, plane: Array, numbers: list[int]
-    ) -> None:
+    def _compare(self, access: Access, event: Event, token: Token, shadow: Shadow, plane: Array, cells: Cells) -> None:
         """Compare with the events found in a plane."""
         assert event.manner is not None
+        found = cells.of(plane)
         if event.manner.strong:
             # Mostly other atomics, and many of them.
-            strong = self._events.strong
-            numbers = [number for number in numbers if not strong[number]]
-        for number in numbers:
+            found = self._events.weak(found)
+            if not found.size:
+                return
+        for number in distinct(found).tolist():
             if number == NOBODY:
                 if access.kind != "write":
                     self._nobody_wrote(access, shadow, plane)
@@ -234,6 +220,13 @@ class Conflicts:
             return
         element, address = self._locate(access, shadow, numbers, NOBODY)
         self._ledger.add(unwritten(access, element, shadow.region, address))
+
+
+def _few(releases: Array) -> Array:
+    """Some releases without most of what comes more than once among them."""
+    if releases.size > FEW_EVENTS or are_alike(releases):
+        return distinct(releases)
+    return releases.reshape(-1)
 
 
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:

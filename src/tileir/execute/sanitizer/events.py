@@ -11,10 +11,15 @@ here is bookkeeping.
 
 from __future__ import annotations
 
+from array import array
 from typing import Final
 
+import numpy
+
+from tileir.execute.dtypes import Array
 from tileir.execute.observer import TileBlock
-from tileir.execute.sanitizer.releases import NOTHING_KNOWN, Known, Left, Releases, joined
+from tileir.execute.sanitizer.known import NOTHING_KNOWN, Known, joined
+from tileir.execute.sanitizer.releases import Left, Releases
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 
@@ -128,8 +133,9 @@ class Events:
     def __init__(self) -> None:
         nobody = Left()
         self.all: list[Event] = [Event(number, None, 0, "", None, None, nobody) for number in (HOST, NOBODY)]
-        # For each event whether it is strong.
-        self.strong: bytearray = bytearray(2)
+        # For each event whether it is strong, as the caller's are, which conflict with nothing; and its tile block.
+        self._strong: bytearray = bytearray([True, False])
+        self._blocks: array[int] = array("q", [-1, -1])
         self.releases: Releases = Releases()
         self._states: dict[int, _BlockState] = {}
         self._manners: dict[Operation, Manner] = {}
@@ -147,14 +153,28 @@ class Events:
         return found
 
     def finish(self, block: TileBlock) -> None:
-        self._states.pop(block.number, None)
+        state = self._states.pop(block.number, None)
+        if state is not None:
+            state.left.finish()
 
-    def keep(self, numbers: list[int], releases: list[int]) -> None:
+    def weak(self, events: Array) -> Array:
+        """Those among events that are not strong."""
+        strong = numpy.frombuffer(self._strong, numpy.bool_)[events]
+        return events[:0] if strong.all() else events[~strong]
+
+    def foreign(self, events: Array, block: TileBlock) -> Array:
+        """Which of some events are of other tile blocks than this one."""
+        blocks = numpy.frombuffer(self._blocks, numpy.int64)[events]
+        found: Array = (blocks != block.number) & (blocks >= 0)
+        return found
+
+    def keep(self, numbers: Array, releases: Array) -> None:
         """Drop all other events and releases, and number these anew."""
-        self.all = [self.all[number] for number in numbers]
+        self.all = [self.all[number] for number in numbers.tolist()]
         for number, event in enumerate(self.all):
             event.number = number
-        self.strong = bytearray([self.strong[number] for number in numbers])
+        self._strong = bytearray(numpy.frombuffer(self._strong, numpy.bool_)[numbers])
+        self._blocks = array("q", numpy.frombuffer(self._blocks, numpy.int64)[numbers].tobytes())
         self.releases.keep(releases)
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Token | None]) -> Token:
@@ -194,7 +214,8 @@ class Events:
         manner = self.manner(operation)
         event = Event(len(self.all), block, state.bits, kind, operation, manner, state.left)
         self.all.append(event)
-        self.strong.append(manner.strong)
+        self._strong.append(manner.strong)
+        self._blocks.append(block.number)
         state.bits += 1
         return event, state.taken
 
@@ -204,12 +225,13 @@ class Events:
         group.also = event.also | hidden.also | 1 << hidden.bit
         group.layout = event.layout
         self.all.append(group)
-        self.strong.append(self.strong[event.number])
+        self._strong.append(self._strong[event.number])
+        self._blocks.append(self._blocks[event.number])
         return group
 
     # --- releases and acquires ---
 
-    def acquire(self, block: TileBlock, numbers: list[int]) -> None:
+    def acquire(self, block: TileBlock, numbers: Array) -> None:
         """Let an acquire take what releases left, given by their numbers."""
         given = self._state(block).given
         given.known = self.releases.acquired(given.known, numbers)
@@ -219,7 +241,7 @@ class Events:
         state = self._state(block)
         return self.releases.release(state.given.known, state.given.bits, state.left)
 
-    def carry_on(self, block: TileBlock, numbers: list[int]) -> list[int]:
+    def carry_on(self, block: TileBlock, numbers: Array) -> Array:
         """A release by an atomic update, which carries on those it finds: the numbers in place of theirs."""
         state = self._state(block)
         return self.releases.carried_on(numbers, state.given.known, state.given.bits, state.left)

@@ -15,6 +15,17 @@ from typing import Final
 import numpy
 
 from tileir.execute.dtypes import Array
+from tileir.execute.sanitizer.known import (
+    AFTER,
+    BEFORE,
+    CHAIN,
+    NOTHING_KNOWN,
+    PLACE,
+    Known,
+    Sources,
+    joined,
+    with_release,
+)
 
 # What shadow memory holds where nobody released.
 NO_RELEASE: Final = 0
@@ -22,44 +33,8 @@ NO_RELEASE: Final = 0
 # Among so few chains one that goes on is looked for; among more only the latest is tried.
 _FEW_CHAINS: Final = 8
 
-
-class Known:
-    """What is known of other tile blocks: for each chain the place of its last known release.  Never changed.
-
-    `latest` is a chain that may go on here.
-    """
-
-    __slots__ = ("latest", "upto")
-
-    def __init__(self, upto: dict[int, int], latest: int) -> None:
-        self.upto: dict[int, int] = upto
-        self.latest: int = latest
-
-
-NOTHING_KNOWN: Final = Known({}, -1)
-
-
-def joined(left: Known, right: Known) -> Known:
-    """The union."""
-    if left is right or not right.upto or _includes(left, right):
-        return left
-    if not left.upto or _includes(right, left):
-        return right
-    upto = dict(left.upto)
-    for chain, place in right.upto.items():
-        if upto.get(chain, -1) < place:
-            upto[chain] = place
-    return Known(upto, left.latest)
-
-
-def _includes(larger: Known, smaller: Known) -> bool:
-    upto = larger.upto
-    if len(smaller.upto) > len(upto):
-        return False
-    for chain, place in smaller.upto.items():
-        if upto.get(chain, -1) < place:
-            return False
-    return True
+# So many releases are acquired when somebody asks what that brought.
+_FEW_RELEASES: Final = 8
 
 
 class Left:
@@ -70,9 +45,9 @@ class Left:
     def __init__(self) -> None:
         # For each chain the places of the releases and the events left up to each, in turns.
         self._by_chain: dict[int, list[int]] = {}
-        # Many releases at once, not yet sorted by chain: chains, places, events.
-        self._many: list[tuple[Array, Array, int]] = []
-        # The last release: where it is, what was known before it, the events it left.
+        # Many releases at once, not yet sorted by chain: their rows in the table, and the events.
+        self._many: list[tuple[Array, int]] = []
+        # The last release: where it is, what was known before it, the events it left; until the tile block ends.
         self.chain: int = -1
         self.place: int = -1
         self.before: Known = NOTHING_KNOWN
@@ -83,8 +58,12 @@ class Left:
         self._add(chain, place, bits)
         self.chain, self.place, self.before, self.bits = chain, place, before, bits
 
-    def add_many(self, chains: Array, places: Array, bits: int) -> None:
-        self._many.append((chains, places, bits))
+    def finish(self) -> None:
+        """The tile block releases nothing any more."""
+        self.before = NOTHING_KNOWN
+
+    def add_many(self, rows: Array, bits: int) -> None:
+        self._many.append((rows, bits))
 
     def _add(self, chain: int, place: int, bits: int) -> None:
         left = self._by_chain.get(chain)
@@ -95,21 +74,20 @@ class Left:
 
     def _sort(self) -> None:
         if self._many:
-            for chains, places, bits in self._many:
-                for chain, place in zip(chains.tolist(), places.tolist(), strict=True):
+            for rows, bits in self._many:
+                for chain, place, _, _ in rows.tolist():
                     self._add(chain, place, bits)
             self._many = []
 
     def known_to(self, known: Known) -> int:
         """The events of this tile block that come before whoever knows that."""
-        upto = known.upto
-        if not upto:
+        if known is NOTHING_KNOWN:
             return 0
         self._sort()
         bits = 0
-        by_chain = self._by_chain
-        for chain in by_chain if len(by_chain) < len(upto) else upto:
-            left, place = by_chain.get(chain), upto.get(chain, -1)
+        by_chain, upto = self._by_chain, known.upto
+        for chain in upto if isinstance(upto, dict) and len(upto) < len(by_chain) else by_chain:
+            left, place = by_chain.get(chain), known.at(chain)
             if left is not None and left[0] <= place:
                 low, high = 0, len(left) // 2
                 while high - low > 1:
@@ -122,49 +100,66 @@ class Left:
         return bits
 
 
-_CHAIN, _PLACE, _BEFORE = 0, 1, 2
-
-
 class Releases:
     """All releases of a launch, by the numbers that shadow memory holds."""
 
-    __slots__ = ("_after", "_befores", "_chains", "_ends", "_table", "count")
+    __slots__ = ("_chains", "_ends", "_known", "_last", "_table", "count")
 
     def __init__(self) -> None:
-        # Of each release its chain, its place there, and what was known before it, by number.
-        self._table: Array = numpy.full((3, 64), -1, numpy.int32)
-        self._befores: list[Known] = [NOTHING_KNOWN]
-        self._after: dict[int, Known] = {}
+        # A row for each release.
+        self._table: Array = numpy.full((64, 4), -1, numpy.int32)
+        self._known: list[Known] = [NOTHING_KNOWN]
+        # What was known before the last release.
+        self._last: int = 0
         # The last place of each chain.
         self._ends: Array = numpy.full(64, -1, numpy.int32)
         self._chains: int = 0
         self.count: int = 1
-        self._table[_BEFORE, NO_RELEASE] = 0
+        # Where nothing was released nothing is known, before and after; no chain ends at its place.
+        self._table[NO_RELEASE] = (0, -2, 0, 0)
 
-    def keep(self, numbers: list[int]) -> None:
+    def keep(self, numbers: Array) -> None:
         """Drop all other releases, and number these anew."""
-        table = self._table[:, numbers]
-        kept, table[_BEFORE] = numpy.unique(table[_BEFORE], return_inverse=True)
-        self._befores = [self._befores[number] for number in kept.tolist()]
-        self._after = {}
-        self._table = numpy.ascontiguousarray(table)
+        table = self._table[numbers]
+        table[1:, AFTER] = -1
+        held = numpy.zeros(len(self._known), numpy.bool_)
+        held[table[:, BEFORE]] = held[self._last] = True
+        table[:, BEFORE] = (numpy.cumsum(held) - 1)[table[:, BEFORE]]
+        self._last = int(numpy.count_nonzero(held[: self._last]))
+        self._known = [self._known[number] for number in numpy.flatnonzero(held).tolist()]
+        for known in self._known:
+            # In the order in which they were made: what each is computed from is there.
+            _ = known.upto
+        self._table = table
         self.count = len(numbers)
 
-    def acquired(self, known: Known, numbers: list[int]) -> Known:
+    def acquired(self, known: Known, numbers: Array) -> Known:
         """What an acquire knows that reads these releases, and knew that before."""
-        if numbers == [NO_RELEASE]:
-            return known
-        chains, places, _ = self._table[:, numbers].tolist()
-        latest = -1
+        if not numbers.all():
+            numbers = numbers[numbers != NO_RELEASE]
+            if not numbers.size:
+                return known
+        rows = self._table[numbers]
+        chains, places = rows[:, CHAIN], rows[:, PLACE]
+        open_chains = numpy.flatnonzero(self._ends[chains] == places)
+        latest, latest_place = known.latest, known.latest_place
+        if open_chains.size:
+            latest, latest_place = rows[open_chains[-1], :BEFORE].tolist()
+        if (
+            numbers.size > _FEW_RELEASES
+            or known.sources is not None
+            or any(self._known[before].sources is not None for before in rows[:, BEFORE].tolist())
+        ):
+            return Known({}, latest, latest_place, Sources(known, rows, self._known, self._chains))
         # The last one first: it mostly has what the others have.
-        for index in range(len(numbers) - 1, -1, -1):
-            chain, place = chains[index], places[index]
-            if place >= 0:
-                if known.upto.get(chain, -1) < place:
-                    known = joined(known, self._known_after(numbers[index]))
-                if latest < 0 and self._ends[chain] == place:
-                    latest = chain
-        return known if latest < 0 or known.latest == latest else Known(known.upto, latest)
+        for number, chain, place in zip(
+            numbers.tolist()[::-1], chains.tolist()[::-1], places.tolist()[::-1], strict=True
+        ):
+            if known.at(chain) < place:
+                known = joined(known, self._known_after(number))
+        if latest < 0 or (known.latest, known.latest_place) == (latest, latest_place):
+            return known
+        return Known(known.upto, latest, latest_place)
 
     def release(self, known: Known, bits: int, left: Left) -> int:
         """A release by a tile block that knows this, with these events of its own before it."""
@@ -174,49 +169,59 @@ class Releases:
         place = int(self._ends[chain]) + 1
         self._ends[chain] = place
         left.add(chain, place, known, bits)
-        if self._befores[-1] is not known:
-            self._befores.append(known)
+        if self._known[self._last] is not known:
+            self._last = len(self._known)
+            self._known.append(known)
         number = self._room(1)
-        self._table[:, number] = (chain, place, len(self._befores) - 1)
+        self._table[number] = (chain, place, self._last, -1)
         return number
 
-    def carried_on(self, numbers: list[int], known: Known, bits: int, left: Left) -> list[int]:
-        """Releases by one atomic update, which carries on those that it finds: one for each of them."""
-        if not known.upto:
+    def carried_on(self, numbers: Array, known: Known, bits: int, left: Left) -> Array:
+        """Releases by one atomic update, which carries on those that it finds: one in place of each of them."""
+        if numbers.size == 1 and numbers[0] == NO_RELEASE:
+            return numpy.array([self.release(known, bits, left)])
+        if known is NOTHING_KNOWN:
             return self._carried_on_alone(numbers, bits, left)
+        different, which = numpy.unique(numbers, return_inverse=True)
+        rows = self._table[different]
+        is_known = known.of(rows[:, CHAIN]) >= rows[:, PLACE]
         found: list[int] = []
         new = NO_RELEASE
-        chains, places, _ = self._table[:, numbers].tolist()
-        for number, chain, place in zip(numbers, chains, places, strict=True):
-            if known.upto.get(chain, -1) >= place:
+        for number, nothing_new in zip(different.tolist(), is_known.tolist(), strict=True):
+            if nothing_new:
                 # Nothing was there, or it is known already.
                 new = new or self.release(known, bits, left)
                 found.append(new)
             else:
                 found.append(self.release(joined(known, self._known_after(number)), bits, left))
-        return found
+        after: Array = numpy.array(found)[which]
+        return after
 
-    def _carried_on_alone(self, numbers: list[int], bits: int, left: Left) -> list[int]:
-        """The same where nothing else is known, so that nothing has to be joined; there may be one for each element."""
-        added = self._table[:, numbers]
-        if numbers[0] == NO_RELEASE:
-            new = self.release(NOTHING_KNOWN, bits, left)
-            return [new, *self._carried_on_alone(numbers[1:], bits, left)] if len(numbers) > 1 else [new]
-        at_end = self._ends[added[_CHAIN]] == added[_PLACE]
-        self._ends[added[_CHAIN, at_end]] += 1
-        added[_PLACE, at_end] += 1
-        branches = numpy.flatnonzero(~at_end)
+    def _carried_on_alone(self, numbers: Array, bits: int, left: Left) -> Array:
+        """The same where nothing else is known, so that nothing has to be joined.
+
+        Each gets a release of its own, where nothing was a chain of its own too: others rarely come to the same places.
+        """
+        added = self._table[numbers]
+        chains, places = added[:, CHAIN], added[:, PLACE]
+        # Also where nothing was: no chain ends there.
+        branches = numpy.flatnonzero(self._ends[chains] != places)
+        places += 1
         if branches.size:
             # Another release went on along that chain, so these begin new ones.
-            added[_CHAIN, branches] = self._new_chains(branches.size) + numpy.arange(branches.size)
-            added[_PLACE, branches] = 0
-            added[_BEFORE, branches] = len(self._befores) + numpy.arange(branches.size)
-            self._befores += [self._known_after(numbers[index]) for index in branches.tolist()]
-            self._ends[added[_CHAIN, branches]] = 0
-        first = self._room(len(numbers))
-        self._table[:, first : first + len(numbers)] = added
-        left.add_many(added[_CHAIN], added[_PLACE], bits)
-        return list(range(first, first + len(numbers)))
+            parents = numbers[branches]
+            for number in parents[added[branches, AFTER] < 0].tolist():
+                self._known_after(number)
+            added[branches, BEFORE] = self._table[parents, AFTER]
+            first = self._new_chains(branches.size)
+            chains[branches] = numpy.arange(first, first + branches.size)
+            places[branches] = 0
+        added[:, AFTER] = -1
+        self._ends[chains] = places
+        first = self._room(numbers.size)
+        self._table[first : first + numbers.size] = added
+        left.add_many(added, bits)
+        return numpy.arange(first, first + numbers.size)
 
     def _new_chains(self, count: int) -> int:
         """So many new chains: the first."""
@@ -230,27 +235,31 @@ class Releases:
         """Make room for so many more: the number of the first."""
         first = self.count
         self.count += count
-        while self.count > self._table.shape[1]:
-            self._table = numpy.concatenate((self._table, numpy.full_like(self._table, -1)), axis=1)
+        while self.count > len(self._table):
+            self._table = numpy.concatenate((self._table, numpy.full_like(self._table, -1)))
         return first
 
     def _known_after(self, number: int) -> Known:
-        found = self._after.get(number)
-        if found is None:
-            chain, place, before = self._table[:, number].tolist()
-            found = self._after[number] = Known({**self._befores[before].upto, chain: place}, chain)
+        chain, place, before, after = self._table[number].tolist()
+        if after >= 0:
+            found: Known = self._known[after]
+            return found
+        self._table[number, AFTER] = len(self._known)
+        found = with_release(self._known[before], chain, place)
+        self._known.append(found)
         return found
 
     def _open_chain(self, known: Known, bits: int, left: Left) -> int:
         """A chain whose last release comes before such a one with all it has; -1 if none is found."""
         ends = self._ends
         follows = left.chain >= 0 and left.place == ends[left.chain] and not left.bits & ~bits
-        if follows and (left.before is known or not left.before.upto):
+        if follows and (left.before is known or left.before is NOTHING_KNOWN):
             return left.chain
-        if known.latest >= 0 and known.upto[known.latest] == ends[known.latest]:
+        if known.latest >= 0 and known.latest_place == ends[known.latest]:
             return known.latest
-        if len(known.upto) <= _FEW_CHAINS:
-            for chain, place in known.upto.items():
+        upto = known.upto if known.sources is None else None
+        if isinstance(upto, dict) and len(upto) <= _FEW_CHAINS:
+            for chain, place in upto.items():
                 if place == ends[chain]:
                     return chain
         return -1

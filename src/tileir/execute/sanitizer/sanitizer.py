@@ -24,8 +24,9 @@ from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import Place
 from tileir.ir.core import Operation
 
-# With more events and releases than these, those that no shadow holds are dropped.
+# With more events than these, or so many times as many releases, those that no shadow holds are dropped.
 MOST_EVENTS = 1 << 17
+RELEASES_FOR_EVENT = 8
 
 
 class Sanitizer(Ledger):
@@ -74,7 +75,7 @@ class Sanitizer(Ledger):
 
     def block_finished(self, block: TileBlock) -> None:
         self._events.finish(block)
-        if len(self._events.all) + self._events.releases.count > self._most_events:
+        if len(self._events.all) + self._events.releases.count // RELEASES_FOR_EVENT > self._most_events:
             self._forget()
         # What the block reserved is gone; another block may get the same place.
         for key in [key for key, shadow in self._shadows.items() if key not in self._given]:
@@ -84,14 +85,18 @@ class Sanitizer(Ledger):
     def _forget(self) -> None:
         """Drop the events and releases no shadow holds any more, so that memory does not grow with the grid."""
         shadows = list(self._shadows.values())
-        kept = sorted({HOST, NOBODY}.union(*[shadow.events() for shadow in shadows]))
-        numbers = _numbers(kept, len(self._events.all))
-        releases = sorted({NO_RELEASE}.union(*[shadow.releases() for shadow in shadows]))
-        release_numbers = _numbers(releases, self._events.releases.count)
+        held = numpy.zeros(len(self._events.all), numpy.bool_)
+        held[[HOST, NOBODY]] = True
+        held_releases = numpy.zeros(self._events.releases.count, numpy.bool_)
+        held_releases[NO_RELEASE] = True
+        for shadow in shadows:
+            shadow.mark_events(held)
+            shadow.mark_releases(held_releases)
+        kept, releases = numpy.flatnonzero(held), numpy.flatnonzero(held_releases)
         self._events.keep(kept, releases)
         for shadow in shadows:
-            shadow.renumber(numbers, release_numbers)
-        self._most_events = max(MOST_EVENTS, 2 * (len(kept) + len(releases)))
+            shadow.renumber(_numbers(held), _numbers(held_releases))
+        self._most_events = max(MOST_EVENTS, 2 * (kept.size + releases.size // RELEASES_FOR_EVENT))
 
     def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> object:
         return self._events.token(operation, block, tokens)
@@ -134,8 +139,7 @@ class Sanitizer(Ledger):
         return True
 
 
-def _numbers(kept: list[int], count: int) -> Array:
-    """The number that each of so many has among the kept ones."""
-    numbers = numpy.zeros(count, numpy.int32)
-    numbers[kept] = numpy.arange(len(kept))
+def _numbers(held: Array) -> Array:
+    """The number that each has among those that are held."""
+    numbers: Array = numpy.cumsum(held, dtype=numpy.int32) - numpy.int32(1)
     return numbers

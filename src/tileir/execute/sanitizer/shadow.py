@@ -10,7 +10,6 @@ is read by many tile blocks, and a look at one entry tells what a look at thousa
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy
@@ -21,8 +20,33 @@ from tileir.execute.memory import Region
 Plane = Any
 Key = tuple[int, tuple[int, ...], tuple[int, ...]]
 
+# Among so few events nobody looks for runs.
+FEW_EVENTS = 256
+
 # More boxes than these are not worth keeping apart.
 MOST_BOXES = 1 << 16
+
+
+def are_alike(events: Array) -> bool:
+    """Whether there is one event only."""
+    content = events.tobytes()
+    return content == content[:4] * events.size
+
+
+def distinct(events: Array) -> Array:
+    """The different ones among events, at least one, in turn; quick where they are all the same or come in runs."""
+    flat = events.reshape(-1)
+    if are_alike(flat):
+        return flat[:1].copy()
+    starts = numpy.ones(flat.size, numpy.bool_)
+    if flat.size > FEW_EVENTS:
+        numpy.not_equal(flat[1:], flat[:-1], out=starts[1:])
+        flat = flat[starts]
+        starts = starts[: flat.size]
+    flat = numpy.sort(flat)
+    numpy.not_equal(flat[1:], flat[:-1], out=starts[1:])
+    found: Array = flat[starts]
+    return found
 
 
 class Cells:
@@ -61,16 +85,6 @@ class Cells:
     def key(self) -> Key:
         """What tells boxes apart; a list has none."""
         return self.offset, self.shape, self.strides
-
-    def distinct(self, plane: Plane) -> list[int]:
-        """The different events there; quick where they are all the same or come in runs."""
-        events = self.of(plane)
-        content = events.tobytes()
-        if content == content[:4] * events.size:
-            return [int.from_bytes(content[:4], sys.byteorder)]
-        flat = events.reshape(-1)
-        starts = flat[1:][flat[1:] != flat[:-1]]
-        return sorted({int(flat[0]), *starts.tolist()})
 
     def put(self, plane: Plane, events: Array | int) -> None:
         if self.places is not None:
@@ -129,13 +143,13 @@ class Shadow:
                 cells.put(self.other_readers, others)
             cells.put(self.readers, reader)
 
-    def events(self) -> set[int]:
-        """The events it holds."""
-        found = {number for _, reader, other in self.boxes.values() for number in (reader, other)}
+    def mark_events(self, held: Array) -> None:
+        """Mark the events it holds."""
+        for _, reader, other in self.boxes.values():
+            held[reader] = held[other] = True
         for plane in (self.writers, self.readers, self.other_writers, self.other_readers):
             if plane is not None:
-                found.update(numpy.unique(plane).tolist())
-        return found
+                held[plane] = True
 
     def renumber(self, numbers: Array, releases: Array) -> None:
         """Replace each event and release by the number it has now."""
@@ -150,9 +164,10 @@ class Shadow:
         if self.released is not None:
             self.released = releases[self.released]
 
-    def releases(self) -> set[int]:
-        """The releases it holds."""
-        return set(numpy.unique(self.released).tolist()) if self.released is not None else set()
+    def mark_releases(self, held: Array) -> None:
+        """Mark the releases it holds."""
+        if self.released is not None:
+            held[self.released] = True
 
     def split(self, cell: int) -> None:
         """Make cells smaller."""

@@ -1,0 +1,217 @@
+"""What is known of other tile blocks, as a clock: for each chain of releases (`releases`) how far along it.
+
+Few chains, or few among many, are a dictionary; where most chains are known an array has a place for each, -1 where
+nothing is known.  Most of what tile blocks learn nobody asks for: atomics do not race with atomics, however many places
+they meet at.  So a clock with many sources is computed when it is first looked at, or when what it is computed from is
+about to go.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Union
+
+import numpy
+
+from tileir.execute.dtypes import Array
+
+Clock = Union[dict[int, int], "Array"]
+
+# The columns of the table of releases: the chain, the place there, and by number what was known before the release and
+# is known after it, -1 where nobody asked yet.
+CHAIN, PLACE, BEFORE, AFTER = 0, 1, 2, 3
+
+# So many known chains may become an array, of at most so many elements for each: a dictionary needs more memory.
+_FEW: Final = 32
+_MOST_SPREAD: Final = 8
+
+# So many chains are put together in an array, however few of them are known.
+_FEW_CHAINS: Final = 1024
+
+
+class Sources:
+    """What a clock is computed from: another, releases by their rows in the table, and what was known before those."""
+
+    __slots__ = ("base", "chains", "known", "rows")
+
+    def __init__(self, base: Known, rows: Array, known: list[Known], chains: int) -> None:
+        self.base: Known = base
+        self.rows: Array = rows
+        self.known: list[Known] = known
+        self.chains: int = chains
+        """How many chains there were at that time."""
+
+
+class Known:
+    """What is known of other tile blocks.  Never changed.
+
+    `latest` is a chain that may go on here, known up to `latest_place`.
+    """
+
+    __slots__ = ("_upto", "latest", "latest_place", "sources")
+
+    def __init__(self, upto: Clock, latest: int, latest_place: int, sources: Sources | None = None) -> None:
+        self._upto: Clock = upto
+        self.latest: int = latest
+        self.latest_place: int = latest_place
+        self.sources: Sources | None = sources
+
+    @property
+    def upto(self) -> Clock:
+        """For each known chain the place of its last known release."""
+        if self.sources is not None:
+            self._compute()
+        return self._upto
+
+    def at(self, chain: int) -> int:
+        """The last known place of a chain, -1 if there is none."""
+        upto = self.upto
+        if isinstance(upto, dict):
+            return upto.get(chain, -1)
+        return int(upto[chain]) if chain < upto.size else -1
+
+    def of(self, chains: Array) -> Array:
+        """The same of many chains."""
+        upto = self.upto
+        if isinstance(upto, dict):
+            return numpy.array([upto.get(chain, -1) for chain in chains.tolist()], numpy.int32)
+        return numpy.where(chains < upto.size, upto.take(chains, mode="clip"), numpy.int32(-1))
+
+    def _compute(self) -> None:
+        # A long way back at times, so what has to be computed first is kept in a list.
+        waiting = [self]
+        while waiting:
+            known = waiting[-1]
+            needed = known._step() if known.sources is not None else None
+            if needed is None:
+                waiting.pop()
+            else:
+                waiting.append(needed)
+
+    def _step(self) -> Known | None:
+        """Compute it, or tell what has to be computed before."""
+        sources = self.sources
+        assert sources is not None
+        if sources.base.sources is not None:
+            return sources.base
+        rows = sources.rows
+        if sources.chains > max(_FEW_CHAINS, _MOST_SPREAD * len(rows)):
+            return self._step_among_many(sources)
+        # The last one first: it mostly has what the others have.
+        chain, place, number, _ = rows[rows[:, BEFORE].argmax()].tolist()
+        last: Known = sources.known[number]
+        if last.sources is not None:
+            return last
+        upto = placed(last._upto, sources.chains)
+        upto[chain] = place
+        if sources.base is not NOTHING_KNOWN:
+            _take(upto, sources.base._upto)
+        for chain, place, number, _ in rows[upto[rows[:, CHAIN]] < rows[:, PLACE]].tolist():
+            if upto[chain] < place:
+                before: Known = sources.known[number]
+                if before.sources is not None:
+                    return before
+                _take(upto, before._upto)
+                upto[chain] = place
+        self._upto = upto if _is_dense(upto) else _as_dictionary(upto)
+        self.sources = None
+        return None
+
+    def _step_among_many(self, sources: Sources) -> Known | None:
+        """The same where an array would be too large."""
+        known = sources.base
+        for chain, place, number, _ in sorted(sources.rows.tolist(), key=lambda row: -row[BEFORE]):
+            if known.at(chain) < place:
+                before: Known = sources.known[number]
+                if before.sources is not None:
+                    return before
+                known = joined(known, with_release(before, chain, place))
+        self._upto = known.upto
+        self.sources = None
+        return None
+
+
+def _take(upto: Array, there: Clock) -> None:
+    """Add a clock to an array."""
+    if isinstance(there, dict):
+        for chain, place in there.items():
+            if upto[chain] < place:
+                upto[chain] = place
+    else:
+        part = upto[: there.size]
+        numpy.maximum(part, there, out=part)
+
+
+NOTHING_KNOWN: Final = Known({}, -1, -1)
+
+
+def with_release(known: Known, chain: int, place: int) -> Known:
+    """What is known after a release at a place of a chain, before which that was known."""
+    upto = known.upto
+    if isinstance(upto, dict):
+        upto = {**upto, chain: place}
+    else:
+        upto = placed(upto, max(upto.size, chain + 1))
+        upto[chain] = place
+    return Known(upto, chain, place)
+
+
+def joined(left: Known, right: Known) -> Known:
+    """The union."""
+    if left is right or right is NOTHING_KNOWN or _includes(left, right):
+        return left
+    if left is NOTHING_KNOWN or _includes(right, left):
+        return right
+    here, there = left.upto, right.upto
+    if isinstance(here, dict) and isinstance(there, dict):
+        upto = dict(here)
+        for chain, place in there.items():
+            if upto.get(chain, -1) < place:
+                upto[chain] = place
+        size = max(upto) + 1
+        dense = len(upto) >= _FEW and size <= _MOST_SPREAD * len(upto)
+        return Known(placed(upto, size) if dense else upto, left.latest, upto.get(left.latest, -1))
+    places = placed(here, max(_size(here), _size(there)))
+    numpy.maximum(places, placed(there, places.size), out=places)
+    latest_place = int(places[left.latest]) if left.latest >= 0 else -1
+    return Known(places if _is_dense(places) else _as_dictionary(places), left.latest, latest_place)
+
+
+def _size(upto: Clock) -> int:
+    return max(upto) + 1 if isinstance(upto, dict) else upto.size
+
+
+def placed(upto: Clock, size: int) -> Array:
+    """An array for so many chains, to be changed."""
+    places = numpy.empty(size, numpy.int32)
+    places.fill(-1)
+    if isinstance(upto, dict):
+        if upto:
+            places[list(upto)] = list(upto.values())
+    else:
+        places[: upto.size] = upto
+    return places
+
+
+def _is_dense(upto: Array) -> bool:
+    count = int(numpy.count_nonzero(upto >= 0))
+    return count >= _FEW and upto.size <= _MOST_SPREAD * count
+
+
+def _as_dictionary(upto: Array) -> dict[int, int]:
+    chains = numpy.flatnonzero(upto >= 0)
+    return dict(zip(chains.tolist(), upto[chains].tolist(), strict=True))
+
+
+def _includes(larger: Known, smaller: Known) -> bool:
+    upto, wanted = larger.upto, smaller.upto
+    if isinstance(wanted, dict):
+        if isinstance(upto, dict) and len(wanted) > len(upto):
+            return False
+        for chain, place in wanted.items():
+            if larger.at(chain) < place:
+                return False
+        return True
+    if isinstance(upto, dict):
+        # Only few of them.
+        return False
+    return bool(upto.size >= wanted.size and (upto[: wanted.size] >= wanted).all())

@@ -1,0 +1,102 @@
+"""What acquires know of releases, over many places: the same as with every set of events written out."""
+
+from __future__ import annotations
+
+import random
+
+import numpy
+import pytest
+
+from tileir.execute.sanitizer import known as clocks
+from tileir.execute.sanitizer import releases as chains
+from tileir.execute.sanitizer.known import NOTHING_KNOWN, joined
+from tileir.execute.sanitizer.releases import Left, Releases
+
+PLACES = 60
+BLOCKS = 80
+
+
+class History:
+    """Tile blocks that update places at random, with a set of (tile block, event) beside each clock."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.releases = Releases()
+        self.held = numpy.zeros(PLACES, numpy.int32)
+        self.sets = [frozenset()] * PLACES
+        self.lefts = []
+        self.looks = self.random.choice((0.02, 0.5))
+
+    def block(self):
+        number = len(self.lefts)
+        left = Left()
+        self.lefts.append(left)
+        tokens = [(NOTHING_KNOWN, frozenset())]
+        for event in range(self.random.randrange(1, 4)):
+            known, others = self.random.choice(tokens)
+            if self.random.random() < 0.2:
+                more, those = self.random.choice(tokens)
+                known, others = joined(known, more), others | those
+            width = self.random.choice((1, 3, 12, 40))
+            places = numpy.array([self.random.randrange(PLACES) for _ in range(width)])
+            order = self.random.choice(("acquire", "release", "acq_rel", "acq_rel"))
+            if order != "release":
+                known = self.releases.acquired(known, self.held[places])
+                others = others.union(*[self.sets[place] for place in places])
+            mine = others | {(number, earlier) for earlier in range(event + 1)}
+            bits = (2 << event) - 1
+            if order == "acq_rel":
+                self.held[places] = self.releases.release(known, bits, left)
+                for place in places:
+                    self.sets[place] = mine
+            elif order == "release":
+                self.held[places] = self.releases.carried_on(self.held[places], known, bits, left)
+                before = {place: self.sets[place] for place in places}
+                for place in places:
+                    self.sets[place] = before[place] | mine
+            tokens.append((known, others))
+            if self.random.random() < self.looks:
+                self.look(known, others)
+        left.finish()
+        if self.random.random() < 0.1:
+            self.forget()
+        self.look(*self.random.choice(tokens)) if self.random.random() < self.looks else None
+
+    def look(self, known, others):
+        for number, left in enumerate(self.lefts):
+            expected = sum(1 << event for block, event in others if block == number)
+            # Its own events a tile block knows by its tokens.
+            if number != len(self.lefts) - 1:
+                assert left.known_to(known) == expected
+
+    def forget(self):
+        kept, self.held = numpy.unique(numpy.append(self.held, 0), return_inverse=True)
+        self.held = self.held[:-1].astype(numpy.int32)
+        self.releases.keep(kept)
+
+    def run(self):
+        for _ in range(BLOCKS):
+            self.block()
+        for place in range(PLACES):
+            if self.held[place]:
+                self.lefts.append(Left())
+                self.look(self.releases.acquired(NOTHING_KNOWN, self.held[place : place + 1]), self.sets[place])
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {},
+        {(chains, "_FEW_RELEASES"): 0},
+        {(clocks, "_FEW"): 1},
+        {(clocks, "_FEW"): 1000},
+        {(clocks, "_FEW_CHAINS"): 0, (clocks, "_MOST_SPREAD"): 0},
+        {(chains, "_FEW_RELEASES"): 0, (clocks, "_FEW_CHAINS"): 0, (clocks, "_FEW"): 4, (clocks, "_MOST_SPREAD"): 2},
+    ],
+    ids=["as they are", "all later", "arrays", "dictionaries", "many chains", "mixed"],
+)
+def test_what_acquires_know_is_what_sets_of_events_have(monkeypatch, sizes):
+    for (module, name), size in sizes.items():
+        monkeypatch.setattr(module, name, size)
+    for seed in range(3):
+        History(seed).run()
