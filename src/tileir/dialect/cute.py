@@ -11,7 +11,6 @@ from tileir.ir.diagnostics import Invalid
 from tileir.ir.interning import LEAF, intern, register
 
 CUTE_KINDS: Final[tuple[str, ...]] = ("layout", "shape", "stride")
-_CUTE_DEPTH: Final = 64
 
 
 class CuteTerm:
@@ -26,9 +25,21 @@ class CuteTerm:
 
     @property
     def text(self) -> str:
-        if self.elements is not None:
-            return f"({', '.join([e.text for e in self.elements])})"
-        return str(self.value) if self.dimension is None else f"{self.value}@{self.dimension}"
+        # An explicit stack, because tuples nest as deep as the text says.
+        out: list[str] = []
+        pending: list[CuteTerm | str] = [self]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, str):
+                out.append(part)
+            elif part.elements is None:
+                out.append(str(part.value) if part.dimension is None else f"{part.value}@{part.dimension}")
+            else:
+                out.append("(")
+                pending.append(")")
+                for index, element in enumerate(reversed(part.elements)):
+                    pending += [", ", element] if index else [element]
+        return "".join(out)
 
 
 class CuteAttribute(Attribute):
@@ -57,7 +68,7 @@ def parse_cute(kind: str, text: str) -> CuteAttribute:
     if kind not in CUTE_KINDS:
         raise Invalid(f"unknown cute attribute '{kind}', expected one of: {', '.join(CUTE_KINDS)}")
     reader = _CuteReader(kind, text)
-    term = reader.term(0)
+    term = reader.term()
     reader.end()
     return cute_attribute(kind, term)
 
@@ -84,24 +95,30 @@ class _CuteReader:
         found = f"parameter '{part}'" if part else "parameter"
         return Invalid(f"malformed {found} of 'cute.{self.kind}': expected {expected}")
 
-    def term(self, depth: int) -> CuteTerm:
-        if self.peek() != "(":
-            return self.leaf()
-        if depth >= _CUTE_DEPTH:
-            raise self.malformed(self.position, f"at most {_CUTE_DEPTH} nested tuples")
-        self.position += 1
-        elements: list[CuteTerm] = []
-        if self.peek() == ")":
-            self.position += 1
-            return CuteTerm(0, None, ())
+    def term(self) -> CuteTerm:
+        # The tuples that are open, each with the elements read so far.
+        path: list[list[CuteTerm]] = []
         while True:
-            elements.append(self.term(depth + 1))
-            separator = self.peek()
-            if separator not in (",", ")"):
-                raise self.malformed(self.position, "',' or ')'")
-            self.position += 1
-            if separator == ")":
-                return CuteTerm(0, None, tuple(elements))
+            if self.peek() != "(":
+                found = self.leaf()
+            else:
+                self.position += 1
+                if self.peek() != ")":
+                    path.append([])
+                    continue
+                self.position += 1
+                found = CuteTerm(0, None, ())
+            while path:
+                path[-1].append(found)
+                separator = self.peek()
+                if separator not in (",", ")"):
+                    raise self.malformed(self.position, "',' or ')'")
+                self.position += 1
+                if separator == ",":
+                    break
+                found = CuteTerm(0, None, tuple(path.pop()))
+            else:
+                return found
 
     def leaf(self) -> CuteTerm:
         start = self.position

@@ -106,7 +106,7 @@ class Assume(Custom):
             parser.parse_attribute()
             parser.fail_in_operation("expected assume predicate attribute", start)
         if parser.peek()[:1] == "#" and parser.peek() != "#cuda_tile.same_elements":
-            found: Attribute | None = parser.parse_hash_attribute()
+            found: Attribute | None = parser.parse_attribute()
         else:
             name = parser.peek().lstrip("#")
             if name == parser.peek():

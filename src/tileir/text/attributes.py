@@ -42,32 +42,95 @@ from tileir.text.types import TypeCursor
 # More tokens than any text has, where their number is of no interest.
 _COUNTLESS: Final = 1 << 60
 
-_CLOSING: Final[dict[str, str]] = {"[": "]", "{": "}"}
 _OPENING: Final = frozenset("<([{")
 _ENDING: Final = frozenset(">)]}")
 
 
-class _Open:
-    """An array or dictionary being read."""
+class OpenAttribute:
+    """An attribute being read, with parts still to come.
 
-    __slots__ = ("elements", "entries", "key", "opening")
+    Attributes nest as deep as the text says, so what is open stands on a list of the reader's own (`finish_parts`), not
+    on Python's stack.
+    """
 
-    def __init__(self, opening: str) -> None:
-        self.opening: str = opening
+    __slots__ = ()
+
+    def begin_part(self, cursor: AttributeCursor, path: list[OpenAttribute]) -> Attribute | None:
+        """Read the next part if it has none itself; otherwise put it onto the path, and give None."""
+        return cursor.begin_attribute(path)
+
+    def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
+        """Add a part and read on behind it; the attribute if that was the last one."""
+        raise TypeError(type(self).__name__)
+
+
+class _OpenArray(OpenAttribute):
+    __slots__ = ("elements",)
+
+    def __init__(self) -> None:
         self.elements: list[Attribute] = []
+
+    def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
+        self.elements.append(part)
+        if cursor.accept(","):
+            return None
+        cursor.expect("]")
+        return array_attribute(tuple(self.elements))
+
+
+class _OpenDictionary(OpenAttribute):
+    __slots__ = ("entries", "key")
+
+    def __init__(self) -> None:
         self.entries: dict[str, Attribute] = {}
         self.key: str = ""
 
-    def add(self, part: Attribute) -> None:
-        if self.opening == "[":
-            self.elements.append(part)
-        else:
-            self.entries[self.key] = part
+    def next_entry(self, cursor: AttributeCursor) -> Attribute | None:
+        """entry ::= (bare-id | string) (`=` attribute)?; names alone are read over, None where a value follows."""
+        while True:
+            self.check_name(cursor)
+            self.key = cursor.parse_entry_name(self.entries)
+            if cursor.accept("="):
+                return None
+            self.entries[self.key] = UNIT
+            if not cursor.accept(","):
+                return self.end(cursor)
 
-    def finish(self) -> Attribute:
-        if self.opening == "[":
-            return array_attribute(tuple(self.elements))
+    def check_name(self, cursor: AttributeCursor) -> None:
+        """Refuse what is no name, where that is worded in another way than for dictionaries."""
+
+    def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
+        self.entries[self.key] = part
+        return self.next_entry(cursor) if cursor.accept(",") else self.end(cursor)
+
+    def end(self, cursor: AttributeCursor) -> Attribute:
+        cursor.expect("}")
         return dictionary_attribute(self.entries)
+
+
+class _OpenHints(_OpenDictionary):
+    """hints ::= `<` (entry (`,` entry)*)? `>`; the draft puts braces inside (docs/conflicts.md A7)."""
+
+    __slots__ = ("is_braced", "start")
+
+    def __init__(self, start: int, is_braced: bool) -> None:
+        super().__init__()
+        self.start: int = start
+        self.is_braced: bool = is_braced
+
+    def check_name(self, cursor: AttributeCursor) -> None:
+        if not self.is_braced and not cursor.is_identifier() and cursor.peek()[:1] != '"':
+            cursor.fail_in_operation("expected valid keyword or string")
+
+    def end(self, cursor: AttributeCursor) -> Attribute:
+        if self.is_braced:
+            cursor.expect("}")
+        cursor.expect(">")
+        dictionary = dictionary_attribute(self.entries)
+        mistake = optimization_hints_mistake(dictionary)
+        if mistake is not None:
+            cursor.fail_in_operation(mistake, self.start)
+        return optimization_hints(dictionary)
 
 
 class AttributeCursor(TypeCursor):
@@ -91,10 +154,28 @@ class AttributeCursor(TypeCursor):
 
     def parse_attribute(self) -> Attribute:
         """attribute ::= number | string | symbol | array | dictionary | type | `#`-attribute | `loc` | `dense` ..."""
+        path: list[OpenAttribute] = []
+        found = self.begin_attribute(path)
+        return found if found is not None else self.finish_parts(path)
+
+    def finish_parts(self, path: list[OpenAttribute]) -> Attribute:
+        """The attribute whose reading began the path, once all that is open is read."""
+        while True:
+            found = path[-1].begin_part(self, path)
+            # Hand what was read to what it stands in, which may end with it.
+            while found is not None:
+                found = path[-1].take(self, found)
+                if found is not None:
+                    path.pop()
+                    if not path:
+                        return found
+
+    def begin_attribute(self, path: list[OpenAttribute]) -> Attribute | None:
+        """Read an attribute without parts; one with parts is put onto the path when its first part is next."""
         token = self.tokens[self.position]
         first = token[:1]
         if first == "#":
-            return self.parse_hash_attribute()
+            return self._begin_hash_attribute(path)
         if first == '"':
             return self._parse_string_attribute()
         if first.isdigit() or first == "-":
@@ -102,7 +183,7 @@ class AttributeCursor(TypeCursor):
         if first == "@":
             return self.parse_symbol_reference()
         if first == "[" or first == "{":
-            return self.parse_nested()
+            return self._begin_nested(first, path)
         if token in ("true", "false"):
             self.position += 1
             return bool_attribute(token == "true")
@@ -113,20 +194,20 @@ class AttributeCursor(TypeCursor):
             self.position += 1
             return self.parse_dense_elements() if token == "dense" else self.parse_dense_array()
         if token == "loc" and self.tokens[self.position + 1] == "(":
-            return self.parse_location_attribute()
+            return self.begin_location(path)
         if token == "":
             self.fail("expected attribute value")
         if first.isalpha() or first in "_!(":
             return self._parse_type_attribute()
         self.fail("expected attribute value")
 
-    def parse_location_attribute(self) -> Attribute:
+    def begin_location(self, path: list[OpenAttribute]) -> Attribute | None:
         """Locations are read one layer further up (`text/locations.py`)."""
         self.fail("expected attribute value")
 
-    def parse_debug_attribute(self, name: str) -> Attribute | None:
-        """Debug information attributes likewise; None when `name` is not one."""
-        return None
+    def begin_debug_attribute(self, name: str, path: list[OpenAttribute]) -> Attribute | None:
+        """Debug information attributes likewise."""
+        self.fail(f"unknown attribute `{name}` in dialect `cuda_tile`", self.position - 1)
 
     def _parse_type_attribute(self) -> Attribute:
         token = self.tokens[self.position]
@@ -146,46 +227,23 @@ class AttributeCursor(TypeCursor):
             path.append(self.parse_symbol_name())
         return symbol_attribute(*path)
 
-    def parse_nested(self) -> Attribute:
+    def _begin_nested(self, opening: str, path: list[OpenAttribute]) -> Attribute | None:
         """array ::= `[` (attribute (`,` attribute)*)? `]`, dictionary ::= `{` (entry (`,` entry)*)? `}`"""
-        # An explicit stack, because arrays and dictionaries nest as deep as the text says.
-        path: list[_Open] = []
-        while True:
-            token = self.tokens[self.position]
-            found: Attribute
-            if token == "[" or token == "{":
-                self.position += 1
-                if not self.accept(_CLOSING[token]):
-                    path.append(_Open(token))
-                    if token == "{" and not self._begin_entry(path[-1]):
-                        found = UNIT
-                    else:
-                        continue
-                elif token == "[":
-                    found = array_attribute(())
-                else:
-                    found = dictionary_attribute({})
-            else:
-                found = self.parse_attribute()
-            # Hand what was read to what it stands in, which may end with it.
-            while path:
-                top = path[-1]
-                top.add(found)
-                if self.accept(","):
-                    if top.opening == "[" or self._begin_entry(top):
-                        break
-                    found = UNIT
-                else:
-                    self.expect(_CLOSING[top.opening])
-                    found = top.finish()
-                    path.pop()
-            else:
-                return found
+        self.position += 1
+        if opening == "[":
+            if self.accept("]"):
+                return array_attribute(())
+            path.append(_OpenArray())
+            return None
+        if self.accept("}"):
+            return dictionary_attribute({})
+        return self.begin_entries(_OpenDictionary(), path)
 
-    def _begin_entry(self, place: _Open) -> bool:
-        """entry ::= (bare-id | string) (`=` attribute)?; whether a value follows."""
-        place.key = self.parse_entry_name(place.entries)
-        return self.accept("=")
+    def begin_entries(self, place: _OpenDictionary, path: list[OpenAttribute]) -> Attribute | None:
+        found = place.next_entry(self)
+        if found is None:
+            path.append(place)
+        return found
 
     def parse_dictionary_entries(self) -> dict[str, Attribute]:
         """A dictionary that is no attribute: what an operation carries, or hints."""
@@ -255,13 +313,13 @@ class AttributeCursor(TypeCursor):
 
     # --- `#`-attributes ---
 
-    def parse_hash_attribute(self) -> Attribute:
+    def _begin_hash_attribute(self, path: list[OpenAttribute]) -> Attribute | None:
         """`#` (alias | `cuda_tile.` name body | `cute.` name body | other dialect)"""
         token = self.tokens[self.position]
         name = token[1:]
         if name.startswith("cuda_tile."):
             self.position += 1
-            return self.parse_dialect_attribute(name[len("cuda_tile.") :])
+            return self._begin_dialect_attribute(name[len("cuda_tile.") :], path)
         if name.startswith("cute."):
             return self._parse_cute(name[len("cute.") :])
         if "." in name:
@@ -368,7 +426,7 @@ class AttributeCursor(TypeCursor):
         """Whether an attribute is printed with aliases for its parts (`text/locations.py` knows)."""
         return False
 
-    def parse_dialect_attribute(self, name: str) -> Attribute:
+    def _begin_dialect_attribute(self, name: str, path: list[OpenAttribute]) -> Attribute | None:
         """The body of `#cuda_tile.name`."""
         start = self.position - 1
         predicate = self.parse_predicate_body(name, start)
@@ -386,11 +444,8 @@ class AttributeCursor(TypeCursor):
             self.expect(">")
             return found
         if name == "optimization_hints":
-            return self.parse_hints()
-        debug = self.parse_debug_attribute(name)
-        if debug is not None:
-            return debug
-        self.fail(f"unknown attribute `{name}` in dialect `cuda_tile`", start)
+            return self._begin_hints(path)
+        return self.begin_debug_attribute(name, path)
 
     def enum_case(self, kind: EnumKind, keyword: str, token: int) -> EnumAttribute | None:
         """What a keyword means, None where nobody knows it; a draft spelling is remarked upon (docs/conflicts.md B)."""
@@ -485,29 +540,22 @@ class AttributeCursor(TypeCursor):
         return values
 
     def parse_hints(self) -> Attribute:
-        """hints ::= `<` (entry (`,` entry)*)? `>`; the draft puts braces inside (docs/conflicts.md A7)."""
+        """The hints of an operation, without the name of the attribute."""
+        path: list[OpenAttribute] = []
+        found = self._begin_hints(path)
+        return found if found is not None else self.finish_parts(path)
+
+    def _begin_hints(self, path: list[OpenAttribute]) -> Attribute | None:
         start = self.position
         self.expect("<")
-        self.enter()
-        entries: dict[str, Attribute] = {}
-        if self.peek() == "{" and self.draft_spellings:
+        is_braced = self.draft_spellings and self.peek() == "{"
+        if is_braced:
             self.remark("the braces around the hints are left out", self.position)
-            entries = self.parse_dictionary_entries()
-            self.expect(">")
-        elif not self.accept(">"):
-            while True:
-                if not self.is_identifier() and self.peek()[:1] != '"':
-                    self.fail_in_operation("expected valid keyword or string")
-                self.parse_entry(entries)
-                if not self.accept(","):
-                    break
-            self.expect(">")
-        self.leave()
-        dictionary = dictionary_attribute(entries)
-        mistake = optimization_hints_mistake(dictionary)
-        if mistake is not None:
-            self.fail_in_operation(mistake, start)
-        return optimization_hints(dictionary)
+            self.position += 1
+        place = _OpenHints(start, is_braced)
+        if self.peek() == ("}" if is_braced else ">"):
+            return place.end(self)
+        return self.begin_entries(place, path)
 
     def _parse_cute(self, kind: str) -> Attribute:
         """`#cute.layout<(1@0, 16@1)>` (the printer draft, "cuTe Layout Attributes")."""

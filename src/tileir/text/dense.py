@@ -62,7 +62,6 @@ class DenseReader:
         while True:
             token = cursor.peek()
             if token == "[":
-                cursor.enter()
                 counts.append(0)
                 cursor.position += 1
                 # A list with nothing in it is complete as it is.
@@ -76,7 +75,6 @@ class DenseReader:
                 counts[-1] += 1
             # Close as many lists as end here; each is a member of the one around it.
             while counts and cursor.accept("]"):
-                cursor.leave()
                 depth = len(counts)
                 length = counts.pop()
                 if lengths.setdefault(depth, length) != length:

@@ -22,7 +22,7 @@ from tileir.ir.location import (
     fused_location,
     name_location,
 )
-from tileir.text.attributes import AttributeCursor
+from tileir.text.attributes import AttributeCursor, OpenAttribute
 
 # The fields of each debug attribute, as (name, what it holds, whether it may be left out).
 _FIELDS: dict[str, tuple[tuple[str, str, bool], ...]] = {
@@ -44,16 +44,133 @@ _FIELDS: dict[str, tuple[tuple[str, str, bool], ...]] = {
 }
 
 
-class _Open:
-    """A location being read whose parts are still to come; `kind` is its keyword, or "name"."""
+class _OpenLocation(OpenAttribute):
+    """A location being read; `kind` is its keyword, or "name"."""
 
-    __slots__ = ("kind", "metadata", "name", "parts")
+    __slots__ = ("kind", "metadata", "name", "parts", "start", "wants_metadata")
 
-    def __init__(self, kind: str, name: str, metadata: Attribute | None) -> None:
+    def __init__(self, kind: str, name: str = "") -> None:
         self.kind: str = kind
         self.name: str = name
-        self.metadata: Attribute | None = metadata
         self.parts: list[Location] = []
+        self.metadata: Attribute | None = None
+        self.wants_metadata: bool = False
+        # Where the part at hand begins.
+        self.start: int = 0
+
+    def begin_part(self, cursor: AttributeCursor, path: list[OpenAttribute]) -> Attribute | None:
+        self.start = cursor.position
+        return cursor.begin_attribute(path) if self.wants_metadata else cursor.begin_location(path)
+
+    def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
+        if self.wants_metadata:
+            self.wants_metadata = False
+            self.metadata = part
+            cursor.expect(">")
+            cursor.expect("[")
+            return self._end(cursor, fused_location((), part)) if cursor.accept("]") else None
+        if not isinstance(part, Location):
+            cursor.fail("expected location attribute", self.start)
+        self.parts.append(part)
+        if self.kind == "fused":
+            if cursor.accept(","):
+                return None
+            cursor.expect("]")
+            return self._end(cursor, fused_location(tuple(self.parts), self.metadata))
+        if self.kind == "callsite" and len(self.parts) == 1:
+            if not cursor.accept("at"):
+                cursor.fail("expected 'at' in callsite location")
+            return None
+        cursor.expect(")")
+        if self.kind == "name":
+            return self._end(cursor, name_location(self.name, part))
+        return self._end(cursor, call_site_location(self.parts[0], part) if self.kind == "callsite" else part)
+
+    def _end(self, cursor: AttributeCursor, location: Location) -> Location:
+        cursor.locating -= 1
+        return location
+
+
+class _OpenDebugLocation(OpenAttribute):
+    """`#cuda_tile.di_loc` `<` location `in` scope `>`"""
+
+    __slots__ = ("inner", "start")
+
+    def __init__(self, start: int) -> None:
+        self.inner: Location | None = None
+        self.start: int = start
+
+    def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
+        if self.inner is None:
+            if not isinstance(part, Location):
+                cursor.fail("expected location attribute", self.start)
+            self.inner = part
+            if not cursor.accept("in"):
+                cursor.fail("expected 'in'")
+            self.start = cursor.position
+            return None
+        if not isinstance(part, LocalScope):
+            cursor.fail(f"invalid kind of attribute specified for the scope: {part.text}", self.start)
+        cursor.expect(">")
+        cursor.locating -= 1
+        return di_location(self.inner, part)
+
+
+class _OpenScope(OpenAttribute):
+    """A compile unit, subprogram or lexical block: `<` field `=` value (`,` field `=` value)* `>`, in any order."""
+
+    __slots__ = ("field", "fields", "kinds", "name", "start")
+
+    def __init__(self, name: str) -> None:
+        self.name: str = name
+        self.kinds: dict[str, str] = {field: kind for field, kind, _ in _FIELDS[name]}
+        self.fields: dict[str, object] = {}
+        self.field: str = ""
+        self.start: int = 0
+
+    def next_field(self, cursor: LocationCursor) -> Attribute | None:
+        """Read fields up to one that holds an attribute, which is read next: then None."""
+        while True:
+            start = cursor.position
+            if not cursor.is_identifier():
+                cursor.fail("expected a parameter name in struct")
+            field = self.field = cursor.parse_keyword()
+            if field not in self.kinds or field in self.fields:
+                cursor.fail(f"duplicate or unknown struct parameter name: {field}", start)
+            cursor.expect("=")
+            self.start = cursor.position
+            kind = self.kinds[field]
+            if kind == "integer":
+                self.fields[field] = cursor.parse_line_or_column("line")
+            elif kind == "string":
+                self.fields[field] = cursor.parse_string()
+            else:
+                return None
+            if not cursor.accept(","):
+                return self._end(cursor)
+
+    def begin_part(self, cursor: AttributeCursor, path: list[OpenAttribute]) -> Attribute | None:
+        kind = self.kinds[self.field]
+        # The kind of a nested attribute is known, so its name may be left out: `file = <"k.py" in "/src">`.
+        if cursor.peek() == "<" and kind != "scope":
+            return cursor.begin_debug_attribute(kind, path)
+        return cursor.begin_attribute(path)
+
+    def take(self, cursor: AttributeCursor, part: Attribute) -> Attribute | None:
+        assert isinstance(cursor, LocationCursor)
+        wanted = {"di_file": DIFile, "di_compile_unit": DICompileUnit, "scope": LocalScope}[self.kinds[self.field]]
+        if not isinstance(part, wanted):
+            cursor.fail("invalid kind of attribute specified", self.start)
+        self.fields[self.field] = part
+        return self.next_field(cursor) if cursor.accept(",") else self._end(cursor)
+
+    def _end(self, cursor: LocationCursor) -> Attribute:
+        for field, _, optional in _FIELDS[self.name]:
+            if field not in self.fields and not optional:
+                cursor.fail(f"struct is missing required parameter: {field}")
+        cursor.expect(">")
+        cursor.locating -= 1
+        return _scope(self.name, self.fields)
 
 
 class LocationCursor(AttributeCursor):
@@ -62,99 +179,57 @@ class LocationCursor(AttributeCursor):
     def is_shared(self, attribute: Attribute) -> bool:
         return isinstance(attribute, (Location, DebugScope))
 
-    def parse_location_attribute(self) -> Attribute:
-        """location ::= `loc` `(` location-body `)`"""
-        return self.parse_location_body()
-
     def parse_trailing_location(self) -> Location:
-        """A location after an operation or an argument."""
-        return self.parse_location_body()
+        """A location after an operation or an argument: `loc` `(` location-body `)`"""
+        path: list[OpenAttribute] = []
+        found = self.begin_location(path)
+        if found is None:
+            found = self.finish_parts(path)
+        assert isinstance(found, Location)
+        return found
 
-    def parse_location_body(self) -> Location:
+    def begin_location(self, path: list[OpenAttribute]) -> Attribute | None:
         """location-body ::= `unknown` | string ... | `callsite` ... | `fused` ... | `#`alias | `loc` `(` ... `)`"""
-        self.locating += 1
-        # An explicit stack, because locations nest as deep as the text says.
-        path: list[_Open] = []
-        while True:
-            found = self._parse_leaf_or_open(path)
-            if found is None:
-                continue
-            # Hand what was read to what it stands in, which may end with it.
-            while path:
-                top = path[-1]
-                ended = self._close(top, found)
-                if ended is None:
-                    break
-                path.pop()
-                found = ended
-            else:
-                self.locating -= 1
-                return found
-
-    def _parse_leaf_or_open(self, path: list[_Open]) -> Location | None:
-        """Read a location without parts, or begin one with parts: then None."""
         start = self.position
         token = self.tokens[start]
         if token[:1] == '"':
             name = self.parse_string()
             if self.accept(":"):
-                line = self._parse_number("line")
+                line = self.parse_line_or_column("line")
                 self.expect(":")
-                return file_location(name, line, self._parse_number("column"))
-            if not self.accept("("):
-                return name_location(name)
-            path.append(_Open("name", name, None))
-            return None
+                return file_location(name, line, self.parse_line_or_column("column"))
+            return self._open(_OpenLocation("name", name), path) if self.accept("(") else name_location(name)
         if token[:1] == "#":
-            found = self.parse_hash_attribute()
-            if not isinstance(found, Location):
-                self.fail("expected location attribute", start)
-            return found
+            return self.begin_attribute(path)
         if token == "unknown":
             self.position += 1
             return UNKNOWN
         if token == "callsite" or token == "loc":
             self.position += 1
             self.expect("(")
-            path.append(_Open(token, "", None))
-            return None
+            return self._open(_OpenLocation(token), path)
         if token == "fused":
             return self._begin_fused(path)
         self.fail("expected location instance")
 
-    def _begin_fused(self, path: list[_Open]) -> Location | None:
-        """`fused` (`<` attribute `>`)? `[` location (`,` location)* `]`"""
-        self.position += 1
-        metadata: Attribute | None = None
-        if self.accept("<"):
-            self.enter()
-            metadata = self.parse_attribute()
-            self.leave()
-            self.expect(">")
-        self.expect("[")
-        if self.accept("]"):
-            return fused_location((), metadata)
-        path.append(_Open("fused", "", metadata))
+    def _open(self, place: OpenAttribute, path: list[OpenAttribute]) -> Attribute | None:
+        self.locating += 1
+        path.append(place)
         return None
 
-    def _close(self, place: _Open, part: Location) -> Location | None:
-        """Add a part to a location; the location if that was the last one."""
-        place.parts.append(part)
-        if place.kind == "fused":
-            if self.accept(","):
-                return None
-            self.expect("]")
-            return fused_location(tuple(place.parts), place.metadata)
-        if place.kind == "callsite" and len(place.parts) == 1:
-            if not self.accept("at"):
-                self.fail("expected 'at' in callsite location")
-            return None
-        self.expect(")")
-        if place.kind == "name":
-            return name_location(place.name, part)
-        return call_site_location(place.parts[0], part) if place.kind == "callsite" else part
+    def _begin_fused(self, path: list[OpenAttribute]) -> Attribute | None:
+        """`fused` (`<` attribute `>`)? `[` location (`,` location)* `]`"""
+        self.position += 1
+        place = _OpenLocation("fused")
+        if self.accept("<"):
+            place.wants_metadata = True
+        else:
+            self.expect("[")
+            if self.accept("]"):
+                return fused_location((), None)
+        return self._open(place, path)
 
-    def _parse_number(self, what: str) -> int:
+    def parse_line_or_column(self, what: str) -> int:
         value = self.integer_token(self.peek())
         if value is None or value >= 1 << 32:
             self.fail(f"expected integer {what} number")
@@ -163,7 +238,8 @@ class LocationCursor(AttributeCursor):
 
     # --- debug information ---
 
-    def parse_debug_attribute(self, name: str) -> Attribute | None:
+    def begin_debug_attribute(self, name: str, path: list[OpenAttribute]) -> Attribute | None:
+        start = self.position - 1
         if name == "di_file":
             self.expect("<")
             file = self.parse_string()
@@ -172,85 +248,35 @@ class LocationCursor(AttributeCursor):
             directory = self.parse_string()
             self.expect(">")
             return di_file(file, directory)
-        fields = _FIELDS.get(name)
-        if fields is None and name != "di_loc":
-            return None
-        self.enter()
+        if name == "di_loc":
+            self.expect("<")
+            return self._open(_OpenDebugLocation(self.position), path)
+        if name not in _FIELDS:
+            self.fail(f"unknown attribute `{name}` in dialect `cuda_tile`", start)
+        place = _OpenScope(name)
         self.locating += 1
-        found = self._parse_debug_location() if fields is None else self._build(name, self._parse_fields(name, fields))
-        self.locating -= 1
-        self.leave()
+        self.expect("<")
+        found = place.next_field(self)
+        if found is None:
+            path.append(place)
         return found
 
-    def _parse_debug_location(self) -> Location:
-        """`<` location `in` scope `>`"""
-        self.expect("<")
-        start = self.position
-        inner = self.parse_attribute()
-        if not isinstance(inner, Location):
-            self.fail("expected location attribute", start)
-        if not self.accept("in"):
-            self.fail("expected 'in'")
-        start = self.position
-        scope = self.parse_attribute()
-        if not isinstance(scope, LocalScope):
-            self.fail(f"invalid kind of attribute specified for the scope: {scope.text}", start)
-        self.expect(">")
-        return di_location(inner, scope)
 
-    def _parse_fields(self, name: str, fields: tuple[tuple[str, str, bool], ...]) -> dict[str, object]:
-        """`<` field `=` value (`,` field `=` value)* `>`, in any order."""
-        kinds = {field: kind for field, kind, _ in fields}
-        found: dict[str, object] = {}
-        self.expect("<")
-        while True:
-            start = self.position
-            if not self.is_identifier():
-                self.fail("expected a parameter name in struct")
-            field = self.parse_keyword()
-            if field not in kinds or field in found:
-                self.fail(f"duplicate or unknown struct parameter name: {field}", start)
-            self.expect("=")
-            found[field] = self._parse_field(kinds[field])
-            if not self.accept(","):
-                break
-        for field, _, optional in fields:
-            if field not in found and not optional:
-                self.fail(f"struct is missing required parameter: {field}")
-        self.expect(">")
-        return found
-
-    def _parse_field(self, kind: str) -> object:
-        start = self.position
-        if kind == "integer":
-            return self._parse_number("line")
-        if kind == "string":
-            return self.parse_string()
-        # The kind of a nested attribute is known, so its name may be left out: `file = <"k.py" in "/src">`.
-        if self.peek() == "<" and kind != "scope":
-            value = self.parse_debug_attribute(kind)
-        else:
-            value = self.parse_attribute()
-        wanted = {"di_file": DIFile, "di_compile_unit": DICompileUnit, "scope": LocalScope}[kind]
-        if not isinstance(value, wanted):
-            self.fail("invalid kind of attribute specified", start)
-        return value
-
-    def _build(self, name: str, fields: dict[str, object]) -> Attribute:
-        file = fields["file"]
-        assert isinstance(file, DIFile)
-        if name == "di_compile_unit":
-            return di_compile_unit(file)
-        line = _integer(fields["line"])
-        if name == "di_subprogram":
-            unit = fields["compileUnit"]
-            assert isinstance(unit, DICompileUnit)
-            return di_subprogram(
-                file, line, str(fields["name"]), str(fields["linkageName"]), unit, _integer(fields.get("scopeLine", 0))
-            )
-        scope = fields["scope"]
-        assert isinstance(scope, LocalScope)
-        return di_lexical_block(scope, file, line, _integer(fields.get("column", 0)))
+def _scope(name: str, fields: dict[str, object]) -> Attribute:
+    file = fields["file"]
+    assert isinstance(file, DIFile)
+    if name == "di_compile_unit":
+        return di_compile_unit(file)
+    line = _integer(fields["line"])
+    if name == "di_subprogram":
+        unit = fields["compileUnit"]
+        assert isinstance(unit, DICompileUnit)
+        return di_subprogram(
+            file, line, str(fields["name"]), str(fields["linkageName"]), unit, _integer(fields.get("scopeLine", 0))
+        )
+    scope = fields["scope"]
+    assert isinstance(scope, LocalScope)
+    return di_lexical_block(scope, file, line, _integer(fields.get("column", 0)))
 
 
 def _integer(value: object) -> int:

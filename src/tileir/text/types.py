@@ -35,7 +35,7 @@ from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.interning import forget_with
 from tileir.ir.location import CharacterLocation
 from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, function_type, integer_type, opaque_type
-from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, Cursor, SyntaxFailure
+from tileir.text.cursor import MAXIMUM_GROWTH, Cursor, SyntaxFailure
 
 _INTEGER: Final = re.compile(r"([su]?)i([1-9]\d{0,7})\Z", re.ASCII)
 _BLANKS: Final = re.compile(r"(?:\s+|//[^\n]*)*", re.ASCII)
@@ -49,6 +49,9 @@ _DRAFT_ELEMENTS: Final[dict[str, Type]] = {"fp8e4m3fn": F8E4M3FN, "fp8e5m2": F8E
 
 # How far a type with unmatched brackets is read to find the mistake.
 _LONGEST_TYPE: Final = 4096
+
+# How many characters the function types of any text may have together, as in bytecode.
+_SPELLING_ALLOWANCE: Final = 1 << 23
 
 # Spellings already read, per dialect version: palettes differ between versions.
 _KNOWN: Final[dict[Version, dict[str, Type]]] = {}
@@ -73,6 +76,17 @@ def builtin_type(name: str) -> Type | None:
     if name in ("index", "none"):
         return opaque_type(name)
     return None
+
+
+class _OpenFunction:
+    """A function type being read: its inputs, or its inputs and some of its results."""
+
+    __slots__ = ("has_inputs", "inputs", "types")
+
+    def __init__(self) -> None:
+        self.inputs: list[Type] = []
+        self.has_inputs: bool = False
+        self.types: list[Type] = []
 
 
 class TypeCursor(Cursor):
@@ -159,18 +173,42 @@ class TypeCursor(Cursor):
 
     def parse_function_type(self) -> Type:
         """function-type ::= `(` types? `)` `->` (type | `(` types? `)`)"""
-        self.enter()
-        inputs = self.parse_type_list_in_parentheses()
-        self.expect("->")
-        if self.peek() == "(":
-            results = self.parse_type_list_in_parentheses()
-        else:
-            results = [self.parse_type()]
-        self.leave()
-        # With aliases a short text can say a type of boundless length.
+        # An explicit stack, because function types nest as deep as the text says.
+        path: list[_OpenFunction] = []
+        while True:
+            if not path or self.peek() == "(":
+                self.expect("(")
+                path.append(_OpenFunction())
+                if self.peek() != ")":
+                    continue
+            else:
+                path[-1].types.append(self.parse_type())
+            # Behind a type, or in a list without any: end as many function types as end here.
+            while True:
+                top = path[-1]
+                if top.types and self.accept(","):
+                    break
+                self.expect(")")
+                if not top.has_inputs:
+                    top.has_inputs = True
+                    top.inputs, top.types = top.types, []
+                    self.expect("->")
+                    if self.accept("("):
+                        if self.peek() != ")":
+                            break
+                        continue
+                    top.types.append(self.parse_type())
+                path.pop()
+                found = self._function_of(top.inputs, top.types)
+                if not path:
+                    return found
+                path[-1].types.append(found)
+
+    def _function_of(self, inputs: list[Type], results: list[Type]) -> Type:
+        # A function type spells its parts out: nests and aliases of a short text can say types of boundless length.
         self.type_growth += sum([len(type.text) for type in inputs]) + sum([len(type.text) for type in results])
-        if self.type_growth > MAXIMUM_GROWTH * len(self.source.text) + ALLOWANCE:
-            self.fail("types are too long with their aliases written out")
+        if self.type_growth > MAXIMUM_GROWTH * len(self.source.text) + _SPELLING_ALLOWANCE:
+            self.fail("function types are too long with their parts and aliases written out")
         return function_type(tuple(inputs), tuple(results))
 
     def parse_type_list_in_parentheses(self) -> list[Type]:
