@@ -459,7 +459,7 @@ def test_string_list_knows_its_shape() -> None:
         ("06 01 80 80 80 80 20", "value 4294967296 does not fit in 32 bits"),
         ("07", "failed to read attribute 'note'"),
         ("08 01 63", "attribute index 99 out of bounds"),
-        ("09 01", "attribute nesting is too deep"),
+        ("09 01", "attribute refers to itself"),
         ("0A", "unknown kind 10 of attribute 'note'"),
         ("05 00", "attribute has bytes after its end"),
         ("", "failed to read attribute 'note'"),
@@ -679,3 +679,27 @@ def test_every_changed_byte_is_read_or_an_error() -> None:
                 assert module.name == "cuda_tile.module"
     # Padding is not looked at, so some changes change nothing.
     assert accepted > 0
+
+
+@pytest.mark.parametrize("value", ["[{}]", "{{a = {}}}", "[1, {{a = {}, b}}]"])
+def test_attributes_nest_as_deep_as_the_program_says(value: str) -> None:
+    opening, closing = value.replace("{{", "{").replace("}}", "}").split("{}")
+    depth = 3000
+    attribute = opening * depth + "1" + closing * depth
+    module = tileir.parse(f"entry @k(%x: tile<i32>) {{ %0 = addi %x, %x {{x.y = {attribute}}} : tile<i32>\n return }}")
+    data = tileir.to_bytecode(module, layout="documented")
+    again = tileir.from_bytecode(data)
+    assert str(again) == str(module)
+    assert tileir.to_bytecode(again, layout="documented", preserve=True) == data
+
+
+def test_shared_parts_of_an_attribute_are_written_once() -> None:
+    from tileir.ir.attributes import array_attribute, string_attribute
+
+    found: tileir.Attribute = string_attribute("x")
+    for _ in range(12):
+        found = array_attribute((found, found))
+    module = tileir.parse("entry @k(%x: tile<i32>) { %0 = addi %x, %x : tile<i32>\n return }")
+    next(operation for operation in module.walk() if operation.name == "cuda_tile.addi").set_attribute("x.y", found)
+    data = tileir.to_bytecode(module, layout="documented")
+    assert len(data) < 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from contextlib import ExitStack
 
 import pytest
@@ -14,13 +15,14 @@ from tileir.ir.core import Operation
 from tileir.ir.effects import is_memory_effect_free
 from tileir.ir.equality import structurally_equal
 from tileir.ir.symbols import SymbolTable
+from tileir.ir.traversal import DEEPEST_REGION
 from tileir.passes.catalogue import registered_passes
 from tileir.text.printer import print_disassembly
 from tileir.types import i1, i32
 
 DEPTH = 500
-#: How deep bytecode may nest.
-DEEPEST = 1000
+#: Deeper than anything that Python's stack bears.
+DEEPER = 1500
 KINDS = {"ifs": ("if",), "fors": ("for",), "mixed": ("if", "for", "loop")}
 #: The one that is only for the public test suite needs options.
 PASSES = [known.name for known in registered_passes() if not known.name.startswith("test-")]
@@ -45,6 +47,15 @@ def nest(kind: str, depth: int = DEPTH) -> Operation:
     return builder.module
 
 
+def bare_nest(depth: int) -> Operation:
+    builder = tileir.Builder("deep")
+    with ExitStack() as scopes:
+        (condition,) = scopes.enter_context(builder.entry("k", i1))
+        for _ in range(depth):
+            scopes.enter_context(builder.if_(condition))
+    return builder.module
+
+
 @pytest.fixture(scope="module", params=KINDS)
 def module(request: pytest.FixtureRequest) -> Operation:
     return nest(request.param)
@@ -66,13 +77,31 @@ def test_verifies(module):
     assert tileir.verify(module) == []
 
 
-def test_nest_as_deep_as_bytecode_allows_goes_through_everything():
-    module = nest("mixed", DEEPEST)
+@pytest.mark.parametrize("depth", [DEEPER, pytest.param(DEEPEST_REGION, marks=pytest.mark.long)])
+def test_nest_as_deep_as_bytecode_allows_goes_through_everything(depth):
+    module = nest("mixed", depth)
     again = tileir.from_bytecode(tileir.to_bytecode(module))
     assert str(again.regions[0].block.first) == str(module.regions[0].block.first)
+    assert depth_of(tileir.parse(str(again))) == depth
+    assert depth_of(pickle.loads(pickle.dumps(again))) == depth
     tileir.optimize(again, level=3, rules="full")
     tileir.verify(again)
-    assert depth_of(again) == DEEPEST
+    assert depth_of(again) == depth
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+@pytest.mark.parametrize("sanitize", [False, True])
+@pytest.mark.parametrize("depth", [DEEPER, pytest.param(DEEPEST_REGION, marks=pytest.mark.long)])
+def test_a_launch_runs_or_refuses_at_its_own_depth(backend, sanitize, depth, capfd):
+    if backend == "cpu":
+        pytest.importorskip("llvmlite")
+    kernel = tileir.compile(nest("ifs", depth), backend=backend)
+    try:
+        kernel.launch((1,), False, 1, 1, sanitize=sanitize)
+    except tileir.TileIRError as error:
+        assert "nests deeper" in str(error)
+    else:
+        assert capfd.readouterr().out == "2"
 
 
 def test_mistake_at_the_bottom_is_found_once():
@@ -147,12 +176,12 @@ def test_every_byte_is_explained(layout):
 
 @pytest.mark.parametrize("layout", ["public", "documented"])
 def test_deeper_bytecode_is_refused_with_the_way_there(layout):
-    data = tileir.to_bytecode(nest("ifs", DEEPEST + 1), layout=layout)
+    data = tileir.to_bytecode(bare_nest(DEEPEST_REGION + 1), layout=layout)
     with pytest.raises(tileir.BytecodeError) as caught:
         tileir.from_bytecode(data)
     messages = [diagnostic.message for diagnostic in caught.value.diagnostics]
-    assert "nesting is too deep (more than 1000 levels)" in messages[0]
-    assert sum("failed to parse region 0" in message for message in messages) == DEEPEST
+    assert "nesting is too deep (more than 6000 levels)" in messages[0]
+    assert sum("failed to parse region 0" in message for message in messages) == DEEPEST_REGION
 
 
 def test_copy_is_equal_and_a_change_at_the_bottom_is_seen(module):

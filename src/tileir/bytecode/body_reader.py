@@ -29,9 +29,8 @@ from tileir.ir.attributes import (
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
 from tileir.ir.declaration import ONE, VARIADIC, OperationDeclaration
 from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import I1, I32, I64, Type
-
-_MAXIMUM_NESTING: Final = 1000
 
 # How far reading has come with the regions of an operation.
 _IN_REGION: Final = 0
@@ -500,8 +499,8 @@ class BodyReader(ByteReader):
         count = self.count("failed to read number of regions to parse.")
         if count != record.region_count:
             self.fail(f"{record.declaration.name} op expected {record.region_count} regions, got {count}")
-        if len(self.path) == _MAXIMUM_NESTING:
-            self.fail(f"nesting is too deep (more than {_MAXIMUM_NESTING} levels)")
+        if len(self.path) == DEEPEST_REGION:
+            self.fail(f"nesting is too deep (more than {DEEPEST_REGION} levels)")
         operation.region_count = count
         self.path.append(operation)
 

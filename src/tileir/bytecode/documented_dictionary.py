@@ -13,20 +13,16 @@ from tileir.bytecode import container as sections
 from tileir.bytecode.container import Container
 from tileir.bytecode.documented_attributes import (
     ASSUME_PREDICATE,
-    no_form,
     read_payload,
     read_string,
-    write_string,
-    write_tagged,
 )
-from tileir.bytecode.documented_tables import DocumentedTables, DocumentedTableWriter
+from tileir.bytecode.documented_tables import DocumentedTables
 from tileir.bytecode.documented_types import read_extents
-from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import (
     BoundedAttribute,
     DivByAttribute,
-    OptimizationHintsAttribute,
     PredicateAttribute,
     SameElementsAttribute,
     optimization_hints,
@@ -34,13 +30,7 @@ from tileir.dialect.attributes import (
 )
 from tileir.ir.attributes import (
     UNIT,
-    ArrayAttribute,
     Attribute,
-    DenseArrayAttribute,
-    DictionaryAttribute,
-    EnumAttribute,
-    IntegerAttribute,
-    UnitAttribute,
     array_attribute,
     bool_attribute,
     dense_array_attribute,
@@ -68,8 +58,7 @@ _NO_PREDICATE: Final[list[str]] = [
     "failed to read DenseI64ArrayAttr for SameElementsAttr",
 ]
 
-_EMPTY: Final = b"\x00"
-_MAXIMUM_DEPTH: Final = 64
+EMPTY: Final = b"\x00"
 _NO_ATTRIBUTE: Final = "failed to read attribute reference"
 
 
@@ -83,6 +72,60 @@ class DictionaryEntry:
         self.kind: int = kind
         self.attribute: Attribute | None = attribute
         self.number: int = number
+
+
+class _OpenEntry:
+    """An entry of the table being read, and the value in it whose parts are other entries, if there is one."""
+
+    __slots__ = (
+        "count",
+        "entries",
+        "header",
+        "index",
+        "is_open",
+        "keys",
+        "kind",
+        "name",
+        "names",
+        "parts",
+        "reader",
+        "start",
+        "wanted",
+        "weight",
+        "what",
+    )
+
+    def __init__(self, index: int, reader: ByteReader) -> None:
+        self.index: int = index
+        self.reader: ByteReader = reader
+        # Its own bytes, and the weight of everything it refers to.
+        self.weight: int = 8 + reader.end - reader.start
+        self.entries: list[DictionaryEntry] = []
+        self.count: int = 0
+        self.name: str = ""
+        self.names: set[str] = set()
+        self.is_open: bool = False
+        self.kind: int = 0
+        self.what: str = ""
+        # How many entries the value refers to, those that are read, and their names.
+        self.wanted: int = 0
+        self.parts: list[Attribute] = []
+        self.keys: dict[str, None] = {}
+        # Of a predicate: its header and where what it counts begins.
+        self.header: int = 0
+        self.start: int = 0
+
+    def open(self, kind: int, wanted: int, what: str = _NO_ATTRIBUTE) -> None:
+        """Begin a value that refers to other entries."""
+        self.is_open = True
+        self.kind = kind
+        self.wanted = wanted
+        self.what = what
+        self.parts = []
+        self.keys = {}
+
+    def add(self, kind: int, attribute: Attribute | None, number: int = 0) -> None:
+        self.entries.append(DictionaryEntry(self.name, kind, attribute, number))
 
 
 class AttributeTable:
@@ -102,7 +145,6 @@ class AttributeTable:
         "_start",
         "_tables",
         "_trace",
-        "_weight",
         "_weights",
     )
 
@@ -110,7 +152,6 @@ class AttributeTable:
         self._tables: DocumentedTables = tables
         self._known: dict[int, list[DictionaryEntry]] = {}
         self._weights: dict[int, int] = {}
-        self._weight: int = 0
         self._limit: int = 1024 + 16 * len(section.data)
         self._busy: set[int] = set()
         count = section.varint("failed to read number of attributes")
@@ -136,7 +177,7 @@ class AttributeTable:
             if not self._start <= start <= end <= self._end:
                 section.fail(f"attribute {index} extends beyond available data")
         start, end = self.piece(0)
-        if self._data[start:end] != _EMPTY:
+        if self._data[start:end] != EMPTY:
             section.fail("attribute 0 is not the empty dictionary")
 
     def __len__(self) -> int:
@@ -151,127 +192,156 @@ class AttributeTable:
     def entries(self, index: int, user: ByteReader) -> list[DictionaryEntry]:
         """The dictionary of an index."""
         known = self._known.get(index)
-        if known is None:
-            if index >= len(self._offsets):
-                user.fail(f"attribute index {index} out of bounds")
-            if index in self._busy or len(self._busy) > _MAXIMUM_DEPTH:
-                user.fail("attribute nesting is too deep")
-            start, end = self.piece(index)
-            outer = self._weight
-            self._weight = 8 + end - start
-            self._busy.add(index)
-            try:
-                known = self._read_dictionary(ByteReader(self._data, start, end, self._trace))
-            finally:
-                self._busy.discard(index)
-            self._known[index] = known
-            self._weights[index] = self._weight
-            self._weight = outer
-        return known
+        return known if known is not None else self._read(index, user)
 
-    def attribute(self, index: int, user: ByteReader) -> Attribute:
-        """What a reference stands for: an attribute, or the dictionary itself."""
-        entries = self.entries(index, user)
-        self._weight += self._weights[index]
-        if self._weight > self._limit:
-            user.fail("attribute is too large for the file that holds it")
+    def _read(self, index: int, user: ByteReader) -> list[DictionaryEntry]:
+        """Read an entry and those it refers to.
+
+        An explicit stack, because attributes nest as deep as the file says.
+        """
+        path = [self._open(index, user)]
+        try:
+            while True:
+                top = path[-1]
+                part = self._advance(top)
+                if part >= 0 and part not in self._known:
+                    path.append(self._open(part, top.reader))
+                    continue
+                if part < 0:
+                    path.pop()
+                    self._busy.discard(top.index)
+                    self._known[top.index] = top.entries
+                    self._weights[top.index] = top.weight
+                    if not path:
+                        return top.entries
+                    part = top.index
+                self._hand_over(part, path[-1])
+        finally:
+            self._busy.clear()
+
+    def _open(self, index: int, user: ByteReader) -> _OpenEntry:
+        if index >= len(self._offsets):
+            user.fail(f"attribute index {index} out of bounds")
+        if index in self._busy:
+            user.fail("attribute refers to itself")
+        self._busy.add(index)
+        start, end = self.piece(index)
+        opened = _OpenEntry(index, ByteReader(self._data, start, end, self._trace))
+        opened.count = opened.reader.count("failed to read number of elements for DictionaryAttr")
+        return opened
+
+    def _hand_over(self, index: int, user: _OpenEntry) -> None:
+        """Give a value what it refers to: an attribute, or the dictionary itself."""
+        entries = self._known[index]
+        user.weight += self._weights[index]
+        if user.weight > self._limit:
+            user.reader.fail("attribute is too large for the file that holds it")
         if len(entries) == 1 and not entries[0].name:
-            return plain_attribute(entries[0], user)
+            user.parts.append(plain_attribute(entries[0], user.reader))
+            return
         values: dict[str, Attribute] = {}
         for entry in entries:
-            values[entry.name] = plain_attribute(entry, user)
-        return dictionary_attribute(values)
+            values[entry.name] = plain_attribute(entry, user.reader)
+        user.parts.append(dictionary_attribute(values))
 
-    def _read_dictionary(self, reader: ByteReader) -> list[DictionaryEntry]:
-        count = reader.count("failed to read number of elements for DictionaryAttr")
-        names: set[str] = set()
-        entries: list[DictionaryEntry] = []
-        for index in range(count):
-            name = read_string(reader, self._tables)
-            if not name and count > 1:
-                reader.fail(f"invalid empty attribute name for DictionaryAttr element {index}")
-            if name in names:
-                reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{name}"')
-            names.add(name)
-            entries.append(self._read_value(reader, name))
-        if reader.remaining:
-            reader.fail("attribute has bytes after its end")
-        return entries
+    def _advance(self, top: _OpenEntry) -> int:
+        """Read on up to a reference: the index of what it stands for; -1 at the end of the entry."""
+        reader = top.reader
+        while True:
+            if top.is_open:
+                if len(top.parts) < top.wanted:
+                    if top.kind == HINTS:
+                        self._read_architecture(top)
+                    return reader.varint(top.what)
+                top.is_open = False
+                top.add(top.kind, self._ended(top))
+            elif len(top.entries) < top.count:
+                self._begin_value(top)
+            elif reader.remaining:
+                reader.fail("attribute has bytes after its end")
+            else:
+                return -1
 
-    def _read_value(self, reader: ByteReader, name: str) -> DictionaryEntry:
+    def _begin_value(self, top: _OpenEntry) -> None:
+        """Read the name and kind of a value, and the value itself if it refers to nothing."""
+        reader = top.reader
+        name = top.name = read_string(reader, self._tables)
+        if not name and top.count > 1:
+            reader.fail(f"invalid empty attribute name for DictionaryAttr element {len(top.entries)}")
+        if name in top.names:
+            reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{name}"')
+        top.names.add(name)
         what = f"failed to read attribute '{name}'"
         kind = reader.byte(what)
-        number = 0
-        attribute: Attribute | None = None
         if kind == TAGGED:
-            attribute = self._read_tagged(reader)
+            tag = reader.varint("failed to read attribute tag")
+            if tag == ASSUME_PREDICATE:
+                self._begin_predicate(top)
+            else:
+                top.add(kind, read_payload(reader, tag, self._tables))
         elif kind == ENUM:
-            number = reader.varint(what)
+            top.add(kind, None, reader.varint(what))
         elif kind == HINTS:
-            attribute = self._read_hints(reader)
+            # Architectures, each with a reference to the dictionary of its hints.
+            top.open(kind, reader.count("failed to read number of elements for DictionaryAttr"))
         elif kind == I32_LIST:
-            attribute = self._read_i32_list(reader, what)
+            top.add(kind, self._read_i32_list(reader, what))
         elif kind == SHAPE:
-            attribute = self._read_shape(reader, what)
+            top.add(kind, self._read_shape(reader, what))
         elif kind == UNIT_VALUE:
-            attribute = UNIT
+            top.add(kind, UNIT)
         elif kind == INTEGER:
-            attribute = self._read_integer(reader, what)
+            top.add(kind, self._read_integer(reader, what))
         elif kind == BOOL:
-            attribute = bool_attribute(reader.byte(what) != 0)
+            top.add(kind, bool_attribute(reader.byte(what) != 0))
         elif kind == ARRAY:
-            count = reader.count("failed to read number of elements for ArrayAttr")
-            elements: list[Attribute] = []
-            for _ in range(count):
-                elements.append(self.attribute(reader.varint(_NO_ATTRIBUTE), reader))
-            attribute = array_attribute(tuple(elements))
+            top.open(kind, reader.count("failed to read number of elements for ArrayAttr"))
         elif kind == REFERENCE:
-            attribute = self.attribute(reader.varint(_NO_ATTRIBUTE), reader)
+            top.open(kind, 1)
         else:
             reader.fail(f"unknown kind {kind} of attribute '{name}'")
-        return DictionaryEntry(name, kind, attribute, number)
 
-    def _read_tagged(self, reader: ByteReader) -> Attribute:
-        """A tag and what belongs to it."""
-        tag = reader.varint("failed to read attribute tag")
-        if tag == ASSUME_PREDICATE:
-            return self._read_predicate(reader)
-        return read_payload(reader, tag, self._tables)
+    def _ended(self, top: _OpenEntry) -> Attribute:
+        """The value whose parts are all read."""
+        if top.kind == ARRAY:
+            return array_attribute(tuple(top.parts))
+        if top.kind == HINTS:
+            entries = dictionary_attribute(dict(zip(top.keys, top.parts, strict=True)))
+            mistake = optimization_hints_mistake(entries)
+            if mistake is not None:
+                top.reader.fail(mistake)
+            return optimization_hints(entries)
+        return self._ended_predicate(top) if top.kind == TAGGED else top.parts[0]
 
-    def _read_predicate(self, reader: ByteReader) -> Attribute:
+    def _begin_predicate(self, top: _OpenEntry) -> None:
         """A header of kind and payload size, a reference to the predicate, and a condition word."""
-        header = reader.varint(_NO_PREDICATE[0])
-        kind = header & 7
+        reader = top.reader
+        top.header = reader.varint(_NO_PREDICATE[0])
+        kind = top.header & 7
         if kind >= len(PREDICATE_KINDS):
             reader.fail(f"invalid AssumePredicate kind: {kind}")
-        what = _NO_PREDICATE[kind]
-        start = reader.position
-        found = self.attribute(reader.varint(what), reader)
-        if not isinstance(found, PREDICATE_KINDS[kind]):
-            reader.fail(what)
-        condition = reader.signed(what)
+        top.start = reader.position
+        top.open(TAGGED, 1, _NO_PREDICATE[kind])
+
+    def _ended_predicate(self, top: _OpenEntry) -> Attribute:
+        reader = top.reader
+        found = top.parts[0]
+        if not isinstance(found, PREDICATE_KINDS[top.header & 7]):
+            reader.fail(top.what)
+        condition = reader.signed(top.what)
         if condition:
             reader.fail(f"unsupported condition word {condition} in AssumePredicateAttr")
-        if reader.position - start != header >> 3:
-            reader.fail(what)
+        if reader.position - top.start != top.header >> 3:
+            reader.fail(top.what)
         return found
 
-    def _read_hints(self, reader: ByteReader) -> Attribute:
-        """Architectures, each with a reference to the dictionary of its hints."""
-        count = reader.count("failed to read number of elements for DictionaryAttr")
-        architectures: dict[str, Attribute] = {}
-        for index in range(count):
-            name = read_string(reader, self._tables)
-            if not name:
-                reader.fail(f"invalid empty attribute name for DictionaryAttr element {index}")
-            if name in architectures:
-                reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{name}"')
-            architectures[name] = self.attribute(reader.varint(_NO_ATTRIBUTE), reader)
-        entries = dictionary_attribute(architectures)
-        mistake = optimization_hints_mistake(entries)
-        if mistake is not None:
-            reader.fail(mistake)
-        return optimization_hints(entries)
+    def _read_architecture(self, top: _OpenEntry) -> None:
+        name = read_string(top.reader, self._tables)
+        if not name:
+            top.reader.fail(f"invalid empty attribute name for DictionaryAttr element {len(top.keys)}")
+        if name in top.keys:
+            top.reader.fail(f'failed to parse DictionaryAttr, duplicate key found: "{name}"')
+        top.keys[name] = None
 
     def _read_i32_list(self, reader: ByteReader, what: str) -> Attribute:
         """The bytecode draft's operand-segment array; any other list of i32 looks the same."""
@@ -317,116 +387,3 @@ def read_attribute_table(file: Container, tables: DocumentedTables) -> Attribute
         return AttributeTable(section, tables)
     except Malformed as failure:
         raise failure.add("failed to parse attribute section", len(file.data)) from None
-
-
-class AttributeEncoder:
-    """The attribute table of a file being written: each entry once, what it refers to before it."""
-
-    __slots__ = ("_depth", "_indices", "blobs", "tables")
-
-    def __init__(self, tables: DocumentedTableWriter) -> None:
-        self.tables: DocumentedTableWriter = tables
-        self._indices: dict[bytes, int] = {_EMPTY: 0}
-        self._depth: int = 0
-        self.blobs: list[bytes] = [_EMPTY]
-
-    def add(self, blob: bytes) -> int:
-        found = self._indices.get(blob)
-        if found is None:
-            found = self._indices[blob] = len(self.blobs)
-            self.blobs.append(blob)
-        return found
-
-    def dictionary(self, entries: tuple[tuple[str, Attribute], ...]) -> int:
-        """The index of a dictionary whose values are not enumerators."""
-        writer = ByteWriter()
-        writer.varint(len(entries))
-        for name, value in entries:
-            write_string(writer, name, self.tables)
-            self.write_value(writer, value)
-        return self.add(bytes(writer.data))
-
-    def reference(self, attribute: Attribute) -> int:
-        """The index of any attribute."""
-        if self._depth > _MAXIMUM_DEPTH:
-            raise Malformed("attribute nesting is too deep for the documented layout", 0, prefixed=False)
-        self._depth += 1
-        if isinstance(attribute, DictionaryAttribute):
-            found = self.dictionary(attribute.entries)
-        else:
-            found = self.dictionary((("", attribute),))
-        self._depth -= 1
-        return found
-
-    def write_value(self, writer: ByteWriter, value: Attribute) -> None:
-        """The kind of a value and what belongs to it."""
-        if isinstance(value, UnitAttribute):
-            writer.byte(UNIT_VALUE)
-        elif isinstance(value, IntegerAttribute):
-            self._write_integer(writer, value)
-        elif isinstance(value, OptimizationHintsAttribute):
-            references = [(name, self.reference(hints)) for name, hints in value.entries.entries]
-            writer.byte(HINTS)
-            writer.varint(len(references))
-            for name, index in references:
-                write_string(writer, name, self.tables)
-                writer.varint(index)
-        elif isinstance(value, DenseArrayAttribute) and value.element_type is I32:
-            self.write_i32_list(writer, value.values)
-        elif isinstance(value, ArrayAttribute):
-            indices = [self.reference(element) for element in value.elements]
-            writer.byte(ARRAY)
-            writer.varint(len(indices))
-            for index in indices:
-                writer.varint(index)
-        elif isinstance(value, DictionaryAttribute):
-            index = self.reference(value)
-            writer.byte(REFERENCE)
-            writer.varint(index)
-        elif isinstance(value, EnumAttribute):
-            raise Malformed(
-                f"attribute '{value.text}' has no form in the documented layout where no operation declares it",
-                0,
-                prefixed=False,
-            )
-        else:
-            writer.byte(TAGGED)
-            if self.tables.packs_predicates and isinstance(value, PredicateAttribute):
-                self._write_predicate(writer, value)
-            else:
-                write_tagged(writer, value, self.tables)
-
-    def write_i32_list(self, writer: ByteWriter, values: tuple[int, ...]) -> None:
-        writer.byte(I32_LIST)
-        writer.varint(len(values))
-        for number in values:
-            writer.signed(number)
-
-    def _write_integer(self, writer: ByteWriter, value: IntegerAttribute) -> None:
-        if value.type is I1:
-            writer.byte(BOOL)
-            writer.byte(value.value & 1)
-            return
-        if not isinstance(value.type, IntegerType):
-            raise no_form(value)
-        writer.byte(INTEGER)
-        writer.varint(self.tables.types.index(value.type))
-        writer.signed(value.value)
-
-    def _write_predicate(self, writer: ByteWriter, attribute: PredicateAttribute) -> None:
-        """Tag 13: the predicate itself is an entry of the attribute table, in its own tag."""
-        inner = ByteWriter()
-        inner.varint(1)
-        write_string(inner, "", self.tables)
-        inner.byte(TAGGED)
-        write_tagged(inner, attribute, self.tables)
-        payload = ByteWriter()
-        payload.varint(self.add(bytes(inner.data)))
-        payload.signed(0)
-        for kind, known in enumerate(PREDICATE_KINDS):
-            if isinstance(attribute, known):
-                writer.varint(ASSUME_PREDICATE)
-                writer.varint(kind | len(payload) << 3)
-                writer.raw(bytes(payload.data))
-                return
-        raise no_form(attribute)

@@ -13,7 +13,8 @@ from tileir.bytecode import records
 from tileir.bytecode.body_writer import BodyWriter, OpenOperation, WriteFailure, check_location, fail
 from tileir.bytecode.container import Container, write_blobs, write_container
 from tileir.bytecode.documented_attributes import write_dense, write_string
-from tileir.bytecode.documented_dictionary import AttributeEncoder, read_attribute_table
+from tileir.bytecode.documented_dictionary import read_attribute_table
+from tileir.bytecode.documented_dictionary_writer import AttributeEncoder
 from tileir.bytecode.documented_records import (
     SEGMENT_SIZES,
     DocumentedRecord,

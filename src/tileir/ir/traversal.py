@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.ir.core import Operation
+
+# How deep regions are read from text and from bytecode.  Every level of a text is indented further than the one around
+# it, so what is printed grows with the square of the depth; NVIDIA's tools take 5,000 levels and crash on 6,000.
+DEEPEST_REGION: Final = 6000
 
 
 def post_order(root: Operation) -> list[Operation]:

@@ -10,10 +10,9 @@ from tileir.ir.location import CharacterLocation, Location, SourceText, TextLoca
 from tileir.ir.types import FloatType
 from tileir.text.lexer import TOKEN, tokenize, unescape
 
-# What is read by functions that call themselves may nest this deep on one stack; deeper text is refused before Python's
-# stack is in danger.  Regions go on on another stack (`text/stack.py`), and may nest as deep as in bytecode.
+# What is read by functions that call themselves may nest this deep on one stack: regions, which go on on another stack
+# (`text/stack.py`), and types of the dialect, of which no valid one nests deeper than three.
 MAXIMUM_NESTING = 100
-MAXIMUM_REGIONS = 1000
 # With aliases of aliases a short text could mean a boundless one.  What an alias stands for, and all function types
 # together, may be this many times as long as the text (beyond what every text may take).
 MAXIMUM_GROWTH = 16

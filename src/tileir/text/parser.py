@@ -16,8 +16,9 @@ from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import ISOLATED, NEWEST, REGISTRY, OperationDeclaration, Version, unregistered
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
+from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import I32, FunctionType, Type
-from tileir.text.cursor import MAXIMUM_REGIONS, SyntaxFailure
+from tileir.text.cursor import SyntaxFailure
 from tileir.text.directive import enum_kind_of
 from tileir.text.format import Assembly, assembly_of
 from tileir.text.stack import on_fresh_stack
@@ -141,8 +142,8 @@ class Parser(ValueCursor):
 
     def _enter_region(self, region: Region, arguments: list[tuple[str, int, Type, Location]] | None) -> None:
         """Read a region, on another stack where this one is near its end."""
-        if self.nesting >= MAXIMUM_REGIONS + _AROUND:
-            self.fail(f"nesting is too deep (more than {MAXIMUM_REGIONS} levels)")
+        if self.nesting >= DEEPEST_REGION + _AROUND:
+            self.fail(f"nesting is too deep (more than {DEEPEST_REGION} levels)")
         outer = self.stack_base
         if self.nesting - outer < _REGIONS_PER_STACK:
             self._parse_region_body(region, arguments)

@@ -12,6 +12,19 @@ from tileir.text.cursor import SyntaxFailure
 from tileir.text.locations import LocationCursor
 
 
+def _open_braces(tokens: list[str]) -> list[int]:
+    """How many braces are open before each token, and behind the last one."""
+    found = [0]
+    depth = 0
+    for token in tokens:
+        if token == "{":
+            depth += 1
+        elif token == "}":
+            depth -= 1
+        found.append(depth)
+    return found
+
+
 class StopParsing(Exception):
     """Raised after the first mistake when recovery is off."""
 
@@ -38,6 +51,8 @@ class ValueCursor(LocationCursor):
         self.defined: list[str] = []
         self.forward: dict[str, ForwardReference] = {}
         self.poisoned: set[str] = set()
+        # How many braces are open before each token; counted at the first mistake.
+        self.braces: list[int] = []
 
     def define(self, name: str, value: Value, token: int) -> None:
         """Give a value its name."""
@@ -186,13 +201,9 @@ class ValueCursor(LocationCursor):
             if tokens[index] != ",":
                 break
             index += 1
-        depth = 0
-        for position in range(start, min(failed, len(tokens))):
-            token = tokens[position]
-            if token == "{":
-                depth += 1
-            elif token == "}":
-                depth -= 1
+        if not self.braces:
+            self.braces = _open_braces(tokens)
+        depth = self.braces[min(failed, len(tokens))] - self.braces[start] if failed > start else 0
         position = max(failed, start)
         if position == start:
             position += 1
