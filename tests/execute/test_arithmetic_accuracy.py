@@ -47,7 +47,7 @@ def in_square(function: Any, at_zero: float) -> Any:
 def polynomials() -> dict[str, tuple[Any, Any, float, float]]:
     """`name: (constants, function, interval)`; intervals are a little wider than what reductions leave."""
     wider = mpmath.mpf("1.0001")
-    # The first width with which fused operations change no f32: see `tests/execute/cpu/test_settled.py`.
+    # The first width with which fused operations change no f32: see `tests/execute/cpu/test_fusible.py`.
     settled = mpmath.mpf("1.0004") / wider
     half_ln2 = mpmath.log(2) / 2 * wider
     ratio = (mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)

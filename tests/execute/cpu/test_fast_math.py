@@ -28,7 +28,8 @@ from tileir.execute.dtypes import Array, value_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import BF16, F16, F32, FloatType
 
-UNARY = tuple([name for name in FORMULAS if name not in ("pow", "atan2")])
+DECLARATIONS = {declaration.mnemonic: declaration for declaration in FORMULAS}
+UNARY = tuple([name for name in DECLARATIONS if name not in ("pow", "atan2")])
 ANGLES = ("sin", "cos", "tan")
 
 BOUNDS: dict[str, tuple[float, float]] = {
@@ -76,7 +77,7 @@ class Configuration(NamedTuple):
 
 CONFIGURATIONS = (Configuration("", 16), Configuration("x86-64-v3", 8), Configuration("x86-64", 4))
 WIDTHS = tuple([Configuration("", width) for width in (0, 2, 4, 8, 32)])
-NAMES = [*FORMULAS]
+NAMES = [*DECLARATIONS]
 
 
 def _operand_count(name: str) -> int:
@@ -89,7 +90,7 @@ def _case(name: str, cpu: str) -> Case:
     def emit(builder: Builder, operands: list[Register]) -> Register:
         builder.module.native_fma = target.has_fma
         builder.module.native_scale = target.has_avx512
-        return fast_math.call(builder, name, operands)
+        return fast_math.call(builder, DECLARATIONS[name], operands)
 
     return Case(name, (F32,) * _operand_count(name), F32, emit, lambda *values: values[0])
 

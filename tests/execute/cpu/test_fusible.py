@@ -10,10 +10,11 @@ import pytest
 
 import tileir
 from tileir.execute.cpu.native.target import host
-from tileir.execute.cpu.vector import settled
+from tileir.execute.cpu.vector import fusible
+from tileir.ir.declaration import OperationDeclaration
 
 TILE = 4096
-FUNCTIONS = sorted(settled.SETTLED - {"tanhf"})
+FUNCTIONS = sorted([declaration.mnemonic for declaration in fusible.FUSIBLE])
 needs_fma = pytest.mark.skipif(not host().has_fma, reason="this machine has no fused multiply-add: nothing is fused")
 
 
@@ -72,14 +73,14 @@ def test_a_sample_of_f32(function: str) -> None:
 
 
 @needs_fma
-def test_settled_functions_are_fused_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fusible_functions_are_fused_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     def is_fused(function: str, element: str) -> bool:
         kernel = tileir.compile(tileir.parse(program(function, element, TILE)), backend="cpu")
         return "llvm.fma" in kernel.native.dump("llvm")
 
     assert [is_fused("exp", element) for element in ("f16", "bf16", "f32", "f64")] == [True, True, True, False]
     assert not is_fused("tan", "f32")
-    monkeypatch.setattr(settled, "SETTLED", frozenset())
+    monkeypatch.setattr(fusible, "FUSIBLE", frozenset())
     assert not is_fused("exp", "f32")
 
 
@@ -93,8 +94,8 @@ def test_every_f32(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 1 << 22
     grid = count // TILE
     kernels = []
-    for names in (settled.SETTLED, frozenset[str]()):
-        monkeypatch.setattr(settled, "SETTLED", names)
+    for names in (fusible.FUSIBLE, frozenset[OperationDeclaration]()):
+        monkeypatch.setattr(fusible, "FUSIBLE", names)
         kernel = tileir.compile(tileir.parse(program(function, "f32", count)), backend="cpu")
         kernel.launch(grid, numpy.zeros(count, numpy.float32), numpy.zeros(count, numpy.float32))
         kernels.append(kernel)

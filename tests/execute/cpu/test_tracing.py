@@ -63,7 +63,7 @@ def test_every_elementwise_operation_is_swept() -> None:
     names = {operation.declaration.mnemonic for _, operation in operations()}
     kernels = {declaration.mnemonic for declaration in KERNELS}
     assert (kernels - NOT_ELEMENTWISE) | {"select", "offset"} == names
-    assert set(DIRECT) - names <= {"mulhi"}
+    assert {declaration.mnemonic for declaration in DIRECT} <= names
     assert len(operations()) > 1200
 
 
@@ -73,7 +73,7 @@ def test_sample_of_operations_agrees_with_the_interpreter(width: int) -> None:
 
 
 def test_sample_of_traced_operations_agrees_with_the_interpreter() -> None:
-    cases = [case_of(*entry, traced=True) for entry in sample(16) if entry[1].declaration.mnemonic in DIRECT]
+    cases = [case_of(*entry, traced=True) for entry in sample(16) if entry[1].declaration in DIRECT]
     assert _differences(cases, 8, 4096) == []
 
 

@@ -136,7 +136,7 @@ def float_fma(element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: b
     elif element is F32 and rounding == NEAREST_EVEN:
         kernel = _single_fma
     else:
-        kernel = narrow_fma(element, element, rounding)
+        kernel = _narrow_fma(element, rounding)
     if not flush_to_zero:
         return kernel
 
@@ -149,16 +149,15 @@ def float_fma(element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: b
     return flushed
 
 
-def narrow_fma(factor: FloatType, element: FloatType, rounding: str = NEAREST_EVEN) -> Ternary:
-    """fma of factors of one format and an addend of another, both of at most 24 bits."""
-    raise_factor = widen(factor)
-    raise_addend = widen(element)
+def _narrow_fma(element: FloatType, rounding: str) -> Ternary:
+    """fma of a format of at most 24 bits."""
+    up = widen(element)
     down = narrow(element, rounding)
     downwards = rounding == NEGATIVE_INF
 
     def fused(a: Any, b: Any, c: Any) -> Any:
-        product = raise_factor(a) * raise_factor(b)
-        c = raise_addend(c)
+        product = up(a) * up(b)
+        c = up(c)
         total, low = two_sum(product, c)
         total = to_odd(total, low)
         if downwards:

@@ -5,7 +5,7 @@ enough.  Each function has two evaluations:
 
 - `*_single` for values of at most 24 bits, in float32 or float64, to be rounded to such a type: relative error below
   2**-34, which moves a result by less than 0.0008 of a unit of f32, and no care for exponents that only f64 has.
-  The CPU engine may fuse their multiplications and additions (`settled` in `execute.cpu.vector`): a change of a
+  The CPU engine may fuse their multiplications and additions (`fusible` in `execute.cpu.vector`): a change of a
   constant or an operation here calls for `make test-long`, which compares both ways for every f32;
 - `*_double` for f64.
 

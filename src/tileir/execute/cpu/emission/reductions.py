@@ -31,19 +31,20 @@ Combine = Callable[[Registers, Registers], Registers]
 
 
 class Combination:
-    """The body of a reduction: elements are made ready, which may give them other dtypes, combined, and settled."""
+    """The body of a reduction: elements are made ready, which may give them other dtypes, combined, and
+    made the result."""
 
     def __init__(
         self,
         combine: Combine,
         dtypes: list[DType],
         ready: Callable[[Register], Register],
-        settle: Callable[[Registers], Registers],
+        finish: Callable[[Registers], Registers],
     ) -> None:
         self.combine: Combine = combine
         self.dtypes: list[DType] = dtypes
         self.ready: Callable[[Register], Register] = ready
-        self.settle: Callable[[Registers], Registers] = settle
+        self.finish: Callable[[Registers], Registers] = finish
 
 
 def emit_reduce(emission: Emission, statement: Reduce) -> None:
@@ -99,7 +100,7 @@ def _extreme(emission: Emission, statement: Reduce) -> Combination | None:
         lambda left, right: [nans.joined(builder, largest, propagates, left[0], right[0])],
         [dtype if is_machine_float(dtype) else SINGLE],
         lambda register: nans.ready(builder, propagates, register),
-        lambda registers: [nans.settled(builder, registers[0], dtype)],
+        lambda registers: [nans.canonical(builder, registers[0], dtype)],
     )
 
 
@@ -168,7 +169,7 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
             # After the loop the registers of its last turn count.
             vectors = results
         with nest.at_level(level, after=extent > virtual):
-            single = body.settle(_tree(emission, vectors, combine))
+            single = body.finish(_tree(emission, vectors, combine))
             _put_results(emission, nest, statement, single, tuple(outer), level, extent > virtual)
         nest.close()
 
@@ -335,7 +336,7 @@ def _emit_columns(emission: Emission, statement: Reduce, body: Combination) -> N
 
             builder.count(0, half, 1, halve)
             half //= 2
-        final = body.settle(load_partial(0))
+        final = body.finish(load_partial(0))
         for register, result, buffer in zip(final, statement.operation.results, statement.targets, strict=True):
             if buffer is None:
                 emission.put(result, register)

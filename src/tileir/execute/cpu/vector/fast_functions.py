@@ -12,9 +12,28 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.dialect.ops import (
+    ATAN2,
+    COS,
+    COSH,
+    EXP,
+    EXP2,
+    LOG,
+    LOG1P,
+    LOG2,
+    LOG10,
+    POW,
+    RSQRT,
+    SIGMOID,
+    SIN,
+    SINH,
+    TAN,
+    TANH,
+)
 from tileir.execute.arithmetic.functions import float_unary
 from tileir.execute.cpu.vector.casting import DOUBLE, INT32, INT64, SINGLE, UINT64
 from tileir.execute.cpu.vector.fast_machine import ONE_BITS, SHIFTER, Machine
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import F32
 
 Formula = Callable[..., Any]
@@ -356,24 +375,24 @@ def _rsqrt(machine: Machine, value: Any) -> Any:
     return machine.reciprocal_root(value)
 
 
-FORMULAS: Final[dict[str, Formula]] = {
-    "exp": _exp,
-    "exp2": _exp2,
-    "sigmoid": _sigmoid,
-    "tanh": _tanh,
-    "sinh": _sinh,
-    "cosh": _cosh,
-    "log": _log,
-    "log2": _log2,
-    "log10": _log10,
-    "log1p": _log1p,
-    "sin": _sin,
-    "cos": _cos,
-    "tan": _tan,
-    "atan2": _atan2,
-    "pow": _pow,
-    "rsqrt": _rsqrt,
+FORMULAS: Final[dict[OperationDeclaration, Formula]] = {
+    EXP: _exp,
+    EXP2: _exp2,
+    SIGMOID: _sigmoid,
+    TANH: _tanh,
+    SINH: _sinh,
+    COSH: _cosh,
+    LOG: _log,
+    LOG2: _log2,
+    LOG10: _log10,
+    LOG1P: _log1p,
+    SIN: _sin,
+    COS: _cos,
+    TAN: _tan,
+    ATAN2: _atan2,
+    POW: _pow,
+    RSQRT: _rsqrt,
 }
-"""By mnemonic: the machine and f32 operands to an f32 result."""
+"""The machine and f32 operands to an f32 result."""
 
 __all__ = ["FORMULAS"]

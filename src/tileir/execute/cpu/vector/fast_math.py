@@ -9,7 +9,7 @@ function of its own, which is always inlined: there it may branch, which code in
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import numpy
 
@@ -23,26 +23,23 @@ from tileir.execute.cpu.vector.llvm import Register, value_type
 from tileir.execute.cpu.vector.tracing import Tracer
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32
 
 
 def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     """An elementwise operation by its fast function, where it has one that may be used."""
-    mnemonic = _DRAFT_NAMES.get(operation.declaration.mnemonic, operation.declaration.mnemonic)
-    if mnemonic not in FORMULAS:
+    if operation.declaration not in FORMULAS:
         return None
     mode = operation.attribute("rounding_mode")
     is_near = isinstance(mode, EnumAttribute) and mode.keyword == "approx"
     element = cast(TileType, operation.operands[0].type).element
     if not (builder.module.fast or is_near) or element not in (F32, F16, BF16):
         return None
-    result = call(builder, mnemonic, [casting.to_single(builder, operand) for operand in operands])
+    result = call(builder, operation.declaration, [casting.to_single(builder, operand) for operand in operands])
     if "flush_to_zero" in operation.attributes:
         result = _flush(builder, result)
     return casting.cast(builder, result, operands[0].dtype)
-
-
-_DRAFT_NAMES: Final = {"tanhf": "tanh", "powf": "pow"}
 
 
 def _flush(builder: Builder, result: Register) -> Register:
@@ -51,26 +48,26 @@ def _flush(builder: Builder, result: Register) -> Register:
     return cast(Tracer, flushed).register
 
 
-def call(builder: Builder, mnemonic: str, operands: list[Register]) -> Register:
+def call(builder: Builder, function: OperationDeclaration, operands: list[Register]) -> Register:
     """A call of the function of f32 registers of one width, which the module gets on the first one."""
     width = operands[0].width
-    symbol = f"fast.{mnemonic}.{width}"
+    symbol = f"fast.{function.mnemonic}.{width}"
     module = builder.module
     kind = value_type(SINGLE, width)
     if symbol not in module.symbols:
         module.symbols.add(symbol)
-        module.functions.append(_definition(builder, symbol, mnemonic, len(operands), width))
+        module.functions.append(_definition(builder, symbol, function, len(operands), width))
     arguments = ", ".join([operand.typed for operand in operands])
     return builder.value(f"call {kind} @{symbol}({arguments})", SINGLE, width)
 
 
-def _definition(builder: Builder, symbol: str, mnemonic: str, count: int, width: int) -> str:
+def _definition(builder: Builder, symbol: str, function: OperationDeclaration, count: int, width: int) -> str:
     inner = Builder(builder.module)
     kind = value_type(SINGLE, width)
     names = [f"%operand{number}" for number in range(count)]
     values = [Tracer(inner, Register(name, SINGLE, width)) for name in names]
     with numpy.errstate(all="ignore"):
-        result = FORMULAS[mnemonic](Machine(inner, width), *values)
+        result = FORMULAS[function](Machine(inner, width), *values)
     parameters = ", ".join([f"{kind} {name}" for name in names])
     inner.do(f"ret {result.register.typed}")
     header = f"define internal {kind} @{symbol}({parameters}) alwaysinline nounwind {{\nentry:\n"

@@ -12,6 +12,52 @@ from typing import Final, cast
 
 import numpy
 
+from tileir.dialect.ops import (
+    ADDF,
+    ADDI,
+    BREV,
+    CEIL,
+    CLZ,
+    CMPF,
+    CMPI,
+    COS,
+    CTZ,
+    DIVF,
+    DIVI,
+    EXP,
+    EXP2,
+    EXTI,
+    FLOOR,
+    FMA,
+    FTOF,
+    FTOI,
+    ITOF,
+    LOG,
+    LOG2,
+    MAXF,
+    MAXI,
+    MAXIMUMF,
+    MINF,
+    MINI,
+    MINIMUMF,
+    MMAF,
+    MULF,
+    MULHII,
+    MULI,
+    NOTI,
+    OFFSET,
+    POPCNT,
+    RECIPF,
+    REMI,
+    RSQRT,
+    SELECT,
+    SIN,
+    SQRT,
+    SUBF,
+    SUBI,
+    TANH,
+    TRUNCI,
+)
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute import dtypes
 from tileir.execute.arithmetic.rounding import RAISED
@@ -34,15 +80,16 @@ from tileir.execute.cpu.vector.casting import (
     to_single,
 )
 from tileir.execute.cpu.vector.fast_math import emit_fast
+from tileir.execute.cpu.vector.fusible import fused
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
-from tileir.execute.cpu.vector.settled import fused
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.cpu.vector.ufuncs import divide_integers
 from tileir.execute.dtypes import Array, memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32, F64, I1, I4, IntegerType, Type
 
 Emit = Callable[[Builder, Operation, list[Register]], "Register | None"]
@@ -55,8 +102,7 @@ def emit_operation(builder: Builder, operation: Operation, operands: list[Regist
     fast = emit_fast(builder, operation, operands)
     if fast is not None:
         return fast
-    mnemonic = operation.declaration.mnemonic
-    direct = DIRECT.get(mnemonic)
+    direct = DIRECT.get(operation.declaration)
     if direct is not None:
         found = direct(builder, operation, operands)
         if found is not None:
@@ -66,9 +112,9 @@ def emit_operation(builder: Builder, operation: Operation, operands: list[Regist
 
 def emit_traced(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
     """The same by running the interpreter's kernel on symbolic values."""
-    mnemonic = operation.declaration.mnemonic
-    with fused(builder, mnemonic, _element(operation)):
-        return trace(builder, KERNELS[operation.declaration](operation, True), operands)
+    declaration = operation.declaration
+    with fused(builder, declaration, _element(operation)):
+        return trace(builder, KERNELS[declaration](operation, True), operands)
 
 
 def from_memory(builder: Builder, element: Type, register: Register) -> Register:
@@ -405,12 +451,10 @@ def _float_to_float(builder: Builder, operation: Operation, operands: list[Regis
 def _is_computed(operation: Operation) -> bool:
     """Whether the operand is the result of arithmetic, of which no NaN signals."""
     made = operation.operands[0].defining_operation
-    return made is not None and made.declaration.mnemonic in _ARITHMETIC
+    return made is not None and made.declaration in _ARITHMETIC
 
 
-_ARITHMETIC: Final = frozenset(
-    ("addf", "subf", "mulf", "divf", "fma", "sqrt", "rsqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tanh", "mmaf")
-)
+_ARITHMETIC: Final = frozenset({ADDF, SUBF, MULF, DIVF, FMA, SQRT, RSQRT, EXP, EXP2, LOG, LOG2, SIN, COS, TANH, MMAF})
 
 
 # Values
@@ -436,42 +480,41 @@ def _not(builder: Builder, operation: Operation, operands: list[Register]) -> Re
     return binary(builder, "xor", value, constant(True if value.dtype == BOOL else -1, value))
 
 
-DIRECT: Final[dict[str, Emit]] = {
-    "addf": _float_binary("fadd"),
-    "subf": _float_binary("fsub"),
-    "mulf": _float_binary("fmul"),
-    "divf": _DIVIDE,
-    "fma": _fma,
-    "sqrt": _float_unary("sqrt"),
-    "floor": _float_unary("floor"),
-    "ceil": _float_unary("ceil"),
-    "recipf": _reciprocal,
-    "maxf": _minmax(True, False),
-    "minf": _minmax(False, False),
-    "maximumf": _minmax(True, True),
-    "minimumf": _minmax(False, True),
-    "cmpf": _compare_floats,
-    "addi": _integer_binary("add"),
-    "subi": _integer_binary("sub"),
-    "muli": _integer_binary("mul"),
-    "mulhii": _multiply_high,
-    "mulhi": _multiply_high,
-    "divi": _divide,
-    "remi": _remainder,
-    "maxi": _integer_extreme("max"),
-    "mini": _integer_extreme("min"),
-    "noti": _not,
-    "popcnt": _count_bits("ctpop"),
-    "clz": _count_bits("ctlz"),
-    "ctz": _count_bits("cttz"),
-    "brev": _count_bits("bitreverse"),
-    "cmpi": _compare_integers,
-    "exti": _extend,
-    "trunci": _truncate,
-    "itof": _integer_to_float,
-    "ftoi": _float_to_integer,
-    "ftof": _float_to_float,
-    "select": _select,
-    "offset": _offset,
+DIRECT: Final[dict[OperationDeclaration, Emit]] = {
+    ADDF: _float_binary("fadd"),
+    SUBF: _float_binary("fsub"),
+    MULF: _float_binary("fmul"),
+    DIVF: _DIVIDE,
+    FMA: _fma,
+    SQRT: _float_unary("sqrt"),
+    FLOOR: _float_unary("floor"),
+    CEIL: _float_unary("ceil"),
+    RECIPF: _reciprocal,
+    MAXF: _minmax(True, False),
+    MINF: _minmax(False, False),
+    MAXIMUMF: _minmax(True, True),
+    MINIMUMF: _minmax(False, True),
+    CMPF: _compare_floats,
+    ADDI: _integer_binary("add"),
+    SUBI: _integer_binary("sub"),
+    MULI: _integer_binary("mul"),
+    MULHII: _multiply_high,
+    DIVI: _divide,
+    REMI: _remainder,
+    MAXI: _integer_extreme("max"),
+    MINI: _integer_extreme("min"),
+    NOTI: _not,
+    POPCNT: _count_bits("ctpop"),
+    CLZ: _count_bits("ctlz"),
+    CTZ: _count_bits("cttz"),
+    BREV: _count_bits("bitreverse"),
+    CMPI: _compare_integers,
+    EXTI: _extend,
+    TRUNCI: _truncate,
+    ITOF: _integer_to_float,
+    FTOI: _float_to_integer,
+    FTOF: _float_to_float,
+    SELECT: _select,
+    OFFSET: _offset,
 }
-"""By mnemonic; what is not here, or answers None, is traced."""
+"""What is not here, or answers None, is traced."""

@@ -87,7 +87,7 @@ def extreme(builder: Builder, largest: bool, propagates: bool, left: Register, r
     if known is None:
         left, right = (ready(builder, propagates, operand) for operand in (left, right))
         if builder.module.native_extremes or not propagates:
-            return settled(builder, joined(builder, largest, propagates, left, right), dtype)
+            return canonical(builder, joined(builder, largest, propagates, left, right), dtype)
         nan = compare(builder, "fcmp uno", left, right)
         return convert_to(builder, _canonical_where(builder, nan, _of_numbers(builder, largest, left, right)), dtype)
     if numpy.isnan(known):
@@ -128,7 +128,7 @@ def joined(builder: Builder, largest: bool, propagates: bool, left: Register, ri
     return choose(builder, first, left, result)
 
 
-def settled(builder: Builder, result: Register, dtype: DType) -> Register:
+def canonical(builder: Builder, result: Register, dtype: DType) -> Register:
     """What was joined, as the result: the canonical NaN for any."""
     return convert_to(builder, _canonical_where(builder, _is_nan(builder, result), result), dtype)
 

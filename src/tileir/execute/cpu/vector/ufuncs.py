@@ -89,7 +89,7 @@ def _arithmetic(name: str, float_instruction: str, integer_instruction: str, tru
 def _fused(
     builder: Builder, products: dict[str, tuple[Register, Register]], instruction: str, left: Register, right: Register
 ) -> Register | None:
-    """A sum or difference with a product in it as one operation, for functions that are `settled`."""
+    """A sum or difference with a product in it as one operation, for functions that are `fusible`."""
     if instruction not in ("fadd", "fsub"):
         return None
     if left.name in products:
