@@ -11,12 +11,12 @@ import keyword
 import os
 import sys
 
-import tileir.dialect.ops  # noqa: F401  (declares the operations)
 from tileir.annotations import Final
+from tileir.declarations import declarations
 from tileir.dialect.enums import PADDING, enum_kind_of
 from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MODULE, REDUCE, SCAN
 from tileir.dialect.signature import Parameter, Signature, signature_of
-from tileir.ir.declaration import NEWEST_NAME, OPTIONAL, REGISTRY, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.ir.declaration import NEWEST_NAME, OPTIONAL, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
 from tileir.tools.output import write_output
 from tileir.tools.programs import run_process
@@ -227,7 +227,8 @@ def run(arguments: list[str]) -> int:
 def stub() -> str:
     """The whole file."""
     methods: list[str] = []
-    for declaration in REGISTRY.declarations():
+    # By name: the order of declarations is that of imports, and nobody's business.
+    for declaration in sorted(declarations(), key=lambda each: each.mnemonic):
         if declaration.name.startswith("cuda_tile.") and declaration not in BY_HAND:
             methods += _methods(declaration)
     head = _HEAD.replace("COMMON", ", ".join(_COMMON)).replace("NEWEST", NEWEST_NAME)
