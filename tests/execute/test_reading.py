@@ -11,7 +11,7 @@ from tests.execute.tile_programs import TILE, VIEW, Everything, add, arrays, loa
 
 import tileir
 from tileir.dialect.ops import MMAF
-from tileir.execute.interpreter import views
+from tileir.execute.interpreter import view_accesses
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.execute.interpreter.reading import BORROWED, COPIED, KEPT, READERS, how_held
 from tileir.execute.memory import KEPT_BYTES, Region
@@ -25,7 +25,7 @@ def held(body: str, monkeypatch: pytest.MonkeyPatch, exact: bool = False, **opti
         answers.append(how_held(compiler, operation))
         return answers[-1]
 
-    monkeypatch.setattr(views, "how_held", listen)
+    monkeypatch.setattr(view_accesses, "how_held", listen)
     tileir.compile(module(body), backend="interpreter", exact=exact).launch(1, *arrays(), **options)
     return answers
 

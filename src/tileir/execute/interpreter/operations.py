@@ -6,7 +6,7 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.execute.errors import LaunchError
-from tileir.execute.interpreter import aggregates, control_flow, pointers, printing, shapes, views
+from tileir.execute.interpreter import aggregates, control_flow, pointers, printing, shapes, view_accesses, views
 from tileir.execute.interpreter.accumulation import compile_product
 from tileir.execute.interpreter.compiler import Compiler, Operations, Roster, Step, copy_step
 from tileir.execute.interpreter.elementwise import compile_elementwise
@@ -61,7 +61,7 @@ OPERATIONS: Final[Operations] = {
     ops.ALLOCA: pointers.compile_alloca,
     ops.ATOMIC_CAS_TKO: pointers.compile_atomic_cas,
     ops.ATOMIC_LOAD_TKO: pointers.compile_load,
-    ops.ATOMIC_RED_VIEW_TKO: views.compile_atomic_view,
+    ops.ATOMIC_RED_VIEW_TKO: view_accesses.compile_atomic_view,
     ops.ATOMIC_RMW_TKO: pointers.compile_atomic_rmw,
     ops.ATOMIC_STORE_TKO: pointers.compile_store,
     ops.BARRIER: pointers.compile_token,
@@ -75,12 +75,12 @@ OPERATIONS: Final[Operations] = {
     # views
     ops.GET_INDEX_SPACE_SHAPE: views.compile_index_space_shape,
     ops.GET_TENSOR_SHAPE: views.compile_tensor_shape,
-    ops.LOAD_VIEW_TKO: views.compile_load_view,
+    ops.LOAD_VIEW_TKO: view_accesses.compile_load_view,
     ops.MAKE_GATHER_SCATTER_VIEW: views.compile_tile_view,
     ops.MAKE_PARTITION_VIEW: views.compile_tile_view,
     ops.MAKE_STRIDED_VIEW: views.compile_tile_view,
     ops.MAKE_TENSOR_VIEW: views.compile_tensor_view,
-    ops.STORE_VIEW_TKO: views.compile_store_view,
+    ops.STORE_VIEW_TKO: view_accesses.compile_store_view,
     # miscellaneous
     ops.ASSUME: shapes.compile_same,
     ops.ASSUME_COND: _ignored,
