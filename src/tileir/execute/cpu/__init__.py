@@ -16,7 +16,7 @@ The folders, each with the files to read first:
     vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
                  (`instructions`)
     matrix/      products of matrices in registers: which block suits the machine (`plan`), its code (`microkernel`)
-    analysis/    facts about a kernel, told from its tile IR: whose memory a pointer can reach (`aliasing`)
+    analysis/    facts about a kernel, derived from its tile IR: whose memory a pointer can reach (`aliasing`)
     loops/       the loop form: `expressions`, `sinks`, `statements`; what is decided once a whole program is in that
                  form: places in scratch memory (`arena`), the `order` of tile blocks, memory `traffic`; `printer`
     lowering/    tile IR to the loop form: one function per operation (`roster` lists them), and what is computed

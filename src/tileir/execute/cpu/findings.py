@@ -3,8 +3,8 @@
 Compiled code calls when it is in doubt.  The values it brings become what the interpreter would have handed to its
 sanitizer (an `Access`, operands, an error), and that decides: the same rules, the same words.
 
-Threads come in any order.  A finding is told for the tile block with the lowest number, and findings are in the order
-of tile blocks, so that the report does not depend on how many threads there were.
+Threads come in any order.  A finding is reported for the tile block with the lowest number, and findings are in the
+order of tile blocks, so that the report does not depend on how many threads there were.
 """
 
 from __future__ import annotations

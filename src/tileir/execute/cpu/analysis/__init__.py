@@ -1,1 +1,1 @@
-"""Facts about a kernel, told from its tile IR alone."""
+"""Facts about a kernel, derived from its tile IR alone."""

@@ -1,11 +1,11 @@
-"""Whose memory an access can reach, told from the program alone.
+"""Whose memory an access can reach, as far as the program alone says.
 
-A pointer comes from parameters, from globals, from an `alloca`, or from where nobody can tell (memory, an integer, a
+A pointer comes from parameters, from globals, from an `alloca`, or from an unknown place (memory, an integer, a
 loop): that is its **provenance**.  Nothing keeps a pointer with the array it was computed from: an offset may lead it
 into another one.  So the **origin** of an access, which decides what may be reordered, is its provenance only for a
-view that is the same for the whole launch: that it lies in its array is looked at before the first tile block runs
-(`emission.bounds`).  Other accesses may meet any.  Two accesses are apart if neither is of unknown origin and they have
-no origin in common.
+view that is the same for the whole launch: that it lies in its array is checked before the first tile block runs
+(`emission.bounds`).  Other accesses may alias any.  Two accesses never alias if neither is of unknown origin and
+they have no origin in common.
 
 That two parameters do not share memory with each other or with a global is not known when a kernel is compiled: a
 launch where they do, or where a view leaves its array, runs a second version, for which all of them are one origin.
@@ -53,7 +53,7 @@ class Origins:
         return found if self.stays_in_array(value) else found | {UNKNOWN}
 
     def provenance(self, value: Value) -> Origin:
-        """Where a pointer, a tile of pointers or the pointer behind a view comes from."""
+        """Where a pointer, a tile of pointers or the pointer of a view comes from."""
         found = self._known.get(value)
         if found is None:
             # Not recursive: a chain of offsets may be long.
@@ -97,13 +97,13 @@ class Origins:
         return frozenset().union(*[self._known.get(source, frozenset([UNKNOWN])) for source in sources])
 
     def apart(self, first: Origin, second: Origin) -> bool:
-        """Whether accesses of these origins never meet."""
+        """Whether accesses of these origins never alias."""
         return UNKNOWN not in first and UNKNOWN not in second and not first & second
 
     # --- views that are the same for the whole launch ---
 
     def stays_in_array(self, value: Value) -> bool:
-        """Whether a view lies in the array it is made from: one that is looked at before the first tile block."""
+        """Whether a view lies in the array it is made from: one that is checked before the first tile block."""
         tensor = tensor_of(value)
         return tensor is not None and self.is_uniform_view(tensor)
 
@@ -163,7 +163,7 @@ class Origins:
 
 
 def tensor_of(value: Value) -> Operation | None:
-    """The `make_tensor_view` behind a view; None for pointers, and where it cannot be told."""
+    """The `make_tensor_view` of a view; None for pointers, and where it is not known."""
     operation = value.defining_operation
     while operation is not None and operation.declaration in (*_TILE_VIEWS, ops.ASSUME):
         operation = operation.operands[0].defining_operation

@@ -13,7 +13,7 @@ from tileir.ir.core import Operation, Value
 
 
 class Reach:
-    """What a kernel may access beside its arguments, told from the program."""
+    """What a kernel may access beside its arguments, derived from the program."""
 
     def __init__(self, entry: Operation, globals: Mapping[str, Region]) -> None:
         self.is_known: bool = True

@@ -1,6 +1,6 @@
-"""What decides how often the loops of a kernel turn.
+"""What decides how often the loops of a kernel run.
 
-A launch that was short the last time is short again if its loops turn as often: if their bounds come from the grid and
+A launch that was short the last time is short again if its loops run as often: if their bounds come from the grid and
 from arguments that are the same.  Bounds that come from memory may be others each time, and a `loop` ends when its
 body says so.
 """
@@ -13,7 +13,7 @@ from tileir.ir.effects import is_memory_effect_free
 
 
 def deciding_parameters(entry: Operation) -> list[int] | None:
-    """The numbers of the parameters that decide, beside the grid, how often loops turn; None if memory may."""
+    """The numbers of the parameters that decide, beside the grid, how often loops run; None if memory may."""
     found: set[int] = set()
     seen: set[Value] = set()
     for operation in entry.walk():
@@ -33,7 +33,7 @@ def deciding_parameters(entry: Operation) -> list[int] | None:
                 if owner is entry:
                     found.add(value.index)
                 elif owner is None or owner.declaration is not FOR or value.index:
-                    # What a loop carries; but its own number is one that its bounds decide, which are looked at too.
+                    # What a loop carries; but its own number is one that its bounds decide, which are checked too.
                     return None
                 continue
             maker = value.defining_operation

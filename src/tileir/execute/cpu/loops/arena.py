@@ -1,8 +1,8 @@
-"""Places in the arena: buffers whose lifetimes do not meet share memory.
+"""Places in the arena: buffers whose lifetimes do not overlap share memory.
 
 Statements are numbered in program order.  A buffer lives from its first mention to its last; one that is mentioned
-inside a loop and lives before it lives to the end of the loop, because the next turn may read it.  Lasting buffers live
-for ever.
+inside a loop and lives before it lives to the end of the loop, because the next iteration may read it.  Persistent
+buffers live for ever.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Life:
 
 
 def assign(program: Program) -> None:
-    """Settle the offset of every buffer and the size of the arena."""
+    """Assign the offset of every buffer and the size of the arena."""
     lives: dict[Buffer, _Life] = {}
     kept: list[Buffer] = []
     count = 0

@@ -2,7 +2,7 @@
 
 A tile value has one realization:
 
-    scalar       one element: a register (a `Let`, or what a statement leaves)
+    scalar       one element: a register (a `Let`, or the result of a statement)
     expression   no storage: computed wherever a nest asks for an element.  `Splat`, `Table`, `Count` and `Mapped` are
                  index maps, `Applied` is fused arithmetic, `Viewed` and `Gathered` read the caller's memory
     buffer       row-major scratch memory of the thread, read by `Stored`
@@ -52,7 +52,7 @@ def is_along_lanes(shape: Shape, axis: int) -> bool:
 
 
 class Buffer:
-    """Scratch memory for one tile; `offset` in the arena is settled when all statements are known."""
+    """Scratch memory for one tile; `offset` in the arena is assigned when all statements are known."""
 
     __slots__ = ("count", "dtype", "lasting", "name", "offset")
 
@@ -78,8 +78,8 @@ class Buffer:
 class Expression:
     """A tile that is computed where it is wanted.  `cost` estimates the work per element, `value` is what it realizes.
 
-    `reads` are the loads from the caller's memory below it, `buffers` the scratch memory: both tell what must not be
-    overwritten while the expression waits.
+    `reads` are the loads from the caller's memory below it, `buffers` the scratch memory: neither may be overwritten
+    while the expression waits.
     """
 
     __slots__ = ("buffers", "cost", "dtype", "element", "epoch", "reads", "shape", "type", "value")

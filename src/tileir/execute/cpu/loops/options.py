@@ -12,7 +12,7 @@ class Options:
         self, overlapping: bool = False, fast: bool = False, sanitize: bool = False, unchecked: bool = False
     ) -> None:
         self.unchecked: bool = unchecked
-        """Whether accesses are not looked at, so that a wrong one may end the process."""
+        """Whether accesses are not checked, so that a wrong one may end the process."""
         self.overlapping: bool = overlapping
         self.fast: bool = fast
         self.sanitize: bool = sanitize

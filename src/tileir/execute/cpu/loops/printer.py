@@ -74,7 +74,7 @@ class LoopPrinter:
             top = top.parent_operation
         self._printer.naming.name_regions(top)
         self._printer.elide = True
-        # Expressions with a line of their own in the statement at hand.
+        # Expressions with a line of their own in the present statement.
         self._shared: dict[int, str] = {}
 
     def text(self, machine: str) -> str:
@@ -114,8 +114,8 @@ class LoopPrinter:
         elif isinstance(statement, Multiply):
             self._multiply(statement, indent)
         elif isinstance(statement, Chain):
-            turns = f"chain: {statement.tiles} turns at once where all tiles lie within their tensors"
-            self._lines.append(f"{indent}{turns}; {self._memo(statement.memo)}")
+            head = f"chain: {statement.tiles} iterations at once where all tiles lie within their tensors"
+            self._lines.append(f"{indent}{head}; {self._memo(statement.memo)}")
             self._body([statement.loop], indent + "  ")
         elif isinstance(statement, Repeat):
             self._lines.append(indent + self._operation(statement.operation))
@@ -152,7 +152,7 @@ class LoopPrinter:
         self._lines.extend([*shared, *[f"{indent}  {text}" for text in texts]])
 
     def _apart(self, statement: Apart, indent: str) -> None:
-        """A nest, and what runs in its place where its pointers may meet."""
+        """A nest, and what runs in its place where its pointers may alias."""
         if statement.fused is not None:
             self._statement(statement.fused, indent)
         if statement.fused is not None:

@@ -31,7 +31,7 @@ SHADOW: Final = 3
 WORDS: Final = 4
 
 SHADOW_ROOM: Final = 8
-"""Bytes behind a shadow that may be read."""
+"""Bytes after a shadow that may be read."""
 
 NO_HOME: Final = -1
 """In place of `WRITABLE`: the pointers of a site may go to any array after all."""

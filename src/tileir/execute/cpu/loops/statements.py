@@ -195,12 +195,12 @@ class Multiply(Statement):
         self.accumulator: Buffer = accumulator
         self.packed: Buffer | None = packed
         self.left: Buffer | None = left
-        """Room for a copy of the left operand, where one may be needed."""
+        """For a copy of the left operand, where one may be needed."""
         self.in_place: bool = in_place
         """Whether the left operand may be read from the caller's memory."""
         self.memo: Memo | None = memo
         self.stage: Buffer | None = stage
-        """Room for a few rows of the left operand at a time (`matrix.amx`)."""
+        """For a few rows of the left operand at a time (`matrix.amx`)."""
 
     @property
     def roots(self) -> list[Expression]:
@@ -213,7 +213,7 @@ class Multiply(Statement):
 
 
 class Branch(Statement):
-    """`if`: results are left in buffers and scalar slots by the `Leave` that ends each branch."""
+    """`if`: results are put into buffers and scalar slots by the `Leave` that ends each branch."""
 
     __slots__ = ("branches", "operation")
 
@@ -241,8 +241,8 @@ class Repeat(Statement):
 
 
 class Chain(Statement):
-    """A loop that does nothing but add products of neighbouring tiles: many turns of it at once, where all tiles lie
-    within their tensors; otherwise the loop itself."""
+    """A loop that does nothing but add products of neighbouring tiles: many iterations of it at once, where all tiles
+    lie within their tensors; otherwise the loop itself."""
 
     __slots__ = ("loop", "memo", "product", "tiles")
 
@@ -250,7 +250,7 @@ class Chain(Statement):
         self.loop: Repeat = loop
         self.product: Multiply = product
         self.tiles: int = tiles
-        """How many turns are taken together."""
+        """How many iterations are taken together."""
         self.memo: Memo = memo
 
     @property
@@ -274,7 +274,7 @@ class Leave(Statement):
 class Reserve(Statement):
     """`alloca`: a cleared stretch of the arena.
 
-    Under the sanitizer `shadow` tells which bytes nobody wrote, and `refused` what is wrong with a size beyond reason.
+    Under the sanitizer `shadow` marks the bytes nobody wrote, and `refused` what is wrong with a size beyond reason.
     """
 
     __slots__ = ("buffer", "operation", "refused", "shadow")
@@ -293,9 +293,9 @@ class Reserve(Statement):
 
 
 class Inspect(Statement):
-    """Under the sanitizer: what an operation is about to be given, looked at.
+    """Under the sanitizer: a check of what an operation is about to be given.
 
-    `sources` are the tiles it is about, `copies` room for each of them for whoever reports a mistake.  For an access
+    `sources` are the tiles it is about, `copies` hold each of them for whoever reports a mistake.  For an access
     `guard` takes which elements may be touched, where some must not.
     """
 
@@ -380,7 +380,7 @@ _UNIFORM: Final = (CONSTANT, GET_TILE_BLOCK_ID, GET_NUM_TILE_BLOCKS, SELECT)
 
 
 def works_on_vectors(body: list[Statement]) -> bool:
-    """Whether the body of a reduction may run on vectors: each operation looks at each element alone."""
+    """Whether the body of a reduction may run on vectors: each operation takes each element alone."""
     for statement in body:
         if isinstance(statement, (Same, Leave)):
             continue

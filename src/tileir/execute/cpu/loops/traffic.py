@@ -3,12 +3,12 @@
 A plain store to memory that is in no cache first reads it, and then drives something else out of the cache.  A
 **streaming** store does neither, but what it wrote is in no cache for whoever reads it next.  So a store streams if
 
-1. the launch writes at least `STREAMED_BYTES`, which is looked at in every launch;
-2. nothing in the kernel reads memory that may be the same (`aliasing`), and nothing orders memory between tile blocks:
+1. the launch writes at least `STREAMED_BYTES`, which every launch checks;
+2. nothing in the kernel reads memory that may alias (`aliasing`), and nothing orders memory between tile blocks:
    others see streaming stores in no particular order, until the worker is done and has waited for them;
 3. it is outside of loops and branches and has a nest of its own with little to compute;
 4. its tile has at least `TILE_BYTES`, in rows of at least `ROW_BYTES` whose elements are neighbours in memory; where
-   they lie is looked at for every tile (`emission.streaming`).
+   they lie is checked for every tile (`emission.streaming`).
 
 A tile that a second statement reads comes from the cache then, and memory has nothing to do.  This read **fetches
 ahead** what the next tile block of the thread is going to read, if that is a fixed distance away.
@@ -44,7 +44,7 @@ MOST_WORK: Final = 64
 MOST_NESTS: Final = 4
 """How many nests of a kernel stream: each has two more versions, which take time to compile."""
 FETCHED_BYTES: Final = 256 << 10
-"""The largest tile that is fetched ahead: it has to fit into the caches of one processor beside the one at hand."""
+"""The largest tile that is fetched ahead: it has to fit into the caches of one processor beside the present one."""
 
 
 def choose(program: Program, target: Target, overlapping: bool) -> None:
@@ -154,7 +154,7 @@ def _steps(program: Program, tile: tuple[Value, ...]) -> tuple[int, ...]:
 
 def _step(value: Value, axis: int, depth: int = 0) -> int | None:
     """How much a scalar grows from a tile block to its neighbour along a dimension of the grid; 0 for a view that stays
-    the same, None where it cannot be told at a glance."""
+    the same, None where that takes more than a glance."""
     operation = value.defining_operation
     if operation is None:
         # What a loop carries is not known outside of it, so this is a parameter.

@@ -70,10 +70,10 @@ def _drop_axis(lowering: Lowering, result: Value, source: Value, axis: int) -> N
         lowering.body.append(Same(result, source))
         return
     expression = lowering.expression(source)
-    same = len(tile_of(result).shape) == len(expression.shape)
+    keeps_rank = len(tile_of(result).shape) == len(expression.shape)
     mapping: Mapping = tuple(
         [
-            (place if same or place < axis else None if place == axis else place - 1, None)
+            (place if keeps_rank or place < axis else None if place == axis else place - 1, None)
             for place in range(len(expression.shape))
         ]
     )

@@ -1,4 +1,4 @@
-"""Loops over k that only add products of tiles, taken many turns at a time.
+"""Loops over k that only add products of tiles, taken many iterations at a time.
 
 The tiles that such a loop multiplies lie side by side in memory, so many products of short tiles are one of long ones.
 The sum is the same: its terms are added in the same order.  Matrix units gain most: their accumulators stay in
@@ -31,8 +31,8 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     operation = loop.operation
     if operation.declaration is not FOR or len(loop.body) != 2 or len(operation.results) != 1:
         return None
-    product, leave = loop.body
-    if not isinstance(product, Multiply) or not isinstance(leave, Leave) or product.plan.kind != "amx":
+    product, end = loop.body
+    if not isinstance(product, Multiply) or not isinstance(end, Leave) or product.plan.kind != "amx":
         return None
     lhs, rhs = product.lhs, product.rhs
     if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or product.scales:
@@ -45,7 +45,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     view = rhs.operation.operand_group("view")[0]
     if not lowering.origins.is_launch_constant(view) or not lowering.is_never_written(lowering.origins.of(view)):
         return None
-    if leave.operation.operands[0] is not product.operation.results[0]:
+    if end.operation.operands[0] is not product.operation.results[0]:
         return None
     tiles = max(min(_LENGTH // product.plan.k, _PANEL_BYTES // product.plan.packed_bytes), 1)
     size = tiles * product.plan.packed_bytes

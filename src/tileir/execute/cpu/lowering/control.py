@@ -1,4 +1,4 @@
-"""Lowering of control flow, and of what ends or watches a tile block: where regions leave their tiles."""
+"""Lowering of control flow, and of what ends or watches a tile block: where regions put their results."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def lower_leave(lowering: Lowering, operation: Operation) -> None:
 
 
 def deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | None], operation: Operation) -> None:
-    """Put tiles where a region leaves them, all at once: none may overwrite what another still reads."""
+    """Put tiles where the results of a region go, all at once: none may overwrite what another still reads."""
     pairs: list[tuple[Value, Buffer]] = []
     for value, buffer in zip(values, buffers, strict=False):
         if buffer is None:

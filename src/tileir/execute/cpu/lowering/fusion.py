@@ -5,7 +5,7 @@ A tile stays an expression, computed inside the nests that use it, until one of 
 1. it is wanted by several nests and computing it again costs more than `CHEAP` (the first nest keeps it on the way);
 2. it is seen through an index map that repeats or reorders elements (broadcast, permute, extract, a reshape that moves
    elements), and costs more than `CHEAP`; a plain load under a map is read in place;
-3. it is carried by a loop, left by an `if`, printed, scanned, or the accumulator of a matrix product;
+3. it is carried by a loop, the result of an `if`, printed, scanned, or the accumulator of a matrix product;
 4. it is wanted inside a loop that does not compute it;
 5. it reads memory that a store or atomic ahead of its use may change (`aliasing`), or the operation ahead orders
    memory for other tile blocks;
@@ -119,7 +119,7 @@ def must_be_kept(node: Expression, reach: Reach, done: set[Operation]) -> bool:
 
 
 def finished(reach: Reach, kept: set[Value], users: Iterable[Operation], done: set[Operation]) -> set[Operation]:
-    """The operations nobody will look at again once the nest has run: kept, or used by finished ones alone."""
+    """The operations nobody needs again once the nest has run: kept, or used by finished ones alone."""
     found: set[Operation] = set(users)
     for node in reversed(reach.order):
         value = node.value

@@ -1,6 +1,6 @@
-"""Lowering under the sanitizer: what looks at operations before they run.
+"""Lowering under the sanitizer: the checks in front of operations.
 
-An access is looked at where it stands in the program, and then happens there too: loads do not wait to be fused, so
+An access is checked where it stands in the program, and then happens there too: loads do not wait to be fused, so
 that what is found, and what is written, comes in the order of the program.
 """
 
@@ -38,7 +38,7 @@ def _ready(lowering: Lowering, sources: list[Expression], shape: Shape) -> list[
 
 
 def inspect_pointers(lowering: Lowering, operation: Operation) -> Buffer | None:
-    """Look at an access through pointers; gives the buffer that says what may be touched."""
+    """Check an access through pointers; gives the buffer that says what may be touched."""
     if not lowering.options.sanitize:
         return None
     pointers = operation.operands[0]
@@ -55,7 +55,7 @@ def inspect_pointers(lowering: Lowering, operation: Operation) -> Buffer | None:
 
 
 def inspect_view(lowering: Lowering, operation: Operation, positions: Expression | None) -> Buffer | None:
-    """Look at an access through a view; `positions` are those of a gather."""
+    """Check an access through a view; `positions` are those of a gather."""
     if not lowering.options.sanitize:
         return None
     shape = cast(TileViewType, operation.operand_group("view")[0].type).tile_shape
@@ -76,7 +76,7 @@ def guard_last(lowering: Lowering, guard: Buffer | None) -> None:
 
 
 def inspect_numbers(lowering: Lowering, operation: Operation) -> None:
-    """Look at the operands of an elementwise operation on tiles, if it is not defined for all numbers."""
+    """Check the operands of an elementwise operation on tiles, if it is not defined for all numbers."""
     if not lowering.options.sanitize:
         return
     from tileir.execute.sanitizer.numbers import number_checks
@@ -86,7 +86,7 @@ def inspect_numbers(lowering: Lowering, operation: Operation) -> None:
 
 
 def inspect_promise(lowering: Lowering, operation: Operation) -> None:
-    """Look at what an `assume` or `assume_cond` is about."""
+    """Check what an `assume` or `assume_cond` promises."""
     if not lowering.options.sanitize:
         return
     operand = operation.operands[0]
@@ -117,7 +117,7 @@ def _inspect_values(lowering: Lowering, operation: Operation) -> None:
 
 
 def shadow_buffer(lowering: Lowering, operation: Operation, size: int) -> Buffer | None:
-    """Room for the shadow of an `alloca`."""
+    """A buffer for the shadow of an `alloca`."""
     if not lowering.options.sanitize:
         return None
     shadow = lowering.new_buffer(_BYTE, size + SHADOW_ROOM)

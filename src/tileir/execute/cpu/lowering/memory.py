@@ -101,7 +101,7 @@ def lower_store_pointers(lowering: Lowering, operation: Operation) -> None:
 
 
 def _elements_are_distinct(view: TileViewType) -> bool:
-    """Whether no two elements of a tile share memory, told from the strides that are known."""
+    """Whether no two elements of a tile share memory, as far as its strides are known."""
     axes: tuple[int, ...] = tuple(range(len(view.tile_shape)))
     if isinstance(view, (PartitionViewType, StridedViewType)):
         axes = view.dim_map

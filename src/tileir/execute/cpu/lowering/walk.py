@@ -41,7 +41,7 @@ PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)
 
 
 class Frame:
-    """A loop or `if` being lowered: where its region leaves tiles.  `carried` is empty for an `if`."""
+    """A loop or `if` being lowered: where its region puts its results.  `carried` is empty for an `if`."""
 
     __slots__ = ("arguments", "block", "carried", "results")
 
@@ -97,8 +97,8 @@ class Lowering:
         count = 0
         stack: list[tuple[Operation, bool]] = [(entry, False)]
         while stack:
-            operation, left = stack.pop()
-            if left:
+            operation, is_end = stack.pop()
+            if is_end:
                 self.ends[operation] = count
                 continue
             count += 1
@@ -409,7 +409,7 @@ class Lowering:
         for source in (*origin, UNKNOWN):
             readers = self._readers.get(source, {})
             if not self._regions:
-                # What is done stays so outside of regions: nobody need look at it again.
+                # What is done stays so outside of regions: it need not be checked again.
                 for value in [value for value in readers if value not in self.waiting]:
                     del readers[value]
             found.update(readers)
@@ -421,7 +421,7 @@ class Lowering:
         return sorted(found, key=place)
 
     def _origin(self, read: Expression) -> Origin:
-        """Where the memory behind a load comes from."""
+        """Where the memory of a load comes from."""
         assert isinstance(read, (Viewed, Gathered))
         return self.origins.of(source_of(read))
 
@@ -444,14 +444,14 @@ class Lowering:
                 self.store(value)
                 continue
             inside = any(begin <= self.begins[user] <= end for user in value.users if user in self.begins)
-            # What a branch computes for itself is computed again behind it.
+            # What a branch computes for itself is computed again after it.
             again = repeats or any(self.begins[user] > end for user in value.users if user in self.begins)
             if again and inside and place.cost > fusion.CHEAP and not fusion.is_plain_load(place):
                 self.store(value)
 
 
 def source_of(read: Viewed | Gathered) -> Value:
-    """The view or the pointers behind a load."""
+    """The view or the pointers of a load."""
     place = read.operation.declaration.reads
     assert place is not None
     return read.operation.operand_group(place)[0]
