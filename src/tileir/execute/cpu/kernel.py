@@ -46,11 +46,7 @@ class CpuKernel(KernelCode, PreparedKernel):
     """A kernel ready to run on the CPU."""
 
     def __init__(
-        self,
-        entry: Operation,
-        globals: dict[str, Region],
-        fast: bool = False,
-        target: Target | None = None,
+        self, entry: Operation, globals: dict[str, Region], fast: bool = False, target: Target | None = None
     ) -> None:
         self._binder: Binder = Binder(entry, globals)
         super().__init__(entry, globals, fast, target if target is not None else host(), self._binder.layout)

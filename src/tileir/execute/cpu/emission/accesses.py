@@ -11,11 +11,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.nests import FIRST, Index, LoopNest, Term
 from tileir.execute.cpu.emission.pointer_bounds import Based, Look, look_at_elements
 from tileir.execute.cpu.emission.views import FAR, Box, TileView
-from tileir.execute.cpu.loops.expressions import (
-    Expression,
-    Shape,
-    Viewed,
-)
+from tileir.execute.cpu.loops.expressions import Expression, Shape, Viewed
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.vector import casting, instructions
 from tileir.execute.cpu.vector.builder import Builder, Number

@@ -104,12 +104,7 @@ def _extreme(emission: Emission, statement: Reduce) -> Combination | None:
     )
 
 
-_EXTREMES: Final = {
-    MAXF: (True, False),
-    MINF: (False, False),
-    MAXIMUMF: (True, True),
-    MINIMUMF: (False, True),
-}
+_EXTREMES: Final = {MAXF: (True, False), MINF: (False, False), MAXIMUMF: (True, True), MINIMUMF: (False, True)}
 
 
 # --- along the lanes ---

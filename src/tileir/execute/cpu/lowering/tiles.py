@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from tileir.dialect.ops import PACK
-from tileir.dialect.types import (
-    TOKEN,
-    TileType,
-)
+from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,

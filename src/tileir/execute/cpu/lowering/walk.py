@@ -46,11 +46,7 @@ class Frame:
     __slots__ = ("arguments", "block", "carried", "results")
 
     def __init__(
-        self,
-        block: Block | None,
-        arguments: list[Value],
-        carried: list[Buffer | None],
-        results: list[Buffer | None],
+        self, block: Block | None, arguments: list[Value], carried: list[Buffer | None], results: list[Buffer | None]
     ) -> None:
         self.block: Block | None = block
         self.arguments: list[Value] = arguments

@@ -88,10 +88,7 @@ def _asked(mask: Tracer) -> int:
 
 
 def _either(
-    builder: Builder,
-    short: tuple[Register, list[str]],
-    whole: tuple[Register, list[str]],
-    masks: list[Register],
+    builder: Builder, short: tuple[Register, list[str]], whole: tuple[Register, list[str]], masks: list[Register]
 ) -> Register:
     """The short way, or the whole one if a mask has an element set."""
     builder.lines.extend(short[1])
