@@ -19,7 +19,7 @@ import numpy
 from tileir.dialect.ops import FOR
 from tileir.dialect.types import GatherScatterViewType, PointerType, TileType, TileViewType
 from tileir.execute.arguments import buffer_of
-from tileir.execute.cpu.loops.sites import NO_HOME, READS, SHADOW_ROOM, WORDS, WRITES, Site, manner_of
+from tileir.execute.cpu.loops.sites import ANY_ARRAY, READS, SHADOW_PADDING, WORDS, WRITES, Site, access_kind
 from tileir.execute.dtypes import Array, memory_bytes, value_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.interpreter.views import TensorView, TileView
@@ -130,7 +130,7 @@ class Inspector:
         buffer = buffer_of(array, "an element of `uninitialized`")
         region = self._memory.find(buffer.low)
         if region is not None and buffer.high > buffer.low:
-            shadow = self._shadows.setdefault(region.start, numpy.zeros(region.size + SHADOW_ROOM, numpy.uint8))
+            shadow = self._shadows.setdefault(region.start, numpy.zeros(region.size + SHADOW_PADDING, numpy.uint8))
             shadow[buffer.low - region.start : buffer.high - region.start] = 1
 
     def _words(self, region: Region) -> list[int]:
@@ -143,7 +143,7 @@ class Inspector:
         rows = []
         for site in self._sites:
             home = named.get(site.origin) if site.origin else None
-            rows.append(self._words(home) if home is not None else [0, 0, NO_HOME, 0])
+            rows.append(self._words(home) if home is not None else [0, 0, ANY_ARRAY, 0])
         return numpy.array(rows or [[0] * WORDS], numpy.int64)
 
     # --- calls ---
@@ -232,7 +232,7 @@ class Inspector:
         size = memory_bytes(cast(PointerType, type.element).pointee)
         where = bytes_at(addresses, 8 * count, False).view(numpy.uint64).reshape(type.shape)
         chosen = bytes_at(mask, count, False).view(bool).reshape(type.shape) if mask else None
-        return Access(_KINDS[manner_of(site.operation)], site.operation, block, size, where, chosen)
+        return Access(_KINDS[access_kind(site.operation)], site.operation, block, size, where, chosen)
 
     def _view(self, site: Site, block: TileBlock, words: Any) -> Access:
         operation = site.operation
@@ -243,7 +243,7 @@ class Inspector:
         unsigned = [number & _UNSIGNED for number in numbers]
         address, extents, strides = unsigned[0], tuple(unsigned[1 : 1 + rank]), tuple(unsigned[1 + rank : 1 + 2 * rank])
         view = TileView(TensorView(self._memory, element, address, extents, strides), type)
-        kind, size = _KINDS[manner_of(operation)], memory_bytes(element)
+        kind, size = _KINDS[access_kind(operation)], memory_bytes(element)
         if not isinstance(type, GatherScatterViewType):
             index = unsigned[1 + 2 * rank :]
             return Access(kind, operation, block, size, lambda: view.reach(index), None, view, view.box(index), index)

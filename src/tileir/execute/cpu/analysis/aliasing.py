@@ -96,7 +96,7 @@ class Origins:
             return frozenset([UNKNOWN])
         return frozenset().union(*[self._known.get(source, frozenset([UNKNOWN])) for source in sources])
 
-    def apart(self, first: Origin, second: Origin) -> bool:
+    def never_alias(self, first: Origin, second: Origin) -> bool:
         """Whether accesses of these origins never alias."""
         return UNKNOWN not in first and UNKNOWN not in second and not first & second
 
@@ -111,10 +111,10 @@ class Origins:
         """Whether a `make_tensor_view` makes the same view of one argument or global in all tile blocks."""
         if self._overlapping or not self._is_simple(tensor.results[0]):
             return False
-        home = self.home(tensor.results[0])
-        return home is not None and not isinstance(home, Operation)
+        array = self.only_array(tensor.results[0])
+        return array is not None and not isinstance(array, Operation)
 
-    def home(self, value: Value) -> object | None:
+    def only_array(self, value: Value) -> object | None:
         """The only array that a pointer comes from: a parameter, the name of a global, an `alloca`; None if several."""
         origin = self.provenance(value)
         if len(origin) != 1 or UNKNOWN in origin or PARAMETER in origin:
@@ -172,7 +172,7 @@ def tensor_of(value: Value) -> Operation | None:
     return operation if isinstance(operation.results[0].type, TensorViewType) else None
 
 
-def likely_home(entry: Operation, value: Value) -> object | None:
+def likely_origin(entry: Operation, value: Value) -> object | None:
     """The array that a pointer most likely stays in: a parameter, the name of a global or an `alloca`.  A guess, which
     whoever accesses memory has to check."""
     seen: set[Value] = set()

@@ -8,7 +8,7 @@ from tileir.execute.cpu.emission.context import Emission, EnclosingLoop
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker, require
 from tileir.execute.cpu.emission.reservations import forget
 from tileir.execute.cpu.loops.checks import Check
-from tileir.execute.cpu.loops.statements import Branch, Leave, Repeat, Statement
+from tileir.execute.cpu.loops.statements import Branch, Repeat, Statement, Terminator
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop
 from tileir.execute.cpu.vector.casting import BOOL, INT64
@@ -102,7 +102,7 @@ def _check_step(emission: Emission, operation: Operation, step: Register, unsign
 
 
 def emit_terminator(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Leave)
+    assert isinstance(statement, Terminator)
     operation = statement.operation
     declaration, values = operation.declaration, operation.operands
     if declaration is RETURN:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.execute.cpu.analysis.aliasing import likely_home
+from tileir.execute.cpu.analysis.aliasing import likely_origin
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.reservations import reserved_bytes
 from tileir.execute.cpu.vector.builder import Number
@@ -32,7 +32,7 @@ def wanted_of(operation: Operation) -> int:
 
 def likely_array(emission: Emission, value: Value) -> Home | None:
     """The array that a pointer, or the pointer behind a view, most likely stays in."""
-    source = likely_home(emission.program.entry, value)
+    source = likely_origin(emission.program.entry, value)
     if source is None:
         return None
     if isinstance(source, Operation):

@@ -17,7 +17,7 @@ from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.nests import Term
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.expressions import row_major
-from tileir.execute.cpu.loops.sites import END, NO_HOME, SHADOW, START, WRITABLE, WRITES, manner_of
+from tileir.execute.cpu.loops.sites import ANY_ARRAY, END, SHADOW, START, WRITABLE, WRITES, access_kind
 from tileir.execute.cpu.loops.statements import Inspect
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL
@@ -50,7 +50,7 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> None:
     builder = emission.builder
     operation = statement.operation
     size = memory_bytes(cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee)
-    access = manner_of(operation)
+    access = access_kind(operation)
     origin = origin_of(operation.operands[0])
     site = inspection.new_site(emission, "pointers", operation, origin)
     if origin:
@@ -71,7 +71,7 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> None:
         addresses, mask = _keep_sources(emission, statement)
         home = "null"
         if origin:
-            open_to_all = builder.emit(f"icmp eq i64 {inspection.word(emission, words, WRITABLE)}, {NO_HOME}")
+            open_to_all = builder.emit(f"icmp eq i64 {inspection.word(emission, words, WRITABLE)}, {ANY_ARRAY}")
             home = builder.emit(f"select i1 {open_to_all}, ptr null, ptr {words}")
         well = inspection.elements(emission, home, addresses, mask, count, size, access, last)
         _report_unless(emission, statement, well, site, [str(count), f"ptr {addresses}", f"ptr {mask}"])
@@ -163,7 +163,7 @@ def _emit_view(emission: Emission, statement: Inspect) -> None:
     box = accesses.open_box(emission, operation)
     view, tensor = box.view, box.view.tensor
     size = memory_bytes(tensor.element)
-    access = manner_of(operation)
+    access = access_kind(operation)
     indices = _indices(emission, operation, view)
     words = inspection.find(emission, tensor.address)
     addresses, mask = (emission.buffer(copy) for copy in statement.copies)

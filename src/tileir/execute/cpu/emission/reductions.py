@@ -16,7 +16,7 @@ from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index
 from tileir.execute.cpu.emission.versions import lanes_of, versions
 from tileir.execute.cpu.loops.expressions import Stored, is_along_lanes, row_major
-from tileir.execute.cpu.loops.sinks import Keep
+from tileir.execute.cpu.loops.sinks import StoreBuffer
 from tileir.execute.cpu.loops.statements import Reduce, works_on_vectors
 from tileir.execute.cpu.vector import nans
 from tileir.execute.cpu.vector.builder import Number
@@ -137,7 +137,7 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
                 with nest.at_level(level):
                     values = [body.ready(builder.splat(register, lanes)) for register in values]
                 for sink in statement.keeps:
-                    assert isinstance(sink, Keep)
+                    assert isinstance(sink, StoreBuffer)
                     nest.keep(
                         sink.expression,
                         sink.buffer,

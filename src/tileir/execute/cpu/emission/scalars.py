@@ -33,7 +33,7 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import require
 from tileir.execute.cpu.emission.views import FAR, TensorView, TileView
 from tileir.execute.cpu.loops.checks import Check
-from tileir.execute.cpu.loops.statements import Let, Same, Statement
+from tileir.execute.cpu.loops.statements import Alias, Let, Statement
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting, instructions
 from tileir.execute.cpu.vector.builder import Number
@@ -191,8 +191,8 @@ _LETS: Final[dict[OperationDeclaration, Callable[[Emission, Operation], None]]] 
 }
 
 
-def emit_same(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Same)
+def emit_alias(emission: Emission, statement: Statement) -> None:
+    assert isinstance(statement, Alias)
     if statement.source in emission.views:
         emission.views[statement.value] = emission.views[statement.source]
     else:

@@ -13,17 +13,16 @@ from tileir.execute.cpu.emission.control import emit_branch, emit_repeat, emit_t
 from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.exits import require
 from tileir.execute.cpu.emission.nests import Stretch, Term
-from tileir.execute.cpu.emission.scalars import emit_let, emit_same
-from tileir.execute.cpu.emission.versions import emit_apart, lanes_of, versions
+from tileir.execute.cpu.emission.scalars import emit_alias, emit_let
+from tileir.execute.cpu.emission.versions import emit_versioned, lanes_of, versions
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import row_major
-from tileir.execute.cpu.loops.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
+from tileir.execute.cpu.loops.sinks import CheckAll, Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
 from tileir.execute.cpu.loops.statements import (
-    Apart,
+    Alias,
     Branch,
     Chain,
     Inspect,
-    Leave,
     Let,
     Multiply,
     Nest,
@@ -32,8 +31,9 @@ from tileir.execute.cpu.loops.statements import (
     Repack,
     Repeat,
     Reserve,
-    Same,
     Statement,
+    Terminator,
+    VersionedNest,
 )
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Number
@@ -47,7 +47,7 @@ def emit_nest(emission: Emission, statement: Statement) -> None:
     assert isinstance(statement, Nest)
     roots = statement.roots
     lanes = lanes_of(emission, roots, statement.sinks)
-    picks = [sink for sink in statement.sinks if isinstance(sink, Pick)]
+    picks = [sink for sink in statement.sinks if isinstance(sink, StoreScalar)]
     updates = [sink for sink in statement.sinks if isinstance(sink, Update)]
 
     def emit(masked: bool, stretch: Stretch | None = None) -> None:
@@ -78,7 +78,7 @@ def emit_nest(emission: Emission, statement: Statement) -> None:
 
 
 def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
-    if isinstance(sink, Keep):
+    if isinstance(sink, StoreBuffer):
         window = sink.window
         if window is None:
             nest.keep(sink.expression, sink.buffer, None, sink.expression.shape)
@@ -95,7 +95,7 @@ def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
         accesses.store_view(nest, sink)
     elif isinstance(sink, StorePointers):
         pointers.store_pointers(nest, sink)
-    elif isinstance(sink, Pick):
+    elif isinstance(sink, StoreScalar):
         register = nest.value(sink.expression)
         with nest.at_level(nest.depth):
             emission.put(sink.value, cast_to(emission.builder, register, dtype_of(sink.value)))
@@ -196,11 +196,11 @@ def emit_multiply(emission: Emission, statement: Statement) -> None:
 
 
 EMITTERS: Final[Emitters] = {
-    Apart: emit_apart,
+    VersionedNest: emit_versioned,
     Branch: emit_branch,
     Chain: emit_chain,
     Inspect: emit_inspect,
-    Leave: emit_terminator,
+    Terminator: emit_terminator,
     Let: emit_let,
     Multiply: emit_multiply,
     Nest: emit_nest,
@@ -209,5 +209,5 @@ EMITTERS: Final[Emitters] = {
     Repack: emit_repack,
     Repeat: emit_repeat,
     Reserve: emit_reserve,
-    Same: emit_same,
+    Alias: emit_alias,
 }

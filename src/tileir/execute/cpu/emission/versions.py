@@ -12,7 +12,7 @@ from tileir.execute.cpu.emission.pointers import is_ordered
 from tileir.execute.cpu.emission.views import Box, TileView
 from tileir.execute.cpu.loops.expressions import Expression, Gathered, Stored, Viewed, nodes
 from tileir.execute.cpu.loops.sinks import Sink, StorePointers, StoreView, Update
-from tileir.execute.cpu.loops.statements import Apart, Statement
+from tileir.execute.cpu.loops.statements import Statement, VersionedNest
 from tileir.ir.core import Operation
 
 
@@ -96,9 +96,9 @@ def _pointer_answers(
     return found
 
 
-def emit_apart(emission: Emission, statement: Statement) -> None:
+def emit_versioned(emission: Emission, statement: Statement) -> None:
     """Emit a nest at once where its accesses are seen to stay in their arrays, and else in parts."""
-    assert isinstance(statement, Apart)
+    assert isinstance(statement, VersionedNest)
     sure: dict[Operation, bool] = {}
     answers: list[str] | None = [] if statement.fused is not None else None
     for access in statement.accesses:

@@ -68,11 +68,11 @@ def assign(program: Program) -> None:
     free: list[tuple[int, int]] = []
     active: list[tuple[int, int, int]] = []
     for buffer in program.buffers:
-        if buffer.lasting:
+        if buffer.persistent:
             buffer.offset, end = end, end + _rounded(buffer.bytes)
     base = end
     for buffer, life in sorted(lives.items(), key=lambda item: item[1].first):
-        if buffer.lasting:
+        if buffer.persistent:
             continue
         for last, offset, size in [entry for entry in active if entry[0] < life.first]:
             active.remove((last, offset, size))

@@ -54,10 +54,10 @@ def is_along_lanes(shape: Shape, axis: int) -> bool:
 class Buffer:
     """Scratch memory for one tile; `offset` in the arena is assigned when all statements are known."""
 
-    __slots__ = ("count", "dtype", "lasting", "name", "offset")
+    __slots__ = ("count", "dtype", "name", "offset", "persistent")
 
-    def __init__(self, name: str, dtype: DType, count: int, lasting: bool = False) -> None:
-        self.lasting: bool = lasting
+    def __init__(self, name: str, dtype: DType, count: int, persistent: bool = False) -> None:
+        self.persistent: bool = persistent
         """Whether the content is kept from tile block to tile block."""
         self.name: str = name
         self.dtype: DType = dtype

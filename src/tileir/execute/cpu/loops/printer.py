@@ -28,13 +28,12 @@ from tileir.execute.cpu.loops.expressions import (
     Viewed,
     nodes,
 )
-from tileir.execute.cpu.loops.sinks import CheckAll, Keep, Pick, Sink, StorePointers, StoreView, Update
+from tileir.execute.cpu.loops.sinks import CheckAll, Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
 from tileir.execute.cpu.loops.statements import (
-    Apart,
+    Alias,
     Branch,
     Chain,
     Inspect,
-    Leave,
     Let,
     Memo,
     Multiply,
@@ -45,8 +44,9 @@ from tileir.execute.cpu.loops.statements import (
     Repack,
     Repeat,
     Reserve,
-    Same,
     Statement,
+    Terminator,
+    VersionedNest,
 )
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation, Value
@@ -83,7 +83,7 @@ class LoopPrinter:
         self._lines.append(f"scratch memory of a thread: {program.arena_bytes:,} bytes")
         for buffer in program.buffers:
             if buffer.offset >= 0:
-                kept = ", kept from tile block to tile block" if buffer.lasting else ""
+                kept = ", kept from tile block to tile block" if buffer.persistent else ""
                 place = f"{buffer.bytes:,} bytes at {buffer.offset}"
                 self._lines.append(f"  {buffer.name}: {buffer.dtype.name}[{buffer.count}], {place}{kept}")
         self._body(program.body, "")
@@ -97,16 +97,16 @@ class LoopPrinter:
             self._statement(statement, indent)
 
     def _statement(self, statement: Statement, indent: str) -> None:
-        if isinstance(statement, (Let, Leave)):
+        if isinstance(statement, (Let, Terminator)):
             self._lines.append(indent + self._operation(statement.operation))
-        elif isinstance(statement, Same):
+        elif isinstance(statement, Alias):
             self._lines.append(f"{indent}{self._name(statement.value)} = {self._name(statement.source)}")
         elif isinstance(statement, Nest):
             guard = f", elements that {statement.guard.name} allows" if statement.guard is not None else ""
             head = f"nest {_extents(statement.shape)}{guard}{self._traffic(statement)}"
             self._entry(head, statement, statement.sinks, indent)
-        elif isinstance(statement, Apart):
-            self._apart(statement, indent)
+        elif isinstance(statement, VersionedNest):
+            self._versioned(statement, indent)
         elif isinstance(statement, Inspect):
             self._inspect(statement, indent)
         elif isinstance(statement, Reduce):
@@ -151,7 +151,7 @@ class LoopPrinter:
         self._lines.append(f"{indent}{head}:")
         self._lines.extend([*shared, *[f"{indent}  {text}" for text in texts]])
 
-    def _apart(self, statement: Apart, indent: str) -> None:
+    def _versioned(self, statement: VersionedNest, indent: str) -> None:
         """A nest, and what runs in its place where its pointers may alias."""
         if statement.fused is not None:
             self._statement(statement.fused, indent)
@@ -223,13 +223,13 @@ class LoopPrinter:
 
     def _sink(self, sink: Sink) -> str:
         source = self._inner(sink.expression)
-        if isinstance(sink, Keep):
+        if isinstance(sink, StoreBuffer):
             return f"{self._target(sink)} <- {source}"
         if isinstance(sink, StoreView):
             return f"{self._view(sink.operation, sink.positions)} <- {source}"
         if isinstance(sink, StorePointers):
             return f"memory[{self._inner(sink.pointers)}]{self._mask(sink.mask)} <- {source}"
-        if isinstance(sink, Pick):
+        if isinstance(sink, StoreScalar):
             return f"{self._name(sink.value)} <- {source}"
         if isinstance(sink, CheckAll):
             return f"assert {source}"
@@ -237,7 +237,7 @@ class LoopPrinter:
             return self._update(sink, source)
         return f"{type(sink).__name__.lower()} {', '.join([self._inner(each) for each in sink.expressions])}"
 
-    def _target(self, sink: Keep) -> str:
+    def _target(self, sink: StoreBuffer) -> str:
         if sink.window is None:
             return sink.buffer.name
         window = sink.window

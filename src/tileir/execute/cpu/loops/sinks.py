@@ -17,7 +17,7 @@ class Sink:
         return [self.expression]
 
 
-class Keep(Sink):
+class StoreBuffer(Sink):
     """Into scratch memory, converted to the buffer's dtype; `window` places a part inside a larger tile."""
 
     __slots__ = ("buffer", "window")
@@ -39,7 +39,7 @@ class Window:
         self.origins: tuple[int | Value, ...] = origins
 
 
-class Pick(Sink):
+class StoreScalar(Sink):
     """The only element, as a scalar."""
 
     __slots__ = ("value",)

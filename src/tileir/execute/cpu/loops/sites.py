@@ -30,10 +30,10 @@ WRITABLE: Final = 2
 SHADOW: Final = 3
 WORDS: Final = 4
 
-SHADOW_ROOM: Final = 8
+SHADOW_PADDING: Final = 8
 """Bytes after a shadow that may be read."""
 
-NO_HOME: Final = -1
+ANY_ARRAY: Final = -1
 """In place of `WRITABLE`: the pointers of a site may go to any array after all."""
 
 READS: Final = 1
@@ -52,7 +52,7 @@ class Site:
         self.check: Check | None = check
 
 
-def manner_of(operation: Operation) -> int:
+def access_kind(operation: Operation) -> int:
     """Whether an access reads, writes, or both."""
     declaration = operation.declaration
     return (READS if declaration.reads is not None else 0) | (WRITES if declaration.writes is not None else 0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from tileir.dialect.ops import CONSTANT, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, SELECT
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored
-from tileir.execute.cpu.loops.sinks import Keep, Sink, StoreView, Update
+from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer, StoreView, Update
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import ELEMENTWISE
 
@@ -46,7 +46,7 @@ class Let(Statement):
         self.operation: Operation = operation
 
 
-class Same(Statement):
+class Alias(Statement):
     """A scalar under another name."""
 
     __slots__ = ("source", "value")
@@ -73,11 +73,11 @@ class Nest(Statement):
 
     @property
     def written(self) -> list[Buffer]:
-        found = [sink.buffer for sink in self.sinks if isinstance(sink, (Keep, Update))]
+        found = [sink.buffer for sink in self.sinks if isinstance(sink, (StoreBuffer, Update))]
         return [buffer for buffer in [*found, self.guard] if buffer is not None]
 
 
-class Apart(Statement):
+class VersionedNest(Statement):
     """A nest that stores to memory and reads from it, through pointers or views that may leave the array they were made
     from: what is read may be what is written.
 
@@ -134,7 +134,7 @@ class Reduce(Statement):
 
     @property
     def written(self) -> list[Buffer]:
-        kept = [sink.buffer for sink in self.keeps if isinstance(sink, Keep)]
+        kept = [sink.buffer for sink in self.keeps if isinstance(sink, StoreBuffer)]
         return [*[buffer for buffer in self.targets if buffer is not None], *kept]
 
 
@@ -213,7 +213,7 @@ class Multiply(Statement):
 
 
 class Branch(Statement):
-    """`if`: results are put into buffers and scalar slots by the `Leave` that ends each branch."""
+    """`if`: results are put into buffers and scalar slots by the `Terminator` that ends each branch."""
 
     __slots__ = ("branches", "operation")
 
@@ -262,7 +262,7 @@ class Chain(Statement):
         return [[self.loop]]
 
 
-class Leave(Statement):
+class Terminator(Statement):
     """The end of a region: scalar operands go to their slots (tiles are in their buffers already), control moves on."""
 
     __slots__ = ("operation",)
@@ -382,7 +382,7 @@ _UNIFORM: Final = (CONSTANT, GET_TILE_BLOCK_ID, GET_NUM_TILE_BLOCKS, SELECT)
 def works_on_vectors(body: list[Statement]) -> bool:
     """Whether the body of a reduction may run on vectors: each operation takes each element alone."""
     for statement in body:
-        if isinstance(statement, (Same, Leave)):
+        if isinstance(statement, (Alias, Terminator)):
             continue
         if not isinstance(statement, Let):
             return False

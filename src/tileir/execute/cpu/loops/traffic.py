@@ -25,7 +25,7 @@ from tileir.execute.cpu.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Viewed, count_of
 from tileir.execute.cpu.loops.order import may_change_order, order_of
 from tileir.execute.cpu.loops.sinks import StoreView
-from tileir.execute.cpu.loops.statements import Apart, Nest, Program, Reduce, Statement
+from tileir.execute.cpu.loops.statements import Nest, Program, Reduce, Statement, VersionedNest
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation, Value
@@ -87,7 +87,7 @@ def _streaming(program: Program, vector_bytes: int) -> dict[Statement, StoreView
 
 def _nests(statement: Statement) -> list[Statement]:
     """The nest that a statement is, or those it is made of."""
-    if not isinstance(statement, Apart):
+    if not isinstance(statement, VersionedNest):
         return [statement]
     return [*([statement.fused] if statement.fused is not None else []), *statement.parts[-1:]]
 
@@ -108,10 +108,10 @@ def _is_large(sink: StoreView, vector_bytes: int) -> bool:
 
 
 def _is_apart(sink: StoreView, origins: Origins, read: Origin) -> bool:
-    # What leaves its array is not read by the nest itself, which is what matters (`Apart`).
+    # What leaves its array is not read by the nest itself, which is what matters (`VersionedNest`).
     origin = origins.provenance(sink.operation.operand_group("view")[0])
     # An `alloca` is scratch memory, and small.
-    return origins.apart(origin, read) and not any(isinstance(source, Operation) for source in origin)
+    return origins.never_alias(origin, read) and not any(isinstance(source, Operation) for source in origin)
 
 
 # --- fetching ahead ---

@@ -25,8 +25,8 @@ from tileir.execute.cpu.loops.expressions import (
     matrix_in_memory,
     nodes,
 )
-from tileir.execute.cpu.loops.sinks import Keep, Pick
-from tileir.execute.cpu.loops.statements import Memo, Multiply, Nest, Reduce, Same, memo_slots, works_on_vectors
+from tileir.execute.cpu.loops.sinks import StoreBuffer, StoreScalar
+from tileir.execute.cpu.loops.statements import Alias, Memo, Multiply, Nest, Reduce, memo_slots, works_on_vectors
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.tiles import see_through
 from tileir.execute.cpu.lowering.walk import Lowering
@@ -42,7 +42,7 @@ def lower_reduce(lowering: Lowering, operation: Operation) -> None:
     shape = tile_of(operation.operands[0]).shape
     if count_of(shape) == 1:
         for source, result in zip(operation.operands, operation.results, strict=True):
-            lowering.body.append(Same(result, source))
+            lowering.body.append(Alias(result, source))
         return
     if shape[axis] == 1:
         # Nothing to combine: the elements themselves.
@@ -67,7 +67,7 @@ def lower_reduce(lowering: Lowering, operation: Operation) -> None:
 
 def _drop_axis(lowering: Lowering, result: Value, source: Value, axis: int) -> None:
     if is_scalar(source):
-        lowering.body.append(Same(result, source))
+        lowering.body.append(Alias(result, source))
         return
     expression = lowering.expression(source)
     keeps_rank = len(tile_of(result).shape) == len(expression.shape)
@@ -121,11 +121,11 @@ def lower_product(lowering: Lowering, operation: Operation) -> None:
     is_wide = plan.accumulator_dtype != value_dtype(type.element)
     held = Stored(tile_type(type.shape, F32) if is_wide else type, None, buffer)
     if is_scalar(result):
-        lowering.body.append(Nest(type.shape, [Pick(held, result)]))
+        lowering.body.append(Nest(type.shape, [StoreScalar(held, result)]))
         return
     if is_wide:
         buffer = lowering.new_buffer(value_dtype(type.element), type.count)
-        lowering.body.append(Nest(type.shape, [Keep(held, buffer)]))
+        lowering.body.append(Nest(type.shape, [StoreBuffer(held, buffer)]))
     lowering.stored(result, buffer)
 
 
@@ -150,7 +150,7 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: 
     if plan.accumulator_dtype != value_dtype(type.element):
         buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
         (place,), kept = lowering.prepare([place], type.shape, operation)
-        lowering.body.append(Nest(type.shape, [*kept, Keep(place, buffer)]))
+        lowering.body.append(Nest(type.shape, [*kept, StoreBuffer(place, buffer)]))
         return buffer
     if isinstance(place, Stored) and value.parent_block is operation.parent and place.buffer not in busy:
         alone = all(user is operation or user in lowering.done for user in value.users)
@@ -162,7 +162,7 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: 
     if buffer in busy:
         buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
     (place,), kept = lowering.prepare([place], type.shape, operation)
-    lowering.body.append(Nest(type.shape, [*kept, Keep(place, buffer)]))
+    lowering.body.append(Nest(type.shape, [*kept, StoreBuffer(place, buffer)]))
     return buffer
 
 
@@ -195,5 +195,5 @@ def _memo(
         return None
     panels = lowering.new_buffer(plan.rhs_dtype, slots * plan.k * plan.n)
     tags = lowering.new_buffer(numpy.dtype(numpy.int64), slots * (len(keys) + 2))
-    panels.lasting = tags.lasting = True
+    panels.persistent = tags.persistent = True
     return Memo(list(keys), slots, panels, tags)

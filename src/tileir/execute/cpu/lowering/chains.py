@@ -15,7 +15,7 @@ from tileir.dialect.ops import FOR
 from tileir.dialect.types import PartitionViewType
 from tileir.execute.cpu.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Viewed
-from tileir.execute.cpu.loops.statements import Chain, Leave, Memo, Multiply, Repeat, memo_slots
+from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Repeat, Terminator, memo_slots
 from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation, Value
@@ -32,7 +32,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     if operation.declaration is not FOR or len(loop.body) != 2 or len(operation.results) != 1:
         return None
     product, end = loop.body
-    if not isinstance(product, Multiply) or not isinstance(end, Leave) or product.plan.kind != "amx":
+    if not isinstance(product, Multiply) or not isinstance(end, Terminator) or product.plan.kind != "amx":
         return None
     lhs, rhs = product.lhs, product.rhs
     if not isinstance(lhs, Viewed) or not isinstance(rhs, Viewed) or product.scales:
@@ -54,7 +54,7 @@ def chained(lowering: Lowering, loop: Repeat) -> Chain | None:
     slots = memo_slots(size)
     panels = lowering.new_buffer(product.plan.rhs_dtype, slots * size // product.plan.rhs_dtype.itemsize)
     tags = lowering.new_buffer(numpy.dtype(numpy.int64), 4 * slots)
-    panels.lasting = tags.lasting = True
+    panels.persistent = tags.persistent = True
     return Chain(loop, product, tiles, Memo([rhs.operation.operand_group("index")[1]], slots, panels, tags))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tileir.dialect.ops import BREAK, CONTINUE, FOR, YIELD
 from tileir.execute.cpu.analysis.values import dtype_of, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import Buffer, Stored, count_of
-from tileir.execute.cpu.loops.sinks import CheckAll, Keep
-from tileir.execute.cpu.loops.statements import Branch, Leave, Nest, Print, Repeat
+from tileir.execute.cpu.loops.sinks import CheckAll, StoreBuffer
+from tileir.execute.cpu.loops.statements import Branch, Nest, Print, Repeat, Terminator
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.chains import chained
 from tileir.execute.cpu.lowering.walk import Frame, Lowering
@@ -70,7 +70,7 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     _realize_results(lowering, results, buffers)
 
 
-def lower_leave(lowering: Lowering, operation: Operation) -> None:
+def lower_terminator(lowering: Lowering, operation: Operation) -> None:
     declaration = operation.declaration
     values = list(operation.operands)
     if declaration is CONTINUE:
@@ -79,7 +79,7 @@ def lower_leave(lowering: Lowering, operation: Operation) -> None:
         deliver(lowering, values, lowering.loops[-1].results, operation)
     elif declaration is YIELD and lowering.yields:
         deliver(lowering, values, lowering.yields[-1].results, operation)
-    lowering.body.append(Leave(operation))
+    lowering.body.append(Terminator(operation))
 
 
 def deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | None], operation: Operation) -> None:
@@ -98,7 +98,7 @@ def deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | None
         if isinstance(expression, Stored) and expression.buffer in targets:
             # Another value's old place: moved away first.
             copy = lowering.new_buffer(expression.dtype, count_of(expression.shape))
-            lowering.body.append(Nest(expression.shape, [Keep(expression, copy)]))
+            lowering.body.append(Nest(expression.shape, [StoreBuffer(expression, copy)]))
             lowering.stored(value, copy)
         elif expression.buffers & targets and not isinstance(expression, Stored):
             others = expression.buffers & targets - {buffer}
@@ -112,4 +112,4 @@ def deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | None
                 lowering.keep(value, fresh)
     for value, buffer in pairs:
         (expression,), kept = lowering.prepare([lowering.expression(value)], tile_of(value).shape, operation)
-        lowering.body.append(Nest(expression.shape, [*kept, Keep(expression, buffer)]))
+        lowering.body.append(Nest(expression.shape, [*kept, StoreBuffer(expression, buffer)]))

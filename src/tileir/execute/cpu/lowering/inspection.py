@@ -14,7 +14,7 @@ from tileir.dialect.attributes import DivByAttribute, SameElementsAttribute
 from tileir.dialect.types import TileType, TileViewType
 from tileir.execute.cpu.analysis.values import dtype_of, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored, count_of
-from tileir.execute.cpu.loops.sites import SHADOW_ROOM
+from tileir.execute.cpu.loops.sites import SHADOW_PADDING
 from tileir.execute.cpu.loops.statements import Inspect, Nest
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.walk import Lowering
@@ -120,6 +120,6 @@ def shadow_buffer(lowering: Lowering, operation: Operation, size: int) -> Buffer
     """A buffer for the shadow of an `alloca`."""
     if not lowering.options.sanitize:
         return None
-    shadow = lowering.new_buffer(_BYTE, size + SHADOW_ROOM)
-    shadow.lasting = True
+    shadow = lowering.new_buffer(_BYTE, size + SHADOW_PADDING)
+    shadow.persistent = True
     return shadow

@@ -19,8 +19,8 @@ from tileir.dialect.types import (
 from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, ordering_of, tile_of
 from tileir.execute.cpu.loops.checks import refused_allocation
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Stored, Viewed, count_of, nodes, squeezed
-from tileir.execute.cpu.loops.sinks import Keep, Pick, Sink, StorePointers, StoreView, Update
-from tileir.execute.cpu.loops.statements import Apart, Nest, Reserve, Statement
+from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
+from tileir.execute.cpu.loops.statements import Nest, Reserve, Statement, VersionedNest
 from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.walk import Lowering, source_of
 from tileir.execute.dtypes import memory_bytes
@@ -75,7 +75,7 @@ def _load(lowering: Lowering, operation: Operation, expression: Expression, guar
         if not result.has_uses and not ordered:
             return
         (root,), kept = lowering.prepare([expression], expression.shape, operation)
-        lowering.body.append(Nest(expression.shape, [*kept, Pick(root, result)], guard))
+        lowering.body.append(Nest(expression.shape, [*kept, StoreScalar(root, result)], guard))
         return
     lowering.wait(result, expression)
     if ordered or guard is not None:
@@ -166,9 +166,10 @@ def _without_conflicts(
     origins = lowering.origins
     origin = origins.provenance(target)
     for node in reach.order:
-        if isinstance(node, (Viewed, Gathered)) and not origins.apart(origins.provenance(source_of(node)), origin):
-            if isinstance(node, Viewed) and reach.is_straight(node) and reads_same_elements(node):
-                continue
+        if not isinstance(node, (Viewed, Gathered)):
+            continue
+        is_same = isinstance(node, Viewed) and reach.is_straight(node) and reads_same_elements(node)
+        if not is_same and not origins.never_alias(origins.provenance(source_of(node)), origin):
             assert node.value is not None
             lowering.store(node.value)
     return lowering.resolved(roots)
@@ -199,13 +200,13 @@ def _versioned(
             continue
         buffer = lowering.new_buffer(root.dtype, count_of(root.shape))
         if squeezed(root.shape) == squeezed(nest.shape):
-            kept.append(Keep(root, buffer))
+            kept.append(StoreBuffer(root, buffer))
         else:
-            first.append(Nest(root.shape, [Keep(root, buffer)]))
+            first.append(Nest(root.shape, [StoreBuffer(root, buffer)]))
         renewed.append(Stored(root.type, None, buffer))
     last = Nest(nest.shape, [sink.with_expressions(renewed)])
     fused = None if lowering.options.overlapping else nest
-    return Apart(fused, [*first, Nest(nest.shape, kept), last], accesses)
+    return VersionedNest(fused, [*first, Nest(nest.shape, kept), last], accesses)
 
 
 # --- atomics and reservations ---

@@ -6,7 +6,7 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.execute.cpu.lowering.aggregates import lower_product, lower_reduce
-from tileir.execute.cpu.lowering.control import lower_assert, lower_if, lower_leave, lower_loop, lower_print
+from tileir.execute.cpu.lowering.control import lower_assert, lower_if, lower_loop, lower_print, lower_terminator
 from tileir.execute.cpu.lowering.memory import (
     lower_alloca,
     lower_atomic,
@@ -16,6 +16,8 @@ from tileir.execute.cpu.lowering.memory import (
     lower_store_view,
 )
 from tileir.execute.cpu.lowering.tiles import (
+    lower_assume,
+    lower_assume_cond,
     lower_broadcast,
     lower_cast,
     lower_cat,
@@ -27,10 +29,8 @@ from tileir.execute.cpu.lowering.tiles import (
     lower_let,
     lower_nothing,
     lower_permute,
-    lower_promise,
     lower_repack,
     lower_reshape,
-    lower_same,
 )
 from tileir.execute.cpu.lowering.walk import PRODUCTS, Handlers
 from tileir.ir.declaration import ELEMENTWISE, REGISTRY
@@ -50,7 +50,7 @@ HANDLERS: Final[Handlers] = {
     **dict.fromkeys(_WITHOUT_EFFECT, lower_nothing),
     **dict.fromkeys(_ON_SCALARS, lower_let),
     **dict.fromkeys((ops.ATOMIC_CAS_TKO, ops.ATOMIC_RED_VIEW_TKO, ops.ATOMIC_RMW_TKO), lower_atomic),
-    **dict.fromkeys((ops.BREAK, ops.CONTINUE, ops.RETURN, ops.YIELD), lower_leave),
+    **dict.fromkeys((ops.BREAK, ops.CONTINUE, ops.RETURN, ops.YIELD), lower_terminator),
     **dict.fromkeys((ops.LOAD_PTR_TKO, ops.ATOMIC_LOAD_TKO), lower_load_pointers),
     **dict.fromkeys((ops.STORE_PTR_TKO, ops.ATOMIC_STORE_TKO), lower_store_pointers),
     **dict.fromkeys((ops.FOR, ops.LOOP), lower_loop),
@@ -58,8 +58,8 @@ HANDLERS: Final[Handlers] = {
     **dict.fromkeys((ops.REDUCE, ops.SCAN), lower_reduce),
     ops.ALLOCA: lower_alloca,
     ops.ASSERT: lower_assert,
-    ops.ASSUME: lower_same,
-    ops.ASSUME_COND: lower_promise,
+    ops.ASSUME: lower_assume,
+    ops.ASSUME_COND: lower_assume_cond,
     ops.BROADCAST: lower_broadcast,
     ops.CAT: lower_cat,
     ops.CONSTANT: lower_constant,

@@ -19,8 +19,8 @@ from tileir.execute.cpu.loops.expressions import (
     Table,
     squeezed,
 )
-from tileir.execute.cpu.loops.sinks import Keep, Pick, Window
-from tileir.execute.cpu.loops.statements import Let, Nest, Repack, Same
+from tileir.execute.cpu.loops.sinks import StoreBuffer, StoreScalar, Window
+from tileir.execute.cpu.loops.statements import Alias, Let, Nest, Repack
 from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.dtypes import constant_elements
@@ -73,7 +73,7 @@ def lower_iota(lowering: Lowering, operation: Operation) -> None:
     lowering.places[result] = Count(tile_of(result), result)
 
 
-def lower_same(lowering: Lowering, operation: Operation) -> None:
+def lower_assume(lowering: Lowering, operation: Operation) -> None:
     """`assume`: the result is the operand."""
     inspection.inspect_promise(lowering, operation)
     source, result = operation.operands[0], operation.results[0]
@@ -85,14 +85,14 @@ def lower_same(lowering: Lowering, operation: Operation) -> None:
 
 def _rename(lowering: Lowering, result: Value, source: Value) -> None:
     if is_scalar(result):
-        lowering.body.append(Same(result, source))
+        lowering.body.append(Alias(result, source))
         return
     expression = lowering.expression(source)
     mapping: Mapping = tuple([(axis, None) for axis in range(len(expression.shape))])
     see_through(lowering, result, expression, mapping)
 
 
-def lower_promise(lowering: Lowering, operation: Operation) -> None:
+def lower_assume_cond(lowering: Lowering, operation: Operation) -> None:
     """`assume_cond`: nothing is made of it here."""
     inspection.inspect_promise(lowering, operation)
 
@@ -107,7 +107,7 @@ def lower_cast(lowering: Lowering, operation: Operation) -> None:
         if isinstance(result.type, TileType):
             _rename(lowering, result, source)
         elif result.type is not TOKEN:
-            lowering.body.append(Same(result, source))
+            lowering.body.append(Alias(result, source))
 
 
 def see_through(lowering: Lowering, result: Value, source: Expression, mapping: Mapping) -> None:
@@ -129,7 +129,7 @@ def see_through(lowering: Lowering, result: Value, source: Expression, mapping: 
 def lower_broadcast(lowering: Lowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(result):
-        lowering.body.append(Same(result, source))
+        lowering.body.append(Alias(result, source))
         return
     type = tile_of(result)
     if is_scalar(source):
@@ -145,7 +145,7 @@ def lower_broadcast(lowering: Lowering, operation: Operation) -> None:
 def lower_reshape(lowering: Lowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(result):
-        lowering.body.append(Same(result, source))
+        lowering.body.append(Alias(result, source))
         return
     type = tile_of(result)
     expression = lowering.expression(source)
@@ -169,7 +169,7 @@ def lower_reshape(lowering: Lowering, operation: Operation) -> None:
 def lower_permute(lowering: Lowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(result):
-        lowering.body.append(Same(result, source))
+        lowering.body.append(Alias(result, source))
         return
     axes = cast(DenseArrayAttribute, operation.attributes["permutation"]).values
     expression = lowering.expression(source)
@@ -182,7 +182,7 @@ def lower_extract(lowering: Lowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     if is_scalar(source):
         lowering.body.append(Let(operation))
-        lowering.body.append(Same(result, source))
+        lowering.body.append(Alias(result, source))
         return
     type = tile_of(result)
     expression = lowering.expression(source)
@@ -200,14 +200,14 @@ def lower_extract(lowering: Lowering, operation: Operation) -> None:
     if expression.cost > fusion.CHEAP and not fusion.is_plain_load(expression):
         lowering.store(source)
     (place_now,), kept = lowering.prepare([place], type.shape, operation)
-    lowering.body.append(Nest(type.shape, [*kept, Pick(place_now, result)]))
+    lowering.body.append(Nest(type.shape, [*kept, StoreScalar(place_now, result)]))
 
 
 def lower_insert(lowering: Lowering, operation: Operation) -> None:
     source, target, result = operation.operands[0], operation.operands[1], operation.results[0]
     lowering.body.append(Let(operation))
     if is_scalar(result):
-        lowering.body.append(Same(result, source))
+        lowering.body.append(Alias(result, source))
         return
     type = tile_of(result)
     part = tile_of(source).shape
@@ -236,7 +236,7 @@ def _copy_into(
     lowering: Lowering, expression: Expression, buffer: Buffer, window: Window | None, operation: Operation
 ) -> None:
     (expression,), kept = lowering.prepare([expression], expression.shape, operation)
-    lowering.body.append(Nest(expression.shape, [*kept, Keep(expression, buffer, window)]))
+    lowering.body.append(Nest(expression.shape, [*kept, StoreBuffer(expression, buffer, window)]))
 
 
 def lower_repack(lowering: Lowering, operation: Operation) -> None:
@@ -249,7 +249,7 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
     buffer = lowering.new_buffer(dtype_of(result), type.count)
     if is_scalar(source):
         held = lowering.new_buffer(dtype_of(source), 1)
-        lowering.body.append(Nest(tile_of(source).shape, [Keep(lowering.expression(source), held)]))
+        lowering.body.append(Nest(tile_of(source).shape, [StoreBuffer(lowering.expression(source), held)]))
         expression = Stored(tile_of(source), None, held)
     else:
         expression = lowering.store(source)
@@ -261,6 +261,6 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
         buffer = expression.buffer
     if is_scalar(result):
         place = Stored(type, None, buffer)
-        lowering.body.append(Nest(type.shape, [Pick(place, result)]))
+        lowering.body.append(Nest(type.shape, [StoreScalar(place, result)]))
     else:
         lowering.stored(result, buffer)

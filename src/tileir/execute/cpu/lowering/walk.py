@@ -27,7 +27,7 @@ from tileir.execute.cpu.loops.expressions import (
     nodes,
 )
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.sinks import Keep, Sink
+from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer
 from tileir.execute.cpu.loops.statements import Nest, Program, Statement
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.native.target import Target
@@ -257,7 +257,7 @@ class Lowering:
             if node.value in values and not isinstance(node, Stored):
                 assert node.value is not None
                 buffer = self.buffer_for(node.value, reach, finished)
-                kept.append(Keep(node, buffer))
+                kept.append(StoreBuffer(node, buffer))
                 # At once, so that no two get the same buffer.
                 self.stored(node.value, buffer)
         self.finish(finished)
@@ -285,14 +285,14 @@ class Lowering:
             self._realize(value, expression)
             return expression
         (expression,), kept = self.prepare([expression], expression.shape, None)
-        already = [sink for sink in kept if isinstance(sink, Keep) and sink.expression is expression]
+        already = [sink for sink in kept if isinstance(sink, StoreBuffer) and sink.expression is expression]
         if already:
             self.body.append(Nest(expression.shape, kept))
             return cast(Stored, self.places[value])
         reach = fusion.Reach([expression], expression.shape, [])
         finished = fusion.finished(reach, {value}, [], self.done)
         buffer = prefer if prefer is not None else self.buffer_for(value, reach, finished)
-        self.body.append(Nest(expression.shape, [*kept, Keep(expression, buffer)]))
+        self.body.append(Nest(expression.shape, [*kept, StoreBuffer(expression, buffer)]))
         self.finish(finished)
         return self.stored(value, buffer)
 
@@ -360,7 +360,7 @@ class Lowering:
                     is_pointer = isinstance(target.type, TileType)
                     origins[self.origins.provenance(target) if is_pointer else self.origins.of(target)] = None
             self._written = list(origins)
-        return all(self.origins.apart(origin, written) for written in self._written)
+        return all(self.origins.never_alias(origin, written) for written in self._written)
 
     def _carrier(self, value: Value, depth: int) -> tuple[Frame, int] | None:
         """The loop and the number of the argument that a value becomes, itself or as an accumulator."""
@@ -422,7 +422,7 @@ class Lowering:
         return self.origins.of(source_of(read))
 
     def _conflicts(self, read: Expression, origin: Origin | None) -> bool:
-        return origin is None or not self.origins.apart(self._origin(read), origin)
+        return origin is None or not self.origins.never_alias(self._origin(read), origin)
 
     def before_region(self, operation: Operation) -> None:
         """Store what a region would compute again and again, or find changed."""
