@@ -12,7 +12,7 @@ from typing import Any
 
 import tileir.dialect.ops  # noqa: F401  (declares the operations)
 from tileir.bytecode.container import Container, Section
-from tileir.bytecode.documented_attributes import (
+from tileir.bytecode.documented.attributes import (
     DenseStringAttribute,
     VerifiedDivByAttribute,
     dense_string_attribute,

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 from tests.bytecode.annotated import GOLDEN, golden
-from tests.bytecode.documented_files import DocumentedFile
+from tests.bytecode.documented.files import DocumentedFile
 from tests.bytecode.mutations import mutants
 from tests.bytecode.test_safety import call_sites
 from tests.growth.measure import STEPS_BOUND, step_growth, steps

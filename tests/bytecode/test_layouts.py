@@ -12,8 +12,8 @@ from tests.kernels.export import TOOLS_MISSING, all_cases, export, tools_availab
 
 import tileir
 from tileir.bytecode.debug import location_mistake
-from tileir.bytecode.documented_reader import read_documented
-from tileir.bytecode.documented_writer import write_documented
+from tileir.bytecode.documented.reader import read_documented
+from tileir.bytecode.documented.writer import write_documented
 from tileir.bytecode.layouts import from_bytes, layout_of, to_bytes
 from tileir.bytecode.primitives import BytecodeError
 from tileir.ir.core import Operation

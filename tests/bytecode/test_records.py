@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
-from tileir.bytecode.documented_records import documented_records
+from tileir.bytecode.documented.records import documented_records
 from tileir.bytecode.records import MAXIMUM_OPCODE, Record, notation, records_of
 from tileir.ir.declaration import NEWEST, REGISTRY, Version
 

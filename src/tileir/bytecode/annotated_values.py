@@ -7,10 +7,10 @@ from tileir.bytecode import container as sections
 from tileir.bytecode.constants import ConstantTable
 from tileir.bytecode.container import Container
 from tileir.bytecode.debug import DebugTable
-from tileir.bytecode.documented_dictionary import AttributeTable
-from tileir.bytecode.documented_reader import DocumentedModuleReader
-from tileir.bytecode.documented_tables import DocumentedDebugTable
-from tileir.bytecode.documented_types import DocumentedTypeTable
+from tileir.bytecode.documented.dictionary import AttributeTable
+from tileir.bytecode.documented.reader import DocumentedModuleReader
+from tileir.bytecode.documented.tables import DocumentedDebugTable
+from tileir.bytecode.documented.types import DocumentedTypeTable
 from tileir.bytecode.layouts import DOCUMENTED
 from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.reader import ModuleReader

@@ -29,7 +29,7 @@ def to_bytes(module: Operation, version: Version, layout: str = PUBLIC, preserve
     if layout == DOCUMENTED:
         if version != V13_1:
             raise _refused(f"the documented layout has bytecode version 13.1 only, not {version_text(version)}")
-        from tileir.bytecode.documented_writer import write_documented
+        from tileir.bytecode.documented.writer import write_documented
 
         return write_documented(module, origin)
     from tileir.bytecode.writer import write_public
@@ -70,7 +70,7 @@ def from_bytes(data: bytes, layout: str | None = None, newest: Version = NEWEST)
     chosen = layout if layout is not None else layout_of(data)
     check_layout(chosen)
     if chosen == DOCUMENTED:
-        from tileir.bytecode.documented_reader import read_documented
+        from tileir.bytecode.documented.reader import read_documented
 
         with CollectorPaused():
             return read_documented(data)

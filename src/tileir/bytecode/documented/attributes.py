@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.bytecode.attributes import read_bits, write_bits
-from tileir.bytecode.documented_tables import DocumentedTables, DocumentedTableWriter, write_values
-from tileir.bytecode.documented_types import read_extents, write_extents
+from tileir.bytecode.documented.tables import DocumentedTables, DocumentedTableWriter, write_values
+from tileir.bytecode.documented.types import read_extents, write_extents
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.dialect.attributes import (
     BoundedAttribute,

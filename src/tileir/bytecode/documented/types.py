@@ -7,7 +7,7 @@ has an address space, and f8E8M0FNU is a leaf that only tiles and views reach.
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.bytecode.documented_enums import READERS
+from tileir.bytecode.documented.enums import READERS
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.bytecode.types import (
     FUNCTION_TAG,

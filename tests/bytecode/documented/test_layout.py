@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.bytecode.annotated import annotated, golden
-from tests.bytecode.documented_files import (
+from tests.bytecode.documented.files import (
     EXAMPLE,
     FEATURES,
     FEATURES_TEXT,
@@ -15,10 +15,10 @@ from tests.bytecode.test_public_golden import CUTILE_EXAMPLE, EXAMPLE_TEXT
 
 import tileir
 from tileir.bytecode.container import read_container, write_container
-from tileir.bytecode.documented_attributes import DenseStringAttribute, VerifiedDivByAttribute
-from tileir.bytecode.documented_enums import SIX_READERS
-from tileir.bytecode.documented_reader import read_documented
-from tileir.bytecode.documented_writer import write_documented
+from tileir.bytecode.documented.attributes import DenseStringAttribute, VerifiedDivByAttribute
+from tileir.bytecode.documented.enums import SIX_READERS
+from tileir.bytecode.documented.reader import read_documented
+from tileir.bytecode.documented.writer import write_documented
 from tileir.bytecode.layouts import from_bytes, layout_of, to_bytes
 from tileir.bytecode.primitives import BytecodeError, ByteReader, Malformed
 from tileir.ir.attributes import Attribute

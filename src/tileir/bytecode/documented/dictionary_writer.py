@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.bytecode.documented_attributes import ASSUME_PREDICATE, no_form, write_string, write_tagged
-from tileir.bytecode.documented_dictionary import (
+from tileir.bytecode.documented.attributes import ASSUME_PREDICATE, no_form, write_string, write_tagged
+from tileir.bytecode.documented.dictionary import (
     ARRAY,
     BOOL,
     EMPTY,
@@ -16,7 +16,7 @@ from tileir.bytecode.documented_dictionary import (
     TAGGED,
     UNIT_VALUE,
 )
-from tileir.bytecode.documented_tables import DocumentedTableWriter
+from tileir.bytecode.documented.tables import DocumentedTableWriter
 from tileir.bytecode.primitives import ByteWriter, Malformed
 from tileir.dialect.attributes import OptimizationHintsAttribute, PredicateAttribute
 from tileir.ir.attributes import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.bytecode import container as sections
 from tileir.bytecode.container import Container
 from tileir.bytecode.debug import CALL_SITE, DebugTable
-from tileir.bytecode.documented_types import DocumentedTypeEncoder, DocumentedTypeTable
+from tileir.bytecode.documented.types import DocumentedTypeEncoder, DocumentedTypeTable
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed, read_signed_leb128
 from tileir.bytecode.strings import StringTable
 from tileir.bytecode.tables import Tables, TableWriter

@@ -11,13 +11,13 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode.container import Container
-from tileir.bytecode.documented_attributes import (
+from tileir.bytecode.documented.attributes import (
     ASSUME_PREDICATE,
     read_payload,
     read_string,
 )
-from tileir.bytecode.documented_tables import DocumentedTables
-from tileir.bytecode.documented_types import read_extents
+from tileir.bytecode.documented.tables import DocumentedTables
+from tileir.bytecode.documented.types import read_extents
 from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.trace import Trace
 from tileir.dialect.attributes import (

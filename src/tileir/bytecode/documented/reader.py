@@ -11,25 +11,25 @@ from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
-from tileir.bytecode import documented_dictionary as kinds
 from tileir.bytecode import records
 from tileir.bytecode.body_reader import BodyReader, OpenOperation
 from tileir.bytecode.container import Container, read_container
-from tileir.bytecode.documented_dictionary import (
+from tileir.bytecode.documented import dictionary as kinds
+from tileir.bytecode.documented.dictionary import (
     AttributeTable,
     DictionaryEntry,
     plain_attribute,
     read_attribute_table,
 )
-from tileir.bytecode.documented_enums import READERS
-from tileir.bytecode.documented_records import (
+from tileir.bytecode.documented.enums import READERS
+from tileir.bytecode.documented.records import (
     SEGMENT_SIZES,
     DocumentedRecord,
     Schema,
     documented_records,
     section_schema,
 )
-from tileir.bytecode.documented_tables import DocumentedTables
+from tileir.bytecode.documented.tables import DocumentedTables
 from tileir.bytecode.origin import BytecodeOrigin
 from tileir.bytecode.primitives import (
     BytecodeError,
