@@ -199,9 +199,6 @@ def test_the_layers_of_the_cpu_engine_are_those_it_draws(imports: list[Import]) 
 
 # --- declarations, not names ---
 
-# How many places below a package still tell operations apart by name; the numbers only go down.
-STILL_BY_NAME = {"tileir.execute.cpu": 4}
-
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -259,12 +256,10 @@ def names_told_apart(source: str, operations: Container[str]) -> list[str]:
 
 def test_operations_are_told_apart_by_declaration() -> None:
     assert TESTING_FUNC.name in REGISTRY.by_name
-    found: dict[str, list[str]] = {}
-    for module, path in modules().items():
-        package = next((package for package in STILL_BY_NAME if module.startswith(f"{package}.")), module)
-        asked = names_told_apart(path.read_text(encoding="utf-8"), REGISTRY.by_name)
-        found.setdefault(package, []).extend(f"{module}: {text}" for text in asked)
-    assert {package: asked for package, asked in found.items() if len(asked) > STILL_BY_NAME.get(package, 0)} == {}
+    found = {
+        name: names_told_apart(path.read_text(encoding="utf-8"), REGISTRY.by_name) for name, path in modules().items()
+    }
+    assert {name: asked for name, asked in found.items() if asked} == {}
 
 
 def test_names_told_apart_are_seen() -> None:
