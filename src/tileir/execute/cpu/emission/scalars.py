@@ -7,24 +7,7 @@ from typing import Final, cast
 
 import numpy
 
-from tileir.dialect.ops import (
-    ASSUME,
-    CONSTANT,
-    EXTRACT,
-    GET_GLOBAL,
-    GET_INDEX_SPACE_SHAPE,
-    GET_NUM_TILE_BLOCKS,
-    GET_TENSOR_SHAPE,
-    GET_TILE_BLOCK_ID,
-    INSERT,
-    IOTA,
-    MAKE_GATHER_SCATTER_VIEW,
-    MAKE_PARTITION_VIEW,
-    MAKE_STRIDED_VIEW,
-    MAKE_TENSOR_VIEW,
-    PACK,
-    UNPACK,
-)
+from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
 from tileir.execute.cpu.analysis.values import dtype_of
 from tileir.execute.cpu.emission import bounds
@@ -152,7 +135,7 @@ def _let_shape(emission: Emission, operation: Operation) -> None:
 
 def _let_window(emission: Emission, operation: Operation) -> None:
     """The indices of `extract` and `insert` must name a sub-tile that is there."""
-    extracting = operation.declaration is EXTRACT
+    extracting = operation.declaration is ops.EXTRACT
     whole = cast(TileType, (operation.operands[0] if extracting else operation.results[0]).type).shape
     part = cast(TileType, (operation.results[0] if extracting else operation.operands[0]).type).shape
     for axis, index in enumerate(operation.operands[1 if extracting else 2 :]):
@@ -172,22 +155,22 @@ def _let_repack(emission: Emission, operation: Operation) -> None:
 
 
 _LETS: Final[dict[OperationDeclaration, Callable[[Emission, Operation], None]]] = {
-    ASSUME: _let_assume,
-    CONSTANT: _let_constant,
-    EXTRACT: _let_window,
-    GET_GLOBAL: _let_global,
-    GET_INDEX_SPACE_SHAPE: _let_shape,
-    GET_NUM_TILE_BLOCKS: _let_grid,
-    GET_TENSOR_SHAPE: _let_shape,
-    GET_TILE_BLOCK_ID: _let_block_id,
-    INSERT: _let_window,
-    IOTA: _let_iota,
-    MAKE_GATHER_SCATTER_VIEW: _let_tile_view,
-    MAKE_PARTITION_VIEW: _let_tile_view,
-    MAKE_STRIDED_VIEW: _let_tile_view,
-    MAKE_TENSOR_VIEW: _let_tensor_view,
-    PACK: _let_repack,
-    UNPACK: _let_repack,
+    ops.ASSUME: _let_assume,
+    ops.CONSTANT: _let_constant,
+    ops.EXTRACT: _let_window,
+    ops.GET_GLOBAL: _let_global,
+    ops.GET_INDEX_SPACE_SHAPE: _let_shape,
+    ops.GET_NUM_TILE_BLOCKS: _let_grid,
+    ops.GET_TENSOR_SHAPE: _let_shape,
+    ops.GET_TILE_BLOCK_ID: _let_block_id,
+    ops.INSERT: _let_window,
+    ops.IOTA: _let_iota,
+    ops.MAKE_GATHER_SCATTER_VIEW: _let_tile_view,
+    ops.MAKE_PARTITION_VIEW: _let_tile_view,
+    ops.MAKE_STRIDED_VIEW: _let_tile_view,
+    ops.MAKE_TENSOR_VIEW: _let_tensor_view,
+    ops.PACK: _let_repack,
+    ops.UNPACK: _let_repack,
 }
 
 

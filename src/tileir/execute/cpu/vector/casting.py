@@ -31,6 +31,10 @@ class Untraceable(TypeError):
     """An operation on a symbolic value that has no instructions here."""
 
 
+def unsupported(name: str, dtype: DType) -> Untraceable:
+    return Untraceable(f"{name} of {dtype}")
+
+
 class Format(NamedTuple):
     """A float format of at most 16 bits, as far as conversions with float32 need it."""
 

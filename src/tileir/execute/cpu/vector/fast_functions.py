@@ -12,24 +12,7 @@ from typing import Any, Final
 
 import numpy
 
-from tileir.dialect.ops import (
-    ATAN2,
-    COS,
-    COSH,
-    EXP,
-    EXP2,
-    LOG,
-    LOG1P,
-    LOG2,
-    LOG10,
-    POW,
-    RSQRT,
-    SIGMOID,
-    SIN,
-    SINH,
-    TAN,
-    TANH,
-)
+from tileir.dialect import ops
 from tileir.execute.arithmetic.functions import float_unary
 from tileir.execute.cpu.vector.casting import DOUBLE, INT32, INT64, SINGLE, UINT64
 from tileir.execute.cpu.vector.fast_machine import ONE_BITS, SHIFTER, Machine
@@ -376,22 +359,22 @@ def _rsqrt(machine: Machine, value: Any) -> Any:
 
 
 FORMULAS: Final[dict[OperationDeclaration, Formula]] = {
-    EXP: _exp,
-    EXP2: _exp2,
-    SIGMOID: _sigmoid,
-    TANH: _tanh,
-    SINH: _sinh,
-    COSH: _cosh,
-    LOG: _log,
-    LOG2: _log2,
-    LOG10: _log10,
-    LOG1P: _log1p,
-    SIN: _sin,
-    COS: _cos,
-    TAN: _tan,
-    ATAN2: _atan2,
-    POW: _pow,
-    RSQRT: _rsqrt,
+    ops.EXP: _exp,
+    ops.EXP2: _exp2,
+    ops.SIGMOID: _sigmoid,
+    ops.TANH: _tanh,
+    ops.SINH: _sinh,
+    ops.COSH: _cosh,
+    ops.LOG: _log,
+    ops.LOG2: _log2,
+    ops.LOG10: _log10,
+    ops.LOG1P: _log1p,
+    ops.SIN: _sin,
+    ops.COS: _cos,
+    ops.TAN: _tan,
+    ops.ATAN2: _atan2,
+    ops.POW: _pow,
+    ops.RSQRT: _rsqrt,
 }
 """The machine and f32 operands to an f32 result."""
 

@@ -12,52 +12,7 @@ from typing import Final, cast
 
 import numpy
 
-from tileir.dialect.ops import (
-    ADDF,
-    ADDI,
-    BREV,
-    CEIL,
-    CLZ,
-    CMPF,
-    CMPI,
-    COS,
-    CTZ,
-    DIVF,
-    DIVI,
-    EXP,
-    EXP2,
-    EXTI,
-    FLOOR,
-    FMA,
-    FTOF,
-    FTOI,
-    ITOF,
-    LOG,
-    LOG2,
-    MAXF,
-    MAXI,
-    MAXIMUMF,
-    MINF,
-    MINI,
-    MINIMUMF,
-    MMAF,
-    MULF,
-    MULHII,
-    MULI,
-    NOTI,
-    OFFSET,
-    POPCNT,
-    RECIPF,
-    REMI,
-    RSQRT,
-    SELECT,
-    SIN,
-    SQRT,
-    SUBF,
-    SUBI,
-    TANH,
-    TRUNCI,
-)
+from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute import dtypes
 from tileir.execute.arithmetic.rounding import RAISED
@@ -81,10 +36,10 @@ from tileir.execute.cpu.vector.casting import (
 )
 from tileir.execute.cpu.vector.fast_math import emit_fast
 from tileir.execute.cpu.vector.fusible import fused
+from tileir.execute.cpu.vector.integers import divide_integers
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
 from tileir.execute.cpu.vector.tracing import trace
-from tileir.execute.cpu.vector.ufuncs import divide_integers
 from tileir.execute.dtypes import Array, memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.attributes import EnumAttribute
@@ -454,7 +409,10 @@ def _is_computed(operation: Operation) -> bool:
     return made is not None and made.declaration in _ARITHMETIC
 
 
-_ARITHMETIC: Final = frozenset({ADDF, SUBF, MULF, DIVF, FMA, SQRT, RSQRT, EXP, EXP2, LOG, LOG2, SIN, COS, TANH, MMAF})
+_ARITHMETIC: Final = frozenset({
+    ops.ADDF, ops.SUBF, ops.MULF, ops.DIVF, ops.FMA, ops.SQRT, ops.RSQRT, ops.EXP, ops.EXP2, ops.LOG, ops.LOG2, ops.SIN,
+    ops.COS, ops.TANH, ops.MMAF,
+})  # fmt: skip
 
 
 # Values
@@ -481,40 +439,40 @@ def _not(builder: Builder, operation: Operation, operands: list[Register]) -> Re
 
 
 DIRECT: Final[dict[OperationDeclaration, Emit]] = {
-    ADDF: _float_binary("fadd"),
-    SUBF: _float_binary("fsub"),
-    MULF: _float_binary("fmul"),
-    DIVF: _DIVIDE,
-    FMA: _fma,
-    SQRT: _float_unary("sqrt"),
-    FLOOR: _float_unary("floor"),
-    CEIL: _float_unary("ceil"),
-    RECIPF: _reciprocal,
-    MAXF: _minmax(True, False),
-    MINF: _minmax(False, False),
-    MAXIMUMF: _minmax(True, True),
-    MINIMUMF: _minmax(False, True),
-    CMPF: _compare_floats,
-    ADDI: _integer_binary("add"),
-    SUBI: _integer_binary("sub"),
-    MULI: _integer_binary("mul"),
-    MULHII: _multiply_high,
-    DIVI: _divide,
-    REMI: _remainder,
-    MAXI: _integer_extreme("max"),
-    MINI: _integer_extreme("min"),
-    NOTI: _not,
-    POPCNT: _count_bits("ctpop"),
-    CLZ: _count_bits("ctlz"),
-    CTZ: _count_bits("cttz"),
-    BREV: _count_bits("bitreverse"),
-    CMPI: _compare_integers,
-    EXTI: _extend,
-    TRUNCI: _truncate,
-    ITOF: _integer_to_float,
-    FTOI: _float_to_integer,
-    FTOF: _float_to_float,
-    SELECT: _select,
-    OFFSET: _offset,
+    ops.ADDF: _float_binary("fadd"),
+    ops.SUBF: _float_binary("fsub"),
+    ops.MULF: _float_binary("fmul"),
+    ops.DIVF: _DIVIDE,
+    ops.FMA: _fma,
+    ops.SQRT: _float_unary("sqrt"),
+    ops.FLOOR: _float_unary("floor"),
+    ops.CEIL: _float_unary("ceil"),
+    ops.RECIPF: _reciprocal,
+    ops.MAXF: _minmax(True, False),
+    ops.MINF: _minmax(False, False),
+    ops.MAXIMUMF: _minmax(True, True),
+    ops.MINIMUMF: _minmax(False, True),
+    ops.CMPF: _compare_floats,
+    ops.ADDI: _integer_binary("add"),
+    ops.SUBI: _integer_binary("sub"),
+    ops.MULI: _integer_binary("mul"),
+    ops.MULHII: _multiply_high,
+    ops.DIVI: _divide,
+    ops.REMI: _remainder,
+    ops.MAXI: _integer_extreme("max"),
+    ops.MINI: _integer_extreme("min"),
+    ops.NOTI: _not,
+    ops.POPCNT: _count_bits("ctpop"),
+    ops.CLZ: _count_bits("ctlz"),
+    ops.CTZ: _count_bits("cttz"),
+    ops.BREV: _count_bits("bitreverse"),
+    ops.CMPI: _compare_integers,
+    ops.EXTI: _extend,
+    ops.TRUNCI: _truncate,
+    ops.ITOF: _integer_to_float,
+    ops.FTOI: _float_to_integer,
+    ops.FTOF: _float_to_float,
+    ops.SELECT: _select,
+    ops.OFFSET: _offset,
 }
 """What is not here, or answers None, is traced."""

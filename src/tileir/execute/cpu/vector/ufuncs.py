@@ -16,26 +16,21 @@ from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
     BOOL,
     DOUBLE,
-    HALF,
-    INT32,
-    SINGLE,
-    UINT8,
-    Untraceable,
     binary,
     bits,
     cast,
     choose,
     compare,
     constant,
-    convert,
     intrinsic,
-    is_integer,
     is_machine_float,
     reinterpret,
-    retag,
     to_single,
     truth,
+    unsupported,
 )
+from tileir.execute.cpu.vector.float_parts import frexp, ldexp, nextafter
+from tileir.execute.cpu.vector.integers import bitwise_count, floor_divide, left_shift, remainder, right_shift
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import DType
 
@@ -51,10 +46,6 @@ def _kind(dtype: DType) -> str:
     if dtype.kind == "u":
         return "uint"
     return "float" if is_machine_float(dtype) else "narrow"
-
-
-def _unsupported(name: str, dtype: DType) -> Untraceable:
-    return Untraceable(f"{name} of {dtype}")
 
 
 # Arithmetic
@@ -73,7 +64,7 @@ def _arithmetic(name: str, float_instruction: str, integer_instruction: str, tru
         elif kind != "float":
             instruction = integer_instruction
         if not instruction:
-            raise _unsupported(name, left.dtype)
+            raise unsupported(name, left.dtype)
         products = builder.products
         if products is None or left.dtype != DOUBLE:
             return binary(builder, instruction, left, right)
@@ -114,7 +105,7 @@ def _negative(builder: Builder, operands: list[Register]) -> Register:
         changed = binary(builder, "xor", pattern, constant(1 << place, pattern))
         return reinterpret(builder, changed, value.dtype)
     if kind == "bool":
-        raise _unsupported("negative", value.dtype)
+        raise unsupported("negative", value.dtype)
     return binary(builder, "sub", constant(0, value), value)
 
 
@@ -143,7 +134,7 @@ def _float_function(name: str) -> Emitter:
             return cast(builder, intrinsic(builder, name, [to_single(builder, value)]), value.dtype)
         if kind != "float":
             if name == "sqrt":
-                raise _unsupported(name, value.dtype)
+                raise unsupported(name, value.dtype)
             return value
         return intrinsic(builder, name, [value])
 
@@ -158,7 +149,7 @@ def _fmod(builder: Builder, operands: list[Register]) -> Register:
         wide = binary(builder, "frem", to_single(builder, left), to_single(builder, right))
         return cast(builder, wide, left.dtype)
     if kind != "float":
-        raise _unsupported("fmod", left.dtype)
+        raise unsupported("fmod", left.dtype)
     return binary(builder, "frem", left, right)
 
 
@@ -218,7 +209,7 @@ def _sign(builder: Builder, operands: list[Register]) -> Register:
     if kind == "narrow":
         return cast(builder, _sign(builder, [to_single(builder, value)]), value.dtype)
     if kind == "bool":
-        raise _unsupported("sign", value.dtype)
+        raise unsupported("sign", value.dtype)
     zero = constant(0, value)
     one = constant(1, value)
     if kind == "uint":
@@ -298,7 +289,7 @@ def _bitwise(instruction: str) -> Emitter:
     def emit(builder: Builder, operands: list[Register]) -> Register:
         left, right = operands
         if _kind(left.dtype) in ("float", "narrow"):
-            raise _unsupported(f"bitwise {instruction}", left.dtype)
+            raise unsupported(f"bitwise {instruction}", left.dtype)
         return binary(builder, instruction, left, right)
 
     return emit
@@ -322,205 +313,6 @@ def _logical(instruction: str) -> Emitter:
 def _logical_not(builder: Builder, operands: list[Register]) -> Register:
     value = truth(builder, operands[0])
     return binary(builder, "xor", value, constant(True, value))
-
-
-def literal_integer(value: Register) -> int | None:
-    """The number that an integer register holds in all lanes, where that is known."""
-    text = value.name
-    if text.startswith("splat ("):
-        text = text[7:-1].split(" ", 1)[1]
-    return int(text) if text.lstrip("-").isdigit() else None
-
-
-def shift(builder: Builder, instruction: str, value: Register, amount: Register) -> Register:
-    """shl, lshr or ashr; amounts are unsigned, and past the width everything is shifted out."""
-    width = value.dtype.itemsize * 8
-    known = literal_integer(amount)
-    if known is not None and 0 <= known < width:
-        return binary(builder, instruction, value, amount)
-    if instruction == "ashr":
-        return binary(builder, instruction, value, intrinsic(builder, "umin", [amount, constant(width - 1, amount)]))
-    inside = compare(builder, "icmp ult", amount, constant(width, amount))
-    return choose(builder, inside, binary(builder, instruction, value, amount), constant(0, value))
-
-
-def _left_shift(builder: Builder, operands: list[Register]) -> Register:
-    return shift(builder, "shl", operands[0], operands[1])
-
-
-def _right_shift(builder: Builder, operands: list[Register]) -> Register:
-    return shift(builder, "ashr" if operands[0].dtype.kind == "i" else "lshr", operands[0], operands[1])
-
-
-def _bitwise_count(builder: Builder, operands: list[Register]) -> Register:
-    (value,) = operands
-    if value.dtype.kind == "i":
-        value = intrinsic(builder, "abs", [value], "i1 false")
-    count = intrinsic(builder, "ctpop", [value])
-    if value.dtype.itemsize == 1:
-        return retag(count, UINT8)
-    return convert(builder, "trunc", count, UINT8)
-
-
-# Integer division
-
-
-def divide_integers(builder: Builder, left: Register, right: Register) -> tuple[Register, Register]:
-    """The quotient towards zero, and where the divisor is zero.
-
-    There, and where the quotient overflows, the divisor counts as 1.
-    """
-    is_signed = left.dtype.kind == "i"
-    size = left.dtype.itemsize
-    instruction = "sdiv" if is_signed else "udiv"
-    known = literal_integer(right)
-    if known is not None and known not in (0, -1):
-        return binary(builder, instruction, left, right), constant(False, right, BOOL)
-    by_zero = compare(builder, "icmp eq", right, constant(0, right))
-    unsafe = by_zero
-    if is_signed and size >= 4:
-        least = compare(builder, "icmp eq", left, constant(-(1 << (size * 8 - 1)), left))
-        overflow = binary(builder, "and", least, compare(builder, "icmp eq", right, constant(-1, right)))
-        unsafe = binary(builder, "or", by_zero, overflow)
-    safe = choose(builder, unsafe, constant(1, right), right)
-    if size == 8 or (size == 4 and not left.width):
-        return binary(builder, instruction, left, safe), by_zero
-    # Vectors of integers have no division.  Quotients of integers miss the next integer by more than a unit in the last
-    # place of a float with half as many bits again, so the float quotient truncates to the right one.
-    form = DOUBLE if size == 4 else SINGLE
-    wide = "sitofp" if is_signed else "uitofp"
-    quotient = binary(builder, "fdiv", convert(builder, wide, left, form), convert(builder, wide, safe, form))
-    if size == 4:
-        return convert(builder, "fptosi" if is_signed else "fptoui", quotient, left.dtype), by_zero
-    return convert(builder, "trunc", convert(builder, "fptosi", quotient, INT32), left.dtype), by_zero
-
-
-def _floor_divide(builder: Builder, operands: list[Register]) -> Register:
-    left, right = operands
-    if not is_integer(left.dtype):
-        raise _unsupported("floor_divide", left.dtype)
-    quotient, by_zero = divide_integers(builder, left, right)
-    if left.dtype.kind == "i":
-        rest = binary(builder, "sub", left, binary(builder, "mul", quotient, right))
-        zero = constant(0, left)
-        opposite = compare(builder, "icmp slt", binary(builder, "xor", rest, right), zero)
-        lower = binary(builder, "and", opposite, compare(builder, "icmp ne", rest, zero))
-        quotient = binary(builder, "sub", quotient, cast(builder, lower, left.dtype))
-    return choose(builder, by_zero, constant(0, left), quotient)
-
-
-def _remainder(builder: Builder, operands: list[Register]) -> Register:
-    left, right = operands
-    if not is_integer(left.dtype):
-        raise _unsupported("remainder", left.dtype)
-    quotient = _floor_divide(builder, operands)
-    rest = binary(builder, "sub", left, binary(builder, "mul", quotient, right))
-    by_zero = compare(builder, "icmp eq", right, constant(0, right))
-    return choose(builder, by_zero, constant(0, left), rest)
-
-
-# The parts of a float
-
-
-class _Layout:
-    """The fields of float32 and float64."""
-
-    def __init__(self, dtype: DType) -> None:
-        is_double = dtype == DOUBLE
-        self.integer: DType = numpy.dtype(numpy.int64 if is_double else numpy.int32)
-        self.mantissa: int = 52 if is_double else 23
-        self.bias: int = 1023 if is_double else 127
-        self.exponent_field: int = 2047 if is_double else 255
-
-
-def _layout(value: Register, name: str) -> _Layout:
-    if not is_machine_float(value.dtype):
-        raise _unsupported(name, value.dtype)
-    return _Layout(value.dtype)
-
-
-def _nextafter(builder: Builder, operands: list[Register]) -> Register:
-    value, towards = operands
-    layout = _layout(value, "nextafter")
-    integer = layout.integer
-    pattern = reinterpret(builder, value, integer)
-    zero = constant(0, value)
-    one = constant(1, pattern)
-    # Away from zero a pattern grows.
-    up = compare(builder, "fcmp olt", value, towards)
-    negative = compare(builder, "icmp slt", pattern, constant(0, pattern))
-    grows = binary(builder, "xor", up, negative)
-    step = choose(builder, grows, one, constant(-1, pattern))
-    moved = binary(builder, "add", pattern, step)
-    least = -(1 << (integer.itemsize * 8 - 1))
-    sign = binary(builder, "and", reinterpret(builder, towards, integer), constant(least, pattern))
-    moved = choose(builder, compare(builder, "fcmp oeq", value, zero), binary(builder, "or", sign, one), moved)
-    result = reinterpret(builder, moved, value.dtype)
-    result = choose(builder, compare(builder, "fcmp oeq", value, towards), towards, result)
-    nan = compare(builder, "fcmp uno", value, towards)
-    return choose(builder, nan, binary(builder, "fadd", value, towards), result)
-
-
-def _frexp(builder: Builder, operands: list[Register]) -> tuple[Register, ...]:
-    """Magnitudes from 1/2 to 1 and int32 exponents; zeros, infinities and NaN have the exponent 0."""
-    (value,) = operands
-    if value.dtype == HALF:
-        mantissa, exponent = _frexp(builder, [to_single(builder, value)])
-        return cast(builder, mantissa, HALF), exponent
-    layout = _layout(value, "frexp")
-    integer = layout.integer
-    field_mask = layout.exponent_field << layout.mantissa
-    pattern = reinterpret(builder, value, integer)
-    field = binary(builder, "and", pattern, constant(field_mask, pattern))
-    subnormal = compare(builder, "icmp eq", field, constant(0, pattern))
-    lift = layout.mantissa + 2
-    lifted = reinterpret(builder, binary(builder, "fmul", value, constant(2.0**lift, value)), integer)
-    pattern = choose(builder, subnormal, lifted, pattern)
-    field = binary(builder, "and", pattern, constant(field_mask, pattern))
-    exponent = binary(builder, "lshr", field, constant(layout.mantissa, pattern))
-    down = choose(builder, subnormal, constant(layout.bias - 1 + lift, pattern), constant(layout.bias - 1, pattern))
-    exponent = binary(builder, "sub", exponent, down)
-    rest = binary(builder, "and", pattern, constant(~field_mask, pattern))
-    half = binary(builder, "or", rest, constant((layout.bias - 1) << layout.mantissa, pattern))
-    magnitude = intrinsic(builder, "fabs", [value])
-    finite = compare(builder, "fcmp olt", magnitude, constant(numpy.inf, value))
-    regular = binary(builder, "and", finite, compare(builder, "fcmp une", value, constant(0, value)))
-    mantissa = choose(builder, regular, reinterpret(builder, half, value.dtype), value)
-    exponent = choose(builder, regular, exponent, constant(0, exponent))
-    return mantissa, cast(builder, exponent, INT32)
-
-
-def _ldexp(builder: Builder, operands: list[Register]) -> Register:
-    """Times a power of two, rounded once to nearest even where the result is subnormal."""
-    value, power = operands
-    if value.dtype == HALF:
-        raise _unsupported("ldexp", value.dtype)
-    layout = _layout(value, "ldexp")
-    integer = layout.integer
-    mantissa, exponent = _frexp(builder, [value])
-    # Past these bounds nothing changes, and no sum below overflows.
-    bound = 4 * layout.bias
-    power = intrinsic(builder, "smin", [power, constant(bound, power)])
-    power = intrinsic(builder, "smax", [power, constant(-bound, power)])
-    total = binary(builder, "add", cast(builder, power, integer), cast(builder, exponent, integer))
-    least = 2 - layout.bias
-    over = compare(builder, "icmp sgt", total, constant(layout.bias + 1, total))
-    small = compare(builder, "icmp slt", total, constant(least, total))
-    # What will be subnormal is made a normal number first, as many places higher; the last product rounds it.
-    lift = 2 * layout.mantissa
-    raised = intrinsic(builder, "smax", [binary(builder, "add", total, constant(lift, total)), constant(least, total)])
-    place = choose(builder, small, raised, total)
-    pattern = reinterpret(builder, mantissa, integer)
-    field = binary(builder, "shl", place, constant(layout.mantissa, place))
-    scaled = reinterpret(builder, binary(builder, "add", pattern, field), value.dtype)
-    lowered = binary(builder, "fmul", scaled, constant(2.0**-lift, value))
-    result = choose(builder, small, lowered, scaled)
-    infinity = intrinsic(builder, "copysign", [constant(numpy.inf, value), value])
-    result = choose(builder, over, infinity, result)
-    magnitude = intrinsic(builder, "fabs", [value])
-    finite = compare(builder, "fcmp olt", magnitude, constant(numpy.inf, value))
-    regular = binary(builder, "and", finite, compare(builder, "fcmp une", value, constant(0, value)))
-    return choose(builder, regular, result, value)
 
 
 def _itself(builder: Builder, operands: list[Register]) -> Register:
@@ -563,15 +355,13 @@ EMITTERS: Final[dict[str, Emitter]] = {
     "logical_or": _logical("or"),
     "logical_xor": _logical("xor"),
     "logical_not": _logical_not,
-    "left_shift": _left_shift,
-    "right_shift": _right_shift,
-    "bitwise_count": _bitwise_count,
-    "floor_divide": _floor_divide,
-    "remainder": _remainder,
-    "nextafter": _nextafter,
-    "frexp": _frexp,
-    "ldexp": _ldexp,
+    "left_shift": left_shift,
+    "right_shift": right_shift,
+    "bitwise_count": bitwise_count,
+    "floor_divide": floor_divide,
+    "remainder": remainder,
+    "nextafter": nextafter,
+    "frexp": frexp,
+    "ldexp": ldexp,
 }
 """By the ufunc's name."""
-
-__all__ = ["EMITTERS", "divide_integers", "literal_integer", "shift"]
