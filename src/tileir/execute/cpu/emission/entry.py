@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.execute.cpu.emission import bounds, bounds_text, inspection, streaming
+from tileir.execute.cpu.emission import bounds, bounds_functions, inspection, streaming
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import FAILED, is_stopped, leave_worker
 from tileir.execute.cpu.emission.reservations import forget
@@ -37,7 +37,7 @@ def emit_worker(emission: Emission) -> str:
     if emission.called:
         builder.label(FAILED)
         leave_worker(emission, 1)
-        module.functions.append(bounds_text.functions(module, emission.layout, emission.called))
+        bounds_functions.define_functions(module, emission.layout, emission.called)
     lines = [_HEAD, *emission.frame.lines, *builder.lines, "}", *_SCOPES]
     if emission.program.streams:
         lines.append(f"!{streaming.NONTEMPORAL} = !{{i32 1}}")

@@ -1,0 +1,260 @@
+"""The functions that checked code carries along: what it asks when an access may leave its array.
+
+`@bounds.find` tells whether bytes lie in one stretch of the launch's memory (0 no, 1 yes but not to be written, 3 yes):
+arguments, globals, what else the caller named, what `alloca` reserved on this thread.  Stretches that overlap are one.
+`@bounds.elements` looks at a list of addresses, whose elements are so many places apart in their tile; it notes the
+first that must not be touched as a failure, and tells whether all is well.  `@bounds.box` looks at the part of a tile
+that lies in its tensor, and gives the number of the first such element, or -1; `@bounds.address` gives its address.
+`@bounds.remember` notes the stretch that an address lies in, where the next one is likely to be.  `@bounds.fail` notes
+a failure, unless there is one.
+
+None of it runs often, so it is compiled quickly rather than well (`optnone`).
+
+A box has four words for each dimension: where it begins, the tensor's extent, its stride in bytes, the tile's extent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tileir.execute.cpu.native.record import FAILED, FAILURE, REGION_WORDS, REGIONS, STOP, Layout
+from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
+
+
+def define_functions(module: Module, layout: Layout, called: set[str]) -> None:
+    """Add those of the functions that a kernel calls, by the last part of their names, for its records."""
+    needed = called | ({"find", "fail"} if called & {"elements", "box"} else set())
+    for name, (result, parameters, write) in _FUNCTIONS.items():
+        if name in needed:
+            builder = Builder(module)
+            write(builder, layout)
+            head = f"define internal {result} @bounds.{name}(ptr %record, ptr %reserved, {parameters})"
+            lines = [f"{head} cold noinline optnone nounwind {{", "entry:", *builder.lines, "}"]
+            module.functions.append("\n".join(lines))
+
+
+def _word(builder: Builder, words: str, number: Number) -> str:
+    place = builder.emit(f"getelementptr i64, ptr {words}, i64 {number}")
+    return builder.emit(f"load i64, ptr {place}, align 8")
+
+
+def _table(builder: Builder, layout: Layout) -> tuple[str, str]:
+    """The stretches of memory that are not this thread's own, and how many there are."""
+    given = _word(builder, "%record", REGIONS)
+    is_own = builder.emit(f"icmp eq i64 {given}, 0")
+    own = builder.emit(f"getelementptr i64, ptr %record, i64 {layout.regions}")
+    table = builder.emit(f"select i1 {is_own}, ptr {own}, ptr {builder.pointer(given)}")
+    count = _word(builder, "%record", REGIONS + 1)
+    return table, builder.emit(f"select i1 {is_own}, i64 {layout.region_count}, i64 {count}")
+
+
+def _each(
+    builder: Builder, count: Number, body: Callable[[str, list[str]], list[str]], carried: list[Number]
+) -> list[str]:
+    """Count up to a number, with i64s that go from turn to turn; gives the last ones."""
+    loop = Loop(builder)
+    number = loop.carry("i64", 0)
+    values = [loop.carry("i64", value) for value in carried]
+
+    def turn() -> None:
+        builder.go_on(builder.emit(f"icmp ult i64 {number}, {count}"), loop.end)
+        for value, following in zip(values, body(number, values), strict=True):
+            loop.becomes(value, following)
+        loop.becomes(number, builder.emit(f"add i64 {number}, 1"))
+
+    loop.write(turn, lambda: "")
+    return values
+
+
+def _stretch(builder: Builder, table: str, words: int, number: str, place: str) -> tuple[str, str, str, str]:
+    """A stretch of memory: its words, where it begins and ends, and an i1: a place lies in it."""
+    stretch = builder.emit(f"getelementptr i64, ptr {table}, i64 {builder.multiply(number, words)}")
+    low, high = _word(builder, stretch, 0), _word(builder, stretch, 1)
+    begun = builder.emit(f"icmp ule i64 {low}, {place}")
+    return stretch, low, high, builder.all_of([begun, builder.emit(f"icmp ult i64 {place}, {high}")])
+
+
+def _find(builder: Builder, layout: Layout) -> None:
+    table, count = _table(builder, layout)
+    search = Loop(builder)
+    place, writable = search.carry("i64", "%address"), search.carry("i64", 0)
+
+    def look(table: str, words: int, count: Number, end: Number, writable: str) -> list[str]:
+        def one(number: str, values: list[str]) -> list[str]:
+            stretch, _, high, here = _stretch(builder, table, words, number, place)
+            further = builder.all_of([here, builder.emit(f"icmp ugt i64 {high}, {values[0]}")])
+            flag: Number = _word(builder, stretch, 2) if words > 2 else 1
+            added = builder.emit(f"select i1 {here}, i64 {flag}, i64 0")
+            end = builder.emit(f"select i1 {further}, i64 {high}, i64 {values[0]}")
+            return [end, builder.emit(f"or i64 {values[1]}, {added}")]
+
+        return _each(builder, count, one, [end, writable])
+
+    def search_on() -> None:
+        end, found = look(table, REGION_WORDS, count, 0, writable)
+        end, found = look("%reserved", 2, layout.reserve_count, end, found)
+        builder.branch(builder.emit(f"icmp eq i64 {end}, 0"), lambda: builder.do("ret i64 0"))
+        length = builder.emit(f"sub i64 {end}, %address")
+
+        def fits() -> None:
+            is_writable = builder.emit(f"icmp ne i64 {found}, 0")
+            builder.do(f"ret i64 {builder.emit(f'select i1 {is_writable}, i64 3, i64 1')}")
+
+        builder.branch(builder.emit(f"icmp uge i64 {length}, %bytes"), fits)
+        # What overlaps this stretch goes on where it ends.
+        last = builder.emit(f"sub i64 {end}, 1")
+        builder.branch(builder.emit(f"icmp eq i64 {last}, {place}"), lambda: builder.do("ret i64 0"))
+        search.becomes(place, last)
+        search.becomes(writable, found)
+
+    search.write(search_on, lambda: "")
+    builder.do("unreachable")
+
+
+def _remember(builder: Builder, layout: Layout) -> None:
+    table, count = _table(builder, layout)
+
+    def one(number: str, values: list[str]) -> list[str]:
+        stretch, low, high, here = _stretch(builder, table, REGION_WORDS, number, "%address")
+        state = builder.add(builder.multiply(_word(builder, stretch, 2), 2), 1)
+
+        def found() -> None:
+            length = builder.emit(f"sub i64 {high}, {low}")
+            less = builder.emit("sub i64 %size, 1")
+            places = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {length}", f"i64 {less}"])
+            builder.do(f"store i64 {low}, ptr %last, align 8")
+            builder.do(f"store i64 {places}, ptr {builder.moved('%last', 8)}, align 8")
+            builder.do("ret void")
+
+        builder.branch(builder.all_of([here, builder.emit(f"icmp uge i64 {state}, %wanted")]), found)
+        return []
+
+    _each(builder, count, one, [])
+    builder.do("ret void")
+
+
+def _look(builder: Builder, address: str, number: str, closed: str, lost: Callable[[], None]) -> list[str]:
+    """Look at an element, unless it is lost; gives the number of the first one that must not be written, or -1."""
+    found = builder.emit(f"call i64 @bounds.find(ptr %record, ptr %reserved, i64 {address}, i64 %size)")
+    builder.branch(builder.emit(f"icmp eq i64 {found}, 0"), lost)
+    forbidden = builder.emit(f"icmp ult i64 {found}, %wanted")
+    first = builder.all_of([forbidden, builder.emit(f"icmp eq i64 {closed}, -1")])
+    return [f"i64 {builder.emit(f'select i1 {first}, i64 {number}, i64 {closed}')}"]
+
+
+def _elements(builder: Builder, layout: Layout) -> None:
+    def fail(number: str) -> None:
+        element = builder.add("%element", builder.multiply(number, "%step"))
+        values = ["%check", "%block", element, _word(builder, "%addresses", number)]
+        numbers = ", ".join([f"i64 {value}" for value in values])
+        builder.do(f"call void @bounds.fail(ptr %record, ptr %reserved, {numbers})")
+        builder.do("ret i1 false")
+
+    def one(number: str, values: list[str]) -> list[str]:
+        (closed,) = values
+        bit = builder.emit(f"load i8, ptr {builder.moved('%mask', number)}, align 1")
+        chosen = builder.emit(f"icmp ne i8 {bit}, 0")
+
+        def look() -> list[str]:
+            return _look(builder, _word(builder, "%addresses", number), number, closed, lambda: fail(number))
+
+        return builder.branch(chosen, look, lambda: [f"i64 {closed}"])
+
+    (closed,) = _each(builder, "%count", one, [-1])
+    builder.branch(builder.emit(f"icmp ne i64 {closed}, -1"), lambda: fail(closed))
+    builder.do("ret i1 true")
+
+
+def _dimension(builder: Builder, axis: str) -> list[str]:
+    """The four words of a box about a dimension."""
+    words = builder.emit(f"getelementptr i64, ptr %words, i64 {builder.multiply(axis, 4)}")
+    return [_word(builder, words, number) for number in range(4)]
+
+
+def _element(builder: Builder, number: str) -> tuple[str, str]:
+    """The address of an element of a box, and an i64 that is 0 if it lies outside of the tensor."""
+
+    def one(turn: str, values: list[str]) -> list[str]:
+        rest, where, inside = values
+        axis = builder.subtract(builder.emit("sub i64 %rank, 1"), turn)
+        start, extent, stride, shape = _dimension(builder, str(axis))
+        position = builder.add(start, builder.emit(f"urem i64 {rest}, {shape}"))
+        is_inside = builder.emit(f"icmp ult i64 {position}, {extent}")
+        where = str(builder.add(where, builder.multiply(position, stride)))
+        inside = builder.emit(f"select i1 {is_inside}, i64 {inside}, i64 0")
+        return [builder.emit(f"udiv i64 {rest}, {shape}"), where, inside]
+
+    _, where, inside = _each(builder, "%rank", one, [number, "%address", 1])
+    return where, inside
+
+
+def _box(builder: Builder, layout: Layout) -> None:
+    def one(axis: str, values: list[str]) -> list[str]:
+        first, reach, total, near = values
+        start, extent, stride, shape = _dimension(builder, axis)
+        # Nothing of it lies in the tensor.
+        builder.branch(builder.emit(f"icmp uge i64 {start}, {extent}"), lambda: builder.do("ret i64 -1"))
+        rest = builder.emit(f"sub i64 {extent}, {start}")
+        steps = builder.emit(f"sub i64 {builder.call('i64', 'llvm.umin.i64', [f'i64 {rest}', f'i64 {shape}'])}, 1")
+        first = str(builder.add(first, builder.multiply(start, stride)))
+        length, wraps = builder.checked("umul", steps, stride)
+        reach, overflows = builder.checked("uadd", reach, length)
+        far = builder.any_of([wraps, overflows])
+        near = builder.emit(f"select i1 {far}, i64 0, i64 {near}")
+        return [first, reach, str(builder.multiply(total, shape)), near]
+
+    first, reach, total, near = _each(builder, "%rank", one, ["%address", "%size", 1, 1])
+
+    def ask() -> None:
+        answer = builder.emit(f"call i64 @bounds.find(ptr %record, ptr %reserved, i64 {first}, i64 {reach})")
+        builder.branch(builder.emit(f"icmp uge i64 {answer}, %wanted"), lambda: builder.do("ret i64 -1"))
+
+    builder.branch(builder.emit(f"icmp ne i64 {near}, 0"), ask)
+
+    def look(number: str, values: list[str]) -> list[str]:
+        where, inside = _element(builder, number)
+
+        def touched() -> list[str]:
+            return _look(builder, where, number, values[0], lambda: builder.do(f"ret i64 {number}"))
+
+        return builder.branch(builder.emit(f"icmp ne i64 {inside}, 0"), touched, lambda: [f"i64 {values[0]}"])
+
+    (closed,) = _each(builder, total, look, [-1])
+    builder.do(f"ret i64 {closed}")
+
+
+def _address(builder: Builder, layout: Layout) -> None:
+    builder.do(f"ret i64 {_element(builder, '%number')[0]}")
+
+
+def _fail(builder: Builder, layout: Layout) -> None:
+    failed = builder.moved("%record", 8 * FAILED)
+    pair = builder.emit(f"cmpxchg ptr {failed}, i64 0, i64 %check acq_rel monotonic")
+
+    def note() -> None:
+        for number, value in enumerate(("%block", "%element", "%detail")):
+            builder.do(f"store i64 {value}, ptr {builder.moved('%record', 8 * (FAILURE + number))}, align 8")
+
+        def copy(number: str, values: list[str]) -> list[str]:
+            place = builder.moved("%record", builder.multiply(builder.add(number, layout.reserves), 8))
+            builder.do(f"store i64 {_word(builder, '%reserved', number)}, ptr {place}, align 8")
+            return []
+
+        _each(builder, 2 * layout.reserve_count, copy, [])
+
+    builder.branch(builder.emit(f"extractvalue {{ i64, i1 }} {pair}, 1"), note)
+    builder.do(f"store atomic i64 1, ptr {builder.moved('%record', 8 * STOP)} release, align 8")
+    builder.do("ret void")
+
+
+_LIST: Final = "ptr %addresses, ptr %mask, i64 %count"
+_BOX: Final = "i64 %address, ptr %words, i64 %rank"
+_FUNCTIONS: Final[dict[str, tuple[str, str, Callable[[Builder, Layout], None]]]] = {
+    "find": ("i64", "i64 %address, i64 %bytes", _find),
+    "elements": ("i1", f"{_LIST}, i64 %size, i64 %wanted, i64 %check, i64 %block, i64 %element, i64 %step", _elements),
+    "remember": ("void", "i64 %address, i64 %size, i64 %wanted, ptr %last", _remember),
+    "box": ("i64", f"{_BOX}, i64 %size, i64 %wanted", _box),
+    "address": ("i64", f"{_BOX}, i64 %number", _address),
+    "fail": ("void", "i64 %check, i64 %block, i64 %element, i64 %detail", _fail),
+}
