@@ -271,3 +271,14 @@ def _normal(text: str) -> str:
     text = re.sub(r"%[A-Za-z_]\w*(?:#\d+)?|%\d+(?:#\d+)?", "%", text)
     text = re.sub(r"\d+\.\d+(?:e[+-]\d+)?", lambda number: str(float(number[0])), text)
     return re.sub(r"\s+", "", text)
+
+
+def test_rules_follow_from_the_groups_of_one_type() -> None:
+    for declaration in DECLARATIONS:
+        stated = [rule.alike for rule in declaration.rules]
+        assert all(stated.count(group) == 1 for group in declaration.same_types), declaration.name
+        # What NVIDIA's verifier checks first is written out; otherwise the rules that follow come first.
+        if stated[: len(declaration.same_types)] != list(declaration.same_types):
+            assert declaration in (ops.ATOMIC_CAS_TKO, ops.ATOMIC_RMW_TKO)
+    (rule,) = ops.FMA.rules
+    assert rule.message == "failed to verify that all of {lhs, rhs, acc, result} have same type"

@@ -38,7 +38,7 @@ from tileir.ir.attributes import (
     UnitAttribute,
 )
 from tileir.ir.core import Operation, Value
-from tileir.ir.declaration import ONE, AttributeConstraint, OperationDeclaration, TypeConstraint, TypeRule
+from tileir.ir.declaration import AttributeConstraint, TypeConstraint, TypeRule, named_types
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -172,27 +172,8 @@ MODE_ATTRIBUTE: Final = enum_attribute(ATOMIC_MODE, "atomic_rmw_mode")
 # --- rules between types ---
 
 
-def named_types(operation: Operation, name: str) -> list[Type]:
-    """The types of the operands or results declared under a name."""
-    declaration: OperationDeclaration = operation.declaration
-    for declared in declaration.operands:
-        if declared.name == name:
-            return [value.type for value in operation.operand_group(name)]
-    for index, declared in enumerate(declaration.results):
-        if declared.name == name:
-            if declared.count == ONE:
-                return [operation.results[index].type]
-            return [value.type for value in operation.results[index:]]
-    raise KeyError(name)
-
-
 def _all_types(operation: Operation, names: tuple[str, ...]) -> list[Type]:
     return [t for name in names for t in named_types(operation, name)]
-
-
-def _all_equal(operation: Operation, names: tuple[str, ...]) -> bool:
-    lists = [named_types(operation, name) for name in names]
-    return all(other == lists[0] for other in lists)
 
 
 def shape_of(type: Type) -> tuple[int, ...] | None:
@@ -205,11 +186,6 @@ def element_of(type: Type) -> Type | None:
 
 def _same(values: list[object]) -> bool:
     return all(v == values[0] for v in values)
-
-
-def same_type(*names: str) -> TypeRule:
-    text = ", ".join(names)
-    return TypeRule(lambda op: _all_equal(op, names), f"failed to verify that all of {{{text}}} have same type")
 
 
 def same_shape(*names: str) -> TypeRule:

@@ -8,11 +8,11 @@ An access says how far others may touch the same memory meanwhile (its ordering)
 from __future__ import annotations
 
 from tileir.annotations import Final, cast
-from tileir.dialect.constraints import named_types, shape_of
+from tileir.dialect.constraints import shape_of
 from tileir.dialect.types import PointerType, TileType
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import TypeRule
+from tileir.ir.declaration import TypeRule, named_types
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type
 

@@ -201,13 +201,60 @@ def attribute(
     return AttributeDeclaration(name, constraint, default, optional, documentation, since)
 
 
+class TypeRule:
+    """A constraint between the types of an operation's operands and results, with its exact diagnostic.
+
+    `check` sees the operation only through its types, so that one positive answer holds for every other operation
+    with the same types.  `alike` are the names that it says share one type, if that is what it says.
+    """
+
+    __slots__ = ("alike", "check", "message")
+
+    def __init__(self, check: Callable[[Operation], bool], message: str, alike: tuple[str, ...] = ()) -> None:
+        self.check: Callable[[Operation], bool] = check
+        self.message: str = message
+        self.alike: tuple[str, ...] = alike
+
+
+def named_types(operation: Operation, name: str) -> list[Type]:
+    """The types of the operands or results declared under a name."""
+    declaration: OperationDeclaration = operation.declaration
+    for declared in declaration.operands:
+        if declared.name == name:
+            return [value.type for value in operation.operand_group(name)]
+    for index, declared in enumerate(declaration.results):
+        if declared.name == name:
+            if declared.count == ONE:
+                return [operation.results[index].type]
+            return [value.type for value in operation.results[index:]]
+    raise KeyError(name)
+
+
+def same_type(*names: str) -> TypeRule:
+    """All operands and results of these names have one type, in MLIR's words."""
+    found = _same_type_rules.get(names)
+    if found is None:
+        message = f"failed to verify that all of {{{', '.join(names)}}} have same type"
+        found = _same_type_rules[names] = TypeRule(lambda operation: _all_equal(operation, names), message, names)
+    return found
+
+
+def _all_equal(operation: Operation, names: tuple[str, ...]) -> bool:
+    lists = [named_types(operation, name) for name in names]
+    return all(other == lists[0] for other in lists)
+
+
+_same_type_rules: Final[dict[tuple[str, ...], TypeRule]] = {}
+
+
 class OperationDeclaration:
     """Everything known about one operation.
 
     `class_name` is NVIDIA's C++ class without its `Op`, where it is not the mnemonic in capitals.  `syntax` is its
-    assembly format (the language is described in `text/format.py`).  `same_types` lists groups of
-    operand and result names that share one type; with `fixed_types` they give the types the text leaves
-    out.  `rules` are the declared type constraints that NVIDIA's verifier checks in order, before `verify`.
+    assembly format (the language is described in `text/format.py`).  `same_types` lists groups of operand and result
+    names that share one type; with `fixed_types` they give the types the text leaves out.  `rules` are the declared
+    type constraints that NVIDIA's verifier checks in order, before `verify`.  Those that follow from `same_types` come
+    first and need not be written; where NVIDIA's verifier checks another one before, they are.
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
     `name_hints` are what the printer calls the results; with `computes_names` it asks the operation (`text/names.py`).
     """
@@ -311,7 +358,8 @@ class OperationDeclaration:
         self.accesses_memory: bool = reads is not None or writes is not None
         self.same_types: tuple[tuple[str, ...], ...] = same_types
         self.fixed_types: dict[str, Type] = fixed_types if fixed_types is not None else {}
-        self.rules: tuple[TypeRule, ...] = rules
+        stated = [rule.alike for rule in rules]
+        self.rules: tuple[TypeRule, ...] = (*[same_type(*group) for group in same_types if group not in stated], *rules)
         self.verify: Verifier | None = verify
         self.verify_regions: Verifier | None = verify_regions
         self.name_hints: tuple[str, ...] = name_hints
@@ -363,20 +411,6 @@ class OperationDeclaration:
 
     def __repr__(self) -> str:
         return f"<OperationDeclaration {self.name}>"
-
-
-class TypeRule:
-    """A constraint between the types of an operation's operands and results, with its exact diagnostic.
-
-    `check` sees the operation only through its types, so that one positive answer holds for every other operation
-    with the same types.
-    """
-
-    __slots__ = ("check", "message")
-
-    def __init__(self, check: Callable[[Operation], bool], message: str) -> None:
-        self.check: Callable[[Operation], bool] = check
-        self.message: str = message
 
 
 class Registry:

@@ -14,7 +14,6 @@ from tileir.dialect.constraints import (
     TILE_VIEW,
     TOKEN_TYPE,
     same_shape,
-    same_type,
     shape_of,
 )
 from tileir.dialect.memory_model import (
@@ -43,6 +42,7 @@ from tileir.ir.declaration import (
     attribute,
     operand,
     result,
+    same_type,
 )
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import Type

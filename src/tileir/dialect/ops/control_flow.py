@@ -10,7 +10,6 @@ from tileir.dialect.constraints import (
     SCALAR_INT,
     STRING,
     UNIT_ATTRIBUTE,
-    same_type,
 )
 from tileir.dialect.control_flow_rules import (
     quoted,
@@ -366,7 +365,6 @@ FOR: Final[OperationDeclaration] = REGISTRY.add(
         ),
         traits=REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
         same_types=(("lowerBound", "upperBound", "step"), ("initValues", "resultValues")),
-        rules=(same_type("lowerBound", "upperBound", "step"), same_type("initValues", "resultValues")),
         verify_regions=_verify_for_regions,
         name_hints=("for",),
         syntax="for",

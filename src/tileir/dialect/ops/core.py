@@ -23,7 +23,6 @@ from tileir.dialect.constraints import (
     same_element,
     same_rank,
     same_shape,
-    same_type,
     tile_type_of,
 )
 from tileir.dialect.types import scalar_tile
@@ -41,6 +40,7 @@ from tileir.ir.declaration import (
     attribute,
     operand,
     result,
+    same_type,
 )
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import F4E2M1FN, I32
@@ -262,7 +262,7 @@ INSERT: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE,
         same_types=(("destination", "result"),),
         fixed_types={"indices": _SCALAR_I32_TYPE},
-        rules=(same_type("destination", "result"), TypeRule(_insert_fits, "")),
+        rules=(TypeRule(_insert_fits, ""),),
         syntax="$source ',' $destination '[' $indices ']' attr-dict ':' type($source) ',' type($destination)",
     )
 )
@@ -411,7 +411,6 @@ SELECT: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE | ELEMENTWISE,
         same_types=(("val_if_true", "val_if_false", "result"),),
         rules=(
-            same_type("val_if_true", "val_if_false", "result"),
             same_shape("cond", "val_if_true", "val_if_false", "result"),
             TypeRule(
                 lambda op: element_of(op.results[0].type) is not F4E2M1FN,

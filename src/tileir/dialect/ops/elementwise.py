@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.constraints import same_type
 from tileir.ir.declaration import (
     ELEMENTWISE,
     PURE,
@@ -12,15 +11,13 @@ from tileir.ir.declaration import (
     AttributeDeclaration,
     OperationDeclaration,
     TypeConstraint,
-    TypeRule,
     Verifier,
     Version,
     operand,
     result,
 )
 
-_SOURCE_RULES: Final[tuple[TypeRule, ...]] = (same_type("source", "result"),)
-_PAIR_RULES: Final[tuple[TypeRule, ...]] = (same_type("lhs", "rhs", "result"),)
+_PAIR: Final = (("lhs", "rhs", "result"),)
 
 
 def unary(
@@ -59,7 +56,6 @@ def unary(
             results=(result("result", constraint, returns),),
             traits=PURE | ELEMENTWISE,
             same_types=(("source", "result"),),
-            rules=_SOURCE_RULES,
             verify=verify,
             aliases=aliases,
             legalization=legalization,
@@ -86,7 +82,7 @@ def binary(
     attributes: tuple[AttributeDeclaration, ...] = (),
     modifiers: str = "",
     traits: int = PURE | ELEMENTWISE,
-    rules: tuple[TypeRule, ...] = _PAIR_RULES,
+    same_types: tuple[tuple[str, ...], ...] = _PAIR,
     verify: Verifier | None = None,
     legalization: str = "",
     trailer: str = "",
@@ -107,8 +103,7 @@ def binary(
             attributes=attributes,
             results=(result("result", constraint, returns),),
             traits=traits,
-            same_types=(("lhs", "rhs", "result"),),
-            rules=rules,
+            same_types=same_types,
             verify=verify,
             legalization=legalization,
             syntax=f"$lhs ',' $rhs {modifiers} attr-dict ':' type($result) {trailer}",

@@ -15,7 +15,6 @@ from tileir.dialect.constraints import (
     boolean_result,
     element_of,
     enum_attribute,
-    same_type,
 )
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
 from tileir.dialect.ops.elementwise import binary, unary
@@ -177,7 +176,7 @@ CMPF: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", I1_TILE, "1 where the relation holds"),),
         traits=PURE | ELEMENTWISE,
         same_types=(("lhs", "rhs"),),
-        rules=(same_type("lhs", "rhs"), boolean_result("lhs", "result")),
+        rules=(boolean_result("lhs", "result"),),
         syntax=("keyword(comparison_predicate) keyword(comparison_ordering) $lhs ',' $rhs attr-dict comparison-types"),
     )
 )
@@ -236,7 +235,6 @@ FMA: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", FLOAT, "the sum"),),
         traits=PURE | ELEMENTWISE,
         same_types=(("lhs", "rhs", "acc", "result"),),
-        rules=(same_type("lhs", "rhs", "acc", "result"),),
         verify=_verify_arithmetic,
         syntax=f"$lhs ',' $rhs ',' $acc {_IEEE_SYNTAX} attr-dict ':' type($result)",
     )

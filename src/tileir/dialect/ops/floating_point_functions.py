@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, same_shape, same_type, tile_of
+from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, same_shape, tile_of
 from tileir.dialect.enums import ROUNDING
 from tileir.dialect.ops.elementwise import unary
 from tileir.dialect.ops.floating_point import (
@@ -183,7 +183,6 @@ ATAN2: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", FLOAT, "the angles, in radians", since=V13_2),),
         traits=PURE | ELEMENTWISE,
         same_types=(("x", "y", "result"),),
-        rules=(same_type("x", "y", "result"),),
         syntax="$x ',' $y attr-dict ':' type($result)",
     )
 )
@@ -285,7 +284,6 @@ POW: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", FLOAT, "the powers"),),
         traits=PURE | ELEMENTWISE,
         same_types=(("result", "source", "exponent"),),
-        rules=(same_type("result", "source", "exponent"),),
         syntax="$source ',' $exponent attr-dict ':' type($result)",
     )
 )
@@ -309,7 +307,7 @@ FPOWI: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", FLOAT, "the powers", since=V13_4),),
         traits=PURE | ELEMENTWISE,
         same_types=(("result", "source"),),
-        rules=(same_type("result", "source"), same_shape("source", "exponent")),
+        rules=(same_shape("source", "exponent"),),
         syntax="$source ',' $exponent attr-dict ':' type($source) ',' type($exponent)",
     )
 )

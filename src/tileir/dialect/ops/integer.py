@@ -11,7 +11,6 @@ from tileir.dialect.constraints import (
     SIGNEDNESS_ATTRIBUTE,
     boolean_result,
     enum_attribute,
-    same_type,
 )
 from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING, SIGNEDNESS
 from tileir.dialect.ops.elementwise import binary, unary
@@ -112,7 +111,7 @@ CMPI: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", I1_TILE, "1 where the relation holds"),),
         traits=PURE | ELEMENTWISE,
         same_types=(("lhs", "rhs"),),
-        rules=(same_type("lhs", "rhs"), boolean_result("lhs", "result")),
+        rules=(boolean_result("lhs", "result"),),
         syntax="keyword(comparison_predicate) $lhs ',' $rhs ',' keyword(signedness) attr-dict comparison-types",
     )
 )
@@ -189,7 +188,6 @@ MULHII: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", INT, "the upper half of the product"),),
         traits=PURE | ELEMENTWISE,
         same_types=(("x", "y", "result"),),
-        rules=(same_type("x", "y", "result"),),
         syntax="$x ',' $y attr-dict ':' type($result)",
     )
 )
@@ -250,7 +248,7 @@ REMI: Final[OperationDeclaration] = binary(
     returns="the remainder",
     attributes=_SIGNEDNESS,
     modifiers="keyword(signedness)",
-    rules=(same_type("result", "lhs", "rhs"),),
+    same_types=(("result", "lhs", "rhs"),),
 )
 SHLI: Final[OperationDeclaration] = binary(
     "shli",

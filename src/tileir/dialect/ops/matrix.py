@@ -10,7 +10,6 @@ from tileir.dialect.constraints import (
     UNIT_ATTRIBUTE,
     same_element,
     same_rank,
-    same_type,
     tile_of,
 )
 from tileir.dialect.types import TileType
@@ -201,7 +200,7 @@ MMAF: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", _MMAF_ACCUMULATOR, "the sum, of the type of `acc`"),),
         traits=PURE,
         same_types=(("acc", "result"),),
-        rules=(same_type("acc", "result"), same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
+        rules=(same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
         verify=_verify_mmaf,
         syntax="$lhs ',' $rhs ',' $acc flag(fast_acc) attr-dict ':' type($lhs) ',' type($rhs) ',' type($acc)",
     )
@@ -235,7 +234,6 @@ MMAF_SCALED: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE,
         same_types=(("acc", "result"),),
         rules=(
-            same_type("acc", "result"),
             same_element("lhs", "rhs"),
             same_element("lhs_scale", "rhs_scale"),
             same_rank("lhs", "rhs", "acc", "lhs_scale", "rhs_scale"),
@@ -271,7 +269,7 @@ MMAI: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", _MMAI_RESULT, "the sum"),),
         traits=PURE,
         same_types=(("acc", "result"),),
-        rules=(same_type("acc", "result"), same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
+        rules=(same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")),
         verify=_verify_mmai,
         syntax=(
             "$lhs ',' $rhs ',' $acc keyword(signedness_lhs) keyword(signedness_rhs) attr-dict "

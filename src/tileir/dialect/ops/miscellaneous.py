@@ -16,7 +16,6 @@ from tileir.dialect.constraints import (
     STRING,
     TOKEN_TYPE,
     enum_attribute,
-    same_type,
 )
 from tileir.dialect.enums import BARRIER_SCOPE
 from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, is_power_of_two
@@ -160,7 +159,6 @@ ASSUME: Final[OperationDeclaration] = REGISTRY.add(
         attributes=(attribute("predicate", PREDICATE_ATTRIBUTE, "the fact"),),
         results=(result("result", ANY_TYPE, "the same value"),),
         same_types=(("value", "result"),),
-        rules=(same_type("value", "result"),),
         computes_names=True,
         verify=_verify_assume,
         syntax="assume",
