@@ -256,7 +256,8 @@ class OperationDeclaration:
     type constraints that NVIDIA's verifier checks in order, before `verify`.  Those that follow from `same_types` come
     first and need not be written; where NVIDIA's verifier checks another one before, they are.
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
-    `name_hints` are what the printer calls the results; with `computes_names` it asks the operation (`text/names.py`).
+    `name_hints` are what the printer calls the results: one hint for all or one for each, an empty one where they are
+    numbered but `assume` of them is named; with `computes_names` it asks the operation (`text/names.py`).
     """
 
     __slots__ = (
@@ -364,7 +365,7 @@ class OperationDeclaration:
         self.verify_regions: Verifier | None = verify_regions
         self.name_hints: tuple[str, ...] = name_hints
         # Whether the printer numbers the results: no hint is declared and none is computed from the operation.
-        self.is_numbered: bool = not name_hints and not computes_names
+        self.is_numbered: bool = not any(name_hints) and not computes_names
         self.aliases: tuple[str, ...] = aliases
         self.legalization: str = legalization
         self.testing: bool = testing

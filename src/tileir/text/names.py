@@ -2,35 +2,9 @@
 
 from __future__ import annotations
 
-from tileir.dialect.ops import (
-    ASSUME,
-    ATOMIC_CAS_TKO,
-    ATOMIC_RMW_TKO,
-    CONSTANT,
-    GET_NUM_TILE_BLOCKS,
-    GET_TILE_BLOCK_ID,
-    IF,
-    LOAD_PTR_TKO,
-    LOAD_VIEW_TKO,
-    LOOP,
-    SCAN,
-)
+from tileir.dialect.ops import ASSUME, CONSTANT
 from tileir.ir.attributes import DenseAttribute, constant_name, draft_constant_name
 from tileir.ir.core import Block, Operation, OperationResult, Region, Value
-
-# Operations each of whose results has a name of its own; the other multi-result operations share one.
-_SEPARATELY_NAMED = frozenset(
-    [
-        GET_TILE_BLOCK_ID,
-        GET_NUM_TILE_BLOCKS,
-        LOAD_PTR_TKO,
-        LOAD_VIEW_TKO,
-        ATOMIC_RMW_TKO,
-        ATOMIC_CAS_TKO,
-    ]
-)
-# Operations that name results in general, so that an unnamed result of theirs has the empty hint.
-_NAMING_WITHOUT_HINT = frozenset([IF, LOOP, SCAN])
 
 
 class _State:
@@ -101,7 +75,7 @@ class Naming:
                         self._share(results, name)
                 elif len(results) == 1:
                     names[results[0]] = "%" + self._unique(hint, added)
-                elif operation.declaration in _SEPARATELY_NAMED:
+                elif len(operation.declaration.name_hints) == len(results):
                     for result, part in zip(results, operation.declaration.name_hints, strict=True):
                         names[result] = "%" + self._unique(part, added)
                 else:
@@ -180,8 +154,6 @@ class Naming:
 
     def _result_hint(self, producer: Operation, index: int) -> str | None:
         """The hint one result has; empty for operations that name only some of theirs."""
-        if producer.declaration in _NAMING_WITHOUT_HINT:
-            return ""
         hints = producer.declaration.name_hints
         if hints:
             return hints[index] if index < len(hints) else ""

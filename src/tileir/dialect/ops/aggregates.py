@@ -253,6 +253,7 @@ SCAN: Final[OperationDeclaration] = REGISTRY.add(
         rules=(_AT_LEAST_ONE_OPERAND, SAME_OPERAND_SHAPE),
         verify=_verify_scan,
         verify_regions=_verify_scan_region,
+        name_hints=("",),
         syntax="$operands attr-dict 'dim' ~ '=' ~ $dim 'reverse' ~ '=' ~ $reverse 'identities' ~ '=' ~ $identities combine",
     )
 )

@@ -266,7 +266,7 @@ ATOMIC_LOAD_TKO: Final[OperationDeclaration] = REGISTRY.add(
             optional_same_shape("mask", "ptr", "shape of 'mask' must match the shape of 'ptr'"),
         ),
         verify=_verify_atomic_load,
-        name_hints=("result", "result_token"),
+        name_hints=("result",),
         syntax=(
             "$memory_ordering_semantics $memory_scope $ptr (',' $mask)? ('token' ~ '=' ~ $token)? attr-dict "
             "':' type($ptr) (',' type($mask))? '->' type($result) ',' type($result_token)"

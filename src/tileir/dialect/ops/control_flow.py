@@ -396,6 +396,7 @@ IF: Final[OperationDeclaration] = REGISTRY.add(
         traits=REGION_EFFECTS | SINGLE_BLOCK,
         verify=_verify_if,
         verify_regions=_verify_if_regions,
+        name_hints=("",),
         syntax="if",
     )
 )
@@ -426,6 +427,7 @@ LOOP: Final[OperationDeclaration] = REGISTRY.add(
         ),
         traits=REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
         verify_regions=_verify_loop_regions,
+        name_hints=("",),
         syntax="loop",
     )
 )
