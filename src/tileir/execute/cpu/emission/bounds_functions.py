@@ -34,43 +34,20 @@ def define_functions(module: Module, layout: Layout, called: set[str]) -> None:
             module.functions.append("\n".join(lines))
 
 
-def _word(builder: Builder, words: str, number: Number) -> str:
-    place = builder.emit(f"getelementptr i64, ptr {words}, i64 {number}")
-    return builder.emit(f"load i64, ptr {place}, align 8")
-
-
 def _table(builder: Builder, layout: Layout) -> tuple[str, str]:
     """The stretches of memory that are not this thread's own, and how many there are."""
-    given = _word(builder, "%record", REGIONS)
+    given = builder.word("%record", REGIONS)
     is_own = builder.emit(f"icmp eq i64 {given}, 0")
     own = builder.emit(f"getelementptr i64, ptr %record, i64 {layout.regions}")
     table = builder.emit(f"select i1 {is_own}, ptr {own}, ptr {builder.pointer(given)}")
-    count = _word(builder, "%record", REGIONS + 1)
+    count = builder.word("%record", REGIONS + 1)
     return table, builder.emit(f"select i1 {is_own}, i64 {layout.region_count}, i64 {count}")
-
-
-def _each(
-    builder: Builder, count: Number, body: Callable[[str, list[str]], list[str]], carried: list[Number]
-) -> list[str]:
-    """Count up to a number, with i64s that go from turn to turn; gives the last ones."""
-    loop = Loop(builder)
-    number = loop.carry("i64", 0)
-    values = [loop.carry("i64", value) for value in carried]
-
-    def turn() -> None:
-        builder.go_on(builder.emit(f"icmp ult i64 {number}, {count}"), loop.end)
-        for value, following in zip(values, body(number, values), strict=True):
-            loop.becomes(value, following)
-        loop.becomes(number, builder.emit(f"add i64 {number}, 1"))
-
-    loop.write(turn, lambda: "")
-    return values
 
 
 def _stretch(builder: Builder, table: str, words: int, number: str, place: str) -> tuple[str, str, str, str]:
     """A stretch of memory: its words, where it begins and ends, and an i1: a place lies in it."""
     stretch = builder.emit(f"getelementptr i64, ptr {table}, i64 {builder.multiply(number, words)}")
-    low, high = _word(builder, stretch, 0), _word(builder, stretch, 1)
+    low, high = builder.word(stretch, 0), builder.word(stretch, 1)
     begun = builder.emit(f"icmp ule i64 {low}, {place}")
     return stretch, low, high, builder.all_of([begun, builder.emit(f"icmp ult i64 {place}, {high}")])
 
@@ -84,12 +61,12 @@ def _find(builder: Builder, layout: Layout) -> None:
         def one(number: str, values: list[str]) -> list[str]:
             stretch, _, high, here = _stretch(builder, table, words, number, place)
             further = builder.all_of([here, builder.emit(f"icmp ugt i64 {high}, {values[0]}")])
-            flag: Number = _word(builder, stretch, 2) if words > 2 else 1
+            flag: Number = builder.word(stretch, 2) if words > 2 else 1
             added = builder.emit(f"select i1 {here}, i64 {flag}, i64 0")
             end = builder.emit(f"select i1 {further}, i64 {high}, i64 {values[0]}")
             return [end, builder.emit(f"or i64 {values[1]}, {added}")]
 
-        return _each(builder, count, one, [end, writable])
+        return builder.each(count, one, [end, writable])
 
     def search_on() -> None:
         end, found = look(table, REGION_WORDS, count, 0, writable)
@@ -117,7 +94,7 @@ def _remember(builder: Builder, layout: Layout) -> None:
 
     def one(number: str, values: list[str]) -> list[str]:
         stretch, low, high, here = _stretch(builder, table, REGION_WORDS, number, "%address")
-        state = builder.add(builder.multiply(_word(builder, stretch, 2), 2), 1)
+        state = builder.add(builder.multiply(builder.word(stretch, 2), 2), 1)
 
         def found() -> None:
             length = builder.emit(f"sub i64 {high}, {low}")
@@ -130,7 +107,7 @@ def _remember(builder: Builder, layout: Layout) -> None:
         builder.branch(builder.all_of([here, builder.emit(f"icmp uge i64 {state}, %wanted")]), found)
         return []
 
-    _each(builder, count, one, [])
+    builder.each(count, one, [])
     builder.do("ret void")
 
 
@@ -146,7 +123,7 @@ def _look(builder: Builder, address: str, number: str, closed: str, lost: Callab
 def _elements(builder: Builder, layout: Layout) -> None:
     def fail(number: str) -> None:
         element = builder.add("%element", builder.multiply(number, "%step"))
-        values = ["%check", "%block", element, _word(builder, "%addresses", number)]
+        values = ["%check", "%block", element, builder.word("%addresses", number)]
         numbers = ", ".join([f"i64 {value}" for value in values])
         builder.do(f"call void @bounds.fail(ptr %record, ptr %reserved, {numbers})")
         builder.do("ret i1 false")
@@ -157,11 +134,11 @@ def _elements(builder: Builder, layout: Layout) -> None:
         chosen = builder.emit(f"icmp ne i8 {bit}, 0")
 
         def look() -> list[str]:
-            return _look(builder, _word(builder, "%addresses", number), number, closed, lambda: fail(number))
+            return _look(builder, builder.word("%addresses", number), number, closed, lambda: fail(number))
 
         return builder.branch(chosen, look, lambda: [f"i64 {closed}"])
 
-    (closed,) = _each(builder, "%count", one, [-1])
+    (closed,) = builder.each("%count", one, [-1])
     builder.branch(builder.emit(f"icmp ne i64 {closed}, -1"), lambda: fail(closed))
     builder.do("ret i1 true")
 
@@ -169,7 +146,7 @@ def _elements(builder: Builder, layout: Layout) -> None:
 def _dimension(builder: Builder, axis: str) -> list[str]:
     """The four words of a box about a dimension."""
     words = builder.emit(f"getelementptr i64, ptr %words, i64 {builder.multiply(axis, 4)}")
-    return [_word(builder, words, number) for number in range(4)]
+    return [builder.word(words, number) for number in range(4)]
 
 
 def _element(builder: Builder, number: str) -> tuple[str, str]:
@@ -185,7 +162,7 @@ def _element(builder: Builder, number: str) -> tuple[str, str]:
         inside = builder.emit(f"select i1 {is_inside}, i64 {inside}, i64 0")
         return [builder.emit(f"udiv i64 {rest}, {shape}"), where, inside]
 
-    _, where, inside = _each(builder, "%rank", one, [number, "%address", 1])
+    _, where, inside = builder.each("%rank", one, [number, "%address", 1])
     return where, inside
 
 
@@ -204,7 +181,7 @@ def _box(builder: Builder, layout: Layout) -> None:
         near = builder.emit(f"select i1 {far}, i64 0, i64 {near}")
         return [first, reach, str(builder.multiply(total, shape)), near]
 
-    first, reach, total, near = _each(builder, "%rank", one, ["%address", "%size", 1, 1])
+    first, reach, total, near = builder.each("%rank", one, ["%address", "%size", 1, 1])
 
     def ask() -> None:
         answer = builder.emit(f"call i64 @bounds.find(ptr %record, ptr %reserved, i64 {first}, i64 {reach})")
@@ -220,7 +197,7 @@ def _box(builder: Builder, layout: Layout) -> None:
 
         return builder.branch(builder.emit(f"icmp ne i64 {inside}, 0"), touched, lambda: [f"i64 {values[0]}"])
 
-    (closed,) = _each(builder, total, look, [-1])
+    (closed,) = builder.each(total, look, [-1])
     builder.do(f"ret i64 {closed}")
 
 
@@ -238,10 +215,10 @@ def _fail(builder: Builder, layout: Layout) -> None:
 
         def copy(number: str, values: list[str]) -> list[str]:
             place = builder.moved("%record", builder.multiply(builder.add(number, layout.reserves), 8))
-            builder.do(f"store i64 {_word(builder, '%reserved', number)}, ptr {place}, align 8")
+            builder.do(f"store i64 {builder.word('%reserved', number)}, ptr {place}, align 8")
             return []
 
-        _each(builder, 2 * layout.reserve_count, copy, [])
+        builder.each(2 * layout.reserve_count, copy, [])
 
     builder.branch(builder.emit(f"extractvalue {{ i64, i1 }} {pair}, 1"), note)
     builder.do(f"store atomic i64 1, ptr {builder.moved('%record', 8 * STOP)} release, align 8")

@@ -1,7 +1,7 @@
 """What the emitters of a kernel share: the function they write, and what is known where they stand.
 
 Scalars are registers, buffers are places in the arena.  Loads and stores of the arena and of the caller's memory are
-told apart by alias scopes, so that LLVM may move one past the other.  Everything above this module is functions that
+kept apart by alias scopes, so that LLVM may move one past the other.  Everything above this module is functions that
 take an `Emission`; how each statement is emitted stands in `statements`.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.execute.cpu.emission import bounds, bounds_functions, inspection, streaming
+from tileir.execute.cpu.emission import bounds, bounds_functions, inspection_functions, streaming
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import FAILED, is_stopped, leave_worker
 from tileir.execute.cpu.emission.reservations import forget
@@ -20,7 +20,7 @@ def emit_worker(emission: Emission) -> str:
     builder, module = emission.builder, emission.module
     emission.scalars = emission.frame.parameters(emission.program.entry.regions[0].blocks[0].arguments)
     if emission.sanitize:
-        inspection.define_functions(emission)
+        inspection_functions.define_functions(module)
     else:
         bounds.emit_suitability(emission)
     if emission.uses_amx:

@@ -2,8 +2,8 @@
 
 Each look has a fast way, a few instructions for a vector of pointers or a tile of a view, which says that all is well
 or that there is doubt.  In doubt the addresses go to scratch memory and are looked at one by one
-(`inspecting_text`), and only if that finds something too is Python called (`findings`), which reports it and leaves
-behind which elements may be touched.
+(`inspection_functions`), and only if that finds something too is Python called (`findings`), which reports it and says
+which elements may be touched.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission import accesses, inspection
 from tileir.execute.cpu.emission.context import Emission, Guard
 from tileir.execute.cpu.emission.evaluation import NestEmission
+from tileir.execute.cpu.emission.inspection_functions import STRICT
 from tileir.execute.cpu.emission.nests import Term
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.expressions import row_major
@@ -26,9 +27,6 @@ from tileir.execute.dtypes import memory_bytes
 from tileir.execute.origins import origin_of
 from tileir.execute.sanitizer.promises import promised_dimensions
 from tileir.ir.core import Operation
-
-_STRICT = 4
-"""For `@inspect.elements`: an element that is masked is worth a closer look."""
 
 
 def emit_access(emission: Emission, statement: Inspect) -> None:
@@ -59,7 +57,7 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> None:
         last = emission.frame.stack("ptr", 1, 8)
         emission.frame.add(f"store ptr @inspect.nothing, ptr {last}, align 8")
         words = builder.emit(f"load ptr, ptr {last}, align 8")
-    start = inspection.word(emission, words, START)
+    start = builder.word(words, START)
     limit = _limit(emission, words, start, size, access)
     count = statement.copies[0].count
 
@@ -71,7 +69,7 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> None:
         addresses, mask = _keep_sources(emission, statement)
         home = "null"
         if origin:
-            open_to_all = builder.emit(f"icmp eq i64 {inspection.word(emission, words, WRITABLE)}, {ANY_ARRAY}")
+            open_to_all = builder.emit(f"icmp eq i64 {builder.word(words, WRITABLE)}, {ANY_ARRAY}")
             home = builder.emit(f"select i1 {open_to_all}, ptr null, ptr {words}")
         well = inspection.elements(emission, home, addresses, mask, count, size, access, last)
         _report_unless(emission, statement, well, site, [str(count), f"ptr {addresses}", f"ptr {mask}"])
@@ -84,12 +82,12 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> None:
 def _limit(emission: Emission, words: str, start: str, size: int, access: int) -> str:
     """How far from the start elements may begin; 0 where each must be looked at."""
     builder = emission.builder
-    length = builder.emit(f"sub i64 {inspection.word(emission, words, END)}, {start}")
+    length = builder.emit(f"sub i64 {builder.word(words, END)}, {start}")
     places = builder.emit(f"sub i64 {length}, {size - 1}")
     places = builder.call("i64", "llvm.smax.i64", [f"i64 {places}", "i64 0"])
-    simple = builder.emit(f"icmp eq i64 {inspection.word(emission, words, SHADOW)}, 0")
+    simple = builder.emit(f"icmp eq i64 {builder.word(words, SHADOW)}, 0")
     if access & WRITES:
-        writable = builder.emit(f"icmp sgt i64 {inspection.word(emission, words, WRITABLE)}, 0")
+        writable = builder.emit(f"icmp sgt i64 {builder.word(words, WRITABLE)}, 0")
         simple = builder.emit(f"and i1 {simple}, {writable}")
     return builder.emit(f"select i1 {simple}, i64 {places}, i64 0")
 
@@ -176,7 +174,7 @@ def _emit_view(emission: Emission, statement: Inspect) -> None:
         return inspection.elements(emission, words, addresses, mask, count, size, access, "null")
 
     if view.sparse >= 0:
-        well = look_at_each(access | (_STRICT if promised_dimensions(operation) else 0))
+        well = look_at_each(access | (STRICT if promised_dimensions(operation) else 0))
         _report_unless(emission, statement, well, site, values)
         _note(emission, statement, well)
         return
@@ -201,7 +199,7 @@ def _indices(emission: Emission, operation: Operation, view: TileView) -> list[N
 
 
 def _wide(emission: Emission, number: Number) -> str:
-    """A number that is not negative, with room for sums and products."""
+    """A number that is not negative, wide enough for sums and products."""
     if isinstance(number, int):
         return str(number)
     return emission.builder.emit(f"zext i64 {number} to i128")
@@ -234,15 +232,15 @@ def _look_at_box(emission: Emission, box: Box, words: str, size: int, access: in
         reach = builder.emit(f"add i128 {reach}, {length}")
     last = builder.emit(f"add i128 {first}, {reach}")
     behind = builder.emit(f"add i128 {last}, {size}")
-    begin, end = (_wide(emission, inspection.word(emission, safe, word)) for word in (START, END))
+    begin, end = (_wide(emission, builder.word(safe, word)) for word in (START, END))
     inside = builder.emit(f"icmp ule i128 {begin}, {first}")
     before_end = builder.emit(f"icmp ule i128 {behind}, {end}")
     low = builder.emit(f"and i128 {first}, {size - 1}")
     even = builder.emit(f"icmp eq i128 {low}, 0")
-    simple = builder.emit(f"icmp eq i64 {inspection.word(emission, safe, SHADOW)}, 0")
+    simple = builder.emit(f"icmp eq i64 {builder.word(safe, SHADOW)}, 0")
     conditions = [inside, before_end, even, simple]
     if access & WRITES:
-        conditions.append(builder.emit(f"icmp sgt i64 {inspection.word(emission, safe, WRITABLE)}, 0"))
+        conditions.append(builder.emit(f"icmp sgt i64 {builder.word(safe, WRITABLE)}, 0"))
     return kept, builder.all_of([kept, *conditions])
 
 

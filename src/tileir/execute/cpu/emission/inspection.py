@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.inspecting_text import FUNCTIONS
 from tileir.execute.cpu.emission.reservations import reserved
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.sites import WORDS, Kind, Site
 from tileir.execute.cpu.native import record as slots
 from tileir.ir.core import Operation
-
-
-def define_functions(emission: Emission) -> None:
-    """Add the functions that sanitized code calls."""
-    emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-    emission.module.functions.append(FUNCTIONS)
 
 
 def new_site(emission: Emission, kind: Kind, operation: Operation, origin: str = "", check: Check | None = None) -> int:
@@ -43,11 +36,6 @@ def home_words(emission: Emission, site: int) -> str:
     """A pointer to the words of the memory that the pointers of a site must stay in."""
     table = emission.builder.pointer(emission.frame.record_slot(emission.layout.inspection + 1))
     return emission.builder.moved(table, 8 * WORDS * site)
-
-
-def word(emission: Emission, words: str, number: int) -> str:
-    place = emission.builder.moved(words, 8 * number)
-    return emission.builder.emit(f"load i64, ptr {place}, align 8")
 
 
 def find(emission: Emission, address: str) -> str:

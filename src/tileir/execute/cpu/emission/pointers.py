@@ -162,7 +162,7 @@ def _look_at_far(nest: LoopNest, pointers: Register, mask: Register | None, look
 
 
 def lane_step(expression: Expression, index: Index) -> int | None:
-    """How far values of neighbouring lanes are apart, if no integer wraps; None where it cannot be told."""
+    """How far values of neighbouring lanes are apart, if no integer wraps; None where that is not known."""
     if not any(axis.lanes for axis in index):
         return 0
     if isinstance(expression, Splat) or (isinstance(expression, Table) and expression.array.size == 1):

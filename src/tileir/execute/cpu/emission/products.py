@@ -60,7 +60,7 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
 
 
 def stage_of(emission: Emission, statement: Multiply) -> str:
-    """A pointer to the room for rows of the left operand; empty where none is wanted."""
+    """A pointer to memory for rows of the left operand; empty where none is wanted."""
     return emission.buffer(statement.stage) if statement.stage is not None else ""
 
 

@@ -56,7 +56,7 @@ class Ranges:
         return self._known[key]
 
     def is_true(self, mask: Expression, depth: int = 0) -> bool:
-        """Whether a tile of truth values can be told to be true everywhere, under the conditions."""
+        """Whether a tile of truth values is known to be true everywhere, under the conditions."""
         known = len(self.conditions)
         if self._is_true(mask, depth):
             return True

@@ -180,7 +180,7 @@ class Builder:
         return found
 
     def attempt(self, body: Callable[[str], Values | None], otherwise: Part) -> list[str]:
-        """A part that may be given up: it is told the label to go to then, where the other one takes over."""
+        """A part that may be given up: it gets the label to go to then, where the other one takes over."""
         name = self.fresh("try")
         ways = self._way(f"{name}.done", f"{name}.end", lambda: body(f"{name}.else"))
         self.label(f"{name}.else")
@@ -240,6 +240,21 @@ class Builder:
 
         loop.fill(turn)
         return results
+
+    def each(self, count: Number, body: Callable[[str, list[str]], list[str]], carried: Sequence[Number]) -> list[str]:
+        """Count up to a number, which may be 0, with i64s that go from turn to turn; gives the last ones."""
+        loop = Loop(self)
+        number = loop.carry("i64", 0)
+        values = [loop.carry("i64", value) for value in carried]
+
+        def turn() -> None:
+            self.go_on(self.emit(f"icmp ult i64 {number}, {count}"), loop.end)
+            for value, following in zip(values, body(number, values), strict=True):
+                loop.becomes(value, following)
+            loop.becomes(number, self.emit(f"add i64 {number}, 1"))
+
+        loop.write(turn, lambda: "")
+        return values
 
     def _weights(self, likely: bool) -> str:
         self.module.likely |= likely
@@ -319,6 +334,11 @@ class Builder:
     def moved(self, pointer: str, offset: Number) -> str:
         """A pointer moved by bytes."""
         return pointer if offset == 0 else self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def word(self, pointer: str, number: Number) -> str:
+        """An i64 of an array of them."""
+        place = self.emit(f"getelementptr i64, ptr {pointer}, i64 {number}")
+        return self.emit(f"load i64, ptr {place}, align 8")
 
     def pointer(self, address: Number) -> str:
         return self.emit(f"inttoptr i64 {address} to ptr")

@@ -1,7 +1,7 @@
 """Which NaN a result is (docs/numerics.md): where instructions alone do not say, or LLVM leaves one out.
 
 Arithmetic instructions make every NaN quiet.  LLVM takes signalling NaNs for quiet ones, though, and replaces `x * 1`
-and its like by `x`: `handed_on` finds those, and `quieted` says what they leave unsaid.
+and its like by `x`: `handed_on` finds those, and `quieted` makes their results quiet.
 
 Maxima and minima: NaN loses or wins, signalling or not, a NaN that is left is the canonical one, and -0.0 is below 0.0.
 No machine has an instruction for that.  Those of 64-bit ARM order zeros and take a quiet NaN as they should.
