@@ -61,23 +61,23 @@ def release_binding_lock() -> bool:
     return False
 
 
-def _importers(prefix: str) -> set[int]:
-    """The threads that import modules whose names begin so, and with them those that they need."""
+def _is_importing() -> bool:
+    """Whether another thread imports a module of this package, and with it those that it needs."""
     locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
-    owners = [getattr(reference(), "owner", None) for name, reference in list(locks.items()) if name.startswith(prefix)]
-    return {owner for owner in owners if owner is not None}
-
-
-def is_importing() -> bool:
-    """Whether this thread is in the middle of an import, which another that imports might wait for."""
-    return _thread.get_ident() in _importers("")
+    this = _thread.get_ident()
+    for name, reference in list(locks.items()):
+        if name.startswith("tileir"):
+            owner = getattr(reference(), "owner", None)
+            if owner is not None and owner != this:
+                return True
+    return False
 
 
 def _before() -> None:
     interrupt = _take(NO_FORK)
     # Who imports may need the lock, or may be stuck for a reason that this cannot know.
     for _ in range(_PATIENCE):
-        if not _importers("tileir") - {_thread.get_ident()}:
+        if not _is_importing():
             break
         _after()
         time.sleep(_PAUSE)

@@ -375,9 +375,9 @@ def interrupt(soak: Soak, rng: Random) -> None:
 
     work = rng.choice([wait, wait_together, print_much, be_busy, be_busy])
     soak.is_armed = True
-    # Again, as one that comes while Python cleans up is lost.
-    signal.setitimer(signal.ITIMER_REAL, rng.choice([0.001, 0.01, 0.05, 0.2]) * (0.5 + rng.random()), 0.3)
     try:
+        # Again, as one that comes while Python cleans up is lost.
+        signal.setitimer(signal.ITIMER_REAL, rng.choice([0.001, 0.01, 0.05, 0.2]) * (0.5 + rng.random()), 0.3)
         work()
         raise Wrong("an endless launch ended by itself")
     except KeyboardInterrupt:

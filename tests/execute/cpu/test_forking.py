@@ -166,6 +166,84 @@ print("fine")
 """)
 
 
+def test_fork_in_a_signal_handler_during_a_compilation_leaves_both_with_a_kernel() -> None:
+    # The thread that compiles is not in the new process: the call is made again there.
+    run("""
+children, in_child = [], False
+def handler(number, frame):
+    global in_child
+    child = os.fork()
+    if child == 0:
+        in_child = True
+        children.clear()
+    else:
+        children.append(child)
+signal.signal(signal.SIGALRM, handler)
+check(1)
+for number in range(8):
+    signal.setitimer(signal.ITIMER_REAL, 0.003 + 0.003 * number)
+    for other in range(3):
+        check(10 * number + other)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    if in_child:
+        check(100 + number)
+        os._exit(0)
+assert children
+assert not any([os.waitpid(child, 0)[1] for child in children])
+print("fine")
+""")
+
+
+def test_kernels_dropped_after_a_fork_are_given_back_and_others_compiled() -> None:
+    run("""
+from tileir.execute.cpu.native import uninterrupted
+kernels = []
+for number in range(3):
+    kernels.append(tileir.compile(tileir.parse(program(number)), backend="cpu"))
+    kernels[-1].launch(1, numpy.zeros(64, "f4"))
+held = len(uninterrupted._resources)
+def dropped():
+    # Not the last one: a thread that is not in the new process may have been at the end of its launch.
+    kernels.pop(0)
+    check(7)
+    for _ in range(3000):
+        if not held or len(uninterrupted._resources) < held:
+            return
+        time.sleep(0.01)
+    raise AssertionError(uninterrupted._resources)
+child = os.fork()
+if child == 0:
+    try:
+        dropped()
+    except BaseException:
+        os._exit(1)
+    os._exit(0)
+dropped()
+assert os.waitpid(child, 0)[1] == 0
+print("fine")
+""")
+
+
+def test_process_that_ends_while_an_interrupted_compilation_goes_on_ends_in_peace() -> None:
+    run("""
+class Enough(BaseException):
+    pass
+def handler(number, frame):
+    raise Enough
+signal.signal(signal.SIGALRM, handler)
+check(1)
+print("fine", flush=True)
+signal.setitimer(signal.ITIMER_REAL, 0.4)
+try:
+    # LLVM takes longer for this than what comes before.
+    kernel = tileir.compile(tileir.parse(program(1, 3000)), backend="cpu")
+    while True:
+        kernel.launch(1, numpy.zeros(64, "f4"))
+except Enough:
+    pass
+""")
+
+
 def test_interrupt_during_a_compilation_leaves_everything_usable() -> None:
     run("""
 interrupted = 0

@@ -119,6 +119,7 @@ def test_interrupt_at_many_steps_of_compiling_and_launching(seed: int) -> None:
 def test_nothing_of_llvm_runs_on_the_thread_that_asks_for_it() -> None:
     # Signal handlers run there.
     run("""
+import llvmlite.binding
 seen = set()
 def enter(frame, event, argument):
     name = frame.f_code.co_filename

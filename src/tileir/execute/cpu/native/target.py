@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tileir.execute.cpu.native.uninterrupted import uninterrupted
 from tileir.execute.errors import LaunchError, MissingDependencyError
-from tileir.forking import NO_FORK, is_importing
+from tileir.forking import NO_FORK
 
 VARIABLE: Final = "TILEIR_CPU"
 
@@ -67,8 +67,8 @@ def binding() -> Any:
     global _binding
     found = _binding
     if found is None:
-        # A signal handler may interrupt an import of what this one needs.
-        found = _import() if is_importing() else uninterrupted(_import)
+        # On this thread: an import that was interrupted may have left it with locks that another would wait for.
+        found = _import()
         if not hasattr(found, "initialize_native_target"):
             raise LaunchError("this signal handler interrupts the loading of llvmlite, and cannot use it")
         uninterrupted(_initialize, found)
@@ -172,7 +172,7 @@ def host(override: str | None = None) -> Target:
 
 
 def _this_machine() -> Target:
-    name, triple, features = uninterrupted(_asked)
+    name, triple, features = uninterrupted(_asked, binding())
     if features.get("amx-tile") and not _may_use_amx():
         for feature in features:
             if feature.startswith("amx-"):
@@ -184,8 +184,7 @@ def _this_machine() -> Target:
     return Target(name, triple, enabled, ",".join(spelled), True)
 
 
-def _asked() -> tuple[str, str, dict[str, bool]]:
-    llvm = binding()
+def _asked(llvm: Any) -> tuple[str, str, dict[str, bool]]:
     # LLVM reports a vector extension only where the operating system saves its registers.
     return llvm.get_host_cpu_name(), llvm.get_process_triple(), dict(llvm.get_host_cpu_features())
 

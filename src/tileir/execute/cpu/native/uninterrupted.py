@@ -15,6 +15,7 @@ from __future__ import annotations
 import _thread
 import atexit
 import os
+import traceback
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar, cast
@@ -150,8 +151,6 @@ def _close(reference: object) -> None:
 
 def _clear(error: BaseException | None) -> None:
     """Let go of what the functions held that an error came through: it is of LLVM, and the error goes elsewhere."""
-    import traceback
-
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__
