@@ -6,14 +6,14 @@ import re
 
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE, PredicateAttribute, same_elements
-from tileir.dialect.enums import ATOMIC_MODE, SIGNEDNESS
-from tileir.dialect.ops import ASSUME_COND, EXTI, SCAN, TRUNCI, YIELD
-from tileir.dialect.types import TOKEN, TileType, scalar_tile, with_element
+from tileir.dialect.ops import SCAN, YIELD
+from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import Attribute, StringAttribute, string_attribute
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation, Value
+from tileir.ir.core import NO_REGIONS, Operation, Value
 from tileir.ir.location import TextLocation
-from tileir.ir.types import I1, I32, FloatType, IntegerType, Type
-from tileir.text.directive import AttributeValue, Custom, enum_case, enum_kind_of, fail_custom
+from tileir.ir.types import FloatType, Type
+from tileir.text import draft_spellings
+from tileir.text.directive import AttributeValue, Custom, enum_kind_of, fail_custom
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ class Combine(Custom):
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
         types = parser.parse_type_list()
-        if len(types) > 1 and self.declaration is SCAN and parser.draft_spellings:
-            # The operations draft warns about it, public tools do not (docs/conflicts.md C14).
-            parser.remark("a scan of more than one tile is not supported everywhere", state.name_token)
+        if len(types) > 1 and self.declaration is SCAN:
+            draft_spellings.warn_of_wide_scan(parser, state)
         self.set_types(state, "operands", types)
         if state.operands[0] is None:
             self.set_operands(state, "operands", [])
@@ -69,14 +68,10 @@ class Assume(Custom):
     __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if parser.peek()[:1] == "%" and parser.draft_spellings:
-            parser.remark("'assume' of a condition is read as 'assume_cond'", state.name_token)
-            state.switch(ASSUME_COND, parser.assembly(ASSUME_COND))
-            for directive in state.assembly.directives:
-                directive.parse(parser, state)
+        if draft_spellings.condition_of_assume(parser, state):
             return
         predicates: list[Attribute] = []
-        if parser.draft_spellings and parser.accept("["):
+        if draft_spellings.predicate_list(parser):
             while True:
                 predicates.append(self._parse_predicate(parser))
                 if not parser.accept(","):
@@ -233,26 +228,7 @@ class ShiftAmount(Custom):
     __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        tokens = state.operands[1]
-        shown = state.types[0]
-        if not parser.draft_spellings or not tokens or not shown:
-            return
-        type = shown[0]
-        own = parser.value_type(tokens[0])
-        if own is type or not isinstance(own, TileType) or not isinstance(type, TileType) or own.shape != type.shape:
-            return
-        if not isinstance(own.element, IntegerType) or not isinstance(type.element, IntegerType) or own.element is I1:
-            return
-        wider = type.element.width > own.element.width
-        # The amount is unsigned; one that truncation changes is past the width, where a shift promises nothing.
-        declaration = EXTI if wider else TRUNCI
-        attributes: dict[str, Attribute] = {"signedness": SIGNEDNESS["unsigned"]} if wider else NO_ATTRIBUTES
-        location = TextLocation(state.source, state.name_token)
-        value = parser.resolve(tokens[0], own)
-        operation = Operation(declaration, [value], [type], attributes, NO_REGIONS, location)
-        parser.append_before(operation)
-        parser.remark(f"the amount is converted from '{own.spelling}' to '{type.spelling}'", tokens[0])
-        state.made_operand, state.made_index = operation.results[0], 1
+        draft_spellings.convert_shift_amount(parser, state)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         return None
@@ -292,12 +268,11 @@ class ComparisonTypes(Custom):
         self.set_types(state, "lhs", [type])
         if "rhs" in self.slots:
             self.set_types(state, "rhs", [type])
-        if not parser.draft_spellings or parser.peek() == "->" or not isinstance(type, TileType):
+        result = draft_spellings.comparison_result(parser, type, start)
+        if result is None:
             parser.expect("->")
-            self.set_types(state, "result", [parser.parse_type()])
-        else:
-            parser.remark("the result type of the comparison is left out", start)
-            self.set_types(state, "result", [with_element(type, I1)])
+            result = parser.parse_type()
+        self.set_types(state, "result", [result])
 
     def print(self, printer: Printer, operation: Operation) -> None:
         left = operation.operands[0].type.spelling
@@ -311,11 +286,8 @@ class GridType(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
-        if parser.draft_spellings and parser.peek().endswith("tile<3xi32>"):
-            parser.remark("'tile<3xi32>' is read as 'tile<i32>'", parser.position)
-            parser.position += 1
-            type: Type = scalar_tile(I32)
-        else:
+        type = draft_spellings.grid_type(parser)
+        if type is None:
             type = parser.parse_type()
         for name in self.slots:
             self.set_types(state, name, [type])
@@ -331,27 +303,14 @@ class AtomicOperands(Custom):
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         declared = self.declaration.inherent["mode"]
-        first = parser.peek()
-        if parser.draft_spellings and first[:1] != "%":
-            start = parser.position
-            if first == "cmpxchg":
-                parser.fail("'cmpxchg' is no mode of atomic_rmw_tko: use atomic_cas_tko")
-            found = enum_case(parser, ATOMIC_MODE, first, start)
-            if found is not None:
-                parser.position += 1
-                parser.remark("the mode is read as standing after the pointers", start)
-                state.set_attribute("mode", found)
-                self.set_operands(state, "pointers", parser.parse_value_token())
-                parser.expect(",")
-                self.set_operands(state, "arg", parser.parse_value_token())
-                return
+        mode: Attribute | None = draft_spellings.mode_before_pointers(parser)
         self.set_operands(state, "pointers", parser.parse_value_token())
         parser.expect(",")
-        if parser.draft_spellings and parser.peek() == "cmpxchg":
-            parser.fail("'cmpxchg' is no mode of atomic_rmw_tko: use atomic_cas_tko")
-        mode = AttributeValue(declared, enum_kind_of(declared)).read(parser, state)
+        if mode is None:
+            draft_spellings.refuse_exchange(parser)
+            mode = AttributeValue(declared, enum_kind_of(declared)).read(parser, state)
+            parser.expect(",")
         state.set_attribute("mode", mode)
-        parser.expect(",")
         self.set_operands(state, "arg", parser.parse_value_token())
 
     def print(self, printer: Printer, operation: Operation) -> None:
@@ -367,14 +326,7 @@ class AtomicMode(Custom):
     __slots__ = ()
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if not parser.draft_spellings or state.attributes is None:
-            return
-        types = state.types[self.slots["arg"]]
-        type = types[0] if types else None
-        if isinstance(type, TileType) and isinstance(type.element, FloatType):
-            if state.attributes.get("mode") is ATOMIC_MODE["add"]:
-                parser.remark("'add' on floats is read as 'addf'", state.name_token)
-                state.attributes["mode"] = ATOMIC_MODE["addf"]
+        draft_spellings.float_addition(parser, state, state.types[self.slots["arg"]])
 
     def print(self, printer: Printer, operation: Operation) -> None:
         return None

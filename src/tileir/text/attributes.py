@@ -15,7 +15,6 @@ from tileir.dialect.cute import parse_cute
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
-    FIRST_DRAFT_ONLY_VALUE,
     UNIT,
     Attribute,
     DenseAttribute,
@@ -35,6 +34,7 @@ from tileir.ir.attributes import (
 from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
+from tileir.text import draft_spellings
 from tileir.text.cursor import ALLOWANCE, MAXIMUM_GROWTH, SyntaxFailure
 from tileir.text.dense import DenseReader
 from tileir.text.types import TypeCursor
@@ -451,14 +451,9 @@ class AttributeCursor(TypeCursor):
         """What a keyword means, None where nobody knows it; a draft spelling is remarked upon (docs/conflicts.md B)."""
         found = kind.cases.get(keyword)
         if found is not None:
-            public = kind.values[keyword] < FIRST_DRAFT_ONLY_VALUE
             known = kind.since.get(keyword, self.version) <= self.version
-            return found if known and (public or self.draft_spellings) else None
-        alias = kind.aliases.get(keyword)
-        if alias is None or not self.draft_spellings:
-            return None
-        self.remark(f"'{keyword}' is read as '{alias}'", token)
-        return kind.cases[alias]
+            return found if known and draft_spellings.has_case(self, kind, keyword) else None
+        return draft_spellings.enum_case(self, kind, keyword, token)
 
     def parse_predicate_body(self, name: str, start: int) -> Attribute | None:
         """What an `assume` may promise; None when `name` is no predicate."""
@@ -481,35 +476,18 @@ class AttributeCursor(TypeCursor):
             lower = self._parse_bound()
             self.expect(",")
             upper = self._parse_bound()
-            strict = False
-            if self.draft_spellings and self.accept(","):
-                if not self.accept("strict"):
-                    self.fail("expected 'strict'")
-                strict = True
+            strict = draft_spellings.strict_bounds(self)
             self.expect(">")
             return bounded(lower, upper, strict)
         if name == "same_elements":
             self.expect("<")
-            if self.draft_spellings and self.peek() == "dense":
-                return self._parse_splat()
+            splat = draft_spellings.splat_elements(self)
+            if splat is not None:
+                return splat
             values = self.parse_integer_list()
             self.expect(">")
             return same_elements(tuple(values))
         return None
-
-    def _parse_splat(self) -> Attribute:
-        """`dense` `<` literal `>` (`:` type)? `>`: the types draft's form, of which only the splat counts (C3)."""
-        self.position += 1
-        self.expect("<")
-        reader = DenseReader(self)
-        reader.read()
-        if not reader.elements or not reader.is_uniform:
-            self.fail("expected 'same_elements' to hold a splat: all its elements must be equal", reader.start)
-        self.expect(">")
-        if self.accept(":"):
-            self.parse_type()
-        self.expect(">")
-        return SAME_ELEMENTS_EVERYWHERE
 
     def _parse_unsigned(self, what: str) -> int:
         start = self.position
@@ -548,10 +526,7 @@ class AttributeCursor(TypeCursor):
     def _begin_hints(self, path: list[OpenAttribute]) -> Attribute | None:
         start = self.position
         self.expect("<")
-        is_braced = self.draft_spellings and self.peek() == "{"
-        if is_braced:
-            self.remark("the braces around the hints are left out", self.position)
-            self.position += 1
+        is_braced = draft_spellings.braces_of_hints(self)
         place = _OpenHints(start, is_braced)
         if self.peek() == ("}" if is_braced else ">"):
             return place.end(self)

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final, NoReturn
+from tileir.annotations import TYPE_CHECKING, NoReturn
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.enums import enum_kind_of as enum_kind_of
-from tileir.dialect.ops import MAXF, MINF, REMF
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
@@ -26,6 +25,7 @@ from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.types import I1, I32, I64, Type
+from tileir.text import draft_spellings
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
@@ -417,32 +417,12 @@ class AttributeDictionary(Directive):
         if parser.tokens[parser.position] == "{":
             start = parser.position
             for name, value in parser.parse_dictionary_entries().items():
-                if name in _DRAFT_ENTRIES and parser.draft_spellings:
-                    read_draft_entry(parser, state, name, value, start)
-                else:
+                if not draft_spellings.dictionary_entry(parser, state, name, value, start):
                     state.set_attribute(name, value)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         if operation.attributes:
             printer.attribute_dictionary(operation, self.elided)
-
-
-_DRAFT_ENTRIES: Final = frozenset(["overflow_behavior", "comparison_ordering", "rounding_mode"])
-
-
-def read_draft_entry(parser: Parser, state: ParseState, name: str, value: Attribute, token: int) -> None:
-    """A draft attribute that the public operation names otherwise or has not (docs/conflicts.md B8, C6, C7)."""
-    declaration = state.declaration
-    if name == "overflow_behavior" and "overflow" in declaration.inherent:
-        parser.remark("'overflow_behavior' is read as 'overflow'", token)
-        state.set_attribute("overflow", value)
-        return
-    if name == "rounding_mode" and declaration is REMF and value is ENUM_KINDS["rounding"]["nearest_even"]:
-        parser.remark("'rounding_mode' is dropped: a remainder is exact", token)
-        return
-    if name == "comparison_ordering" and declaration in (MAXF, MINF):
-        parser.remark(f"'comparison_ordering' has no effect on '{declaration.mnemonic}'", token)
-    state.set_attribute(name, value)
 
 
 class TrailingType(Directive):
@@ -513,11 +493,8 @@ class Enclosed(Directive):
         self.kind: EnumKind = kind
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        token = parser.tokens[parser.position]
-        if token != self.name:
-            if token != "overflow_behavior" or self.name != "overflow" or not parser.draft_spellings:
-                return
-            parser.remark("'overflow_behavior' is read as 'overflow'", parser.position)
+        if parser.tokens[parser.position] != self.name and not draft_spellings.overflow_clause(parser, self.name):
+            return
         parser.position += 1
         parser.expect("<")
         start = parser.position
@@ -582,8 +559,8 @@ class Keyword(Directive):
         start = parser.position
         token = parser.tokens[start]
         found = enum_case(parser, self.kind, token, start)
-        if found is None and self.kind.name == "comparison_predicate" and parser.draft_spellings:
-            found = self.read_draft_predicate(parser, state, token)
+        if found is None:
+            found = draft_spellings.comparison(parser, state, self.kind, token)
         if found is None:
             if self.kind.name == "comparison_ordering" and "comparison_ordering" in (state.attributes or {}):
                 return
@@ -595,26 +572,6 @@ class Keyword(Directive):
             fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}")
         parser.position += 1
         state.set_attribute(self.name, found)
-
-    def read_draft_predicate(self, parser: Parser, state: ParseState, token: str) -> EnumAttribute | None:
-        """`olt,` and its kin (docs/conflicts.md A2): predicate and ordering in one word, with a comma."""
-        names = {
-            "eq": "equal",
-            "ne": "not_equal",
-            "lt": "less_than",
-            "le": "less_than_or_equal",
-            "gt": "greater_than",
-            "ge": "greater_than_or_equal",
-        }
-        predicate = names.get(token[1:])
-        if token[:1] not in ("o", "u") or predicate is None or "comparison_ordering" not in state.declaration.inherent:
-            return None
-        ordering = ENUM_KINDS["comparison_ordering"]["ordered" if token[0] == "o" else "unordered"]
-        state.set_attribute("comparison_ordering", ordering)
-        parser.remark(f"'{token}' is read as '{predicate} {ordering.keyword}'", parser.position)
-        if parser.tokens[parser.position + 1] == ",":
-            parser.position += 1
-        return ENUM_KINDS["comparison_predicate"][predicate]
 
     def print(self, printer: Printer, operation: Operation) -> None:
         value = operation.attribute(self.name)

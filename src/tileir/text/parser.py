@@ -18,6 +18,7 @@ from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import I32, FunctionType, Type
+from tileir.text import draft_spellings as drafts
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.directive import enum_kind_of
 from tileir.text.format import Assembly, assembly_of
@@ -165,7 +166,10 @@ class Parser(ValueCursor):
         if arguments is not None:
             for name, token, type, location in arguments:
                 self.define(name, first.add_argument(type, location), token)
-        if self.peek()[:1] == "^" and not self._is_draft_label(arguments is not None):
+        if arguments is not None and drafts.entry_label(self):
+            region.append(first)
+            self.parse_operations(first)
+        elif self.peek()[:1] == "^":
             if arguments:
                 self.fail("invalid block name in region with named arguments")
         elif self.peek() == "}":
@@ -173,10 +177,6 @@ class Parser(ValueCursor):
             if arguments is not None:
                 region.append(first)
         else:
-            if self.peek()[:1] == "^":
-                # The draft labels the entry block (docs/conflicts.md A9).
-                self.remark(f"the label '{self.peek()}' of the first block is left out", self.position)
-                self.position += 2
             region.append(first)
             self.parse_operations(first)
         while self.peek()[:1] == "^":
@@ -190,9 +190,6 @@ class Parser(ValueCursor):
         self.defined, self.blocks, self.waiting_blocks = outer_defined, outer_blocks, outer_waiting
         self.expect("}")
         self.leave()
-
-    def _is_draft_label(self, has_entry: bool) -> bool:
-        return has_entry and self.draft_spellings and self.tokens[self.position + 1] == ":"
 
     def _parse_labelled_block(self, region: Region) -> None:
         """block-label ::= `^`name (`(` (value `:` type location?) (`,` ...)* `)`)? `:`"""
@@ -211,8 +208,7 @@ class Parser(ValueCursor):
                     if not self.accept(","):
                         break
                 self.expect(")")
-            if not self.draft_spellings:
-                self._require_prefixes(opening)
+            self._require_prefixes(opening)
         self.expect(":")
         region.append(block)
         self.parse_operations(block)
@@ -394,12 +390,7 @@ class Parser(ValueCursor):
             return found
         if found.since is not None and found.since > self.version:
             return None
-        if not self.draft_spellings:
-            word = name.rpartition(".")[2]
-            too_new = word == found.newer_mnemonic and word != found.spelled_name(self.version)
-            if found.since is None or word in found.aliases or too_new:
-                return None
-        return found
+        return found if drafts.knows_operation(self, found, name) else None
 
     def _parse_generic(self, name: str) -> Operation:
         """generic ::= string `(` values? `)` successors? properties? regions? attributes? `:` function-type"""
@@ -441,8 +432,7 @@ class Parser(ValueCursor):
         start = self.position
         type = self.parse_function_type()
         assert isinstance(type, FunctionType)
-        if not self.draft_spellings:
-            self._require_prefixes(start)
+        self._require_prefixes(start)
         if len(type.inputs) != len(operands):
             self.fail(f"expected {len(operands)} operand types but had {len(type.inputs)}", start)
         values = [self.resolve(token, wanted) for token, wanted in zip(operands, type.inputs, strict=True)]
@@ -462,6 +452,8 @@ class Parser(ValueCursor):
 
     def _require_prefixes(self, start: int) -> None:
         """Refuse dialect types without their `!cuda_tile.`, which MLIR's own syntax wants; for the drop-ins."""
+        if self.draft_spellings:
+            return
         for position in range(start, self.position):
             if self.tokens[position].partition("<")[0].strip() in DIALECT_TYPES:
                 self.fail("expected non-function type", position)

@@ -23,6 +23,7 @@ from tileir.ir.core import Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.types import I64, FunctionType, Type, function_type
+from tileir.text import draft_spellings
 from tileir.text.dense import DenseReader
 from tileir.text.directive import Custom, Doubtful, fail_custom, say_first
 from tileir.text.state import ParseState
@@ -35,9 +36,7 @@ if TYPE_CHECKING:
 
 def parse_dense(parser: Parser, state: ParseState) -> tuple[DenseAttribute, TileType]:
     """dense ::= `<` element `:` literal `>` `:` type, or the draft's `dense` `<` literal `>` `:` type"""
-    is_draft = parser.draft_spellings and parser.peek() == "dense"
-    if is_draft:
-        parser.position += 1
+    is_draft = draft_spellings.dense_literal(parser)
     parser.expect("<")
     element: Type | None = None
     if not is_draft:
@@ -152,11 +151,8 @@ class Module(Doubtful):
         return not operation.regions[0].blocks
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        if not (parser.draft_spellings and parser.peek() in ("{", "attributes")):
-            state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))
-        else:
-            parser.remark("a module without a name is read as '@kernels'", state.name_token)
-            state.set_attribute("sym_name", string_attribute("kernels"))
+        name = draft_spellings.module_name(parser, state)
+        state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name() if name is None else name))
         parse_attributes_with_keyword(parser, state)
         parser.dialects.append("cuda_tile")
         outer = parser.declarations

@@ -34,7 +34,8 @@ from tileir.ir.declaration import Version
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.interning import forget_with
 from tileir.ir.location import CharacterLocation
-from tileir.ir.types import F8E4M3FN, F8E5M2, FLOAT_TYPES, Type, function_type, integer_type, opaque_type
+from tileir.ir.types import FLOAT_TYPES, Type, function_type, integer_type, opaque_type
+from tileir.text import draft_spellings
 from tileir.text.cursor import MAXIMUM_GROWTH, Cursor, SyntaxFailure
 
 _INTEGER: Final = re.compile(r"([su]?)i([1-9]\d{0,7})\Z", re.ASCII)
@@ -44,8 +45,6 @@ _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
 DIALECT_TYPES: Final = frozenset(
     ["tile", "ptr", "tensor_view", "partition_view", "strided_view", "gather_scatter_view", "token"]
 )
-# The operations draft's spellings of two element types (docs/conflicts.md A15).
-_DRAFT_ELEMENTS: Final[dict[str, Type]] = {"fp8e4m3fn": F8E4M3FN, "fp8e5m2": F8E5M2}
 
 # How far a type with unmatched brackets is read to find the mistake.
 _LONGEST_TYPE: Final = 4096
@@ -146,7 +145,7 @@ class TypeCursor(Cursor):
             self.position += 1
             self.known_types[token] = builtin
             return builtin
-        element = self.draft_element(token, start)
+        element = draft_spellings.element_type(self, token, start)
         if element is not None:
             self.position += 1
             return element
@@ -161,15 +160,7 @@ class TypeCursor(Cursor):
         raise SyntaxFailure(failure, True)
 
     def _is_dialect_type(self, name: str) -> bool:
-        return name in DIALECT_TYPES or (name == "string" and self.draft_spellings)
-
-    def draft_element(self, name: str, token: int) -> Type | None:
-        """The element type that the operations draft calls `name` (docs/conflicts.md A15)."""
-        found = _DRAFT_ELEMENTS.get(name)
-        if found is None or not self.draft_spellings:
-            return None
-        self.remark(f"'{name}' is read as '{found.spelling}'", token)
-        return found
+        return name in DIALECT_TYPES or draft_spellings.is_string_type(self, name)
 
     def parse_function_type(self) -> Type:
         """function-type ::= `(` types? `)` `->` (type | `(` types? `)`)"""
@@ -376,12 +367,12 @@ class TypeText:
             return self.parse_gather_scatter_view()
         if name == "token":
             return TOKEN
-        if name == "string" and self.cursor.draft_spellings:
+        if draft_spellings.is_string_type(self.cursor, name):
             self.has_draft_spelling = True
             return STRING
         found = builtin_type(name)
         if found is None:
-            found = self.cursor.draft_element(name, self.token)
+            found = draft_spellings.element_type(self.cursor, name, self.token)
             self.has_draft_spelling = self.has_draft_spelling or found is not None
         if found is None:
             self.fail("expected valid keyword" if not name else f"unknown type: {name}", start)
@@ -423,13 +414,7 @@ class TypeText:
         shape = self.parse_shape(False)
         if self.peek_word() == "ptr" and not self.text.startswith("<", self.offset + 3):
             self.fail("expected '<'", self.offset + 3)
-        element = self.parse_type()
-        if self.cursor.draft_spellings and self.accept("*"):
-            # The operations draft writes a tile of pointers as tile<T*> (docs/conflicts.md A15).
-            self.check(pointer_mistake(element, self.version), start)
-            self.has_draft_spelling = True
-            self.cursor.remark(f"'{element.spelling}*' is read as 'ptr<{element.spelling}>'", self.token)
-            element = pointer_type(element)
+        element = draft_spellings.pointer_element(self, self.parse_type(), start)
         self.check(tile_mistake(shape, element, self.version), start)
         self.expect(">")
         return tile_type(shape, element)
@@ -529,9 +514,7 @@ class TypeText:
 
     def parse_tile_shape(self) -> tuple[int, ...]:
         """`tile` `=` `(` integer (`x` integer)* `)`"""
-        if self.cursor.draft_spellings and self.peek_word() == "tensor_view":
-            # One example of the operations draft leaves it out (docs/conflicts.md A5).
-            self.fail("expected 'tile': nothing else tells the shape of the tiles")
+        draft_spellings.refuse_view_without_tile_shape(self)
         self.expect_key("tile")
         self.expect("(")
         shape: list[int] = []

@@ -31,6 +31,7 @@ from tileir.ir.attributes import EnumAttribute, EnumKind
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I1, Type
+from tileir.text import draft_spellings
 from tileir.text.directive import Custom, Doubtful, enum_case, fail_custom, read_bool_array
 from tileir.text.state import ParseState
 from tileir.text.structure_syntax import parse_attributes_with_keyword, print_attributes_with_keyword
@@ -156,14 +157,7 @@ class TensorView(Custom):
         self.set_types(state, "base", [base])
         dynamic: list[Type] = rest
         if values and not rest:
-            if not parser.draft_spellings:
-                parser.expect("->")
-            # The draft leaves the type of the sizes out (docs/conflicts.md A4).
-            own = parser.value_type(values[0])
-            if own is None:
-                parser.fail("expected the type of the dynamic sizes", values[0])
-            parser.remark(f"the type of the dynamic sizes is taken from the values: '{own.spelling}'", values[0])
-            dynamic = [own]
+            dynamic = [draft_spellings.size_type(parser, values[0])]
         if len(rest) > 1:
             fail_custom(parser, state, "expected one type for the dynamic sizes")
         self.set_types(state, "dynamicShape", dynamic)
@@ -298,14 +292,11 @@ class ViewAccess(Custom):
         self._parse_ordering(parser, state)
         first = parser.parse_value_token()
         view = first
-        draft_order = False
-        if self.is_store:
-            if parser.peek() == "[" and parser.draft_spellings:
-                draft_order = True
-            else:
-                self.set_operands(state, "tile", first)
-                parser.expect(",")
-                view = parser.parse_value_token()
+        is_view_first = self.is_store and draft_spellings.is_view_first(parser)
+        if self.is_store and not is_view_first:
+            self.set_operands(state, "tile", first)
+            parser.expect(",")
+            view = parser.parse_value_token()
         self.set_operands(state, "view", view)
         parser.expect("[")
         indices: list[int] = []
@@ -315,15 +306,10 @@ class ViewAccess(Custom):
         self.set_operands(state, "index", indices)
         if self.is_reduction:
             self._parse_mode(parser, state)
-        elif draft_order:
-            # The printer draft names the view first (docs/conflicts.md A10); a mask has no place on a view.
-            parser.expect(",")
-            self.set_operands(state, "tile", parser.parse_value_token())
-            if parser.peek() == ",":
-                parser.fail("a mask is not allowed on a view operation: the view bounds the access")
-            parser.remark("the view is read as the second operand, after the tile", view[0])
+        elif is_view_first:
+            self.set_operands(state, "tile", draft_spellings.end_view_first(parser, view[0]))
         self._parse_clauses(parser, state)
-        self._parse_types(parser, state, indices, draft_order)
+        self._parse_types(parser, state, indices, is_view_first)
 
     def _parse_ordering(self, parser: Parser, state: ParseState) -> None:
         start = parser.position
@@ -385,13 +371,13 @@ class ViewAccess(Custom):
             state.set_attribute("inbounds", read_bool_array(parser))
         parse_attributes_with_keyword(parser, state)
 
-    def _parse_types(self, parser: Parser, state: ParseState, indices: list[int], draft_order: bool) -> None:
+    def _parse_types(self, parser: Parser, state: ParseState, indices: list[int], is_view_first: bool) -> None:
         parser.expect(":")
         types = parser.parse_type_list()
         first = 1 if self.is_load else 2
         if len(types) < first:
             parser.expect(",")
-        if draft_order:
+        if is_view_first:
             types[0], types[1] = types[1], types[0]
         if not self.is_load:
             self.set_types(state, self.moved, [types[0]])
@@ -416,11 +402,9 @@ class ViewAccess(Custom):
         if len(given) == 1:
             return given * len(indices)
         if not given:
-            own = [parser.value_type(token) for token in indices]
-            known = [type for type in own if type is not None]
-            if not parser.draft_spellings or len(known) != len(own):
+            known = draft_spellings.index_types(parser, indices)
+            if known is None:
                 fail_custom(parser, state, "index types must be specified when indices are present")
-            parser.remark("the types of the indices are taken from the values", indices[0])
             return known
         fail_custom(parser, state, f"expected {len(indices)} index types, got {len(given)}")
 
