@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, cast
 
 from tileir.dialect.types import PointerType, TileType
@@ -14,15 +15,13 @@ from tileir.ir.attributes import IntegerAttribute, StringAttribute
 from tileir.ir.core import Operation
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Check:
     """A place in compiled code that can fail; `kind` says how."""
 
-    __slots__ = ("details", "kind", "operation")
-
-    def __init__(self, kind: str, operation: Operation, details: tuple[int, ...] = ()) -> None:
-        self.kind: str = kind
-        self.operation: Operation = operation
-        self.details: tuple[int, ...] = details
+    kind: str
+    operation: Operation
+    details: tuple[int, ...] = ()
 
     def error(self, block: BlockId | None, element: int, detail: int) -> ExecutionError:
         """The error the interpreter would have raised; without a block if none has begun."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tileir.execute.cpu.loops import statements
 from tileir.execute.cpu.loops.expressions import (
     Applied,
     Count,
@@ -29,25 +30,7 @@ from tileir.execute.cpu.loops.expressions import (
     nodes,
 )
 from tileir.execute.cpu.loops.sinks import CheckAll, Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
-from tileir.execute.cpu.loops.statements import (
-    Alias,
-    Branch,
-    Chain,
-    Inspect,
-    Let,
-    Memo,
-    Multiply,
-    Nest,
-    Print,
-    Program,
-    Reduce,
-    Repack,
-    Repeat,
-    Reserve,
-    Statement,
-    Terminator,
-    VersionedNest,
-)
+from tileir.execute.cpu.loops.statements import Memo, Program, Statement
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation, Value
 from tileir.ir.escapes import harmless
@@ -97,47 +80,45 @@ class LoopPrinter:
             self._statement(statement, indent)
 
     def _statement(self, statement: Statement, indent: str) -> None:
-        if isinstance(statement, (Let, Terminator)):
+        if isinstance(statement, (statements.Let, statements.Print, statements.Terminator)):
             self._lines.append(indent + self._operation(statement.operation))
-        elif isinstance(statement, Alias):
+        elif isinstance(statement, statements.Alias):
             self._lines.append(f"{indent}{self._name(statement.value)} = {self._name(statement.source)}")
-        elif isinstance(statement, Nest):
+        elif isinstance(statement, statements.Nest):
             guard = f", elements that {statement.guard.name} allows" if statement.guard is not None else ""
             head = f"nest {_extents(statement.shape)}{guard}{self._traffic(statement)}"
             self._entry(head, statement, statement.sinks, indent)
-        elif isinstance(statement, VersionedNest):
+        elif isinstance(statement, statements.VersionedNest):
             self._versioned(statement, indent)
-        elif isinstance(statement, Inspect):
+        elif isinstance(statement, statements.Inspect):
             self._inspect(statement, indent)
-        elif isinstance(statement, Reduce):
+        elif isinstance(statement, statements.Reduce):
             self._reduce(statement, indent)
-        elif isinstance(statement, Multiply):
+        elif isinstance(statement, statements.Multiply):
             self._multiply(statement, indent)
-        elif isinstance(statement, Chain):
+        elif isinstance(statement, statements.Chain):
             head = f"chain: {statement.tiles} iterations at once where all tiles lie within their tensors"
             self._lines.append(f"{indent}{head}; {self._memo(statement.memo)}")
             self._body([statement.loop], indent + "  ")
-        elif isinstance(statement, Repeat):
+        elif isinstance(statement, statements.Repeat):
             self._lines.append(indent + self._operation(statement.operation))
             self._body(statement.body, indent + "  ")
             self._lines.append(indent + "}")
-        elif isinstance(statement, Branch):
+        elif isinstance(statement, statements.Branch):
             self._lines.append(indent + self._operation(statement.operation))
             for number, branch in enumerate(statement.branches):
                 if number:
                     self._lines.append(indent + "} else {")
                 self._body(branch, indent + "  ")
             self._lines.append(indent + "}")
-        elif isinstance(statement, Reserve):
+        elif isinstance(statement, statements.Reserve):
             name = self._name(statement.operation.results[0])
             self._lines.append(f"{indent}reserve: {name} is the address of {statement.buffer.name}, cleared")
-        elif isinstance(statement, Repack):
+        elif isinstance(statement, statements.Repack):
             shared = self._share(statement, indent)
             mnemonic = statement.operation.declaration.mnemonic
             self._lines.append(f"{indent}{mnemonic}: {statement.buffer.name} <- {self._inner(statement.source)}")
             self._lines.extend(shared)
-        elif isinstance(statement, Print):
-            self._lines.append(indent + self._operation(statement.operation))
         else:
             self._lines.append(f"{indent}{type(statement).__name__.lower()}")
 
@@ -151,16 +132,15 @@ class LoopPrinter:
         self._lines.append(f"{indent}{head}:")
         self._lines.extend([*shared, *[f"{indent}  {text}" for text in texts]])
 
-    def _versioned(self, statement: VersionedNest, indent: str) -> None:
+    def _versioned(self, statement: statements.VersionedNest, indent: str) -> None:
         """A nest, and what runs in its place where its pointers may alias."""
         if statement.fused is not None:
             self._statement(statement.fused, indent)
-        if statement.fused is not None:
             self._lines.append(f"{indent}  or, where an access leaves its array:")
             indent += "    "
         self._body(statement.parts, indent)
 
-    def _inspect(self, statement: Inspect, indent: str) -> None:
+    def _inspect(self, statement: statements.Inspect, indent: str) -> None:
         shared = self._share(statement, indent)
         guard = f", allowed elements to {statement.guard.name}" if statement.guard is not None else ""
         sources = ", ".join([self._inner(source) for source in statement.sources])
@@ -172,7 +152,7 @@ class LoopPrinter:
         streams = ", streaming" if statement in self._program.streams else ""
         return f"{streams}, fetching ahead" if statement in self._program.fetches else streams
 
-    def _reduce(self, statement: Reduce, indent: str) -> None:
+    def _reduce(self, statement: statements.Reduce, indent: str) -> None:
         operation = statement.operation
         targets = [
             buffer.name if buffer is not None else self._name(result)
@@ -189,7 +169,7 @@ class LoopPrinter:
         self._lines.append(f"{indent}  combine {', '.join([self._name(argument) for argument in arguments])}:")
         self._body(statement.body, indent + "    ")
 
-    def _multiply(self, statement: Multiply, indent: str) -> None:
+    def _multiply(self, statement: statements.Multiply, indent: str) -> None:
         plan = statement.plan
         shared = self._share(statement, indent)
         factors = f"{self._inner(statement.lhs)} x {self._inner(statement.rhs)}"

@@ -2,62 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape
 from tileir.ir.core import Operation, Value
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Sink:
-    __slots__ = ("expression",)
-
-    def __init__(self, expression: Expression) -> None:
-        self.expression: Expression = expression
+    expression: Expression
 
     @property
     def expressions(self) -> list[Expression]:
         return [self.expression]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class StoreBuffer(Sink):
     """Into scratch memory, converted to the buffer's dtype; `window` places a part inside a larger tile."""
 
-    __slots__ = ("buffer", "window")
-
-    def __init__(self, expression: Expression, buffer: Buffer, window: Window | None = None) -> None:
-        super().__init__(expression)
-        self.buffer: Buffer = buffer
-        self.window: Window | None = window
+    buffer: Buffer
+    window: Window | None = None
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Window:
     """A sub-tile of a tile: how far along each dimension it begins, a constant or a scalar that counts sub-tiles."""
 
-    __slots__ = ("origins", "part", "whole")
-
-    def __init__(self, whole: Shape, part: Shape, origins: tuple[int | Value, ...]) -> None:
-        self.whole: Shape = whole
-        self.part: Shape = part
-        self.origins: tuple[int | Value, ...] = origins
+    whole: Shape
+    part: Shape
+    origins: tuple[int | Value, ...]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class StoreScalar(Sink):
     """The only element, as a scalar."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, expression: Expression, value: Value) -> None:
-        super().__init__(expression)
-        self.value: Value = value
+    value: Value
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class StoreView(Sink):
     """Into the caller's memory through a view."""
 
-    __slots__ = ("operation", "positions")
-
-    def __init__(self, expression: Expression, operation: Operation, positions: Expression | None) -> None:
-        super().__init__(expression)
-        self.operation: Operation = operation
-        self.positions: Expression | None = positions
+    operation: Operation
+    positions: Expression | None
 
     @property
     def expressions(self) -> list[Expression]:
@@ -67,18 +56,13 @@ class StoreView(Sink):
         return StoreView(expressions[0], self.operation, expressions[1] if self.positions is not None else None)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class StorePointers(Sink):
     """Into the caller's memory through pointers."""
 
-    __slots__ = ("mask", "operation", "pointers")
-
-    def __init__(
-        self, expression: Expression, operation: Operation, pointers: Expression, mask: Expression | None
-    ) -> None:
-        super().__init__(expression)
-        self.operation: Operation = operation
-        self.pointers: Expression = pointers
-        self.mask: Expression | None = mask
+    operation: Operation
+    pointers: Expression
+    mask: Expression | None
 
     @property
     def expressions(self) -> list[Expression]:
@@ -89,36 +73,22 @@ class StorePointers(Sink):
         return StorePointers(expressions[0], self.operation, expressions[1], mask)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class CheckAll(Sink):
     """`assert` of a tile: the first false element fails."""
 
-    __slots__ = ("operation",)
-
-    def __init__(self, expression: Expression, operation: Operation) -> None:
-        super().__init__(expression)
-        self.operation: Operation = operation
+    operation: Operation
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Update(Sink):
     """An atomic on each element, in row-major order; old values go to a buffer, or a scalar for one element."""
 
-    __slots__ = ("buffer", "mask", "operation", "others", "pointers")
-
-    def __init__(
-        self,
-        expression: Expression,
-        operation: Operation,
-        pointers: Expression | None,
-        mask: Expression | None,
-        others: list[Expression],
-        buffer: Buffer | None,
-    ) -> None:
-        super().__init__(expression)
-        self.operation: Operation = operation
-        self.pointers: Expression | None = pointers
-        self.mask: Expression | None = mask
-        self.others: list[Expression] = others
-        self.buffer: Buffer | None = buffer
+    operation: Operation
+    pointers: Expression | None
+    mask: Expression | None
+    others: list[Expression]
+    buffer: Buffer | None
 
     @property
     def expressions(self) -> list[Expression]:

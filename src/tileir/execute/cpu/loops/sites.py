@@ -15,6 +15,7 @@ values are 64-bit numbers; the address of the words about `alloca` comes first, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from tileir.execute.cpu.loops.checks import Check
@@ -40,16 +41,14 @@ READS: Final = 1
 WRITES: Final = 2
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Site:
     """One such place; `origin` names the array its pointers come from, if that is known (`sanitizer.bounds`)."""
 
-    __slots__ = ("check", "kind", "operation", "origin")
-
-    def __init__(self, kind: Kind, operation: Operation, origin: str = "", check: Check | None = None) -> None:
-        self.kind: Kind = kind
-        self.operation: Operation = operation
-        self.origin: str = origin
-        self.check: Check | None = check
+    kind: Kind
+    operation: Operation
+    origin: str = ""
+    check: Check | None = None
 
 
 def access_kind(operation: Operation) -> int:

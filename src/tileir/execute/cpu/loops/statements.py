@@ -7,6 +7,7 @@ on the way is fused.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tileir.dialect.ops import CONSTANT, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, SELECT
@@ -37,35 +38,29 @@ class Statement:
         return []
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Let(Statement):
     """An operation on scalars, views and tokens alone."""
 
-    __slots__ = ("operation",)
-
-    def __init__(self, operation: Operation) -> None:
-        self.operation: Operation = operation
+    operation: Operation
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Alias(Statement):
     """A scalar under another name."""
 
-    __slots__ = ("source", "value")
-
-    def __init__(self, value: Value, source: Value) -> None:
-        self.value: Value = value
-        self.source: Value = source
+    value: Value
+    source: Value
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Nest(Statement):
     """Once through all elements of a shape."""
 
-    __slots__ = ("guard", "shape", "sinks")
-
-    def __init__(self, shape: Shape, sinks: list[Sink], guard: Buffer | None = None) -> None:
-        self.shape: Shape = shape
-        self.sinks: list[Sink] = sinks
-        self.guard: Buffer | None = guard
-        """Under the sanitizer: which elements of its access may be touched."""
+    shape: Shape
+    sinks: list[Sink]
+    guard: Buffer | None = None
+    """Under the sanitizer: which elements of its access may be touched."""
 
     @property
     def roots(self) -> list[Expression]:
@@ -77,6 +72,7 @@ class Nest(Statement):
         return [buffer for buffer in [*found, self.guard] if buffer is not None]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class VersionedNest(Statement):
     """A nest that stores to memory and reads from it, through pointers or views that may leave the array they were made
     from: what is read may be what is written.
@@ -85,12 +81,9 @@ class VersionedNest(Statement):
     write.  `accesses` are those that have to be seen.  There is no `fused` where arrays may share memory anyway.
     """
 
-    __slots__ = ("accesses", "fused", "parts")
-
-    def __init__(self, fused: Nest | None, parts: list[Statement], accesses: list[Expression | Sink]) -> None:
-        self.fused: Nest | None = fused
-        self.parts: list[Statement] = parts
-        self.accesses: list[Expression | Sink] = accesses
+    fused: Nest | None
+    parts: list[Statement]
+    accesses: list[Expression | Sink]
 
     @property
     def roots(self) -> list[Expression]:
@@ -105,28 +98,17 @@ class VersionedNest(Statement):
         return [self.parts]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Reduce(Statement):
     """`reduce` or `scan`; what else its sources are wanted for is kept on the way."""
 
-    __slots__ = ("axis", "body", "keeps", "operation", "shape", "sources", "targets")
-
-    def __init__(
-        self,
-        operation: Operation,
-        shape: Shape,
-        axis: int,
-        sources: list[Expression],
-        targets: list[Buffer | None],
-        keeps: list[Sink],
-        body: list[Statement],
-    ) -> None:
-        self.operation: Operation = operation
-        self.shape: Shape = shape
-        self.axis: int = axis
-        self.sources: list[Expression] = sources
-        self.targets: list[Buffer | None] = targets
-        self.keeps: list[Sink] = keeps
-        self.body: list[Statement] = body
+    operation: Operation
+    shape: Shape
+    axis: int
+    sources: list[Expression]
+    targets: list[Buffer | None]
+    keeps: list[Sink]
+    body: list[Statement]
 
     @property
     def roots(self) -> list[Expression]:
@@ -138,16 +120,14 @@ class Reduce(Statement):
         return [*[buffer for buffer in self.targets if buffer is not None], *kept]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Memo:
     """Packed operands that are remembered: `slots` panels, found by the values of `keys`."""
 
-    __slots__ = ("keys", "panels", "slots", "tags")
-
-    def __init__(self, keys: list[Value], slots: int, panels: Buffer, tags: Buffer) -> None:
-        self.keys: list[Value] = keys
-        self.slots: int = slots
-        self.panels: Buffer = panels
-        self.tags: Buffer = tags
+    keys: list[Value]
+    slots: int
+    panels: Buffer
+    tags: Buffer
 
 
 _MEMO_BYTES: Final = 1 << 23
@@ -166,41 +146,24 @@ def memo_slots(panel_bytes: int) -> int:
     return slots
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Multiply(Statement):
     """A matrix product added to a buffer in place; the right operand goes through `packed`."""
 
-    __slots__ = (
-        "accumulator", "in_place", "left", "lhs", "memo", "operation", "packed", "plan", "rhs", "scales", "stage",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        operation: Operation,
-        plan: MmaPlan,
-        lhs: Expression,
-        rhs: Expression,
-        scales: list[Expression],
-        accumulator: Buffer,
-        packed: Buffer | None,
-        left: Buffer | None,
-        in_place: bool,
-        memo: Memo | None,
-        stage: Buffer | None,
-    ) -> None:
-        self.operation: Operation = operation
-        self.plan: MmaPlan = plan
-        self.lhs: Expression = lhs
-        self.rhs: Expression = rhs
-        self.scales: list[Expression] = scales
-        self.accumulator: Buffer = accumulator
-        self.packed: Buffer | None = packed
-        self.left: Buffer | None = left
-        """For a copy of the left operand, where one may be needed."""
-        self.in_place: bool = in_place
-        """Whether the left operand may be read from the caller's memory."""
-        self.memo: Memo | None = memo
-        self.stage: Buffer | None = stage
-        """For a few rows of the left operand at a time (`matrix.amx`)."""
+    operation: Operation
+    plan: MmaPlan
+    lhs: Expression
+    rhs: Expression
+    scales: list[Expression]
+    accumulator: Buffer
+    packed: Buffer | None
+    left: Buffer | None
+    """For a copy of the left operand, where one may be needed."""
+    in_place: bool
+    """Whether the left operand may be read from the caller's memory."""
+    memo: Memo | None
+    stage: Buffer | None
+    """For a few rows of the left operand at a time (`matrix.amx`)."""
 
     @property
     def roots(self) -> list[Expression]:
@@ -212,46 +175,40 @@ class Multiply(Statement):
         return [self.accumulator, *scratch]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Branch(Statement):
     """`if`: results are put into buffers and scalar slots by the `Terminator` that ends each branch."""
 
-    __slots__ = ("branches", "operation")
-
-    def __init__(self, operation: Operation, branches: list[list[Statement]]) -> None:
-        self.operation: Operation = operation
-        self.branches: list[list[Statement]] = branches
+    operation: Operation
+    branches: list[list[Statement]]
 
     @property
     def bodies(self) -> list[list[Statement]]:
         return self.branches
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Repeat(Statement):
     """`for` or `loop`."""
 
-    __slots__ = ("body", "operation")
-
-    def __init__(self, operation: Operation, body: list[Statement]) -> None:
-        self.operation: Operation = operation
-        self.body: list[Statement] = body
+    operation: Operation
+    body: list[Statement]
 
     @property
     def bodies(self) -> list[list[Statement]]:
         return [self.body]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Chain(Statement):
     """A loop that does nothing but add products of neighbouring tiles: many iterations of it at once, where all tiles
     lie within their tensors; otherwise the loop itself."""
 
-    __slots__ = ("loop", "memo", "product", "tiles")
-
-    def __init__(self, loop: Repeat, product: Multiply, tiles: int, memo: Memo) -> None:
-        self.loop: Repeat = loop
-        self.product: Multiply = product
-        self.tiles: int = tiles
-        """How many iterations are taken together."""
-        self.memo: Memo = memo
+    loop: Repeat
+    product: Multiply
+    tiles: int
+    """How many iterations are taken together."""
+    memo: Memo
 
     @property
     def written(self) -> list[Buffer]:
@@ -262,36 +219,31 @@ class Chain(Statement):
         return [[self.loop]]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Terminator(Statement):
     """The end of a region: scalar operands go to their slots (tiles are in their buffers already), control moves on."""
 
-    __slots__ = ("operation",)
-
-    def __init__(self, operation: Operation) -> None:
-        self.operation: Operation = operation
+    operation: Operation
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Reserve(Statement):
     """`alloca`: a cleared stretch of the arena.
 
     Under the sanitizer `shadow` marks the bytes nobody wrote, and `refused` what is wrong with a size beyond reason.
     """
 
-    __slots__ = ("buffer", "operation", "refused", "shadow")
-
-    def __init__(
-        self, operation: Operation, buffer: Buffer, shadow: Buffer | None = None, refused: Check | None = None
-    ) -> None:
-        self.refused: Check | None = refused
-        self.operation: Operation = operation
-        self.buffer: Buffer = buffer
-        self.shadow: Buffer | None = shadow
+    operation: Operation
+    buffer: Buffer
+    shadow: Buffer | None = None
+    refused: Check | None = None
 
     @property
     def written(self) -> list[Buffer]:
         return [self.buffer] if self.shadow is None else [self.buffer, self.shadow]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Inspect(Statement):
     """Under the sanitizer: a check of what an operation is about to be given.
 
@@ -299,16 +251,11 @@ class Inspect(Statement):
     `guard` takes which elements may be touched, where some must not.
     """
 
-    __slots__ = ("copies", "guard", "operation", "shape", "sources")
-
-    def __init__(
-        self, operation: Operation, shape: Shape, sources: list[Expression], copies: list[Buffer], guard: Buffer | None
-    ) -> None:
-        self.operation: Operation = operation
-        self.shape: Shape = shape
-        self.sources: list[Expression] = sources
-        self.copies: list[Buffer] = copies
-        self.guard: Buffer | None = guard
+    operation: Operation
+    shape: Shape
+    sources: list[Expression]
+    copies: list[Buffer]
+    guard: Buffer | None
 
     @property
     def roots(self) -> list[Expression]:
@@ -319,15 +266,13 @@ class Inspect(Statement):
         return self.copies if self.guard is None else [*self.copies, self.guard]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Repack(Statement):
     """`pack` or `unpack`: the bits of a tile as elements of another width."""
 
-    __slots__ = ("buffer", "operation", "source")
-
-    def __init__(self, operation: Operation, source: Expression, buffer: Buffer) -> None:
-        self.operation: Operation = operation
-        self.source: Expression = source
-        self.buffer: Buffer = buffer
+    operation: Operation
+    source: Expression
+    buffer: Buffer
 
     @property
     def roots(self) -> list[Expression]:
@@ -338,14 +283,12 @@ class Repack(Statement):
         return [self.buffer]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Print(Statement):
     """`print_tko`: tiles are in buffers, scalars in registers."""
 
-    __slots__ = ("operation", "sources")
-
-    def __init__(self, operation: Operation, sources: list[Stored | None]) -> None:
-        self.operation: Operation = operation
-        self.sources: list[Stored | None] = sources
+    operation: Operation
+    sources: list[Stored | None]
 
     @property
     def roots(self) -> list[Expression]:

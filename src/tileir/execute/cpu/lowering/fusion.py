@@ -25,13 +25,10 @@ from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType
 from tileir.execute.cpu.loops.expressions import (
     Applied,
-    Count,
     Expression,
     Gathered,
     Mapped,
-    Splat,
     Stored,
-    Table,
     Viewed,
     nodes,
     squeezed,
@@ -65,10 +62,6 @@ def is_plain_load(node: Expression) -> bool:
     if not isinstance(node, Viewed) or not plain_memory(node.element):
         return False
     return not isinstance(node.operation.operand_group("view")[0].type, GatherScatterViewType)
-
-
-def is_index_map(node: Expression) -> bool:
-    return isinstance(node, (Splat, Table, Count))
 
 
 class Reach:

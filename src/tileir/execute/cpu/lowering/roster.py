@@ -5,33 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tileir.dialect import ops
-from tileir.execute.cpu.lowering.aggregates import lower_product, lower_reduce
-from tileir.execute.cpu.lowering.control import lower_assert, lower_if, lower_loop, lower_print, lower_terminator
-from tileir.execute.cpu.lowering.memory import (
-    lower_alloca,
-    lower_atomic,
-    lower_load_pointers,
-    lower_load_view,
-    lower_store_pointers,
-    lower_store_view,
-)
-from tileir.execute.cpu.lowering.tiles import (
-    lower_assume,
-    lower_assume_cond,
-    lower_broadcast,
-    lower_cast,
-    lower_cat,
-    lower_constant,
-    lower_elementwise,
-    lower_extract,
-    lower_insert,
-    lower_iota,
-    lower_let,
-    lower_nothing,
-    lower_permute,
-    lower_repack,
-    lower_reshape,
-)
+from tileir.execute.cpu.lowering import aggregates, control, memory, tiles
 from tileir.execute.cpu.lowering.walk import PRODUCTS, Handlers
 from tileir.ir.declaration import ELEMENTWISE, REGISTRY
 
@@ -45,32 +19,32 @@ _ON_SCALARS: Final = (
 )  # fmt: skip
 
 HANDLERS: Final[Handlers] = {
-    **{each: lower_elementwise for each in REGISTRY.declarations() if each.has_trait(ELEMENTWISE)},
-    **dict.fromkeys(PRODUCTS, lower_product),
-    **dict.fromkeys(_WITHOUT_EFFECT, lower_nothing),
-    **dict.fromkeys(_ON_SCALARS, lower_let),
-    **dict.fromkeys((ops.ATOMIC_CAS_TKO, ops.ATOMIC_RED_VIEW_TKO, ops.ATOMIC_RMW_TKO), lower_atomic),
-    **dict.fromkeys((ops.BREAK, ops.CONTINUE, ops.RETURN, ops.YIELD), lower_terminator),
-    **dict.fromkeys((ops.LOAD_PTR_TKO, ops.ATOMIC_LOAD_TKO), lower_load_pointers),
-    **dict.fromkeys((ops.STORE_PTR_TKO, ops.ATOMIC_STORE_TKO), lower_store_pointers),
-    **dict.fromkeys((ops.FOR, ops.LOOP), lower_loop),
-    **dict.fromkeys((ops.PACK, ops.UNPACK), lower_repack),
-    **dict.fromkeys((ops.REDUCE, ops.SCAN), lower_reduce),
-    ops.ALLOCA: lower_alloca,
-    ops.ASSERT: lower_assert,
-    ops.ASSUME: lower_assume,
-    ops.ASSUME_COND: lower_assume_cond,
-    ops.BROADCAST: lower_broadcast,
-    ops.CAT: lower_cat,
-    ops.CONSTANT: lower_constant,
-    ops.EXTRACT: lower_extract,
-    ops.IF: lower_if,
-    ops.INSERT: lower_insert,
-    ops.IOTA: lower_iota,
-    ops.LOAD_VIEW_TKO: lower_load_view,
-    ops.PERMUTE: lower_permute,
-    ops.PRINT_TKO: lower_print,
-    ops.RESHAPE: lower_reshape,
-    ops.STORE_VIEW_TKO: lower_store_view,
-    ops.UNREALIZED_CONVERSION_CAST: lower_cast,
+    **{each: tiles.lower_elementwise for each in REGISTRY.declarations() if each.has_trait(ELEMENTWISE)},
+    **dict.fromkeys(PRODUCTS, aggregates.lower_product),
+    **dict.fromkeys(_WITHOUT_EFFECT, tiles.lower_nothing),
+    **dict.fromkeys(_ON_SCALARS, tiles.lower_let),
+    **dict.fromkeys((ops.ATOMIC_CAS_TKO, ops.ATOMIC_RED_VIEW_TKO, ops.ATOMIC_RMW_TKO), memory.lower_atomic),
+    **dict.fromkeys((ops.BREAK, ops.CONTINUE, ops.RETURN, ops.YIELD), control.lower_terminator),
+    **dict.fromkeys((ops.LOAD_PTR_TKO, ops.ATOMIC_LOAD_TKO), memory.lower_load_pointers),
+    **dict.fromkeys((ops.STORE_PTR_TKO, ops.ATOMIC_STORE_TKO), memory.lower_store_pointers),
+    **dict.fromkeys((ops.FOR, ops.LOOP), control.lower_loop),
+    **dict.fromkeys((ops.PACK, ops.UNPACK), tiles.lower_repack),
+    **dict.fromkeys((ops.REDUCE, ops.SCAN), aggregates.lower_reduce),
+    ops.ALLOCA: memory.lower_alloca,
+    ops.ASSERT: control.lower_assert,
+    ops.ASSUME: tiles.lower_assume,
+    ops.ASSUME_COND: tiles.lower_assume_cond,
+    ops.BROADCAST: tiles.lower_broadcast,
+    ops.CAT: tiles.lower_cat,
+    ops.CONSTANT: tiles.lower_constant,
+    ops.EXTRACT: tiles.lower_extract,
+    ops.IF: control.lower_if,
+    ops.INSERT: tiles.lower_insert,
+    ops.IOTA: tiles.lower_iota,
+    ops.LOAD_VIEW_TKO: memory.lower_load_view,
+    ops.PERMUTE: tiles.lower_permute,
+    ops.PRINT_TKO: control.lower_print,
+    ops.RESHAPE: tiles.lower_reshape,
+    ops.STORE_VIEW_TKO: memory.lower_store_view,
+    ops.UNREALIZED_CONVERSION_CAST: tiles.lower_cast,
 }

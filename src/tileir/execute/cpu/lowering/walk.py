@@ -8,6 +8,7 @@ stands in `tiles`, `memory`, `aggregates` and `control`; `roster` lists them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, cast
 
 from tileir.dialect import ops
@@ -40,18 +41,14 @@ from tileir.ir.effects import memory_changes
 PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Frame:
     """A loop or `if` being lowered: where its region puts its results.  `carried` is empty for an `if`."""
 
-    __slots__ = ("arguments", "block", "carried", "results")
-
-    def __init__(
-        self, block: Block | None, arguments: list[Value], carried: list[Buffer | None], results: list[Buffer | None]
-    ) -> None:
-        self.block: Block | None = block
-        self.arguments: list[Value] = arguments
-        self.carried: list[Buffer | None] = carried
-        self.results: list[Buffer | None] = results
+    block: Block | None
+    arguments: list[Value]
+    carried: list[Buffer | None]
+    results: list[Buffer | None]
 
 
 Handlers = Mapping[OperationDeclaration, Callable[["Lowering", Operation], None]]
