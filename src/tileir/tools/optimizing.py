@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from tileir.annotations import TYPE_CHECKING
@@ -102,6 +103,8 @@ def _load(path: str) -> None:
     """Run a file of the user's, whose mistakes are told in a line: its own place, and what Python says."""
     import runpy
 
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ToolFailure(f"cannot read '{path}': it is no file", EXIT_USAGE)
     try:
         runpy.run_path(path, run_name="tileir.loaded")
     except OSError as error:
