@@ -184,7 +184,7 @@ def test_a_launch_on_an_engine_without_overlap_comes_after_those_under_way(toy: 
 def test_an_engine_that_suits_is_taken_by_auto(monkeypatch: pytest.MonkeyPatch, toy: Toy) -> None:
     before = compiled(backend="auto")
     assert before.engine in ("cpu", "interpreter")
-    monkeypatch.setattr(toy, "suits", lambda entry, options: not options.sanitize)
+    monkeypatch.setattr(toy, "suits", lambda entry, arguments, options: not options.sanitize)
     assert compiled(backend="auto").engine == "toy"
     monkeypatch.setattr(toy, "absent", "its batteries are flat")
     assert compiled(backend="auto").engine == before.engine

@@ -24,6 +24,7 @@ from tileir.tools import (
     drop_in_opt,
     drop_in_translate,
     explain,
+    info,
     main,
     objdump,
     opt,
@@ -50,6 +51,7 @@ TOOLS: dict[str, Callable[[list[str]], int]] = {
     "objdump": objdump.run,
     "run": run_tool.run,
     "explain": explain.run,
+    "info": info.run,
     "tileir-opt": drop_in_opt.run,
     "tileir-translate": drop_in_translate.run,
 }

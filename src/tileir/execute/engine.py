@@ -140,8 +140,12 @@ class Engine(ABC):
 
         return type(observer) is Sanitizer and "sanitize" in self.options
 
-    def suits(self, entry: Operation, options: LaunchOptions) -> bool:
-        """Whether `backend="auto"` should take it for this launch, if it is here: only where `refusal` is empty."""
+    def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:
+        """Whether `backend="auto"` should take it for this launch, if it is here: only where `refusal` is empty.
+
+        `arguments` are as the caller gave them, none where a kernel is asked for its engine.  Once an engine that
+        `overlaps` was chosen for a launch that asks for nothing, it has all such launches of the kernel.
+        """
         return False
 
     @abstractmethod

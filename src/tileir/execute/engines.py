@@ -75,10 +75,10 @@ def all_engines() -> tuple[list[Engine], dict[str, str]]:
     return [*_BUILT_IN.values(), *_registered.values()], failures
 
 
-def choose(entry: Operation, options: LaunchOptions) -> Engine:
+def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> Engine:
     """The engine that `backend="auto"` takes for a launch: the interpreter, unless another suits."""
     for engine in _preferred:
-        if engine.suits(entry, options) and not engine.missing():
+        if engine.suits(entry, arguments, options) and not engine.missing():
             return engine
     return _BUILT_IN[Interpreter.name]
 

@@ -141,7 +141,7 @@ class Kernel:
     @property
     def engine(self) -> str:
         """The name of the engine that runs launches which ask for nothing special."""
-        return self._chosen(self._ordinary).name
+        return (self._engine or choose(self.entry, (), self._ordinary)).name
 
     @property
     def native(self) -> CpuKernel:
@@ -190,7 +190,7 @@ class Kernel:
                 return
         else:
             options = self._checked(schedule, sanitize, observer, memory, output, progress, num_threads, unchecked)
-        engine = self._chosen(options)
+        engine = self._chosen(options, arguments)
         prepared = self._prepared_by(engine)
         if engine.overlaps:
             if options is self._ordinary:
@@ -256,11 +256,11 @@ class Kernel:
             self.unchecked if unchecked is None else unchecked,
         )
 
-    def _chosen(self, options: LaunchOptions) -> Engine:
+    def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Engine:
         """The engine for a launch."""
         engine = self._engine
         if engine is None:
-            return choose(self.entry, options)
+            return choose(self.entry, arguments, options)
         refusal = engine.refusal(self.entry, options)
         if refusal:
             raise LaunchError(refusal)

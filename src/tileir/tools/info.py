@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import platform
 import sys
+from typing import TYPE_CHECKING
 
-from tileir.execute.engine import Engine
-from tileir.execute.engines import all_engines
 from tileir.ir.escapes import harmless_line
 from tileir.tools.arguments import EXIT_FINE, Usage
+
+if TYPE_CHECKING:
+    from tileir.execute.engine import Engine
 
 USAGE = Usage(
     "tileir info",
@@ -20,11 +22,14 @@ USAGE = Usage(
 )
 
 
-def run(arguments: list[str], identity: str) -> int:
+def run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
-    print(identity)
+    # Imported here: who asks for the version only has no use for engines.
+    from tileir.execute.engines import all_engines
+
+    print(identity_text())
     print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()} ({sys.executable})")
     print("\nengines:")
     engines, failures = all_engines()
@@ -36,6 +41,14 @@ def run(arguments: list[str], identity: str) -> int:
     for name, reason in failures.items():
         print(f"  {harmless_line(name):{width}}  {harmless_line(reason)}")
     return EXIT_FINE
+
+
+def identity_text() -> str:
+    """Which tileir this is."""
+    from tileir import __version__
+    from tileir.ir.declaration import NEWEST_NAME
+
+    return f"tileir {__version__} (CUDA Tile IR {NEWEST_NAME})"
 
 
 def _details(engine: Engine) -> list[str]:

@@ -39,6 +39,8 @@ def run(arguments: list[str]) -> int:
         print(help_text())
         return EXIT_FINE
     if command in ("--version", "version"):
+        from tileir.tools.info import identity_text
+
         print(identity_text())
         return EXIT_FINE
     # Imported here: a command pays for itself only.
@@ -73,7 +75,7 @@ def run(arguments: list[str]) -> int:
     if command == "info":
         from tileir.tools import info
 
-        return info.run(rest, identity_text())
+        return info.run(rest)
     what = "option" if command.startswith("-") else "command"
     print(f"tileir: unknown {what} '{harmless(command)}'{_suggestion(command)}", file=sys.stderr)
     print("Try 'tileir --help'.", file=sys.stderr)
@@ -85,13 +87,6 @@ def _suggestion(command: str) -> str:
 
     close = difflib.get_close_matches(command, list(COMMANDS), 1, 0.6)
     return f"; did you mean '{close[0]}'?" if close else ""
-
-
-def identity_text() -> str:
-    from tileir import __version__
-    from tileir.ir.declaration import NEWEST_NAME
-
-    return f"tileir {__version__} (CUDA Tile IR {NEWEST_NAME})"
 
 
 def help_text() -> str:

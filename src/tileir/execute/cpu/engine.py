@@ -40,7 +40,7 @@ class CpuEngine(Engine):
             "threads": str(thread_pool.default_threads()),
         }
 
-    def suits(self, entry: Operation, options: LaunchOptions) -> bool:
+    def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:
         # Compiled code finds a part of what the sanitizer looks for: who asks for that says so.
         return options.observer is None and not options.sanitize and options.schedule == FORWARD
 

@@ -36,7 +36,7 @@ class Interpreter(Engine):
             "tiles": f"of rank {LARGEST_RANK} at most",
         }
 
-    def suits(self, entry: Operation, options: LaunchOptions) -> bool:
+    def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:
         return True
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> InterpretedKernel:
