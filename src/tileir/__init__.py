@@ -61,9 +61,9 @@ if TYPE_CHECKING:
     )
     from tileir.ir.location import Location, file_location
     from tileir.ir.types import Type
-    from tileir.passes.catalogue import registered_passes
+    from tileir.passes.catalogue import register_pass, registered_passes
     from tileir.passes.pipeline import PassReport, PassRun, optimize, run_passes, run_pipeline
-    from tileir.passes.registry import Pass, PassSession, PipelineError, register_pass
+    from tileir.passes.registry import Pass, PassSession, PipelineError
     from tileir.rewrite.driver import Fold, Pattern, RewriteError, Statistics, apply_greedily
     from tileir.rewrite.fact import Fact
     from tileir.rewrite.facts import Facts
@@ -189,9 +189,9 @@ _HOMES = {
     " VersionError",
     "tileir.ir.location": "Location file_location",
     "tileir.ir.types": "Type",
-    "tileir.passes.catalogue": "registered_passes",
+    "tileir.passes.catalogue": "register_pass registered_passes",
     "tileir.passes.pipeline": "PassReport PassRun optimize run_passes run_pipeline",
-    "tileir.passes.registry": "Pass PassSession PipelineError register_pass",
+    "tileir.passes.registry": "Pass PassSession PipelineError",
     "tileir.rewrite.driver": "Fold Pattern RewriteError Statistics apply_greedily",
     "tileir.rewrite.fact": "Fact",
     "tileir.rewrite.facts": "Facts",

@@ -122,6 +122,26 @@ def test_a_pass_has_a_name_that_a_pipeline_can_have(name: str) -> None:
         tileir.register_pass("mine", "", lambda root, options, session: 0, scope="kernel")
 
 
+def test_an_installed_package_names_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    information = tmp_path / "mine-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(
+        "[tileir.passes]\nmine = mine_passes:MINE\nodd = mine_passes:run\nother = mine_passes:MINE\n"
+    )
+    (tmp_path / "mine_passes.py").write_text(
+        "import tileir\ndef run(root, options, session):\n  return 3\nMINE = tileir.Pass('mine', 'of a package', run)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    report = tileir.PassReport()
+    tileir.run_passes(tileir.parse(TEXT), ["mine", "mine"], report=report)
+    assert [run.changes for run in report.runs] == [3, 3]
+    with pytest.raises(tileir.PipelineError, match=r"the pass 'odd' of mine_passes:run cannot be loaded: it is a func"):
+        tileir.run_passes(tileir.parse(TEXT), ["odd"])
+    with pytest.raises(tileir.PipelineError, match="cannot be loaded: it is named 'mine' there"):
+        tileir.run_passes(tileir.parse(TEXT), ["other"])
+
+
 def test_a_pass_that_breaks_the_program_is_named() -> None:
     def breaking(root: tileir.Operation, options: dict[str, str], session: tileir.PassSession) -> int:
         for operation in root.walk():

@@ -7,10 +7,10 @@ import pytest
 import tileir
 from tileir.ir.diagnostics import VerifyError
 from tileir.passes import registry
-from tileir.passes.catalogue import pass_named, registered_passes
+from tileir.passes.catalogue import pass_named, register_pass, registered_passes
 from tileir.passes.pipeline import PassReport, optimize, passes_of_level, run_passes, run_pipeline, statistics_of
 from tileir.passes.pipeline_text import parse_pass, parse_passes, parse_pipeline
-from tileir.passes.registry import PassSession, PipelineError, bool_option, integer_option, register_pass
+from tileir.passes.registry import PassSession, PipelineError, bool_option, integer_option
 
 TEXT = """cuda_tile.module @m {
   entry @k(%x: tile<i32>) {

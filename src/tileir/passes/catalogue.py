@@ -6,19 +6,22 @@ To add one, write `passes/NAME.py` with a function, an adapter here that imports
 
 from __future__ import annotations
 
+from tileir.annotations import Final
 from tileir.ir.core import Operation
 from tileir.ir.declaration import version_named
 from tileir.passes.registry import (
+    ANY,
     FUNCTION,
     MODULE,
     REGISTERED,
     Options,
     Pass,
+    PassFunction,
     PassSession,
     PipelineError,
+    add_pass,
     bool_option,
     integer_option,
-    register_pass,
 )
 
 
@@ -27,9 +30,26 @@ def registered_passes() -> list[Pass]:
     return list(REGISTERED.values())
 
 
+# Installed packages name passes of theirs in this group.
+ENTRY_POINTS: Final = "tileir.passes"
+
+
+def register_pass(
+    name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None
+) -> Pass:
+    """Make a pass known by its name to `run_passes`, pipelines and `tileir opt --passes`; a name is used once.
+
+    The arguments are those of `Pass`.
+    """
+    # Here, and not in the registry: the names of tileir's own passes are taken by now.
+    return add_pass(Pass(name, summary, run, scope=scope, options=options))
+
+
 def pass_named(name: str) -> Pass:
-    """A pass by name; `PipelineError` if there is none."""
+    """A pass by name, also one that an installed package names; `PipelineError` if there is none."""
     found = REGISTERED.get(name)
+    if found is None:
+        found = _installed(name)
     if found is None:
         import difflib
 
@@ -37,6 +57,23 @@ def pass_named(name: str) -> Pass:
         hint = f"; did you mean '{close[0]}'?" if close else ""
         raise PipelineError(f"'{name}' does not refer to a registered pass{hint}")
     return found
+
+
+def _installed(name: str) -> Pass | None:
+    """The pass of a package that has one of this name; packages are looked at only for names nobody knows."""
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        try:
+            found = point.load()
+            if not isinstance(found, Pass):
+                raise TypeError(f"it is a {type(found).__name__} there, and not a tileir.Pass")
+            if found.name != name:
+                raise ValueError(f"it is named '{found.name}' there")
+        except Exception as error:
+            raise PipelineError(f"the pass '{name}' of {point.value} cannot be loaded: {error}") from error
+        return add_pass(found)
+    return None
 
 
 def _canonicalize(root: Operation, options: Options, session: PassSession) -> int:

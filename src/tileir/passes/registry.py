@@ -89,17 +89,11 @@ class Pass:
 REGISTERED: Final[dict[str, Pass]] = {}
 
 
-def register_pass(
-    name: str, summary: str, run: PassFunction, *, scope: str = ANY, options: Options | None = None
-) -> Pass:
-    """Make a pass known by its name to `run_passes`, pipelines and `tileir opt --passes`; a name is used once.
-
-    The arguments are those of `Pass`.
-    """
-    found = Pass(name, summary, run, scope=scope, options=options)
-    if name in REGISTERED:
-        raise PipelineError(f"pass '{name}' is registered twice")
-    REGISTERED[name] = found
+def add_pass(found: Pass) -> Pass:
+    """Add a pass; a name is used once."""
+    if found.name in REGISTERED:
+        raise PipelineError(f"pass '{found.name}' is registered twice")
+    REGISTERED[found.name] = found
     return found
 
 
