@@ -42,7 +42,7 @@ NEWEST = (13, 4)
 LONG_KERNEL = 1_000
 
 
-def cpu_of(action: Callable[[], object]) -> float:
+def cpu_of(action: Callable[..., object]) -> float:
     """CPU seconds of an action, with the collector off."""
     gc.collect()
     gc.disable()

@@ -8,14 +8,14 @@ import platform
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import TypeVar
 
 Result = TypeVar("Result")
 
 
-def timed(action: Callable[[], Result], *, collector: bool = False) -> tuple[float, Result]:
+def timed(action: Callable[..., Result], *, collector: bool = False) -> tuple[float, Result]:
     """Seconds that `action` takes, and what it returns. Garbage made before is collected first, outside the time."""
     gc.collect()
     was_enabled = gc.isenabled()
@@ -93,7 +93,7 @@ def machine() -> str:
     return f"Python {platform.python_version()}, {sys.platform} {platform.machine()}, {os.cpu_count()} cores"
 
 
-def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """Columns as wide as their longest cell; the first flush left, the others flush right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
 

@@ -4,6 +4,7 @@ Each is the same program as the .mlir file of its name, so the comments there ho
 """
 
 import math
+from typing import Literal
 
 import tileir
 from tileir.types import f16, f32, i32, ptr, tile
@@ -147,7 +148,11 @@ def lanes_of_block(build: tileir.Builder, n: tileir.Value) -> tuple[tileir.Value
 
 
 def row_tiles(
-    build: tileir.Builder, pointer: tileir.Value, rows: object, columns: tileir.Value, padding: str | None = None
+    build: tileir.Builder,
+    pointer: tileir.Value,
+    rows: tileir.Value | int,
+    columns: tileir.Value,
+    padding: Literal["zero", "neg_inf"] | None = None,
 ) -> tileir.Value:
     """A row-major matrix, one row to a tile."""
     tensor = build.make_tensor_view(pointer, [rows, columns], [columns, 1])

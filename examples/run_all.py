@@ -21,10 +21,11 @@ import numpy
 
 import tileir
 
+cutile_kernels: Any
 try:
     import cutile_kernels
 except ImportError:
-    cutile_kernels = None  # type: ignore[assignment]
+    cutile_kernels = None
 
 try:
     import llvmlite  # noqa: F401

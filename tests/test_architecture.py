@@ -211,7 +211,9 @@ def names_told_apart(source: str, operations: Container[str]) -> list[str]:
     found: list[tuple[int, str]] = []
 
     def visit(scope: ast.AST, outer: frozenset[str]) -> None:
-        inside, pending, functions = [], list(ast.iter_child_nodes(scope)), []
+        inside: list[ast.AST] = []
+        pending: list[ast.AST] = list(ast.iter_child_nodes(scope))
+        functions: list[ast.AST] = []
         while pending:
             node = pending.pop()
             inside.append(node)

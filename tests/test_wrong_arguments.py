@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable
+from typing import Any
 
 import numpy
 import pytest
@@ -28,7 +29,13 @@ ODD = [
     [None], 1 << 80, bytearray(b"x"), type, {1}, 1j, iter(()),
 ]  # fmt: skip
 
-FUNCTIONS: dict[str, Callable[[object], object]] = {
+
+def wrong(value: object) -> Any:
+    """A value that a type checker would refuse."""
+    return value
+
+
+FUNCTIONS: dict[str, Callable[[Any], object]] = {
     "parse": tileir.parse,
     "parse name": lambda v: tileir.parse(TEXT, v),
     "load": tileir.load,
@@ -100,14 +107,14 @@ def test_what_makes_no_sense_is_refused_at_once(name: str) -> None:
 @pytest.mark.parametrize(
     ("work", "words"),
     [
-        (lambda: tileir.parse(b"x"), "a program's text is a string, not a bytes; tileir.load takes bytes"),
-        (lambda: tileir.verify(TEXT), "a module is needed, not a str"),
-        (lambda: tileir.to_bytecode(None), "a module is needed, not a NoneType"),
-        (lambda: tileir.compile(TEXT), "a module is needed, not a str"),
-        (lambda: tileir.optimize(TEXT), "passes run on a module, not on a str"),
+        (lambda: tileir.parse(wrong(b"x")), "a program's text is a string, not a bytes; tileir.load takes bytes"),
+        (lambda: tileir.verify(wrong(TEXT)), "a module is needed, not a str"),
+        (lambda: tileir.to_bytecode(wrong(None)), "a module is needed, not a NoneType"),
+        (lambda: tileir.compile(wrong(TEXT)), "a module is needed, not a str"),
+        (lambda: tileir.optimize(wrong(TEXT)), "passes run on a module, not on a str"),
         (lambda: tileir.run_passes(module(), "cse"), "passes are a list of names"),
-        (lambda: tileir.Block().append(tileir.Block()), "a block holds operations, not a Block"),
-        (lambda: addition().replace_with(1), "is replaced by a list of values, not by a int"),
+        (lambda: tileir.Block().append(wrong(tileir.Block())), "a block holds operations, not a Block"),
+        (lambda: addition().replace_with(wrong(1)), "is replaced by a list of values, not by a int"),
     ],
 )
 def test_the_words_say_what_is_wanted(work: Callable[[], object], words: str) -> None:
@@ -120,9 +127,9 @@ def test_the_words_say_what_is_wanted(work: Callable[[], object], words: str) ->
 def test_a_refused_operand_leaves_everything_as_it_was() -> None:
     operation = addition()
     before = operation.operands[0].use_count
-    for wrong in (None, 1, operation):
+    for value in (None, 1, operation):
         with pytest.raises(TypeError):
-            operation.set_operands([operation.operands[0], wrong])
+            operation.set_operands([operation.operands[0], wrong(value)])
     assert operation.operands[0].use_count == before
 
 

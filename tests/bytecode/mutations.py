@@ -70,8 +70,8 @@ def valid_files(programs: int = 240) -> tuple[tuple[str, bytes], ...]:
     files: list[tuple[str, bytes]] = []
     # Without cuTile the random programs remain.
     for number, case in enumerate(all_cases() if tools_available() else ()):
-        version = case.versions[number % len(case.versions)]
-        files.append((f"{case.name}.{version}", export(case, version)))
+        spelled = case.versions[number % len(case.versions)]
+        files.append((f"{case.name}.{spelled}", export(case, spelled)))
     for number in range(programs):
         version = VERSIONS[number % len(VERSIONS)]
         # Without locations: the kernels have some, and the generator makes kinds that bytecode has no place for.

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.kernels.case import KernelCase
 from tests.kernels.export import TOOLS_MISSING, all_cases, disassemble, disassembler, export, tools_available
 
 import tileir
@@ -22,7 +23,7 @@ COMPILED = ALL[::25]
 COMPILE_SECONDS = 30
 
 
-def names(pairs: list[tuple[object, str]]) -> list[object]:
+def names(pairs: list[tuple[KernelCase, str]]) -> list[object]:
     return [pytest.param(case, version, id=f"{case.name}-{version}") for case, version in pairs]
 
 
@@ -82,7 +83,13 @@ def compiles(data: bytes, architecture: str, folder: Path) -> bool:
     assert tool is not None
     source = folder / "kernel.tileirbc"
     source.write_bytes(data)
-    command = [tool.with_name("tileiras"), f"--gpu-name={architecture}", source, "-o", folder / "kernel.cubin"]
+    command: list[str | Path] = [
+        tool.with_name("tileiras"),
+        f"--gpu-name={architecture}",
+        source,
+        "-o",
+        folder / "kernel.cubin",
+    ]
     try:
         return subprocess.run(command, capture_output=True, timeout=COMPILE_SECONDS).returncode == 0
     except subprocess.TimeoutExpired:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.bytecode.pieces import F32, RETURN, TILE_I32, TOKEN, TYPES, constant, make_file, tile, varint, words
 from tests.kernels.export import tools_available
@@ -253,7 +255,7 @@ def test_opcode_nobody_has_is_refused(opcode):
     )
 
 
-def body_text(body: bytes, version: tuple[int, int], **pieces: tuple[bytes, ...]) -> str:
+def body_text(body: bytes, version: tuple[int, int], **pieces: Any) -> str:
     module = read_public(make_file(body + RETURN, version=version, **pieces))
     tileir.verify(module)
     return print_disassembly(module)

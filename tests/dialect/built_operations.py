@@ -87,7 +87,7 @@ def _scaled(b: Builder, v: Values) -> None:
     b.mmaf_scaled(lhs, rhs, b.constant(0.0, tile((16, 16), f32)), scales, b.reshape(scales, (1, 16)))
 
 
-def _product(b: Builder, lhs: Any, rhs: Any, acc: Any, *more: str) -> Any:
+def _product(b: Builder, lhs: Any, rhs: Any, acc: Any, *more: Any) -> Any:
     left = b.constant(1, tile((16, 32), lhs))
     right = b.constant(1, tile((32, 16), rhs))
     method = b.mmai if more else b.mmaf
@@ -104,12 +104,15 @@ def _make_gather(b: Builder, v: Values) -> None:
     b.store_view_tko(0.0, view, [v.ints, 0], token=v.token)
 
 
+# A word that Python keeps for itself.
+_GLOBAL: dict[str, Any] = {"global": True}
+
 OPERATIONS: dict[str, Callable[[Builder, Values], Any]] = {
     "absf": lambda b, v: b.absf(v.floats),
     "absi": lambda b, v: b.absi(v.ints),
     "addf": lambda b, v: b.addf(v.floats, 2.5, rounding_mode="zero", flush_to_zero=True),
     "addi": lambda b, v: b.addi(v.ints, rhs=3, overflow="no_wrap"),
-    "alloca": lambda b, v: b.alloca(f32, 16, alignment=64, **{"global": True}),
+    "alloca": lambda b, v: b.alloca(f32, 16, alignment=64, **_GLOBAL),
     "andi": lambda b, v: b.andi(v.ints, 7),
     "assert": lambda b, v: b.assert_(v.flags, "must hold"),
     "assume": lambda b, v: b.assume(v.ints, tileir.bounded(0, None)),
@@ -124,7 +127,7 @@ OPERATIONS: dict[str, Callable[[Builder, Values], Any]] = {
     "atomic_red_view_tko": lambda b, v: b.atomic_red_view_tko(
         v.view, [0, v.number], 1.0, v.token, "relaxed", "device", "addf"
     ),
-    "atomic_rmw_tko": lambda b, v: b.atomic_rmw_tko(
+    "atomic_rmw_tko": lambda b, v: b.atomic_rmw_tko(  # type: ignore[call-overload]
         v.int_pointers, 1, memory_ordering_semantics="relaxed", memory_scope="gpu", mode="add"
     ),
     "atomic_store_tko": lambda b, v: b.atomic_store_tko(

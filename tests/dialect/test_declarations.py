@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from tests.dialect.example_programs import missing_values, program_of
@@ -110,11 +111,16 @@ def test_opcodes_are_unique() -> None:
     assert len(opcodes) == len(set(opcodes)) == len(PUBLIC)
 
 
+def pieces(declaration: OperationDeclaration) -> list[Any]:
+    """The operands, attributes and results, each with a name, words and the version that brought it."""
+    return [*declaration.operands, *declaration.attributes, *declaration.results]
+
+
 def test_operands_attributes_and_results_carry_the_version_that_brought_them() -> None:
     found = {
         (d.mnemonic, piece.name): piece.since
         for d in DECLARATIONS
-        for piece in (*d.operands, *d.attributes, *d.results)
+        for piece in pieces(d)
         if piece.since is not None and d.since is not None and piece.since > d.since
     }
     assert found == LATER
@@ -122,7 +128,7 @@ def test_operands_attributes_and_results_carry_the_version_that_brought_them() -
 
 def test_nothing_is_older_than_the_operation_it_belongs_to() -> None:
     for d in DECLARATIONS:
-        for piece in (*d.operands, *d.attributes, *d.results):
+        for piece in pieces(d):
             assert piece.since is None or piece.since >= (d.since or V13_1), (d.name, piece.name)
 
 
@@ -135,7 +141,7 @@ def test_a_declaration_is_documented(declaration: OperationDeclaration) -> None:
     assert declaration.summary and declaration.summary[0].isupper() and not declaration.summary.endswith(".")
     assert declaration.description.endswith(".")
     assert declaration.example
-    for piece in (*declaration.operands, *declaration.attributes, *declaration.results, *declaration.regions):
+    for piece in [*pieces(declaration), *declaration.regions]:
         assert piece.documentation and not piece.documentation.endswith("."), piece.name
 
 

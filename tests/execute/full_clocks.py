@@ -6,6 +6,8 @@ set of bits for its events.  `FullClocks` is a sanitizer that orders events with
 
 from __future__ import annotations
 
+from typing import Any
+
 from tileir.execute.sanitizer.conflicts import Conflicts
 from tileir.execute.sanitizer.events import Event, Events, Token
 from tileir.execute.sanitizer.sanitizer import Sanitizer
@@ -38,7 +40,7 @@ class FullEvents(Events):
         self.released = {}
 
     def token(self, operation, block, tokens):
-        others = {}
+        others: dict[Any, Any] = {}
         for token in tokens:
             if token is not None:
                 others = union(others, token.others)

@@ -304,7 +304,9 @@ def test_singles_near_multiples_of_half_pi_agree_with_doubles(name):
     counts = numpy.concatenate([numpy.arange(1, 20_000), 2.0 ** numpy.arange(14, 126, 0.01)])
     near = (counts * (math.pi / 2)).astype(numpy.float32)
     # The f32 that comes nearest to a multiple of pi/2 is 16367173 * 2**72.
-    source = numpy.concatenate([near, numpy.nextafter(near, numpy.float32(0)), numpy.float32([16367173 * 2.0**72])])
+    source = numpy.concatenate(
+        [near, numpy.nextafter(near, numpy.float32(0)), numpy.array([16367173 * 2.0**72], numpy.float32)]
+    )
     source = numpy.concatenate([source, -source])
     check_single(float_unary(name, F32)(source), float_unary(name, F64)(source.astype(numpy.float64)))
 

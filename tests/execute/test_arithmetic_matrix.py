@@ -59,7 +59,7 @@ def test_exact_product_is_a_chain_of_single_rounded_fma(element, accumulator):
             total = int(to_bits(F64 if accumulator is F64 else F32, start)[i, j])
             for k in range(8):
                 factors = [floats.from_double(floats.FORMATS["f64"], float(x)) for x in (wide_a[i, k], wide_b[k, j])]
-                total = chained(form, *factors, total)
+                total = chained(form, factors[0], factors[1], total)
             if accumulator is F16:
                 total = round_fraction(
                     floats.FORMATS["f16"], exact_value(form, total), "nearest_even", bool(total >> 31)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy
 import pytest
 
 from tileir.execute import arithmetic
 from tileir.execute.dtypes import scalar_array, to_bits, value_dtype
-from tileir.ir.types import BF16, F8E4M3FN, F8E8M0FNU, F16, F32, F64, FLOAT_TYPES, I1, I8, I16, I32, I64, TF32
+from tileir.ir.types import BF16, F8E4M3FN, F8E8M0FNU, F16, F32, F64, FLOAT_TYPES, I1, I8, I16, I32, I64, TF32, Type
 
 STANDARD = [F16, BF16, F32, F64]
 INTEGERS = [I1, I8, I16, I32, I64]
@@ -16,7 +19,7 @@ FUNCTIONS = ["absf", "negf", "ceil", "floor", "sqrt", "recipf", "rsqrt", "exp", 
 MODES = ["nearest_even", "zero", "negative_inf", "positive_inf"]
 
 
-def cases():
+def cases() -> Iterator[tuple[str, Any, list[Type], Type]]:
     """`(label, kernel, operand element types, result element type)`."""
     for element in STANDARD:
         for mode in MODES:
@@ -37,30 +40,31 @@ def cases():
             yield f"cmpf {element} {ordering}", compare, [element] * 2, I1
     for name in ("addf", "mulf"):
         yield f"{name} ftz", arithmetic.float_binary(name, F32, "nearest_even", True), [F32] * 2, F32
-    for element in INTEGERS:
+    kernel: Any
+    for integer in INTEGERS:
         for name in ("addi", "subi", "muli", "mulhii", "andi", "ori", "xori", "shli"):
-            yield f"{name} {element}", arithmetic.integer_binary(name, element), [element] * 2, element
+            yield f"{name} {integer}", arithmetic.integer_binary(name, integer), [integer] * 2, integer
         for sign in ("signed", "unsigned"):
             for name in ("remi", "maxi", "mini", "shri"):
-                kernel = arithmetic.integer_signed_binary(name, element, sign)
-                yield f"{name} {element} {sign}", kernel, [element] * 2, element
+                kernel = arithmetic.integer_signed_binary(name, integer, sign)
+                yield f"{name} {integer} {sign}", kernel, [integer] * 2, integer
             for mode in ("zero", "positive_inf"):
-                kernel = arithmetic.integer_division(element, sign, mode)
-                yield f"divi {element} {sign} {mode}", kernel, [element] * 2, element
-            yield f"cmpi {element} {sign}", arithmetic.integer_compare("less_than", element, sign), [element] * 2, I1
+                kernel = arithmetic.integer_division(integer, sign, mode)
+                yield f"divi {integer} {sign} {mode}", kernel, [integer] * 2, integer
+            yield f"cmpi {integer} {sign}", arithmetic.integer_compare("less_than", integer, sign), [integer] * 2, I1
             for source in FLOAT_TYPES.values():
-                kernel = arithmetic.float_to_integer(source, element, sign)
-                yield f"ftoi {source} {element} {sign}", kernel, [source], element
+                kernel = arithmetic.float_to_integer(source, integer, sign)
+                yield f"ftoi {source} {integer} {sign}", kernel, [source], integer
                 if source is not F8E8M0FNU:
-                    kernel = arithmetic.integer_to_float(element, source, sign)
-                    yield f"itof {element} {source} {sign}", kernel, [element], source
+                    kernel = arithmetic.integer_to_float(integer, source, sign)
+                    yield f"itof {integer} {source} {sign}", kernel, [integer], source
         for name in ("negi", "absi", "noti"):
-            yield f"{name} {element}", arithmetic.integer_unary(name, element), [element], element
-        if element is not I1:
+            yield f"{name} {integer}", arithmetic.integer_unary(name, integer), [integer], integer
+        if integer is not I1:
             for name in ("popcnt", "clz", "ctz", "brev"):
-                yield f"{name} {element}", arithmetic.integer_unary(name, element), [element], element
-            yield f"exti {element}", arithmetic.extend_integer(I1, element, "signed"), [I1], element
-            yield f"trunci {element}", arithmetic.truncate_integer(element, I1), [element], I1
+                yield f"{name} {integer}", arithmetic.integer_unary(name, integer), [integer], integer
+            yield f"exti {integer}", arithmetic.extend_integer(I1, integer, "signed"), [I1], integer
+            yield f"trunci {integer}", arithmetic.truncate_integer(integer, I1), [integer], I1
     for source in FLOAT_TYPES.values():
         for target in FLOAT_TYPES.values():
             if source is not target:

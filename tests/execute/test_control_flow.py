@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 import pytest
 from tests.execute.evaluation import evaluate, program
@@ -163,7 +165,7 @@ def test_a_failed_assert_ends_the_launch_and_names_the_element() -> None:
         evaluate(text, c=numpy.array([True, True, False, False]), r="tile<i32>")
 
 
-def _printed(format: str, types: str, names: str, **values: object) -> str:
+def _printed(format: str, types: str, names: str, **values: Any) -> str:
     inputs = {
         name: (
             f"tile<{''.join(f'{e}x' for e in numpy.shape(v))}"

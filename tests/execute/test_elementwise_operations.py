@@ -16,13 +16,13 @@ from tests.execute.evaluation import evaluate, same
 
 from tileir.execute.interpreter.kernels import KERNELS
 
-F = numpy.float32
+F: Any = numpy.float32
 X = numpy.array([0.5, -1.25, 3.0, 0.1], F)
 Y = numpy.array([2.0, 0.75, -1.5, 7.3], F)
 P = numpy.array([0.5, 1.25, 3.0, 0.1], F)
 I = numpy.array([7, -9, 100, -(2**31)], numpy.int32)  # noqa: E741
 J = numpy.array([2, 4, -7, 3], numpy.int32)
-U = numpy.uint32
+U: Any = numpy.uint32
 
 
 def _wide(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +46,7 @@ def _truncated(a: int, b: int) -> int:
 
 T = "tile<4xf32>"
 N = "tile<4xi32>"
-FLOAT = [
+FLOAT: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("addf", f"addf %x, %y : {T}", (X, Y), lambda x, y: x + y),
     ("addf", f"addf %x, %y rounding<negative_inf> : {T}", (F([1]), F([2**-30])), lambda x, y: F([1])),
     ("addf", f"addf %x, %y rounding<positive_inf> : {T}", (F([1]), F([2**-30])), lambda x, y: F([1 + 2**-23])),
@@ -94,7 +94,7 @@ FLOAT = [
     ("tanh", f"tanhf %x : {T}", (X,), _wide(math.tanh)),
     ("sigmoid", f"sigmoid %x : {T}", (X,), _wide(lambda x: 1 / (1 + math.exp(-x)))),
 ]
-INTEGER = [
+INTEGER: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("addi", f"addi %x, %y : {N}", (I, J), _whole(lambda x, y: x + y)),
     ("subi", f"subi %x, %y : {N}", (I, J), _whole(lambda x, y: x - y)),
     ("muli", f"muli %x, %y : {N}", (I, J), _whole(lambda x, y: x * y)),

@@ -100,7 +100,8 @@ def array() -> Any:
 
 
 def test_an_engine_that_is_registered_runs_kernels(toy: Toy) -> None:
-    counted, words = array(), []
+    counted = array()
+    words: list[str] = []
     kernel = compiled(fast=True)
     assert (kernel.engine, kernel.backend) == ("toy", "toy")
     kernel.launch(5, counted)

@@ -302,7 +302,7 @@ def test_memory_of_a_launch_must_be_arrays() -> None:
 
 def test_a_program_is_verified_before_it_runs() -> None:
     module = tileir.parse("cuda_tile.module @m { entry @k() { %a = constant <i32: 1> : tile<i32>  return } }")
-    module.regions[0].block.first.regions[0].block.last.erase()  # type: ignore[union-attr]
+    module.regions[0].block.first.regions[0].block.last.erase()
     with pytest.raises(tileir.VerifyError):
         tileir.compile(module)
 
@@ -381,5 +381,5 @@ def test_progress_counts_tile_blocks_under_every_schedule() -> None:
     kernel = tileir.compile(tileir.parse(TWO), "a")
     for schedule in ("forward", "interleaved"):
         seen: list[tuple[int, int]] = []
-        kernel.launch((5, 4), schedule=schedule, progress=lambda done, count, seen=seen: seen.append((done, count)))
+        kernel.launch((5, 4), schedule=schedule, progress=lambda *counts: seen.append(counts))  # noqa: B023
         assert seen[-1] == (20, 20) and sorted(seen) == seen

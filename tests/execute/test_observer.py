@@ -76,7 +76,8 @@ def test_an_observer_is_told_of_the_end_when_the_launch_fails() -> None:
 def test_an_observer_sees_addresses_and_may_leave_elements_out() -> None:
     class Guard(tileir.Observer):
         def __init__(self, low: int, high: int) -> None:
-            self.low, self.high, self.wrong = low, high, []
+            self.low, self.high = low, high
+            self.wrong: list[Any] = []
 
         def access(self, access: Access) -> Any:
             if access.kind != "read" or access.size != 4 or access.operation.operands[0].type.text.count("i32"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy
 import pytest
@@ -175,7 +177,7 @@ def atomic_kernel(mode: str, element: str, order: str = "relaxed device") -> til
     return kernel(parameters, body)
 
 
-MODES = {
+MODES: dict[str, Any] = {
     "add": lambda old, new: old + new, "and": lambda old, new: old & new, "or": lambda old, new: old | new,
     "xor": lambda old, new: old ^ new, "max": max, "min": min, "xchg": lambda old, new: new,
     "umax": lambda old, new: max(old, new, key=lambda v: int(v) % 2**32),
@@ -309,7 +311,7 @@ def test_alloca_is_aligned_and_given_back_after_each_iteration() -> None:
 
     class Count(tileir.Observer):
         def block_finished(self, block: object) -> None:
-            regions.append(len(block.memory.regions))  # type: ignore[attr-defined]
+            regions.append(len(block.memory.regions))
 
     out = numpy.zeros(1, "i4")
     kernel("%p: tile<ptr<i32>>", body).launch(3, out, observer=Count())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy
 import pytest
@@ -116,7 +117,7 @@ class History:
 
 
 # Histories of a few words stay below the sizes from which things are done in another way, so most runs have other ones.
-SIZES = (
+SIZES: tuple[dict[Any, Any], ...] = (
     {},
     {(releases, "_FEW_RELEASES"): 0},
     {(releases, "_FEW_RELEASES"): 0, (known, "_FEW"): 1, (sanitizer, "MOST_EVENTS"): 4},

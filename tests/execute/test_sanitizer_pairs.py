@@ -105,7 +105,7 @@ def test_every_flag_of_every_operation_that_takes_one_is_in_the_table() -> None:
 
 def test_every_predicate_is_in_the_table() -> None:
     names = {predicate.partition("<")[0] for predicate, *_ in PREDICATES}
-    known = {kind.name.fget(None) for kind in attributes.PredicateAttribute.__subclasses__()}  # type: ignore[attr-defined]
+    known = {kind.name.fget(None) for kind in attributes.PredicateAttribute.__subclasses__()}
     assert {f"cuda_tile.{name}" for name in names} == known
 
 

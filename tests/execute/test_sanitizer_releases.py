@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy
 import pytest
@@ -23,7 +24,7 @@ class History:
         self.random = random.Random(seed)
         self.releases = Releases()
         self.held = numpy.zeros(PLACES, numpy.int32)
-        self.sets = [frozenset()] * PLACES
+        self.sets: list[Any] = [frozenset()] * PLACES
         self.lefts = []
         self.looks = self.random.choice((0.02, 0.5))
 
@@ -31,7 +32,7 @@ class History:
         number = len(self.lefts)
         left = Left()
         self.lefts.append(left)
-        tokens = [(NOTHING_KNOWN, frozenset())]
+        tokens: list[Any] = [(NOTHING_KNOWN, frozenset())]
         for event in range(self.random.randrange(1, 4)):
             known, others = self.random.choice(tokens)
             if self.random.random() < 0.2:
@@ -70,8 +71,8 @@ class History:
                 assert left.known_to(known) == expected
 
     def forget(self):
-        kept, self.held = numpy.unique(numpy.append(self.held, 0), return_inverse=True)
-        self.held = self.held[:-1].astype(numpy.int32)
+        kept, places = numpy.unique(numpy.append(self.held, 0), return_inverse=True)
+        self.held = places[:-1].astype(numpy.int32)
         self.releases.keep(kept)
 
     def run(self):

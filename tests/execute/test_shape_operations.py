@@ -230,7 +230,7 @@ def test_first_argument_of_a_reduction_body_is_the_current_element() -> None:
     assert found.tolist() == 9
 
 
-def _special(dtype: object, shape: tuple[int, ...]) -> numpy.ndarray:
+def _special(dtype: str, shape: tuple[int, ...]) -> numpy.ndarray:
     """Random numbers with zeros of both signs and, in the last row, NaNs among them."""
     rng = numpy.random.default_rng(8)
     if numpy.dtype(dtype).kind == "i":

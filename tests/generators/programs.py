@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
+from typing import Any
 
 from hypothesis import strategies
 from tests.generators.attributes import NAMES, dense
@@ -148,8 +149,8 @@ def _argument_attributes(body: Body, type: Type) -> Attribute:
 
 
 @strategies.composite
-def programs(draw: strategies.DrawFn, **options: object) -> Operation:
+def programs(draw: strategies.DrawFn, /, **options: Any) -> Operation:
     """A strategy for `random_module`; hypothesis shrinks the size and tries other seeds."""
     size = draw(strategies.integers(0, 40))
     seed = draw(strategies.integers(0, (1 << 32) - 1))
-    return random_module(Random(seed), size=size, **options)  # type: ignore[arg-type]
+    return random_module(Random(seed), size=size, **options)

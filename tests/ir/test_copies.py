@@ -7,9 +7,11 @@ import multiprocessing
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from tests.generators.programs import random_module
@@ -42,14 +44,14 @@ def operation_named(module: Operation, mnemonic: str) -> Operation:
     return next(operation for operation in module.walk() if operation.declaration.mnemonic == mnemonic)
 
 
-def through_pickle(thing: object) -> object:
+def through_pickle(thing: object) -> Any:
     found = [pickle.loads(pickle.dumps(thing, protocol)) for protocol in (2, pickle.HIGHEST_PROTOCOL)]
     return found[-1]
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, through_pickle])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_random_program(seed: int, again: object) -> None:
+def test_a_random_program(seed: int, again: Any) -> None:
     module = random_module(Random(seed))
     before = module.text(generic=True, debug_info=True)
     new = again(module)
@@ -64,7 +66,7 @@ def test_a_random_program(seed: int, again: object) -> None:
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, through_pickle])
-def test_every_type_attribute_and_location_is_itself(again: object) -> None:
+def test_every_type_attribute_and_location_is_itself(again: Any) -> None:
     seen: dict[type, object] = {}
     for seed in range(40):
         for operation in random_module(Random(seed)).walk():
@@ -126,7 +128,8 @@ def test_a_deep_copy_of_a_program_and_its_parts_stays_together() -> None:
     module = tileir.parse(PROGRAM)
     branch = operation_named(module, "if")
     things = [module, branch, branch.results[0], branch.regions[1], branch.regions[1].blocks[0], branch.operands[0]]
-    for again in (copy.deepcopy, through_pickle):
+    ways: list[Any] = [copy.deepcopy, through_pickle]
+    for again in ways:
         new, *parts = again(things)
         inner = operation_named(new, "if")
         expected = [inner, inner.results[0], inner.regions[1], inner.regions[1].blocks[0], inner.operands[0]]
@@ -142,7 +145,7 @@ def test_parts_come_with_their_program() -> None:
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy])
-def test_what_cannot_be_copied_alone_says_so_at_once(again: object) -> None:
+def test_what_cannot_be_copied_alone_says_so_at_once(again: Any) -> None:
     branch = operation_named(tileir.parse(PROGRAM), "if")
     for thing in (branch.results[0], branch.operands[0], branch.regions[0], branch.regions[0].blocks[0]):
         with pytest.raises(TypeError, match="are part of a program and cannot be copied alone"):
@@ -159,7 +162,7 @@ def test_what_belongs_to_nothing_cannot_be_pickled() -> None:
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_a_builder_at_work_is_not_copied(again: object) -> None:
+def test_a_builder_at_work_is_not_copied(again: Any) -> None:
     with pytest.raises(TypeError, match="a Builder"):
         again(tileir.Builder("m"))
 
@@ -184,7 +187,7 @@ def test_positions_in_a_text_come_along() -> None:
 # --- errors, which processes hand to each other ---
 
 
-def _caught(work: object) -> tileir.TileIRError:
+def _caught(work: Callable[[], object]) -> tileir.TileIRError:
     with pytest.raises(tileir.TileIRError) as caught:
         work()
     return caught.value
@@ -206,14 +209,14 @@ ERRORS = [
     _failing_kernel,
     lambda: tileir.from_bytecode(b"\x7fTileIR\x00\x0d\x01\x00\x00\x99"),
     lambda: tileir.run_passes(tileir.parse(PROGRAM), ["nonsense"]),
-    lambda: tileir.Builder("m").addi(1),
+    lambda: tileir.Builder("m").addi(1),  # type: ignore[call-arg]
     lambda: tileir.compile(tileir.parse(PROGRAM), "nothing"),
 ]
 
 
 @pytest.mark.parametrize("work", ERRORS)
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, through_pickle])
-def test_errors(work: object, again: object) -> None:
+def test_errors(work: Callable[[], object], again: Any) -> None:
     error = _caught(work)
     new = again(error)
     assert type(new) is type(error)
@@ -305,7 +308,7 @@ def test_a_plain_value_fits_the_declaration() -> None:
     [("overflow", "nonsense"), ("overflow", 1), ("note", object()), ("note", [object()]), ("note", {1: 2}), ("note", 1 << 70),
      ("note", b"bytes"), (1, "text"), (None, None)],
 )  # fmt: skip
-def test_what_is_no_attribute_is_refused_at_once(name: object, value: object) -> None:
+def test_what_is_no_attribute_is_refused_at_once(name: Any, value: object) -> None:
     addition = operation_named(tileir.parse(PROGRAM), "addi")
     before = addition.attributes
     with pytest.raises(TypeError):
@@ -316,7 +319,8 @@ def test_what_is_no_attribute_is_refused_at_once(name: object, value: object) ->
 def test_an_operand_is_a_value() -> None:
     addition = operation_named(tileir.parse(PROGRAM), "addi")
     argument = addition.operands[0]
-    for wrong in (1, None, "x", addition):
+    wrongs: list[Any] = [1, None, "x", addition]
+    for wrong in wrongs:
         with pytest.raises(TypeError):
             addition.set_operand(0, wrong)
         with pytest.raises(TypeError):

@@ -9,6 +9,7 @@ import sys
 import threading
 import tracemalloc
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -128,8 +129,8 @@ def test_part_is_kept_by_what_it_is_part_of():
 
 def test_deep_things_are_dropped_at_once():
     before = sweep()
-    location = file_location("deep.py", 1, 1)
-    attribute = array_attribute(())
+    location: Any = file_location("deep.py", 1, 1)
+    attribute: Any = array_attribute(())
     for level in range(5000):
         location = call_site_location(location, file_location("deep.py", level, 2))
         # Arrays and dictionaries in each other.

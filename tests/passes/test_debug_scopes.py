@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import tileir
@@ -96,7 +98,7 @@ POSITION = file_location("a.py", 5, 6)
         (UNKNOWN, None),
     ],
 )
-def test_the_position_of_each_kind_of_location(location: object, expected: FileLocation | None) -> None:
+def test_the_position_of_each_kind_of_location(location: Any, expected: FileLocation | None) -> None:
     assert debug_scopes.file_position(location) is expected
 
 

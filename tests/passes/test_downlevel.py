@@ -176,7 +176,14 @@ def test_assembler_takes_every_form(name: str, tmp_path: Path) -> None:
     assert tool is not None
     source = tmp_path / "kernel.tileirbc"
     source.write_bytes(tileir.to_bytecode(lowered(module_of(TILES + REWRITTEN[name][0], ARGUMENTS), "13.1"), "13.1"))
-    command = [tool.with_name("tileiras"), "--gpu-name", "sm_90", source, "-o", tmp_path / "kernel.cubin"]
+    command: list[str | Path] = [
+        tool.with_name("tileiras"),
+        "--gpu-name",
+        "sm_90",
+        source,
+        "-o",
+        tmp_path / "kernel.cubin",
+    ]
     result = subprocess.run(command, capture_output=True, timeout=120, text=True)
     assert result.returncode == 0, result.stderr
 

@@ -160,7 +160,14 @@ def test_assembler_takes_every_form(name: str, tmp_path: Path) -> None:
     assert tool is not None
     source = tmp_path / "kernel.tileirbc"
     source.write_bytes(tileir.to_bytecode(legalized(case_module(name))))
-    command = [tool.with_name("tileiras"), "--gpu-name", "sm_90", source, "-o", tmp_path / "kernel.cubin"]
+    command: list[str | Path] = [
+        tool.with_name("tileiras"),
+        "--gpu-name",
+        "sm_90",
+        source,
+        "-o",
+        tmp_path / "kernel.cubin",
+    ]
     result = subprocess.run(command, capture_output=True, timeout=120, text=True)
     assert result.returncode == 0, result.stderr
 
@@ -201,7 +208,7 @@ def test_expansion_computes_what_the_operation_computes(name: str, body: str, el
     for _ in range(16):
         inputs = [inputs_for(element, rng) for element in elements]
         if len(inputs) == 2:
-            rng.shuffle(inputs[1])
+            rng.shuffle(inputs[1])  # type: ignore[arg-type]
         type = f"tile<8x{elements[0]}>"
         wanted = run(case_module(name), inputs, type)
         found = run(legalized(case_module(name)), inputs, type)

@@ -176,6 +176,6 @@ def test_what_a_rewriter_builds_is_looked_at_again_and_keeps_the_location() -> N
 
 def test_a_pattern_is_for_declarations() -> None:
     with pytest.raises(TypeError, match=r"for declarations, as tileir\.declarations\.ADDI, not for 'addi'|got str"):
-        tileir.Pattern("p", "addi", lambda operation, rewriter: False)
+        tileir.Pattern("p", "addi", lambda operation, rewriter: False)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        tileir.Fold("f", "addi", lambda operation: None)
+        tileir.Fold("f", "addi", lambda operation: None)  # type: ignore[arg-type]

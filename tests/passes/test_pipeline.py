@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import tileir
@@ -192,7 +194,7 @@ def test_no_pass_is_blamed_for_what_was_wrong_before() -> None:
 
 
 @pytest.mark.parametrize("passes", ["cse", None, 1, [1], [None], [["cse"]], {"cse": 1}])
-def test_passes_are_a_list_of_names(passes: object) -> None:
+def test_passes_are_a_list_of_names(passes: Any) -> None:
     with pytest.raises(TypeError):
         run_passes(tileir.parse(TEXT), passes)
 

@@ -32,7 +32,8 @@ def program(scopes: bool = True) -> tuple[Operation, Operation, Operation, Opera
     module = tileir.parse(TEXT)
     if scopes:
         debug_scopes.run(module)
-    return module, *module.regions[0].block.operations
+    variable, kernel, other = module.regions[0].block.operations
+    return module, variable, kernel, other
 
 
 def linkage(operation: Operation) -> str:

@@ -124,7 +124,7 @@ def _store(emit: Emit, pointer: Value, value: Value, start: int) -> None:
     places = emit.operation(PTR_TO_PTR, [pointer], [tile_type((), target)]).results[0]
     places = emit.operation(RESHAPE, [places], [tile_type((1,), target)]).results[0]
     places = emit.operation(BROADCAST, [places], [tile_type(line, target)]).results[0]
-    numbers = emit.operation(IOTA, [], [tile_type(line, I32)]).results[0]
+    numbers: Value = emit.operation(IOTA, [], [tile_type(line, I32)]).results[0]
     numbers = emit.apply(ADDI, numbers, emit.bits(tile_type(line, I32), start))
     places = emit.operation(OFFSET, [places, numbers], [tile_type(line, target)]).results[0]
     flat = emit.operation(RESHAPE, [value], [tile_type(line, type.element)]).results[0]

@@ -7,6 +7,7 @@ engines.
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import tileir
 from tileir.ir.attributes import DenseAttribute, StringAttribute
@@ -66,7 +67,7 @@ class _State:
         for _ in range(2):
             leaves = rng.random() < 0.15
             ends.append(leaves)
-        with b.if_(rng.choice(self.conditions), [i32] * results + [b_token()] * with_token) as branch:
+        with b.if_(rng.choice(self.conditions), [*[i32] * results, *[b_token()] * with_token]) as branch:
             self._side(values, token, depth, results, with_token, ends[0])
         if two:
             with branch.else_():
@@ -88,7 +89,7 @@ class _State:
         b.yield_([*given, *([inner_token] if with_token else [])])
 
 
-def b_token() -> object:
+def b_token() -> Any:
     from tileir.dialect.types import TOKEN
 
     return TOKEN

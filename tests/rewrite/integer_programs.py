@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import tileir
 from tileir.ir.core import Block, Operation, Value
@@ -31,8 +32,14 @@ def signed(width: int, bits: int) -> int:
     return bits - (1 << width) if bits >> (width - 1) & 1 else bits
 
 
+def element_width(type: Any) -> int:
+    """The width of the elements of a tile of integers."""
+    found: int = type.element.width
+    return found
+
+
 def width_of(value: Value) -> int:
-    return 64 if "ptr" in value.type.spelling else value.type.element.width
+    return 64 if "ptr" in value.type.spelling else element_width(value.type)
 
 
 class Evaluator:
@@ -120,21 +127,23 @@ class Evaluator:
 
 
 def keyword(operation: Operation, name: str) -> str:
-    value = operation.attribute(name)
+    value: Any = operation.attribute(name)
     return value.keyword if value is not None else ""
 
 
 def evaluate(operation: Operation, name: str, operands: list[list[int]]) -> list[int]:
-    type = operation.results[0].type
+    type: Any = operation.results[0].type
+    source: Any = operation.operands[0].type if operation.operands else None
     if name == "constant":
-        elements = [b & ((1 << type.element.width) - 1) for b in operation.attributes["value"].values()]
+        value: Any = operation.attributes["value"]
+        elements = [b & ((1 << type.element.width) - 1) for b in value.values()]
         return elements * (type.count // len(elements))
     if name == "iota":
         return list(range(type.count))
     if name == "assume":
         return assumed(operation, operands[0])
     if name == "broadcast":
-        return broadcast(operands[0], operation.operands[0].type.shape, type.shape)
+        return broadcast(operands[0], source.shape, type.shape)
     if name in ("reshape", "int_to_ptr"):
         return operands[0]
     if name == "select":
@@ -147,7 +156,7 @@ def evaluate(operation: Operation, name: str, operands: list[list[int]]) -> list
 
 
 def assumed(operation: Operation, elements: list[int]) -> list[int]:
-    predicate = operation.attributes["predicate"]
+    predicate: Any = operation.attributes["predicate"]
     width = width_of(operation.operands[0])
     for bits in elements:
         value = signed(width, bits)
@@ -284,9 +293,9 @@ ELEMENTWISE: dict[str, Callable[..., int]] = {
 
 # --- random programs ---
 
-SIGNS = ("signed", "unsigned")
-FLAGS = ("none", "none", "none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
-PREDICATES = ("equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal")
+SIGNS: Any = ("signed", "unsigned")
+FLAGS: Any = ("none", "none", "none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
+PREDICATES: Any = ("equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal")
 
 
 class RandomProgram:
@@ -306,7 +315,9 @@ class RandomProgram:
 
     @property
     def kernel(self) -> Operation:
-        return self.module.regions[0].block.first
+        entry = self.module.regions[0].block.first
+        assert entry is not None
+        return entry
 
     def promise(self, value: Value) -> Value:
         rng = self.rng
@@ -319,7 +330,7 @@ class RandomProgram:
             value, tileir.bounded(low if rng.random() < 0.8 else None, high if rng.random() < 0.8 else None)
         )
 
-    def pick(self, type: object) -> Value:
+    def pick(self, type: Any) -> Value:
         found = [v for v in self.values if v.type is type]
         if found and self.rng.random() < 0.8:
             return self.rng.choice(found)
@@ -331,7 +342,7 @@ class RandomProgram:
         return self.builder.constant(max(-half, min(number, half - 1)) if element > 1 else number, type)
 
     def a_type(self) -> object:
-        found = [v.type for v in self.values if v.type.element.width > 1]
+        found = [v.type for v in self.values if element_width(v.type) > 1]
         return self.rng.choice(found)
 
     def statements(self, count: int, depth: int) -> None:
@@ -419,7 +430,7 @@ class RandomProgram:
             return b.operation(name, left, right, overflow=rng.choice(FLAGS)).result
         if name == "divi":
             sign = rng.choice(SIGNS)
-            roundings = ("zero", "positive_inf", "negative_inf") if sign == "signed" else ("zero", "positive_inf")
+            roundings: Any = ("zero", "positive_inf", "negative_inf") if sign == "signed" else ("zero", "positive_inf")
             return b.divi(left, right, sign, rounding=rng.choice(roundings))
         if name in ("shri", "remi", "mini", "maxi"):
             if name == "shri":

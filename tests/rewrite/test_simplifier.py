@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from tests.generators.programs import random_module
@@ -31,7 +32,7 @@ def store(value: str, type: str = "i32", name: str = "t") -> str:
     return f"%{name} = store_ptr_tko weak {pointer}, {value} : tile<ptr<{type}>>, tile<{type}> -> token"
 
 
-def simplified(body: str, type: str = "i32", **options: int) -> Operation:
+def simplified(body: str, type: str = "i32", **options: Any) -> Operation:
     """A program that stores %r, simplified."""
     known = "\n".join([f"%{name} = {text}" for name, text in CONSTANTS.items() if f"%{name}" in body])
     module = module_of(f"{known}\n{body}\n{store('%r', type)}", ARGUMENTS)

@@ -13,7 +13,7 @@ import tileir
 
 
 @ct.kernel
-def double(a, out):  # type: ignore[no-untyped-def]
+def double(a, out):
     ct.store(out, (ct.bid(0),), ct.load(a, (ct.bid(0),), (16,)) * 2)
 
 

@@ -227,7 +227,8 @@ def call_back(soak: Soak, rng: Random) -> None:
     """What `output` and `progress` get, and what they raise."""
     kernel = rng.choice(soak.printing)
     blocks = rng.randint(1, 60)
-    array, written = numpy.full(blocks, -1, "i4"), []
+    array = numpy.full(blocks, -1, "i4")
+    written: list[str] = []
     kernel.launch(blocks, array, output=written.append)
     require("".join(written) == "".join([f"{number}," for number in range(blocks)]), "another text is printed")
     require((array == numpy.arange(blocks)).all(), "a printing kernel differs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -58,7 +59,7 @@ VERSION_NAMES = ["13.1", "13.2", "13.3", "13.4"]
 few = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 
 
-def assert_reads_back(module: Operation, version=NEWEST, **form: object) -> None:
+def assert_reads_back(module: Operation, version=NEWEST, **form: Any) -> None:
     """The printed form parses and verifies, equals the module, and prints the same again."""
     text = print_operation(module, version=version, **form)
     again = parse_text(text, version=version)
@@ -277,14 +278,14 @@ class Seen:
         for declared in declaration.attributes:
             if declared.optional or declared.default is not None:
                 self.options.add((declaration.name, declared.name, declared.name in operation.attributes))
-        for declared in declaration.operands:
-            if declared.count != ONE:
-                self.options.add((declaration.name, declared.name, bool(operation.operand_group(declared.name))))
+        for operand in declaration.operands:
+            if operand.count != ONE:
+                self.options.add((declaration.name, operand.name, bool(operation.operand_group(operand.name))))
         for value in (*operation.attributes.values(), *declaration.defaults.values()):
             self.add_attribute(value)
         self.add_attribute(operation.location)
-        for value in (*operation.operands, *operation.results):
-            self.add_type(value.type)
+        for typed in (*operation.operands, *operation.results):
+            self.add_type(typed.type)
 
     def add_attribute(self, attribute: Attribute) -> None:
         if attribute in self._known:
@@ -350,9 +351,9 @@ def test_generator_covers_optional_attributes_and_operands_present_and_absent(se
         for declared in declaration.attributes:
             if declared.optional or declared.default is not None:
                 wanted |= {(declaration.name, declared.name, present) for present in (False, True)}
-        for declared in declaration.operands:
-            if declared.count != ONE:
-                wanted |= {(declaration.name, declared.name, present) for present in (False, True)}
+        for operand in declaration.operands:
+            if operand.count != ONE:
+                wanted |= {(declaration.name, operand.name, present) for present in (False, True)}
     assert wanted - seen.options - never == set()
     assert never & seen.options == set()
 

@@ -59,7 +59,8 @@ def test_methods_written_by_hand_are_those_of_the_builder() -> None:
 def test_the_public_builder_is_the_builder() -> None:
     from tileir.dialect.builder import Builder
 
-    assert tileir.Builder is Builder
+    found: object = tileir.Builder
+    assert found is Builder
 
 
 RIGHT = """

@@ -65,7 +65,7 @@ def test_arguments_from_text() -> None:
 
 def test_arrays_of_types_numpy_lacks_survive_a_file(tmp_path: Path) -> None:
     module = tileir.parse("cuda_tile.module @m { entry @k(%p: tile<ptr<bf16>>) { return } }")
-    type = module.regions[0].block.first.regions[0].block.arguments[0].type  # type: ignore[union-attr]
+    type = module.regions[0].block.first.regions[0].block.arguments[0].type
     array = numpy.array([1.5, -2], ml_dtypes.bfloat16)
     numpy.save(tmp_path / "x.npy", array)
     loaded = argument(str(tmp_path / "x.npy"), type)

@@ -128,7 +128,7 @@ def both_engines(cpu: str | None = None) -> Iterator[Comparison]:
         finally:
             busy = False
 
-    Kernel.launch = launch  # type: ignore[method-assign, assignment]
+    Kernel.launch = launch  # type: ignore[method-assign]
     try:
         yield compared
     finally:

@@ -450,7 +450,11 @@ def check_shrunk(seed: int) -> bool:
     small = replace(written, arguments=arguments)
     failures: list[str] = []
     memories = []
-    for kernel, options in ((reference, {}), (native, {"num_threads": 1}), (native, {"num_threads": 2})):
+    ways: list[tuple[tileir.Kernel, dict[str, Any]]] = [
+        (reference, {}),
+        *((native, {"num_threads": n}) for n in (1, 2)),
+    ]
+    for kernel, options in ways:
         memory = Memories(small, dtypes, seed)
         memories.append(memory)
         try:

@@ -57,7 +57,7 @@ def test_a_launch_has_no_fewer_threads_than_one_and_not_too_many(number: int) ->
 
 def test_a_number_of_threads_may_be_numpys() -> None:
     data = numpy.zeros(1, "i4")
-    kernel(COUNTING).launch(1, data, 1, num_threads=numpy.int64(2))
+    kernel(COUNTING).launch(1, data, 1, num_threads=numpy.int64(2))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("backend", ["cpu", "interpreter"])
@@ -106,7 +106,7 @@ def test_an_alloca_of_more_than_there_is_is_named_with_its_place(count: int, thr
     found = []
     for backend in ("interpreter", "cpu"):
         with pytest.raises(tileir.ExecutionError) as caught:
-            options = {"num_threads": threads} if backend == "cpu" else {}
+            options: dict[str, Any] = {"num_threads": threads} if backend == "cpu" else {}
             kernel(RESERVING.replace("COUNT", str(count)), backend).launch(8, numpy.zeros(1, "i4"), **options)
         diagnostic = caught.value.diagnostics[0]
         found.append((diagnostic.message, str(diagnostic.location)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy
 import pytest
@@ -67,7 +68,7 @@ def compiled(machine, key, extent):
     return load(assemble(text_of(CHOSEN[key], extent), host(machine)))
 
 
-CHOSEN = {}
+CHOSEN: dict[Any, Any] = {}
 
 
 def aligned(count, dtype):
@@ -150,8 +151,8 @@ def test_float_product_is_the_interpreters_chain(element, accumulator, machine):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("element", [F32, F64, F16], ids=str)
 def test_float_product_has_any_shape(element, shape, machine):
-    chosen = plan(host(machine), element, element, element, *shape, False)
-    a, b, c = operands(element, element, *shape, normal)
+    chosen = plan(host(machine), element, element, element, shape[0], shape[1], shape[2], False)
+    a, b, c = operands(element, element, shape[0], shape[1], shape[2], normal)
     assert_same(product(machine, chosen, a, b, c), matrix_float(element, element, exact=True)(a, b, c))
 
 
@@ -247,9 +248,9 @@ def test_rows_that_are_copied_may_be_longer_than_the_room_for_them(rows, length)
 @pytest.mark.skipif(not HERE.has_amx, reason="this machine has no matrix tiles for bfloat16")
 @pytest.mark.parametrize("shape", [(16, 16, 32), (32, 32, 64), (16, 64, 128), (64, 32, 32), (64, 256, 32)], ids=str)
 def test_fast_bfloat16_product_is_near_the_exact_one(shape):
-    chosen = plan(HERE, BF16, BF16, F32, *shape, True)
+    chosen = plan(HERE, BF16, BF16, F32, shape[0], shape[1], shape[2], True)
     assert chosen.kind == "amx"
-    a, b, c = operands(BF16, F32, *shape, normal)
+    a, b, c = operands(BF16, F32, shape[0], shape[1], shape[2], normal)
     result = product("native", chosen, a, b, c)
     exact = numpy.matmul(a.astype(numpy.float64), b.astype(numpy.float64)) + c
     assert numpy.abs(result - exact).max() < 1e-5 * numpy.sqrt(shape[2])

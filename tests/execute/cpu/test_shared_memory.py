@@ -93,12 +93,15 @@ def check(seed: int) -> None:
         # Both arrays are 32 elements of 64; in the first turn nothing leaves its own.
         shifts = [rng.randint(0, 16) if not turn else rng.choice([0, 1, 3, 8, 32, 33, -32, -31]) for _ in range(4)]
         wanted: Any = None
-        for kernel, options in ((kernels[0], {}), (kernels[1], {}), (kernels[1], {"unchecked": True})):
+        ways: list[tuple[tileir.Kernel, dict[str, Any]]] = [
+            (kernels[0], {}), (kernels[1], {}), (kernels[1], {"unchecked": True})
+        ]  # fmt: skip
+        for kernel, options in ways:
             whole = numpy.arange(1000, 1192, dtype=numpy.int32)
             first, second = whole[64:96], whole[96:128]
             try:
                 kernel.launch(1, first, second, *shifts, memory=(whole[32:64], whole[128:160]), **options)
-                found = whole.tolist()
+                found: Any = whole.tolist()
             except tileir.ExecutionError as error:
                 found = str(error).split("address")[0]
             if wanted is None:
