@@ -26,6 +26,9 @@ class Combine(Custom):
 
     __slots__ = ()
 
+    def form(self) -> str:
+        return ": type(%operands), ... -> type(%results), ... (%element: TYPE, %accumulator: TYPE, ...) { body }"
+
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
         types = parser.parse_type_list()
@@ -66,6 +69,9 @@ class Assume(Custom):
     """
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return "PREDICATE, %value : type(%value)"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if draft_spellings.condition_of_assume(parser, state):
@@ -149,6 +155,9 @@ class PrintArguments(Custom):
     """
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return "STR (, %args, ...)? (token=%token)? (: type(%args), ...)? -> type(%result_token)"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         old = parser.tokens[state.name_token].rpartition(".")[2] == "print"
@@ -239,6 +248,9 @@ class CastTypes(Custom):
 
     __slots__ = ()
 
+    def form(self) -> str:
+        return ": type(%inputs), ... to type(%outputs), ..."
+
     def parse(self, parser: Parser, state: ParseState) -> None:
         types: list[Type] = []
         if parser.accept(":"):
@@ -260,6 +272,9 @@ class ComparisonTypes(Custom):
     """`:` type (`->` type)?; the draft leaves the result type out (docs/conflicts.md A2)."""
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return ": type(%lhs) -> type(%result)"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
@@ -284,6 +299,9 @@ class GridType(Custom):
 
     __slots__ = ()
 
+    def form(self) -> str:
+        return ": tile<i32>"
+
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
         type = draft_spellings.grid_type(parser)
@@ -300,6 +318,9 @@ class AtomicOperands(Custom):
     """pointers `,` mode `,` value; the printer draft puts the mode first (docs/conflicts.md A11, B4)."""
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return "%pointers, MODE, %arg"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         declared = self.declaration.inherent["mode"]

@@ -29,6 +29,9 @@ class If(Custom):
 
     __slots__ = ()
 
+    def form(self) -> str:
+        return "%condition (-> (type(%results), ...))? { thenRegion } (else { elseRegion })?"
+
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek()[:1] != "%":
             parser.fail("expected SSA operand")
@@ -94,6 +97,12 @@ class For(Custom):
     (`iter_values` iteration `->` `(` types `)`)? region attr-dict"""
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return (
+            "unsigned? %index in (%lowerBound to %upperBound, step %step) : type(%lowerBound) "
+            "(iter_values(%carried = %initValues, ...) -> (type(%resultValues), ...))? { region }"
+        )
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.accept("unsigned"):
@@ -170,6 +179,12 @@ class Loop(Custom):
     """loop ::= (`iter_values` iteration)? (`:` types (`->` types)?)? region attr-dict"""
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return (
+            "(iter_values(%carried = %initValues, ...))? "
+            "(: type(%initValues), ... (-> type(%resultValues), ...)? | : type(%resultValues), ...)? { region }"
+        )
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         names: list[tuple[str, int]] = []

@@ -124,6 +124,10 @@ class Custom(Directive):
     def bind(self, slots: dict[str, int]) -> None:
         self.slots = slots
 
+    def form(self) -> str:
+        """What it reads, in the notation of the reference (docs/operations); empty where the text shows nothing."""
+        return ""
+
     def set_types(self, state: ParseState, name: str, types: list[Type]) -> None:
         state.types[self.slots[name]] = types
 

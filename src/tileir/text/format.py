@@ -25,7 +25,7 @@ from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation, Value
 from tileir.ir.declaration import ONE, SEGMENTS, VARIADIC, OperationDeclaration
 from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
-from tileir.text import aggregate_syntax, control_flow_syntax, structure_syntax, view_syntax
+from tileir.text import access_syntax, aggregate_syntax, control_flow_syntax, structure_syntax, view_syntax
 from tileir.text.directive import (
     AttributeDictionary,
     AttributeValue,
@@ -75,9 +75,9 @@ CUSTOM: Final[dict[str, Callable[[OperationDeclaration, str], Custom]]] = {
     "grid-type": aggregate_syntax.GridType,
     "tensor-view": view_syntax.TensorView,
     "make-view": view_syntax.MakeView,
-    "view-access": view_syntax.ViewAccess,
+    "view-access": access_syntax.ViewAccess,
     "shape-query": view_syntax.ShapeQuery,
-    "load-operands": view_syntax.LoadOperands,
+    "load-operands": access_syntax.LoadOperands,
 }
 
 

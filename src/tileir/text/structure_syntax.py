@@ -84,6 +84,9 @@ class DenseConstant(Custom):
 
     __slots__ = ()
 
+    def form(self) -> str:
+        return "<ELEMENT: VALUE> : type(%result)"
+
     def parse(self, parser: Parser, state: ParseState) -> None:
         value, type = parse_dense(parser, state)
         state.set_attribute("value", value)
@@ -103,6 +106,9 @@ class Global(Custom):
     """global ::= visibility? `constant`? symbol (`alignment` `=` integer)? attr-dict dense"""
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return "(public | private)? constant? @SYM_NAME (alignment = ALIGNMENT)? <ELEMENT: VALUE> : TYPE"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek() in SYMBOL_VISIBILITY.cases:
@@ -146,6 +152,9 @@ class Module(Doubtful):
 
     __slots__ = ()
 
+    def form(self) -> str:
+        return "@SYM_NAME (attributes {producer = PRODUCER, ...})? { body }"
+
     def is_ambiguous(self, operation: Operation) -> bool:
         """The braces are read as a block with nothing in it, not as no block."""
         return not operation.regions[0].blocks
@@ -178,6 +187,9 @@ class ModuleWrapper(Custom):
     """builtin.module ::= symbol? (`attributes` dictionary)? region"""
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return "@SYM_NAME? (attributes {NAME = VALUE, ...})? { bodyRegion }"
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         if parser.peek()[:1] == "@":
@@ -218,6 +230,11 @@ class Function(Custom):
     """
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return (
+            "@SYM_NAME(%argument: TYPE, ...) (optimization_hints=<OPTIMIZATION_HINTS>)? { body } ({NAME = VALUE, ...})?"
+        )
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         state.set_attribute("sym_name", string_attribute(parser.parse_symbol_name()))

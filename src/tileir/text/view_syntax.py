@@ -1,22 +1,11 @@
-"""The syntax of views: making them, asking for their shape, loading and storing through them."""
+"""The syntax of views: making them and asking for their shape."""
 
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING
-from tileir.dialect.constraints import NUMBER
-from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
-from tileir.dialect.ops import (
-    ATOMIC_RED_VIEW_TKO,
-    GET_TENSOR_SHAPE,
-    LOAD_VIEW_TKO,
-    MAKE_GATHER_SCATTER_VIEW,
-    MAKE_PARTITION_VIEW,
-    MAKE_STRIDED_VIEW,
-    STORE_VIEW_TKO,
-)
+from tileir.dialect.ops import GET_TENSOR_SHAPE, MAKE_GATHER_SCATTER_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW
 from tileir.dialect.types import (
     DYNAMIC,
-    TOKEN,
     GatherScatterViewType,
     PartitionViewType,
     PointerType,
@@ -27,14 +16,12 @@ from tileir.dialect.types import (
     pointer_type,
     scalar_tile,
 )
-from tileir.ir.attributes import EnumAttribute, EnumKind
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.types import I1, Type
+from tileir.ir.types import Type
 from tileir.text import draft_spellings
-from tileir.text.directive import Custom, Doubtful, enum_case, fail_custom, read_bool_array
+from tileir.text.directive import Custom, Doubtful, fail_custom
 from tileir.text.state import ParseState
-from tileir.text.structure_syntax import parse_attributes_with_keyword, print_attributes_with_keyword
 
 if TYPE_CHECKING:
     from tileir.text.parser import Parser
@@ -45,6 +32,12 @@ class TensorView(Custom):
     """make_tensor_view ::= value `,` `shape` `=` sizes `,` `strides` `=` sizes attr-dict `:` (types `->`)? type"""
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return (
+            "%base, shape = [(INTEGER | %dynamicShape), ...], strides = [(INTEGER | %dynamicStrides), ...] : "
+            "(tile<INTEGER_TYPE> ->)? type(%result)"
+        )
 
     def parse(self, parser: Parser, state: ParseState) -> None:
         self.set_operands(state, "base", parser.parse_value_token())
@@ -215,6 +208,9 @@ class MakeView(Custom):
 
     __slots__ = ()
 
+    def form(self) -> str:
+        return ": type(%result)"
+
     def parse(self, parser: Parser, state: ParseState) -> None:
         parser.expect(":")
         start = parser.position
@@ -234,6 +230,9 @@ class ShapeQuery(Doubtful):
     """shape-query ::= value attr-dict `:` type `->` type; one result per dimension, all of that type"""
 
     __slots__ = ()
+
+    def form(self) -> str:
+        return "%src : type(%src) -> type(%result)"
 
     def is_ambiguous(self, operation: Operation) -> bool:
         """Bytecode may give each result a type of its own, and a query of nothing has no result to take it from."""
@@ -268,213 +267,3 @@ class ShapeQuery(Doubtful):
         printer.attribute_dictionary(operation, frozenset())
         result = operation.results[0].type.spelling if operation.results else ""
         printer.out.append(f" : {source.type.spelling} -> {result}")
-
-
-class ViewAccess(Custom):
-    """load_view_tko, store_view_tko and atomic_red_view_tko.
-
-    load   ::= ordering scope? view `[` indices `]` clauses `:` view-type (`,` type)* `->` type `,` type
-    store  ::= ordering scope? value `,` view `[` indices `]` clauses `:` type `,` view-type (`,` type)* `->` type
-    reduce ::= ordering scope? view `[` indices `]` `,` mode `,` value clauses `:` type `,` view-type ...  `->` type
-    """
-
-    __slots__ = ("is_load", "is_reduction", "is_store", "moved")
-
-    def __init__(self, declaration: OperationDeclaration, arguments: str) -> None:
-        super().__init__(declaration, arguments)
-        self.is_load: bool = declaration is LOAD_VIEW_TKO
-        self.is_store: bool = declaration is STORE_VIEW_TKO
-        self.is_reduction: bool = declaration is ATOMIC_RED_VIEW_TKO
-        # The name of the tile operand that is stored or reduced.
-        self.moved: str = "tile" if self.is_store else "value"
-
-    def parse(self, parser: Parser, state: ParseState) -> None:
-        self._parse_ordering(parser, state)
-        first = parser.parse_value_token()
-        view = first
-        is_view_first = self.is_store and draft_spellings.is_view_first(parser)
-        if self.is_store and not is_view_first:
-            self.set_operands(state, "tile", first)
-            parser.expect(",")
-            view = parser.parse_value_token()
-        self.set_operands(state, "view", view)
-        parser.expect("[")
-        indices: list[int] = []
-        if not parser.accept("]"):
-            indices = parser.parse_value_tokens()
-            parser.expect("]")
-        self.set_operands(state, "index", indices)
-        if self.is_reduction:
-            self._parse_mode(parser, state)
-        elif is_view_first:
-            self.set_operands(state, "tile", draft_spellings.end_view_first(parser, view[0]))
-        self._parse_clauses(parser, state)
-        self._parse_types(parser, state, indices, is_view_first)
-
-    def _parse_ordering(self, parser: Parser, state: ParseState) -> None:
-        start = parser.position
-        ordering = self._parse_choice(parser, state, MEMORY_ORDERING, "memory_ordering_semantics")
-        state.set_attribute("memory_ordering_semantics", ordering)
-        if parser.is_identifier():
-            word = parser.position
-            scope = self._parse_choice(parser, state, MEMORY_SCOPE, "memory_scope")
-            if ordering.keyword == "weak" and not self.is_reduction:
-                fail_custom(
-                    parser,
-                    state,
-                    "operation specifies weak memory ordering semantics, but then provides "
-                    f'"{parser.tokens[word]}" scope, expected no memory scope.',
-                    start,
-                )
-            state.set_attribute("memory_scope", scope)
-
-    def _parse_choice(self, parser: Parser, state: ParseState, kind: EnumKind, name: str) -> EnumAttribute:
-        token = parser.position
-        keyword = parser.parse_keyword()
-        found = enum_case(parser, kind, keyword, token)
-        if found is None:
-            choices = ", ".join(kind.keywords(parser.version))
-            if self.is_reduction:
-                fail_custom(parser, state, f"invalid {name}: '{keyword}'; expected one of: {choices}", token)
-            fail_custom(
-                parser,
-                state,
-                f'invalid {name} attribute specification. Got "{keyword}" but expect one of: {choices}',
-                token,
-            )
-        return found
-
-    def _parse_mode(self, parser: Parser, state: ParseState) -> None:
-        comma = parser.position
-        parser.expect(",")
-        keyword = parser.parse_keyword()
-        found = enum_case(parser, ATOMIC_MODE, keyword, parser.position - 1)
-        if found is None:
-            choices = ", ".join([k for k in ATOMIC_MODE.values if k != "xchg"])
-            fail_custom(parser, state, f"unknown atomic RMW mode: '{keyword}'; expected one of: {choices}", comma)
-        state.set_attribute("mode", found)
-        parser.expect(",")
-        self.set_operands(state, "value", parser.parse_value_token())
-
-    def _parse_clauses(self, parser: Parser, state: ParseState) -> None:
-        """(`token` `=` value)? (`optimization_hints` `=` hints)? (`inbounds` `=` bools)? (`attributes` dictionary)?"""
-        if parser.accept("token"):
-            parser.expect("=")
-            self.set_operands(state, "token", parser.parse_value_token())
-        if parser.peek() == "optimization_hints" and "optimization_hints" in self.declaration.inherent:
-            parser.position += 1
-            parser.expect("=")
-            state.set_attribute("optimization_hints", parser.parse_hints())
-        if parser.peek() == "inbounds" and "inbounds" in self.declaration.inherent:
-            parser.position += 1
-            parser.expect("=")
-            state.set_attribute("inbounds", read_bool_array(parser))
-        parse_attributes_with_keyword(parser, state)
-
-    def _parse_types(self, parser: Parser, state: ParseState, indices: list[int], is_view_first: bool) -> None:
-        parser.expect(":")
-        types = parser.parse_type_list()
-        first = 1 if self.is_load else 2
-        if len(types) < first:
-            parser.expect(",")
-        if is_view_first:
-            types[0], types[1] = types[1], types[0]
-        if not self.is_load:
-            self.set_types(state, self.moved, [types[0]])
-        view = types[first - 1]
-        self.set_types(state, "view", [view])
-        self.set_types(state, "index", self._index_types(parser, state, types[first:], indices))
-        parser.expect("->")
-        if self.is_load:
-            self.set_types(state, "tile", [parser.parse_type()])
-            parser.expect(",")
-        start = parser.position
-        token = parser.parse_type()
-        if "result_token" in self.slots:
-            self.set_types(state, "result_token", [token])
-        elif token is not TOKEN:
-            parser.fail("expected token type", start)
-
-    def _index_types(self, parser: Parser, state: ParseState, given: list[Type], indices: list[int]) -> list[Type]:
-        """One type stands for all; none is the draft's form (docs/conflicts.md A3)."""
-        if len(given) == len(indices):
-            return given
-        if len(given) == 1:
-            return given * len(indices)
-        if not given:
-            known = draft_spellings.index_types(parser, indices)
-            if known is None:
-                fail_custom(parser, state, "index types must be specified when indices are present")
-            return known
-        fail_custom(parser, state, f"expected {len(indices)} index types, got {len(given)}")
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        out = printer.out
-        names = printer.names
-        attributes = operation.attributes
-        out.append(f" {attributes['memory_ordering_semantics'].bare_text}")
-        scope = attributes.get("memory_scope")
-        if scope is not None:
-            out.append(f" {scope.bare_text}")
-        view = operation.operand_group("view")[0]
-        indices = operation.operand_group("index")
-        access = f" {names[view]}[{printer.value_list(indices)}]"
-        moved: Value | None = None
-        if self.is_store:
-            moved = operation.operand_group("tile")[0]
-            access = f" {names[moved]},{access}"
-        elif self.is_reduction:
-            moved = operation.operand_group("value")[0]
-            access = f"{access}, {attributes['mode'].bare_text}, {names[moved]}"
-        out.append(access)
-        token = operation.operand("token")
-        if token is not None:
-            out.append(f" token = {names[token]}")
-        hints = attributes.get("optimization_hints")
-        if hints is not None:
-            out.append(f" optimization_hints = {printer.hints(hints)}")
-        inbounds = attributes.get("inbounds")
-        # A promise about no dimension is left out by NVIDIA's printer.
-        if inbounds is not None and (printer.lossless or "true" in inbounds.bare_text):
-            out.append(f" inbounds = {inbounds.bare_text}")
-        print_attributes_with_keyword(printer, operation, frozenset(self.declaration.inherent))
-        types = [] if moved is None else [moved.type.spelling]
-        types.append(view.type.spelling)
-        index_types = [value.type.spelling for value in indices]
-        types.extend(index_types[:1] if len(set(index_types)) <= 1 else index_types)
-        results = printer.type_names([result.type for result in operation.results])
-        out.append(f" : {', '.join(types)} -> {results}")
-
-
-class LoadOperands(Doubtful):
-    """Tells a padding value from a mask when only one of them is written: a mask is a tile of i1.
-
-    NVIDIA prints both alike, after a comma; read as a mask, a lone padding value would not verify.  Of a lone padding
-    value that is itself a tile of i1 the text cannot tell.
-    """
-
-    __slots__ = ()
-
-    def parse(self, parser: Parser, state: ParseState) -> None:
-        mask = self.declaration.operand_number("mask")
-        padding = self.declaration.operand_number("paddingValue")
-        if not parser.draft_spellings or state.operands[mask] is None or state.operands[padding] is not None:
-            # NVIDIA's parser takes whatever is alone for the mask.
-            return
-        types = state.types[self.slots["mask"]]
-        if types and isinstance(types[0], TileType) and types[0].element is not I1 and NUMBER.accepts(types[0]):
-            state.operands[padding], state.operands[mask] = state.operands[mask], None
-            state.types[self.slots["paddingValue"]] = types
-            state.types[self.slots["mask"]] = None
-
-    def is_ambiguous(self, operation: Operation) -> bool:
-        padding = operation.operand("paddingValue")
-        return (
-            padding is not None
-            and operation.operand("mask") is None
-            and isinstance(padding.type, TileType)
-            and padding.type.element is I1
-        )
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        return None

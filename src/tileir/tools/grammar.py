@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
-from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, LOAD_VIEW_TKO, MODULE, STORE_VIEW_TKO
+from tileir.dialect.ops import MODULE
 from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.text.directive import enum_kind_of
-from tileir.text.format import ELEMENT
+from tileir.text.format import CUSTOM, ELEMENT
 
 LEGEND: Final[tuple[tuple[str, str], ...]] = (
     ("`%x`", "a value"),
@@ -28,63 +28,6 @@ LEGEND: Final[tuple[tuple[str, str], ...]] = (
 FURTHER_ATTRIBUTES: Final = (
     "Each operation also takes a dictionary of further attributes, `{name = value}`, as a rule before its colon."
 )
-
-# The directives that read more than a list of pieces (`text/*_syntax.py`).  The empty ones show nothing in the text.
-CUSTOM_FORMS: Final[dict[str, str]] = {
-    "dense-constant": "<ELEMENT: VALUE> : type(%result)",
-    "global": "(public | private)? constant? @SYM_NAME (alignment = ALIGNMENT)? <ELEMENT: VALUE> : TYPE",
-    "module": "@SYM_NAME (attributes {producer = PRODUCER, ...})? { body }",
-    "module-wrapper": "@SYM_NAME? (attributes {NAME = VALUE, ...})? { bodyRegion }",
-    "function": (
-        "@SYM_NAME(%argument: TYPE, ...) (optimization_hints=<OPTIMIZATION_HINTS>)? { body } ({NAME = VALUE, ...})?"
-    ),
-    "if": "%condition (-> (type(%results), ...))? { thenRegion } (else { elseRegion })?",
-    "for": (
-        "unsigned? %index in (%lowerBound to %upperBound, step %step) : type(%lowerBound) "
-        "(iter_values(%carried = %initValues, ...) -> (type(%resultValues), ...))? { region }"
-    ),
-    "loop": (
-        "(iter_values(%carried = %initValues, ...))? "
-        "(: type(%initValues), ... (-> type(%resultValues), ...)? | : type(%resultValues), ...)? { region }"
-    ),
-    "combine": ": type(%operands), ... -> type(%results), ... (%element: TYPE, %accumulator: TYPE, ...) { body }",
-    "assume": "PREDICATE, %value : type(%value)",
-    "atomic-operands": "%pointers, MODE, %arg",
-    "atomic-mode": "",
-    "print-arguments": "STR (, %args, ...)? (token=%token)? (: type(%args), ...)? -> type(%result_token)",
-    "cast-types": ": type(%inputs), ... to type(%outputs), ...",
-    "comparison-types": ": type(%lhs) -> type(%result)",
-    "grid-type": ": tile<i32>",
-    "tensor-view": (
-        "%base, shape = [(INTEGER | %dynamicShape), ...], strides = [(INTEGER | %dynamicStrides), ...] : "
-        "(tile<INTEGER_TYPE> ->)? type(%result)"
-    ),
-    "make-view": ": type(%result)",
-    "shape-query": "%src : type(%src) -> type(%result)",
-    "load-operands": "",
-    "shift-amount": "",
-}
-
-_VIEW_CLAUSES: Final = (
-    "(token = %token)? (optimization_hints = <OPTIMIZATION_HINTS>)? (inbounds = INBOUNDS)? "
-    "(attributes {NAME = VALUE, ...})?"
-)
-
-# One directive serves the three operations on views, each with its own order of operands.
-_VIEW_ACCESS: Final[dict[OperationDeclaration, str]] = {
-    LOAD_VIEW_TKO: (
-        f"MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %view[%index, ...] {_VIEW_CLAUSES} : type(%view), type(%index), ... "
-        "-> type(%tile), type(%result_token)"
-    ),
-    STORE_VIEW_TKO: (
-        f"MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE? %tile, %view[%index, ...] {_VIEW_CLAUSES} : type(%tile), "
-        "type(%view), type(%index), ... -> type(%result_token)"
-    ),
-    ATOMIC_RED_VIEW_TKO: (
-        "MEMORY_ORDERING_SEMANTICS MEMORY_SCOPE %view[%index, ...], MODE, %value (token = %token)? "
-        "(attributes {NAME = VALUE, ...})? : type(%value), type(%view), type(%index), ... -> type(%result_token)"
-    ),
-}
 
 # An enumeration of so many keywords or fewer is written out in the line.
 _FEW: Final = 2
@@ -208,9 +151,7 @@ def _word(declaration: OperationDeclaration, word: str) -> str:
         return ""
     if word == "hints":
         return "(optimization_hints = <OPTIMIZATION_HINTS>)?"
-    if word == "view-access":
-        return _VIEW_ACCESS[declaration]
-    return CUSTOM_FORMS[word]
+    return CUSTOM[word](declaration, "").form()
 
 
 def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDeclaration) -> list[str] | None:
