@@ -10,8 +10,7 @@ for `lanes` successive positions, and what depends on it is a vector.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from tileir.execute.cpu.emission.context import Emission, Guard
@@ -115,11 +114,9 @@ class LoopNest(ABC):
     def depth(self) -> int:
         return len(self._loops)
 
-    @contextmanager
-    def at_level(self, level: int, after: bool = False) -> Iterator[None]:
-        """Emit into a level."""
-        with self.builder.into(self.after[level] if after else self.levels[level]):
-            yield
+    def at_level(self, level: int, after: bool = False) -> AbstractContextManager[list[str]]:
+        """While this is entered, code goes to a level."""
+        return self.builder.into(self.after[level] if after else self.levels[level])
 
     def close(self) -> None:
         """Put the levels together, into the lines that were current before."""

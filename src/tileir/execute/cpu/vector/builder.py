@@ -8,8 +8,7 @@ parts give, joined by phis.  A part that ends its basic block, by a return or a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy
@@ -108,14 +107,9 @@ class Builder:
         """Append an instruction without a result."""
         self.lines.append(f"  {instruction}")
 
-    @contextmanager
-    def into(self, lines: list[str]) -> Iterator[list[str]]:
-        """Write to another list of lines."""
-        before, self.lines = self.lines, lines
-        try:
-            yield lines
-        finally:
-            self.lines = before
+    def into(self, lines: list[str]) -> _Redirection:
+        """While this is entered, instructions go to another list of lines."""
+        return _Redirection(self, lines)
 
     def call(self, result: str, function: str, arguments: Iterable[str], attributes: str = "") -> str:
         """Call an intrinsic or external function, declared on the way; arguments are typed operands."""
@@ -345,6 +339,24 @@ class Builder:
 
     def address(self, pointer: str) -> str:
         return self.emit(f"ptrtoint ptr {pointer} to i64")
+
+
+class _Redirection:
+    """A class, since contexts made of generators are several times as slow, and nests enter one for each value."""
+
+    __slots__ = ("_before", "_builder", "_lines")
+
+    def __init__(self, builder: Builder, lines: list[str]) -> None:
+        self._builder: Builder = builder
+        self._lines: list[str] = lines
+        self._before: list[str] = lines
+
+    def __enter__(self) -> list[str]:
+        self._before, self._builder.lines = self._builder.lines, self._lines
+        return self._lines
+
+    def __exit__(self, *details: object) -> None:
+        self._builder.lines = self._before
 
 
 class Loop:
