@@ -118,7 +118,7 @@ class Inspector:
         regions = memory.regions
         self.regions: Any = numpy.array([self._words(region) for region in regions] or [[0] * WORDS], numpy.int64)
         self.region_count: int = len(regions)
-        self.homes: Any = self._home_table()
+        self.arrays: Any = self._array_table()
         self.callback: Any = CALLBACK(self._call)
 
     @property
@@ -138,12 +138,12 @@ class Inspector:
         address = int(shadow.ctypes.data) if shadow is not None else 0
         return [region.start, region.end, int(region.writable), address]
 
-    def _home_table(self) -> Any:
+    def _array_table(self) -> Any:
         named = named_regions(self._memory)
         rows = []
         for site in self._sites:
-            home = named.get(site.origin) if site.origin else None
-            rows.append(self._words(home) if home is not None else [0, 0, ANY_ARRAY, 0])
+            array = named.get(site.origin) if site.origin else None
+            rows.append(self._words(array) if array is not None else [0, 0, ANY_ARRAY, 0])
         return numpy.array(rows or [[0] * WORDS], numpy.int64)
 
     # --- calls ---

@@ -152,7 +152,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         slots[record.REGIONS + 1] = inspector.region_count
         base = self._layout.inspection
         slots[base] = ctypes.cast(inspector.callback, ctypes.c_void_p).value or 0
-        slots[base + 1] = inspector.homes.ctypes.data
+        slots[base + 1] = inspector.arrays.ctypes.data
 
         def stop() -> None:
             slots[record.STOP] = 1

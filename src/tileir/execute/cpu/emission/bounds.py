@@ -16,7 +16,7 @@ from tileir.dialect.ops import ASSUME, MAKE_TENSOR_VIEW
 from tileir.execute.cpu.analysis.aliasing import RENAMED
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import call_function, fail, leave_worker
-from tileir.execute.cpu.emission.homes import READABLE, WRITABLE, Home, likely_array, wanted_of
+from tileir.execute.cpu.emission.likely_arrays import READABLE, WRITABLE, LikelyArray, likely_array, wanted_of
 from tileir.execute.cpu.emission.views import Box, TensorView
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.statements import Let
@@ -45,9 +45,9 @@ def emit_suitability(emission: Emission) -> None:
             for operand in operation.operands:
                 _hoist(emission, operand)
             emission.emitters[Let](emission, Let(operation))
-            home = likely_array(emission, operation.results[0])
-            assert home is not None
-            answers.append(_look_at_tensor(emission, operation, home)[0])
+            array = likely_array(emission, operation.results[0])
+            assert array is not None
+            answers.append(_look_at_tensor(emission, operation, array)[0])
         builder.do(f"ret i1 {builder.all_of(answers)}")
     head = "define internal i1 @suits(ptr %record) noinline optnone nounwind {\nentry:"
     emission.module.functions.append("\n".join([head, *lines, "}"]))
@@ -133,7 +133,7 @@ def _reach(emission: Emission, operation: Operation) -> tuple[Number, list[str],
     return total, wraps, empty
 
 
-def _look_at_tensor(emission: Emission, operation: Operation, home: Home | None) -> tuple[str, Number]:
+def _look_at_tensor(emission: Emission, operation: Operation, array: LikelyArray | None) -> tuple[str, Number]:
     """Whether a tensor lies in an array, an i1; and its bytes, so many that no memory has them if they wrap."""
     builder = emission.builder
     total, wraps, empty = _reach(emission, operation)
@@ -146,9 +146,9 @@ def _look_at_tensor(emission: Emission, operation: Operation, home: Home | None)
         # Nothing has so many.
         total = builder.emit(f"select i1 {wrapped}, i64 -1, i64 {total}")
     answer = "false"
-    if home is not None:
-        offset = builder.emit(f"sub i64 {_base(emission, operation)}, {home.low}")
-        left = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {home.bytes}", f"i64 {offset}"])
+    if array is not None:
+        offset = builder.emit(f"sub i64 {_base(emission, operation)}, {array.low}")
+        left = builder.call("i64", "llvm.usub.sat.i64", [f"i64 {array.bytes}", f"i64 {offset}"])
         answer = builder.emit(f"icmp ule i64 {total}, {left}")
     return builder.any_of([answer, builder.any_of(empty)]), total
 
@@ -162,13 +162,13 @@ def judge(emission: Emission, operation: Operation) -> tuple[str, str, str]:
     """Of a tensor view just made, i1s: it lies in the array it is made from; in memory; in memory to be written."""
     if emission.origins.is_uniform_view(operation):
         return "true", "true", "true"
-    home = likely_array(emission, operation.results[0])
+    array = likely_array(emission, operation.results[0])
     if emission.options.unchecked:
-        at_home = "false" if home is None else _look_at_tensor(emission, operation, home)[0]
-        return at_home, "true", "true"
-    at_home, total = _look_at_tensor(emission, operation, home)
-    if at_home == "true":
-        return at_home, at_home, at_home
+        in_array = "false" if array is None else _look_at_tensor(emission, operation, array)[0]
+        return in_array, "true", "true"
+    in_array, total = _look_at_tensor(emission, operation, array)
+    if in_array == "true":
+        return in_array, in_array, in_array
     builder = emission.builder
 
     def elsewhere() -> list[str]:
@@ -176,10 +176,10 @@ def judge(emission: Emission, operation: Operation) -> tuple[str, str, str]:
         found = call_function(emission, "i64", "find", [f"i64 {_base(emission, operation)}", f"i64 {total}"])
         return [f"i64 {found}"]
 
-    own = WRITABLE if home is not None and home.writable else READABLE
-    (known,) = builder.branch(at_home, lambda: [f"i64 {own}"], elsewhere, likely=True)
+    own = WRITABLE if array is not None and array.writable else READABLE
+    (known,) = builder.branch(in_array, lambda: [f"i64 {own}"], elsewhere, likely=True)
     fits = builder.emit(f"icmp uge i64 {known}, {READABLE}")
-    return at_home, fits, builder.emit(f"icmp uge i64 {known}, {WRITABLE}")
+    return in_array, fits, builder.emit(f"icmp uge i64 {known}, {WRITABLE}")
 
 
 def look_at_box(emission: Emission, box: Box) -> None:

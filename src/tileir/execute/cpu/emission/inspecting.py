@@ -52,7 +52,7 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> None:
     origin = origin_of(operation.operands[0])
     site = inspection.new_site(emission, "pointers", operation, origin)
     if origin:
-        last, words = "null", inspection.home_words(emission, site)
+        last, words = "null", inspection.array_words(emission, site)
     else:
         last = emission.frame.stack("ptr", 1, 8)
         emission.frame.add(f"store ptr @inspect.nothing, ptr {last}, align 8")
@@ -67,11 +67,11 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> None:
 
     def slow() -> list[str]:
         addresses, mask = _keep_sources(emission, statement)
-        home = "null"
+        array = "null"
         if origin:
             open_to_all = builder.emit(f"icmp eq i64 {builder.word(words, WRITABLE)}, {ANY_ARRAY}")
-            home = builder.emit(f"select i1 {open_to_all}, ptr null, ptr {words}")
-        well = inspection.elements(emission, home, addresses, mask, count, size, access, last)
+            array = builder.emit(f"select i1 {open_to_all}, ptr null, ptr {words}")
+        well = inspection.elements(emission, array, addresses, mask, count, size, access, last)
         _report_unless(emission, statement, well, site, [str(count), f"ptr {addresses}", f"ptr {mask}"])
         return [f"i1 {well}"]
 

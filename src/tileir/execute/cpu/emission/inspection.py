@@ -32,7 +32,7 @@ def operand_memory(emission: Emission, number: int) -> str:
     return emission.frame.stack("i8", 512, 64, f"inspect.operand{number}")
 
 
-def home_words(emission: Emission, site: int) -> str:
+def array_words(emission: Emission, site: int) -> str:
     """A pointer to the words of the memory that the pointers of a site must stay in."""
     table = emission.builder.pointer(emission.frame.record_slot(emission.layout.inspection + 1))
     return emission.builder.moved(table, 8 * WORDS * site)
@@ -44,11 +44,11 @@ def find(emission: Emission, address: str) -> str:
 
 
 def elements(
-    emission: Emission, home: str, addresses: str, mask: str, count: int, size: int, access: int, last: str
+    emission: Emission, array: str, addresses: str, mask: str, count: int, size: int, access: int, last: str
 ) -> str:
     """Look at addresses one by one; an i1 that says whether all is well."""
     arguments = [
-        *_tables(emission), f"ptr {home}", f"ptr {addresses}", f"ptr {mask}", f"i64 {count}", f"i64 {size}",
+        *_tables(emission), f"ptr {array}", f"ptr {addresses}", f"ptr {mask}", f"i64 {count}", f"i64 {size}",
         f"i64 {access}", f"ptr {last}",
     ]  # fmt: skip
     answer = emission.builder.emit(f"call i64 @inspect.elements({', '.join(arguments)})")

@@ -4,7 +4,7 @@
 launch, then among what `alloca` reserved on this thread.  `@inspect.run` counts elements that lie side by side.
 `@inspect.unwritten` looks at a shadow, 8 bytes at a time; so many may be read behind each.  `@inspect.elements` looks
 at the addresses of an access, run by run: 0 says that all is well, and then what is written counts as written; 1 that
-somebody must look closer.  `%home` is the only memory allowed, where that is known; `%last` takes the memory of the
+somebody must look closer.  `%array` is the only memory allowed, where that is known; `%last` takes the memory of the
 last element, where the next access is likely to go.
 """
 
@@ -119,8 +119,8 @@ class _Elements:
 
     def __init__(self, builder: Builder) -> None:
         self.builder: Builder = builder
-        self.has_home: str = builder.emit("icmp ne ptr %home, null")
-        self.first: str = builder.emit(f"select i1 {self.has_home}, ptr %home, ptr @inspect.nothing")
+        self.has_array: str = builder.emit("icmp ne ptr %array, null")
+        self.first: str = builder.emit(f"select i1 {self.has_array}, ptr %array, ptr @inspect.nothing")
         self.is_whole: str = builder.emit("icmp eq ptr %mask, null")
         self.reads, self.writes, self.strict = (self._has(bit) for bit in (READS, WRITES, STRICT))
         words, touched = self._pass(True)
@@ -171,40 +171,40 @@ class _Elements:
 
         def search() -> list[str]:
             if checks:
-                self._doubt_if(self.has_home)
+                self._doubt_if(self.has_array)
             tables = "ptr %regions, i64 %count, ptr %reserved, i64 %reserves"
             found = builder.emit(f"call ptr @inspect.find({tables}, i64 {address})")
             if checks:
                 self._doubt_if(builder.emit(f"icmp eq ptr {found}, null"))
             return [f"ptr {found}"]
 
-        (home,) = builder.branch(here, lambda: [f"ptr {words}"], search)
-        length = builder.emit(f"sub i64 {builder.word(home, END)}, {address}")
+        (array,) = builder.branch(here, lambda: [f"ptr {words}"], search)
+        length = builder.emit(f"sub i64 {builder.word(array, END)}, {address}")
         if checks:
-            self._check(home, address, length)
+            self._check(array, address, length)
         values = f"ptr %addresses, ptr %mask, i64 {number}, i64 %total, i64 %size"
         beside = builder.emit(f"call i64 @inspect.run({values})")
         # As much of the run as lies in this memory.
         places = builder.emit(f"udiv i64 {length}, %size")
         run = builder.call("i64", "llvm.umin.i64", [f"i64 {places}", f"i64 {beside}"])
-        shadow = builder.word(home, SHADOW)
+        shadow = builder.word(array, SHADOW)
         wanted = builder.emit(f"icmp ne i64 {shadow}, 0")
         if checks:
             wanted = builder.all_of([wanted, self.reads])
-        builder.branch(wanted, lambda: self._look_at_shadow(home, address, run, shadow, checks))
-        return [f"ptr {home}", "i1 true", f"i64 {run}"]
+        builder.branch(wanted, lambda: self._look_at_shadow(array, address, run, shadow, checks))
+        return [f"ptr {array}", "i1 true", f"i64 {run}"]
 
-    def _check(self, home: str, address: str, length: str) -> None:
+    def _check(self, array: str, address: str, length: str) -> None:
         builder = self.builder
         short = builder.emit(f"icmp ult i64 {length}, %size")
         low = builder.emit(f"and i64 {address}, {builder.emit('sub i64 %size, 1')}")
         self._doubt_if(builder.any_of([short, builder.emit(f"icmp ne i64 {low}, 0")]))
-        closed = builder.emit(f"icmp sle i64 {builder.word(home, WRITABLE)}, 0")
+        closed = builder.emit(f"icmp sle i64 {builder.word(array, WRITABLE)}, 0")
         self._doubt_if(builder.all_of([closed, self.writes]))
 
-    def _look_at_shadow(self, home: str, address: str, run: str, shadow: str, checks: bool) -> None:
+    def _look_at_shadow(self, array: str, address: str, run: str, shadow: str, checks: bool) -> None:
         builder = self.builder
-        distance = builder.emit(f"sub i64 {address}, {builder.word(home, START)}")
+        distance = builder.emit(f"sub i64 {address}, {builder.word(array, START)}")
         place = builder.pointer(builder.add(shadow, distance))
         size = builder.multiply(run, "%size")
         if checks:
@@ -223,7 +223,7 @@ _FUNCTIONS: Final[dict[str, tuple[str, Callable[[Builder], None]]]] = {
     "run": ("i64 ptr %addresses, ptr %mask, i64 %first, i64 %total, i64 %size", _run),
     "unwritten": ("i1 ptr %shadow, i64 %bytes", _unwritten),
     "elements": (
-        f"i64 {_TABLES}, ptr %home, ptr %addresses, ptr %mask, i64 %total, i64 %size, i64 %access, ptr %last",
+        f"i64 {_TABLES}, ptr %array, ptr %addresses, ptr %mask, i64 %total, i64 %size, i64 %access, ptr %last",
         _elements,
     ),
 }

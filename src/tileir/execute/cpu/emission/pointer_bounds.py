@@ -7,7 +7,7 @@ from typing import cast
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import FAILED, call_function
-from tileir.execute.cpu.emission.homes import Home, home_of, places_in, pointers_of, wanted_of
+from tileir.execute.cpu.emission.likely_arrays import LikelyArray, accessed_array, places_in, pointers_of, wanted_of
 from tileir.execute.cpu.emission.nests import Index, LoopNest
 from tileir.execute.cpu.emission.panels import forget_panels
 from tileir.execute.cpu.emission.ranges import Ranges
@@ -67,8 +67,8 @@ def judge_pointers(
 
     Notes in `sure` that it does then, and whether the conditions have made its mask true everywhere.
     """
-    home = home_of(emission, access.operation)
-    if home is None:
+    array = accessed_array(emission, access.operation)
+    if array is None:
         return None
     ranges = Ranges(emission)
     found = ranges.of(access.pointers)
@@ -76,21 +76,21 @@ def judge_pointers(
         return None
     sure[access.operation] = access.mask is not None and ranges.is_true(access.mask)
     type = cast(TileType, pointers_of(access.operation).type)
-    places = places_in(emission, home, memory_bytes(cast(PointerType, type.element).pointee))
+    places = places_in(emission, array, memory_bytes(cast(PointerType, type.element).pointee))
     for end in dict.fromkeys((found.low, found.high)):
-        moved = emission.builder.emit(f"sub i64 {end}, {home.low}")
+        moved = emission.builder.emit(f"sub i64 {end}, {array.low}")
         ranges.conditions.append(emission.builder.emit(f"icmp ult i64 {moved}, {places}"))
     return ranges.conditions
 
 
-def is_at_home(emission: Emission, operation: Operation, first: str, size: int) -> str:
+def is_in_array(emission: Emission, operation: Operation, first: str, size: int) -> str:
     """Whether so many bytes from an address on lie in the array of an access, an i1."""
-    home = home_of(emission, operation)
-    if home is None:
+    array = accessed_array(emission, operation)
+    if array is None:
         return "false"
     builder = emission.builder
-    moved = builder.emit(f"sub i64 {first}, {home.low}")
-    return builder.emit(f"icmp ult i64 {moved}, {places_in(emission, home, size)}")
+    moved = builder.emit(f"sub i64 {first}, {array.low}")
+    return builder.emit(f"icmp ult i64 {moved}, {places_in(emission, array, size)}")
 
 
 def look_at_pointers(
@@ -103,10 +103,10 @@ def look_at_pointers(
     builder = emission.builder
     width = max(addresses.width, mask.width if mask is not None else 0)
     spread = builder.splat(addresses, width)
-    home = home_of(emission, operation)
+    array = accessed_array(emission, operation)
     last = ""
-    if home is not None:
-        good = _are_in(emission, home, size, spread, based)
+    if array is not None:
+        good = _are_in(emission, array, size, spread, based)
     else:
         last = _last_region(emission)
         low = builder.emit(f"load i64, ptr {last}, align 8")
@@ -141,17 +141,17 @@ def _last_region(emission: Emission) -> str:
     return last
 
 
-def are_at_home(emission: Emission, look: Look, addresses: Register, based: Based | None) -> Register | None:
+def are_in_array(emission: Emission, look: Look, addresses: Register, based: Based | None) -> Register | None:
     """Which lanes of an access lie in the array it is most likely to; None where it is not known which that is."""
-    home = home_of(emission, look.operation)
-    return _are_in(emission, home, look.size, addresses, based) if home is not None else None
+    array = accessed_array(emission, look.operation)
+    return _are_in(emission, array, look.size, addresses, based) if array is not None else None
 
 
-def _are_in(emission: Emission, home: Home, size: int, addresses: Register, based: Based | None) -> Register:
+def _are_in(emission: Emission, array: LikelyArray, size: int, addresses: Register, based: Based | None) -> Register:
     if based is not None and based.numbers.width == addresses.width:
         # Numbers of elements are narrower than addresses, and so quicker to compare.
-        return _are_near(emission, based, home, size)
-    return _are_between(emission, home.low, places_in(emission, home, size), addresses)
+        return _are_near(emission, based, array, size)
+    return _are_between(emission, array.low, places_in(emission, array, size), addresses)
 
 
 def _are_between(emission: Emission, low: Number, places: Number, addresses: Register) -> Register:
@@ -161,7 +161,7 @@ def _are_between(emission: Emission, low: Number, places: Number, addresses: Reg
     return builder.value(f"icmp ult {addresses.type} {moved}, {limit.name}", BOOL, addresses.width)
 
 
-def _are_near(emission: Emission, based: Based, home: Home, size: int) -> Register:
+def _are_near(emission: Emission, based: Based, array: LikelyArray, size: int) -> Register:
     """Whether elements, counted from an address, lie in an array."""
     builder = emission.builder
     numbers = based.numbers
@@ -169,9 +169,9 @@ def _are_near(emission: Emission, based: Based, home: Home, size: int) -> Regist
     shift = size.bit_length() - 1
     with based.nest.at_level(0):
         # So many before the address, and so many from it on; none if it is outside.
-        offset = builder.emit(f"sub i64 {based.base.name}, {home.low}")
-        inside = builder.emit(f"icmp ule i64 {offset}, {home.bytes}")
-        rest = builder.emit(f"sub i64 {home.bytes}, {offset}")
+        offset = builder.emit(f"sub i64 {based.base.name}, {array.low}")
+        inside = builder.emit(f"icmp ule i64 {offset}, {array.bytes}")
+        rest = builder.emit(f"sub i64 {array.bytes}, {offset}")
         before, after = (builder.emit(f"lshr i64 {number}, {shift}") for number in (offset, rest))
         before = builder.call("i64", "llvm.umin.i64", [f"i64 {before}", f"i64 {(1 << (width - 1)) - 1}"])
         after = builder.call("i64", "llvm.umin.i64", [f"i64 {after}", f"i64 {(1 << (width - 1)) - 1}"])

@@ -16,9 +16,16 @@ from tileir.dialect.ops import ADDI, EXTI, MULI, OFFSET, SUBI
 from tileir.dialect.types import PointerType
 from tileir.execute.cpu.analysis.values import ordering_of, scalar_constant
 from tileir.execute.cpu.emission import accesses
-from tileir.execute.cpu.emission.homes import home_of
+from tileir.execute.cpu.emission.likely_arrays import accessed_array
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, LoopNest
-from tileir.execute.cpu.emission.pointer_bounds import Based, Look, are_at_home, is_at_home, is_silent, look_at_pointers
+from tileir.execute.cpu.emission.pointer_bounds import (
+    Based,
+    Look,
+    are_in_array,
+    is_in_array,
+    is_silent,
+    look_at_pointers,
+)
 from tileir.execute.cpu.emission.unaligned import at_any_address
 from tileir.execute.cpu.loops.expressions import Applied, Count, Expression, Gathered, Mapped, Splat, Table
 from tileir.execute.cpu.loops.sinks import StorePointers
@@ -88,7 +95,7 @@ def _based(nest: LoopNest, expression: Expression, index: Index) -> Based | None
 
 
 # Where a machine has no instruction for it, LLVM makes a gather or scatter of its lanes, and asks the mask before each.
-# Whether all lanes are wanted and at home is asked once, then; only where they are not is there more to ask.
+# Whether all lanes are wanted and in their array is asked once, then; only where they are not is there more to ask.
 
 
 def _are_all_plain(
@@ -99,10 +106,10 @@ def _are_all_plain(
         return None
     wanted = mask
     if not is_silent(nest.emission, look.operation):
-        at_home = are_at_home(nest.emission, look, pointers, based)
-        if at_home is None:
+        in_array = are_in_array(nest.emission, look, pointers, based)
+        if in_array is None:
             return None
-        wanted = nest.builder.value(f"and {mask.typed}, {at_home.name}", BOOL, mask.width)
+        wanted = nest.builder.value(f"and {mask.typed}, {in_array.name}", BOOL, mask.width)
     return nest.builder.call("i1", f"llvm.vector.reduce.and.v{mask.width}i1", [wanted.typed])
 
 
@@ -156,8 +163,8 @@ def first_lanes(index: Index) -> Index:
 
 
 def _look_at_far(nest: LoopNest, pointers: Register, mask: Register | None, look: Look) -> None:
-    """Look at what is not known to be at home, unless that was done before."""
-    if home_of(nest.emission, look.operation) is not None:
+    """Look at what is not known to be in its array, unless that was done before."""
+    if accessed_array(nest.emission, look.operation) is not None:
         look_at_pointers(nest.emission, look, pointers, mask)
 
 
@@ -217,23 +224,23 @@ def _neighbours(nest: LoopNest, pointers: Register, size: int) -> tuple[str, str
     return builder.emit(f"icmp eq i{nest.lanes} {bits}, 0"), where
 
 
-def _are_neighbours_at_home(nest: LoopNest, pointers: Register, mask: Register | None, look: Look) -> tuple[str, str]:
+def _are_neighbours_in_array(nest: LoopNest, pointers: Register, mask: Register | None, look: Look) -> tuple[str, str]:
     """An i1: lanes are neighbours in memory, in the array they are meant for; and the pointer of the first."""
     emission, operation, size = nest.emission, look.operation, look.size
-    if not is_silent(emission, operation) and home_of(emission, operation) is None:
+    if not is_silent(emission, operation) and accessed_array(emission, operation) is None:
         # They may be anywhere: looked at before all.
         look_at_pointers(nest.emission, look, pointers, mask)
         return _neighbours(nest, pointers, size)
     even, where = _neighbours(nest, pointers, size)
     if not is_silent(emission, operation):
-        inside = is_at_home(emission, operation, nest.builder.address(where), nest.lanes * size)
+        inside = is_in_array(emission, operation, nest.builder.address(where), nest.lanes * size)
         even = nest.builder.emit(f"and i1 {even}, {inside}")
     return even, where
 
 
 def _load_neighbours(nest: LoopNest, pointers: Register, mask: Register | None, element: Type, look: Look) -> Register:
     dtype = memory_dtype(element)
-    even, where = _are_neighbours_at_home(nest, pointers, mask, look)
+    even, where = _are_neighbours_in_array(nest, pointers, mask, look)
 
     def near() -> Register:
         return nest.load_at(where, dtype.itemsize, dtype, nest.emission.memory_suffix, mask)
@@ -272,7 +279,7 @@ def store_pointers(nest: LoopNest, sink: StorePointers) -> None:
         if step != size or not pointers.width:
             _store_scattered(nest, pointers, stored, mask, look, _based(nest, sink.pointers, index))
             return
-        even, where = _are_neighbours_at_home(nest, pointers, mask, look)
+        even, where = _are_neighbours_in_array(nest, pointers, mask, look)
 
         def near() -> None:
             nest.store_at(where, size, stored, nest.emission.memory_suffix, mask)

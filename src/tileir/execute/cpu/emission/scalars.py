@@ -95,7 +95,7 @@ def _let_tensor_view(emission: Emission, operation: Operation) -> None:
     view = TensorView(base.name, type.element, sizes, extents, strides)
     emission.views[operation.results[0]] = view
     if not emission.sanitize:
-        view.at_home, view.readable, view.writable = bounds.judge(emission, operation)
+        view.in_array, view.readable, view.writable = bounds.judge(emission, operation)
 
 
 def _let_tile_view(emission: Emission, operation: Operation) -> None:

@@ -108,7 +108,7 @@ def emit_versioned(emission: Emission, statement: Statement) -> None:
         elif isinstance(access, (Viewed, StoreView)):
             view = emission.views[access.operation.operand_group("view")[0]]
             assert isinstance(view, TileView)
-            more = [view.tensor.at_home]
+            more = [view.tensor.in_array]
         answers = [*answers, *more] if answers is not None and more is not None else None
     fused = statement.fused
     if answers is None or "false" in answers or fused is None:

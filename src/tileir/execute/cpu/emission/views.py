@@ -18,7 +18,7 @@ class TensorView:
     whether it lies in the array it is made from, in memory, and in memory that may be written (`bounds`).
     """
 
-    __slots__ = ("address", "at_home", "element", "extents", "readable", "sizes", "strides", "writable")
+    __slots__ = ("address", "in_array", "element", "extents", "readable", "sizes", "strides", "writable")
 
     def __init__(
         self, address: str, element: Type, sizes: list[Number], extents: list[Number], strides: list[Number]
@@ -28,7 +28,7 @@ class TensorView:
         self.element: Type = element
         self.extents: list[Number] = extents
         self.strides: list[Number] = strides
-        self.at_home: str = "true"
+        self.in_array: str = "true"
         self.readable: str = "true"
         self.writable: str = "true"
 

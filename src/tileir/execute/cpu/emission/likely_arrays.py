@@ -9,7 +9,7 @@ from tileir.execute.cpu.vector.builder import Number
 from tileir.ir.core import BlockArgument, Operation, Value
 
 
-class Home:
+class LikelyArray:
     """An array that pointers stay in, most likely: where it begins, how many bytes it has, and whether a kernel that
     compiles may write to it."""
 
@@ -30,40 +30,40 @@ def wanted_of(operation: Operation) -> int:
     return WRITABLE if operation.declaration.writes is not None else READABLE
 
 
-def likely_array(emission: Emission, value: Value) -> Home | None:
+def likely_array(emission: Emission, value: Value) -> LikelyArray | None:
     """The array that a pointer, or the pointer behind a view, most likely stays in."""
     source = likely_origin(emission.program.entry, value)
     if source is None:
         return None
     if isinstance(source, Operation):
         register = emission.scalars.get(source.results[0])
-        return Home(register.name, reserved_bytes(source), True) if register is not None else None
+        return LikelyArray(register.name, reserved_bytes(source), True) if register is not None else None
     if isinstance(source, BlockArgument):
         slot = emission.layout.of_parameter(source.index)
     else:
         slot = emission.layout.of_global(str(source).removeprefix("@"))
     frame = emission.frame
     low, high = frame.record_slot(slot), frame.record_slot(slot + 1)
-    size = f"%home{slot}.bytes"
+    size = f"%array{slot}.bytes"
     frame.add(f"{size} = sub i64 {high}, {low}")
     # An argument that a kernel may write through has to be writable in every launch.
-    return Home(low, size, source not in emission.constant_globals)
+    return LikelyArray(low, size, source not in emission.constant_globals)
 
 
-def places_in(emission: Emission, home: Home, size: int) -> Number:
+def places_in(emission: Emission, array: LikelyArray, size: int) -> Number:
     """How many places there are in an array for so many bytes, counting from its first byte."""
-    if isinstance(home.bytes, int):
-        return max(home.bytes - (size - 1), 0)
+    if isinstance(array.bytes, int):
+        return max(array.bytes - (size - 1), 0)
     emission.module.declare("declare i64 @llvm.usub.sat.i64(i64, i64)")
-    name = f"{home.bytes}.{size}"
-    emission.frame.add(f"{name} = call i64 @llvm.usub.sat.i64(i64 {home.bytes}, i64 {size - 1})")
+    name = f"{array.bytes}.{size}"
+    emission.frame.add(f"{name} = call i64 @llvm.usub.sat.i64(i64 {array.bytes}, i64 {size - 1})")
     return name
 
 
-def home_of(emission: Emission, operation: Operation) -> Home | None:
+def accessed_array(emission: Emission, operation: Operation) -> LikelyArray | None:
     """The array that an access through pointers is most likely to, where it may do what it does."""
-    home = likely_array(emission, pointers_of(operation))
-    return home if home is not None and (home.writable or operation.declaration.writes is None) else None
+    array = likely_array(emission, pointers_of(operation))
+    return array if array is not None and (array.writable or operation.declaration.writes is None) else None
 
 
 def pointers_of(operation: Operation) -> Value:
