@@ -10,6 +10,7 @@ The lock may be taken again by the thread that has it, as a signal handler does 
 from __future__ import annotations
 
 # Every use of this package comes by here: nothing that takes time to import.
+import _imp
 import _thread
 import os
 import sys
@@ -61,31 +62,43 @@ def release_binding_lock() -> bool:
     return False
 
 
+class _Imports:
+    """The lock of Python's that an import begins with."""
+
+    acquire = staticmethod(_imp.acquire_lock)
+    release = staticmethod(_imp.release_lock)
+
+
 def _is_importing() -> bool:
     """Whether another thread imports a module of this package, and with it those that it needs."""
     locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
     this = _thread.get_ident()
     for name, reference in list(locks.items()):
         if name.startswith("tileir"):
-            owner = getattr(reference(), "owner", None)
-            if owner is not None and owner != this:
+            # One that nobody owns yet is about to be taken.
+            lock = reference()
+            if lock is not None and getattr(lock, "owner", None) != this:
                 return True
     return False
 
 
 def _before() -> None:
-    interrupt = _take(NO_FORK)
-    # Who imports may need the lock, or may be stuck for a reason that this cannot know.
-    for _ in range(_PATIENCE):
-        if not _is_importing():
-            break
-        _after()
-        time.sleep(_PAUSE)
+    interrupt: BaseException | None = None
+    # Who imports may need a lock, or may be stuck for a reason that this cannot know.
+    for turn in range(_PATIENCE):
         interrupt = _take(NO_FORK) or interrupt
-    # Not before that: it may be an import of llvmlite that this waited for.
-    lock = _binding_lock()
-    if lock is not None:
-        interrupt = _take(lock) or interrupt
+        lock = _binding_lock()
+        if lock is not None:
+            interrupt = _take(lock) or interrupt
+        # The last one: while this is held no import begins.
+        interrupt = _take(_Imports) or interrupt
+        if turn == _PATIENCE - 1 or not _is_importing():
+            break
+        try:
+            _after()
+            time.sleep(_PAUSE)
+        except BaseException as error:
+            interrupt = error
     if interrupt is not None:
         raise interrupt
 
