@@ -20,7 +20,6 @@ from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import PassError
 from tileir.passes.pipeline import PassReport, run_passes
-from tileir.passes.registry import PipelineError
 
 ARGUMENTS = "%p: tile<ptr<f32>>, %n: tile<i32>, %f: tile<f32>, %i: tile<i32>"
 TILES = "%x = constant <f32: 1.0> : tile<4xf32>\n%g = constant <f32: 2.0> : tile<8xf32>\n"
@@ -255,7 +254,9 @@ def test_globals_lose_what_older_versions_do_not_have() -> None:
 
 
 def test_version_must_be_one() -> None:
-    with pytest.raises(PipelineError, match=r"'13\.7' is not a version of the dialect: 13\.1, 13\.2, 13\.3, 13\.4"):
+    with pytest.raises(
+        tileir.VersionError, match=r"'13\.7' is not a version of the dialect: 13\.1, 13\.2, 13\.3, 13\.4"
+    ):
         lowered(module_of("", ARGUMENTS), "13.7")
 
 

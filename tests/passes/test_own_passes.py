@@ -65,6 +65,7 @@ def test_the_command_line_loads_passes(capsys: pytest.CaptureFixture[str]) -> No
             2,
             "cannot load '{path}': pass 'cse' is registered",
         ),
+        ("open('/nowhere/else')", 2, "cannot load '{path}': FileNotFoundError: [Errno 2] No such file"),
         ("def f(:\n", 2, "cannot load '{path}': SyntaxError: "),
         (
             "import tileir\ndef f(root, options, session):\n  root.bogus\ntileir.register_pass('mine', '', f)\n",

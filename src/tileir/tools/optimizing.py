@@ -10,7 +10,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import Version, version_text
 from tileir.ir.diagnostics import TileIRError
 from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
-from tileir.tools.programs import ToolFailure, reason
+from tileir.tools.programs import ToolFailure, read_bytes
 
 if TYPE_CHECKING:
     from tileir.passes.pipeline import PassReport
@@ -101,14 +101,11 @@ class Optimization:
 
 def _load(path: str) -> None:
     """Run a file of the user's, whose mistakes are told in a line: its own place, and what Python says."""
-    import runpy
-
     if os.path.exists(path) and not os.path.isfile(path):
         raise ToolFailure(f"cannot read '{path}': it is no file", EXIT_USAGE)
+    source = read_bytes(path)
     try:
-        runpy.run_path(path, run_name="tileir.loaded")
-    except OSError as error:
-        raise ToolFailure(f"cannot read '{path}': {reason(error)}", EXIT_USAGE) from None
+        exec(compile(source, path, "exec"), {"__name__": "tileir.loaded", "__file__": path})
     except Exception as error:
         raise ToolFailure(f"cannot load '{path}': {_described(error)}", EXIT_USAGE) from None
 
