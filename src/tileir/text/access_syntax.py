@@ -15,7 +15,7 @@ from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I1, Type
 from tileir.text import draft_spellings
-from tileir.text.directive import Custom, Doubtful, enum_case, fail_custom, read_bool_array
+from tileir.text.directive import Custom, Doubtful, fail_custom, read_bool_array
 from tileir.text.state import ParseState
 from tileir.text.structure_syntax import parse_attributes_with_keyword, print_attributes_with_keyword
 
@@ -106,9 +106,9 @@ class ViewAccess(Custom):
 
     def _parse_choice(self, parser: Parser, state: ParseState, kind: EnumKind, name: str) -> EnumAttribute:
         token = parser.position
-        keyword = parser.parse_keyword()
-        found = enum_case(parser, kind, keyword, token)
+        found = parser.parse_optional_enum(kind)
         if found is None:
+            keyword = parser.parse_keyword()
             choices = ", ".join(kind.keywords(parser.version))
             if self.is_reduction:
                 fail_custom(parser, state, f"invalid {name}: '{keyword}'; expected one of: {choices}", token)
@@ -123,9 +123,9 @@ class ViewAccess(Custom):
     def _parse_mode(self, parser: Parser, state: ParseState) -> None:
         comma = parser.position
         parser.expect(",")
-        keyword = parser.parse_keyword()
-        found = enum_case(parser, ATOMIC_MODE, keyword, parser.position - 1)
+        found = parser.parse_optional_enum(ATOMIC_MODE)
         if found is None:
+            keyword = parser.parse_keyword()
             choices = ", ".join([k for k in ATOMIC_MODE.values if k != "xchg"])
             fail_custom(parser, state, f"unknown atomic RMW mode: '{keyword}'; expected one of: {choices}", comma)
         state.set_attribute("mode", found)

@@ -437,9 +437,9 @@ class AttributeCursor(TypeCursor):
         kind = ENUM_KINDS.get(name)
         if kind is not None:
             self.expect("<")
-            keyword = self.parse_keyword()
-            found = self.enum_case(kind, keyword, self.position - 1)
+            found = self.parse_optional_enum(kind)
             if found is None:
+                keyword = self.parse_keyword()
                 self.fail(f"expected one of: {', '.join(kind.keywords(self.version))}, but got: {keyword}")
             self.expect(">")
             return found
@@ -447,13 +447,20 @@ class AttributeCursor(TypeCursor):
             return self._begin_hints(path)
         return self.begin_debug_attribute(name, path)
 
-    def enum_case(self, kind: EnumKind, keyword: str, token: int) -> EnumAttribute | None:
-        """What a keyword means, None where nobody knows it; a draft spelling is remarked upon (docs/conflicts.md B)."""
+    def parse_optional_enum(self, kind: EnumKind, is_string_allowed: bool = False) -> EnumAttribute | None:
+        """A keyword of an enumeration that the version has; a draft spelling is remarked upon (docs/conflicts.md B)."""
+        start = self.position
+        keyword = self.tokens[start]
+        if is_string_allowed and keyword[:1] == '"':
+            keyword = self.string_value(keyword, start)
         found = kind.cases.get(keyword)
+        if found is None:
+            found = draft_spellings.enum_case(self, kind, keyword, start)
+        elif kind.since.get(keyword, self.version) > self.version or not draft_spellings.has_case(self, kind, keyword):
+            return None
         if found is not None:
-            known = kind.since.get(keyword, self.version) <= self.version
-            return found if known and draft_spellings.has_case(self, kind, keyword) else None
-        return draft_spellings.enum_case(self, kind, keyword, token)
+            self.position = start + 1
+        return found
 
     def parse_predicate_body(self, name: str, start: int) -> Attribute | None:
         """What an `assume` may promise; None when `name` is no predicate."""

@@ -366,10 +366,7 @@ def read_bool_array(parser: Parser) -> Attribute:
 
 def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> EnumAttribute:
     """An enumeration keyword where MLIR's generated parsers take one."""
-    start = parser.position
-    token = parser.tokens[start]
-    keyword = parser.string_value(token, start) if token[:1] == '"' else token
-    found = enum_case(parser, kind, keyword, start)
+    found = parser.parse_optional_enum(kind, is_string_allowed=True)
     if found is None:
         choices = ", ".join(kind.keywords(parser.version))
         fail_custom(
@@ -378,13 +375,7 @@ def read_enum(parser: Parser, state: ParseState, kind: EnumKind, name: str) -> E
             f"expected string or keyword containing one of the following enum values for attribute '{name}' "
             f"[{choices}]",
         )
-    parser.position += 1
     return found
-
-
-def enum_case(parser: Parser, kind: EnumKind, keyword: str, token: int) -> EnumAttribute | None:
-    """A keyword or one of its draft spellings, which is remarked upon."""
-    return parser.enum_case(kind, keyword, token)
 
 
 class Group(Directive):
@@ -502,9 +493,9 @@ class Enclosed(Directive):
         parser.position += 1
         parser.expect("<")
         start = parser.position
-        keyword = parser.parse_keyword()
-        found = enum_case(parser, self.kind, keyword, start)
+        found = parser.parse_optional_enum(self.kind)
         if found is None:
+            parser.parse_keyword()
             choices = ", ".join(self.kind.keywords(parser.version))
             parser.fail(f"expected ::mlir::cuda_tile enum {self.kind.name} to be one of: {choices}", start)
         parser.expect(">")
@@ -560,11 +551,9 @@ class Keyword(Directive):
         self.kind: EnumKind = kind
 
     def parse(self, parser: Parser, state: ParseState) -> None:
-        start = parser.position
-        token = parser.tokens[start]
-        found = enum_case(parser, self.kind, token, start)
+        found = parser.parse_optional_enum(self.kind)
         if found is None:
-            found = draft_spellings.comparison(parser, state, self.kind, token)
+            found = draft_spellings.comparison(parser, state, self.kind)
         if found is None:
             if self.kind.name == "comparison_ordering" and "comparison_ordering" in (state.attributes or {}):
                 return
@@ -574,7 +563,6 @@ class Keyword(Directive):
             if not parser.is_identifier():
                 say_first(parser, state, "expected valid keyword")
             fail_custom(parser, state, f"expected {name} to be one of: {{{choices}}}")
-        parser.position += 1
         state.set_attribute(self.name, found)
 
     def print(self, printer: Printer, operation: Operation) -> None:

@@ -186,18 +186,19 @@ _PREDICATES: Final = {
 }
 
 
-def comparison(parser: Parser, state: ParseState, kind: EnumKind, token: str) -> EnumAttribute | None:
+def comparison(parser: Parser, state: ParseState, kind: EnumKind) -> EnumAttribute | None:
     """`olt,` and its kin: predicate and ordering in one word, with a comma (A2)."""
     if kind.name != "comparison_predicate" or not parser.draft_spellings:
         return None
+    token = parser.peek()
     predicate = _PREDICATES.get(token[1:])
     if token[:1] not in ("o", "u") or predicate is None or "comparison_ordering" not in state.declaration.inherent:
         return None
     ordering = ENUM_KINDS["comparison_ordering"]["ordered" if token[0] == "o" else "unordered"]
     state.set_attribute("comparison_ordering", ordering)
     parser.remark(f"'{token}' is read as '{predicate} {ordering.keyword}'", parser.position)
-    if parser.tokens[parser.position + 1] == ",":
-        parser.position += 1
+    parser.position += 1
+    parser.accept(",")
     return kind[predicate]
 
 
@@ -270,13 +271,11 @@ def warn_of_wide_scan(parser: Parser, state: ParseState) -> None:
 def mode_before_pointers(parser: Parser) -> EnumAttribute | None:
     """The mode of an atomic operation in front of its pointers, as the printer draft has it (A11)."""
     start = parser.position
-    mode = parser.peek()
-    if mode[:1] == "%" or not parser.draft_spellings:
+    if parser.peek()[:1] == "%" or not parser.draft_spellings:
         return None
     refuse_exchange(parser)
-    found = parser.enum_case(ATOMIC_MODE, mode, start)
+    found = parser.parse_optional_enum(ATOMIC_MODE)
     if found is not None:
-        parser.position += 1
         parser.remark("the mode is read as standing after the pointers", start)
     return found
 
