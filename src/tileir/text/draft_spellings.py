@@ -21,8 +21,9 @@ from tileir.text.dense import DenseReader
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
+    from tileir.text.dialect_types import TypeText
     from tileir.text.parser import Parser
-    from tileir.text.types import TypeCursor, TypeText
+    from tileir.text.types import TypeCursor
 
 # --- types ---
 

@@ -33,21 +33,19 @@ from tileir.text.directive import (
     Custom,
     Directive,
     Doubtful,
-    Enclosed,
     Flag,
     FullTypeOf,
     Group,
     Hints,
-    Keyword,
     Literal,
     OperandGroup,
     OperandRow,
-    Rounding,
     SingleOperand,
     TrailingType,
     TypeOf,
     enum_kind_of,
 )
+from tileir.text.enum_syntax import Enclosed, Keyword, Rounding
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:

@@ -11,17 +11,16 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final, NoReturn
-from tileir.ir.attributes import Attribute, DenseArrayAttribute, IntegerAttribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import ISOLATED, NEWEST, REGISTRY, OperationDeclaration, Version, unregistered
+from tileir.ir.declaration import NEWEST, REGISTRY, OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.traversal import DEEPEST_REGION
-from tileir.ir.types import I32, FunctionType, Type
+from tileir.ir.types import Type
 from tileir.text import draft_spellings as drafts
 from tileir.text.cursor import SyntaxFailure
-from tileir.text.directive import enum_kind_of
 from tileir.text.format import Assembly, assembly_of
+from tileir.text.generic import parse_generic
 from tileir.text.stack import on_fresh_stack
 from tileir.text.state import ParseState
 from tileir.text.types import DIALECT_TYPES
@@ -208,7 +207,7 @@ class Parser(ValueCursor):
                     if not self.accept(","):
                         break
                 self.expect(")")
-            self._require_prefixes(opening)
+            self.require_prefixes(opening)
         self.expect(":")
         region.append(block)
         self.parse_operations(block)
@@ -260,7 +259,7 @@ class Parser(ValueCursor):
         if declaration is None:
             declaration = self._find_declaration(name)
         if declaration is None:
-            operation = self._parse_generic(name)
+            operation = parse_generic(self, name)
         else:
             assembly = declaration.assembly
             if assembly is None:
@@ -362,11 +361,11 @@ class Parser(ValueCursor):
         if found.syntax == "":
             self.fail(f"custom op '{name}' has no custom assembly form")
         # A draft spelling is not remembered, so that each use of it is remarked upon.
-        if not self._remark_alias(name, found, self.position):
+        if not self.remark_alias(name, found, self.position):
             self.declarations[name] = found
         return found
 
-    def _remark_alias(self, name: str, found: OperationDeclaration, token: int) -> bool:
+    def remark_alias(self, name: str, found: OperationDeclaration, token: int) -> bool:
         """Whether a name is a draft's own for an operation (docs/conflicts.md A16, A17), which is remarked upon."""
         mnemonic = name.rpartition(".")[2]
         if mnemonic not in found.aliases:
@@ -392,65 +391,7 @@ class Parser(ValueCursor):
             return None
         return found if drafts.knows_operation(self, found, name) else None
 
-    def _parse_generic(self, name: str) -> Operation:
-        """generic ::= string `(` values? `)` successors? properties? regions? attributes? `:` function-type"""
-        name_position = self.position
-        self.position += 1
-        full = self.string_value(name, name_position) if len(name) > 1 else ""
-        if not full:
-            self.fail("empty operation name is invalid", name_position)
-        declaration = self.lookup(full)
-        if declaration is not None:
-            self._remark_alias(full, declaration, name_position)
-        else:
-            if not self.allow_unregistered or full.startswith("cuda_tile."):
-                self._fail_unregistered(full, name_position)
-            declaration = unregistered(full)
-        self.expect("(")
-        operands: list[int] = []
-        if not self.accept(")"):
-            operands = self.parse_value_tokens()
-            self.expect(")")
-        successors: list[Block] | None = None
-        if self.peek() == "[":
-            successors = self._parse_successors()
-        attributes: dict[str, Attribute] = {}
-        segments: tuple[int, ...] | None = None
-        if self.accept("<"):
-            attributes.update(self.parse_dictionary_entries())
-            self.expect(">")
-        regions: list[Region] = NO_REGIONS
-        if self.peek() == "(" and self.tokens[self.position + 1] == "{":
-            regions = self._parse_generic_regions(declaration)
-        if self.peek() == "{":
-            start = self.position
-            for key, value in self.parse_dictionary_entries().items():
-                if key in attributes:
-                    self.fail(f"found conflicting values for '{key}'", start)
-                attributes[key] = value
-        self.expect(":")
-        start = self.position
-        type = self.parse_function_type()
-        assert isinstance(type, FunctionType)
-        self._require_prefixes(start)
-        if len(type.inputs) != len(operands):
-            self.fail(f"expected {len(operands)} operand types but had {len(type.inputs)}", start)
-        values = [self.resolve(token, wanted) for token, wanted in zip(operands, type.inputs, strict=True)]
-        segments = self._take_segments(attributes, name_position)
-        self._read_enumerations(declaration, attributes)
-        kept = {k: v for k, v in attributes.items() if declaration.defaults.get(k) is not v}
-        return Operation(
-            declaration,
-            values,
-            list(type.results),
-            kept if kept else NO_ATTRIBUTES,
-            regions,
-            TextLocation(self.source, name_position),
-            segments,
-            successors,
-        )
-
-    def _require_prefixes(self, start: int) -> None:
+    def require_prefixes(self, start: int) -> None:
         """Refuse dialect types without their `!cuda_tile.`, which MLIR's own syntax wants; for the drop-ins."""
         if self.draft_spellings:
             return
@@ -458,7 +399,7 @@ class Parser(ValueCursor):
             if self.tokens[position].partition("<")[0].strip() in DIALECT_TYPES:
                 self.fail("expected non-function type", position)
 
-    def _fail_unregistered(self, name: str, token: int) -> NoReturn:
+    def fail_unregistered(self, name: str, token: int) -> NoReturn:
         if name.startswith("cuda_tile."):
             self.fail(
                 f"unregistered operation '{name}' found in dialect ('cuda_tile') that does not allow unknown "
@@ -470,54 +411,6 @@ class Parser(ValueCursor):
             "-allow-unregistered-dialect with the MLIR opt tool used",
             token,
         )
-
-    def _read_enumerations(self, declaration: OperationDeclaration, attributes: dict[str, Attribute]) -> None:
-        """Some enumerations are plain integers in MLIR's generic form."""
-        for declared in declaration.attributes:
-            value = attributes.get(declared.name)
-            if isinstance(value, IntegerAttribute) and value.type is I32:
-                kind = enum_kind_of(declared)
-                if kind is not None and kind.is_integer:
-                    for keyword, number in kind.values.items():
-                        if number == value.value:
-                            attributes[declared.name] = kind.cases[keyword]
-
-    def _take_segments(self, attributes: dict[str, Attribute], token: int) -> tuple[int, ...] | None:
-        """operandSegmentSizes is structure, not an attribute, once it is read."""
-        sizes = attributes.pop("operandSegmentSizes", None)
-        if sizes is None:
-            return None
-        if not isinstance(sizes, DenseArrayAttribute) or any(size < 0 for size in sizes.values):
-            self.fail("invalid 'operandSegmentSizes' attribute", token)
-        return sizes.values
-
-    def _parse_successors(self) -> list[Block]:
-        """successors ::= `[` `^`name (`,` `^`name)* `]`"""
-        self.expect("[")
-        found: list[Block] = []
-        while True:
-            token = self.position
-            name = self.tokens[token]
-            if name[:1] != "^":
-                self.fail("expected block name")
-            self.position += 1
-            found.append(self.block_named(name, token))
-            if not self.accept(","):
-                break
-        self.expect("]")
-        return found
-
-    def _parse_generic_regions(self, declaration: OperationDeclaration) -> list[Region]:
-        """regions ::= `(` region (`,` region)* `)`"""
-        self.expect("(")
-        isolated = bool(declaration.traits & ISOLATED)
-        regions: list[Region] = []
-        while True:
-            regions.append(self.parse_region(None, isolated))
-            if not self.accept(","):
-                break
-        self.expect(")")
-        return regions
 
     def ensure_terminator(self, region: Region, implied: OperationDeclaration, location: Location) -> None:
         """Add the terminator the text may leave out (MLIR's implicit terminators)."""

@@ -25,9 +25,9 @@ from tileir.ir.location import Location, TextLocation
 from tileir.ir.types import I64, FunctionType, Type, function_type
 from tileir.text import draft_spellings
 from tileir.text.dense import DenseReader
+from tileir.text.dialect_types import builtin_type
 from tileir.text.directive import Custom, Doubtful, fail_custom, say_first
 from tileir.text.state import ParseState
-from tileir.text.types import builtin_type
 
 if TYPE_CHECKING:
     from tileir.text.parser import Parser

@@ -1,0 +1,405 @@
+"""Reading the characters of one type of the dialect, which arrives as one token."""
+
+from __future__ import annotations
+
+import re
+
+from tileir.annotations import TYPE_CHECKING, Final, NoReturn
+from tileir.dialect.enums import PADDING
+from tileir.dialect.types import (
+    DYNAMIC,
+    STRING,
+    TOKEN,
+    TensorViewType,
+    gather_scatter_view_type,
+    gather_view_mistake,
+    partition_view_type,
+    pointer_mistake,
+    pointer_type,
+    strided_view_mistake,
+    strided_view_type,
+    tensor_view_mistake,
+    tensor_view_type,
+    tile_extent_mistake,
+    tile_mistake,
+    tile_type,
+    view_mistake,
+)
+from tileir.ir.attributes import EnumAttribute
+from tileir.ir.declaration import Version
+from tileir.ir.types import FLOAT_TYPES, Type, integer_type, opaque_type
+from tileir.text import draft_spellings
+
+if TYPE_CHECKING:
+    from tileir.text.types import TypeCursor
+
+_INTEGER: Final = re.compile(r"([su]?)i([1-9]\d{0,7})\Z", re.ASCII)
+_BLANKS: Final = re.compile(r"(?:\s+|//[^\n]*)*", re.ASCII)
+WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+_NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
+
+
+def builtin_type(name: str) -> Type | None:
+    """The builtin scalar type of a name."""
+    found = FLOAT_TYPES.get(name)
+    if found is not None:
+        return found
+    match = _INTEGER.match(name)
+    if match is not None:
+        return integer_type(int(match.group(2)), match.group(1))
+    if name in ("index", "none"):
+        return opaque_type(name)
+    return None
+
+
+class TypeText:
+    """The characters of one dialect type."""
+
+    def __init__(self, cursor: TypeCursor, text: str, token: int) -> None:
+        self.cursor: TypeCursor = cursor
+        self.text: str = text
+        self.token: int = token
+        self.offset: int = 0
+        self.version: Version = cursor.version
+        self.has_draft_spelling: bool = False
+
+    def fail(self, message: str, offset: int = -1) -> NoReturn:
+        self.cursor.fail_inside(message, self.token, self.offset if offset < 0 else offset)
+
+    def check(self, mistake: str | None, offset: int) -> None:
+        if mistake is not None:
+            self.fail(mistake, offset)
+
+    # --- characters ---
+
+    def skip_blanks(self) -> None:
+        match = _BLANKS.match(self.text, self.offset)
+        if match is not None:
+            self.offset = match.end()
+
+    def accept(self, literal: str) -> bool:
+        self.skip_blanks()
+        if self.text.startswith(literal, self.offset):
+            self.offset += len(literal)
+            return True
+        return False
+
+    def expect(self, literal: str) -> None:
+        if not self.accept(literal):
+            self.fail(f"expected '{literal}'")
+
+    def word(self) -> str:
+        self.skip_blanks()
+        match = WORD.match(self.text, self.offset)
+        if match is None:
+            return ""
+        self.offset = match.end()
+        return match.group()
+
+    def peek_word(self) -> str:
+        start = self.offset
+        found = self.word()
+        self.offset = start
+        return found
+
+    def accept_key(self, key: str) -> bool:
+        """`key =` with any blanks."""
+        if self.peek_word() != key:
+            return False
+        self.word()
+        self.expect("=")
+        return True
+
+    def expect_key(self, key: str) -> None:
+        if self.peek_word() != key:
+            self.fail(f"expected '{key}'")
+        self.accept_key(key)
+
+    def number(self) -> int | None:
+        self.skip_blanks()
+        match = _NUMBER.match(self.text, self.offset)
+        if match is None:
+            return None
+        if len(match.group()) > 20:
+            self.fail("integer value too large")
+        self.offset = match.end()
+        return int(match.group())
+
+    # --- types ---
+
+    def parse_whole(self) -> Type:
+        result = self.parse_type()
+        self.skip_blanks()
+        if self.offset != len(self.text):
+            self.fail("expected end of type")
+        return result
+
+    def parse_type(self) -> Type:
+        """dialect-type ::= `!cuda_tile.`? name (`<` parameters `>`)?"""
+        self.cursor.enter()
+        found = self._parse_type()
+        self.cursor.leave()
+        return found
+
+    def _parse_type(self) -> Type:
+        self.skip_blanks()
+        start = self.offset
+        self.accept("!")
+        name = self.word()
+        if name.startswith("cuda_tile."):
+            name = name[len("cuda_tile.") :]
+        if name == "tile":
+            return self.parse_tile()
+        if name == "ptr":
+            return self.parse_pointer()
+        if name == "tensor_view":
+            return self.parse_tensor_view()
+        if name == "partition_view":
+            return self.parse_partition_view()
+        if name == "strided_view":
+            return self.parse_strided_view()
+        if name == "gather_scatter_view":
+            return self.parse_gather_scatter_view()
+        if name == "token":
+            return TOKEN
+        if draft_spellings.is_string_type(self.cursor, name):
+            self.has_draft_spelling = True
+            return STRING
+        found = builtin_type(name)
+        if found is None:
+            found = draft_spellings.element_type(self.cursor, name, self.token)
+            self.has_draft_spelling = self.has_draft_spelling or found is not None
+        if found is None:
+            self.fail("expected valid keyword" if not name else f"unknown type: {name}", start)
+        return found
+
+    def parse_dimension(self, allow_dynamic: bool) -> int | None:
+        """dimension ::= (integer | `?`) `x`; None when an element type comes next."""
+        self.skip_blanks()
+        start = self.offset
+        if self.text.startswith("?", start):
+            if not allow_dynamic:
+                self.fail("expected static shape")
+            self.offset += 1
+            value = DYNAMIC
+        else:
+            # A minus sign is no part of a dimension list.
+            number = self.number() if self.text[start : start + 1] != "-" else None
+            if number is None:
+                return None
+            value = number
+        self.skip_blanks()
+        if not self.text.startswith("x", self.offset):
+            self.fail("expected 'x' in dimension list")
+        self.offset += 1
+        return value
+
+    def parse_shape(self, allow_dynamic: bool) -> tuple[int, ...]:
+        shape: list[int] = []
+        while True:
+            dimension = self.parse_dimension(allow_dynamic)
+            if dimension is None:
+                return tuple(shape)
+            shape.append(dimension)
+
+    def parse_tile(self) -> Type:
+        """tile ::= `<` (integer `x`)* element `*`? `>`"""
+        self.expect("<")
+        start = self.offset
+        shape = self.parse_shape(False)
+        if self.peek_word() == "ptr" and not self.text.startswith("<", self.offset + 3):
+            self.fail("expected '<'", self.offset + 3)
+        element = draft_spellings.pointer_element(self, self.parse_type(), start)
+        self.check(tile_mistake(shape, element, self.version), start)
+        self.expect(">")
+        return tile_type(shape, element)
+
+    def parse_pointer(self) -> Type:
+        """ptr ::= `<` element (`,` `#cuda_tile.ptr_attr`? `<` keyword `>`)? `>`"""
+        self.expect("<")
+        start = self.offset
+        pointee = self.parse_type()
+        self.check(pointer_mistake(pointee, self.version), start)
+        attribute = self.parse_pointer_attribute() if self.accept(",") else None
+        self.expect(">")
+        return pointer_type(pointee, attribute)
+
+    def parse_pointer_attribute(self) -> str:
+        """The only pointer attribute the tools accept is `none` (docs/conflicts.md D1)."""
+        self.skip_blanks()
+        start = self.offset
+        if self.accept("#"):
+            name = self.word()
+            if name not in ("cuda_tile.ptr_attr", "ptr_attr"):
+                self.fail("expected '#cuda_tile.ptr_attr'", start)
+        self.expect("<")
+        keyword = self.word()
+        if keyword != "none":
+            self.fail("expected pointer attribute to be one of: none", start)
+        self.expect(">")
+        return keyword
+
+    def parse_tensor_view(self) -> TensorViewType:
+        """tensor_view ::= `<` dimension* element (`,` `strides` `=` `[` strides `]`)? (`,` pointer-attribute)? `>`"""
+        self.expect("<")
+        start = self.offset
+        shape = self.parse_shape(True)
+        element = self.parse_type()
+        strides: tuple[int, ...] = ()
+        attribute: str | None = None
+        has_strides = False
+        if self.accept(","):
+            if self.peek_word() == "strides":
+                has_strides = True
+                if not shape:
+                    self.fail("strides must not be provided for 0-d tiles")
+                self.accept_key("strides")
+                strides = self.parse_strides()
+                if self.accept(","):
+                    attribute = self.parse_pointer_attribute()
+            elif shape:
+                self.fail("expected 'strides'")
+            elif self.text[self.offset :].lstrip()[:1] not in ("<", "#"):
+                self.fail("unexpected token after element type in 0-d tensor_view")
+            else:
+                attribute = self.parse_pointer_attribute()
+        if shape and not has_strides:
+            self.fail("expected 'strides'")
+        self.check(tensor_view_mistake(element, shape, strides, self.version), start)
+        self.expect(">")
+        return tensor_view_type(element, shape, strides, attribute)
+
+    def parse_strides(self) -> tuple[int, ...]:
+        self.expect("[")
+        values: list[int] = []
+        if self.accept("]"):
+            return ()
+        while True:
+            self.skip_blanks()
+            start = self.offset
+            if self.accept("?"):
+                values.append(DYNAMIC)
+            else:
+                number = self.number()
+                if number is None or number >= 1 << 63:
+                    self.fail("expected either 64-bit integer or question mark")
+                if number <= 0:
+                    self.fail(f"expected strictly positive integer, got {number}", start)
+                values.append(number)
+            if not self.accept(","):
+                break
+        self.expect("]")
+        return tuple(values)
+
+    def parse_integers(self) -> tuple[int, ...]:
+        """integers ::= `[` (integer (`,` integer)*)? `]`"""
+        self.expect("[")
+        values: list[int] = []
+        if self.accept("]"):
+            return ()
+        while True:
+            number = self.number()
+            if number is None:
+                self.fail("expected integer value")
+            values.append(number)
+            if not self.accept(","):
+                break
+        self.expect("]")
+        return tuple(values)
+
+    def parse_tile_shape(self) -> tuple[int, ...]:
+        """`tile` `=` `(` integer (`x` integer)* `)`"""
+        draft_spellings.refuse_view_without_tile_shape(self)
+        self.expect_key("tile")
+        self.expect("(")
+        shape: list[int] = []
+        if not self.accept(")"):
+            while True:
+                number = self.number()
+                if number is None:
+                    self.fail("expected integer value")
+                self.check(tile_extent_mistake(len(shape), number) if number > 0 else None, self.offset)
+                shape.append(number)
+                if not self.accept("x"):
+                    break
+            self.expect(")")
+        return tuple(shape)
+
+    def parse_padding(self) -> EnumAttribute | None:
+        """(`padding_value` `=` keyword `,`)?"""
+        if not self.accept_key("padding_value"):
+            return None
+        self.skip_blanks()
+        start = self.offset
+        keyword = self.word()
+        found = PADDING.cases.get(keyword)
+        if found is None:
+            self.fail(
+                f'invalid padding_value attribute specification. Got "{keyword}" but expect one of: '
+                f"{', '.join(PADDING.values)}",
+                start,
+            )
+        self.expect(",")
+        return found
+
+    def parse_view_tensor(self) -> TensorViewType:
+        self.skip_blanks()
+        start = self.offset
+        found = self.parse_type()
+        if not isinstance(found, TensorViewType):
+            self.fail(f"expected 'tensor_view' type, but got '{found.text}'", start)
+        return found
+
+    def parse_dim_map(self) -> tuple[int, ...] | None:
+        """(`,` `dim_map` `=` integers)?"""
+        if not self.accept(","):
+            return None
+        self.expect_key("dim_map")
+        return self.parse_integers()
+
+    def parse_partition_view(self) -> Type:
+        self.expect("<")
+        start = self.offset
+        tile_shape = self.parse_tile_shape()
+        self.expect(",")
+        padding = self.parse_padding()
+        tensor = self.parse_view_tensor()
+        dim_map = self.parse_dim_map()
+        mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
+        self.check(view_mistake(tile_shape, tensor, padding, mapping, self.version), start)
+        self.expect(">")
+        return partition_view_type(tile_shape, tensor, padding, mapping)
+
+    def parse_strided_view(self) -> Type:
+        self.expect("<")
+        start = self.offset
+        tile_shape = self.parse_tile_shape()
+        self.expect(",")
+        self.expect_key("traversal_strides")
+        strides = self.parse_integers()
+        self.expect(",")
+        padding = self.parse_padding()
+        tensor = self.parse_view_tensor()
+        dim_map = self.parse_dim_map()
+        mapping = dim_map if dim_map is not None else tuple(range(len(tile_shape)))
+        self.check(view_mistake(tile_shape, tensor, padding, mapping, self.version), start)
+        self.check(strided_view_mistake(len(tile_shape), strides), start)
+        self.expect(">")
+        return strided_view_type(tile_shape, tensor, strides, padding, mapping)
+
+    def parse_gather_scatter_view(self) -> Type:
+        self.expect("<")
+        start = self.offset
+        tile_shape = self.parse_tile_shape()
+        self.expect(",")
+        padding = self.parse_padding()
+        tensor = self.parse_view_tensor()
+        self.expect(",")
+        self.expect_key("sparse_dim")
+        sparse_dim = self.number()
+        if sparse_dim is None:
+            self.fail("expected integer value")
+        self.check(view_mistake(tile_shape, tensor, padding, None, self.version), start)
+        self.check(gather_view_mistake(tensor, sparse_dim), start)
+        self.expect(">")
+        return gather_scatter_view_type(tile_shape, tensor, sparse_dim, padding)
