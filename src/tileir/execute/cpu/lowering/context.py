@@ -1,0 +1,461 @@
+"""From tile IR to the loop form: the state of lowering, and the rules of fusion at work.
+
+Operations are taken in program order.  Those on scalars become statements at once; those on tiles become expressions
+that wait until a statement wants their elements (`fusion` says when they must not wait).  How each operation is lowered
+stands in `tiles`, `memory`, `aggregates` and `control`; `roster` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from tileir.dialect import ops
+from tileir.dialect.types import TileType
+from tileir.execute.cpu.analysis.aliasing import UNKNOWN, Origin, Origins
+from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, tile_of
+from tileir.execute.cpu.loops.expressions import (
+    Applied,
+    Buffer,
+    Expression,
+    Gathered,
+    Mapped,
+    Shape,
+    Splat,
+    Stored,
+    Viewed,
+    nodes,
+)
+from tileir.execute.cpu.loops.options import Options
+from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer
+from tileir.execute.cpu.loops.statements import Nest, Program, Statement
+from tileir.execute.cpu.lowering import fusion
+from tileir.execute.cpu.native.target import Target
+from tileir.execute.dtypes import DType
+from tileir.execute.errors import LaunchError
+from tileir.ir.core import Block, BlockArgument, Operation, Value
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.effects import memory_changes
+
+PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Frame:
+    """A loop or `if` being lowered: where its region puts its results.  `carried` is empty for an `if`."""
+
+    block: Block | None
+    arguments: list[Value]
+    carried: list[Buffer | None]
+    results: list[Buffer | None]
+
+
+Handlers = Mapping[OperationDeclaration, Callable[["Lowering", Operation], None]]
+
+
+class Lowering:
+    """Lowers one kernel; `handlers` say how each operation is."""
+
+    def __init__(self, entry: Operation, target: Target, options: Options, handlers: Handlers) -> None:
+        self.entry: Operation = entry
+        self.handlers: Handlers = handlers
+        self.target: Target = target
+        self.options: Options = options
+        self.origins: Origins = Origins(entry, options.overlapping)
+        self.places: dict[Value, Expression] = {}
+        self.buffers: list[Buffer] = []
+        self.body: list[Statement] = []
+        self.loops: list[Frame] = []
+        self.yields: list[Frame] = []
+        # Operations whose results nobody will ask for again.
+        self.done: set[Operation] = set()
+        # Values that wait as expressions and are no mere index maps.
+        self.waiting: dict[Value, None] = {}
+        # What to take back at the end of each region being lowered: places of values, and what was done.
+        self._regions: list[tuple[list[tuple[Value, Expression]], set[Operation]]] = []
+        # By origin the waiting values that read its memory, by buffer the values that lie in it; both may list others.
+        self._readers: dict[object, dict[Value, None]] = {}
+        self._holders: dict[Buffer, dict[Value, None]] = {}
+        # Counts the buffers given, so that what was looked through since the last one need not be again.
+        self.epoch: int = 0
+        self._written: list[Origin] | None = None
+        self._changing: set[Operation] = memory_changes(entry)
+        self.begins: dict[Operation, int] = {}
+        self.ends: dict[Operation, int] = {}
+        self._number(entry)
+
+    def _number(self, entry: Operation) -> None:
+        """Positions in program order: whether something stands inside a region is then a comparison."""
+        count = 0
+        stack: list[tuple[Operation, bool]] = [(entry, False)]
+        while stack:
+            operation, is_end = stack.pop()
+            if is_end:
+                self.ends[operation] = count
+                continue
+            count += 1
+            self.begins[operation] = count
+            stack.append((operation, True))
+            inner = [each for region in operation.regions for block in region.blocks for each in block]
+            stack.extend([(each, False) for each in reversed(inner)])
+
+    def run(self) -> Program:
+        self.block(self.entry.regions[0].blocks[0])
+        return Program(self.entry, self.body, self.buffers)
+
+    # --- blocks ---
+
+    def block(self, block: Block) -> None:
+        for operation in block:
+            self.operation(operation)
+
+    def inner(self, block: Block) -> list[Statement]:
+        """The statements of a region's block.
+
+        What it stores of the values from outside is stored for itself only: the region may not run at all.
+        """
+        outer, self.body = self.body, []
+        waiting = dict(self.waiting)
+        self._regions.append(([], set()))
+        self.block(block)
+        places, finished = self._regions.pop()
+        for value, place in reversed(places):
+            self.places[value] = place
+        if places:
+            self.epoch += 1
+        self.done -= finished
+        # What stands in regions of its own is done already.
+        self.done.update(block)
+        self.waiting = waiting
+        for value in reversed(list(waiting)):
+            if all(user in self.done for user in value.users):
+                del waiting[value]
+                source = value.defining_operation
+                if source is not None and all(user in self.done for result in source.results for user in result.users):
+                    self.finish({source})
+        found, self.body = self.body, outer
+        return found
+
+    def finish(self, operations: set[Operation]) -> None:
+        """Nobody will ask for the results of these operations again."""
+        fresh = operations - self.done
+        self.done |= fresh
+        if self._regions:
+            self._regions[-1][1].update(fresh)
+
+    def inner_scalars(self, block: Block) -> list[Statement]:
+        """The statements of the body of a reduction, which works on scalars alone."""
+        self.yields.append(Frame(None, [], [], [None] * len(block.arguments)))
+        found = self.inner(block)
+        self.yields.pop()
+        return found
+
+    def operation(self, operation: Operation) -> None:
+        handler = self.handlers.get(operation.declaration)
+        if handler is None:
+            raise LaunchError(f"the CPU engine cannot run '{operation.name}': it is no operation of a kernel")
+        handler(self, operation)
+
+    # --- values ---
+
+    def expression(self, value: Value) -> Expression:
+        """A tile or scalar as an expression, with what has been stored meanwhile read from its buffer."""
+        if is_scalar(value):
+            return Splat(tile_of(value), None, value)
+        return self.resolved([self.places[value]])[0]
+
+    def resolved(self, roots: list[Expression]) -> list[Expression]:
+        """Expressions with the nodes that have a buffer by now replaced."""
+        epoch = self.epoch
+        if all(root.epoch == epoch for root in roots):
+            return roots
+        renewed: dict[int, Expression] = {}
+        for node in nodes(roots):
+            place = self.places.get(node.value) if node.value is not None else None
+            if isinstance(place, Stored) and place is not node and not isinstance(node, Stored):
+                renewed[id(node)] = place
+                continue
+            operands = node.operands
+            changed = [renewed[id(operand)] for operand in operands]
+            if all(new is old for new, old in zip(changed, operands, strict=True)):
+                renewed[id(node)] = node
+            else:
+                renewed[id(node)] = node.with_operands(changed)
+        for node in renewed.values():
+            node.epoch = epoch
+        return [renewed[id(root)] for root in roots]
+
+    def wait(self, value: Value, expression: Expression) -> None:
+        """Realize a value as an expression, for now."""
+        self.put(value, expression)
+        if all(operand.epoch == self.epoch for operand in expression.operands):
+            expression.epoch = self.epoch
+        if expression.cost > fusion.CHEAP or expression.reads:
+            self.waiting[value] = None
+            for read in expression.reads:
+                for source in self._origin(read):
+                    self._readers.setdefault(source, {})[value] = None
+        if expression.cost > fusion.LARGEST:
+            self.store(value)
+
+    def put(self, value: Value, place: Expression) -> None:
+        """Say where a value is, and remember what lies in which buffer."""
+        self.places[value] = place
+        if isinstance(place, Stored):
+            self._holders.setdefault(place.buffer, {})[value] = None
+
+    def new_buffer(self, dtype: DType, count: int) -> Buffer:
+        buffer = Buffer(f"b{len(self.buffers)}", dtype, count)
+        self.buffers.append(buffer)
+        return buffer
+
+    def stored(self, value: Value, buffer: Buffer) -> Stored:
+        """Realize a tile as a buffer."""
+        place = Stored(tile_of(value), value, buffer)
+        self._realize(value, place)
+        self.waiting.pop(value, None)
+        return place
+
+    def _realize(self, value: Value, place: Stored) -> None:
+        before = self.places.get(value)
+        if before is not None and self._regions:
+            self._regions[-1][0].append((value, before))
+        self.put(value, place)
+        self.epoch += 1
+
+    # --- nests ---
+
+    def prepare(
+        self, roots: list[Expression], shape: Shape, operation: Operation | None
+    ) -> tuple[list[Expression], list[Sink]]:
+        """Get a nest ready for an operation: store what it must not compute, and say what it keeps on the way."""
+        users = [operation] if operation is not None else []
+        while True:
+            roots = self.resolved(roots)
+            reach = fusion.Reach(roots, shape, users)
+            first = next((node for node in reach.order if fusion.must_be_stored_first(node, reach)), None)
+            if first is None:
+                break
+            assert first.value is not None
+            self.store(first.value)
+        kept: list[Sink] = []
+        values: set[Value] = set()
+        for node in reach.order:
+            if not fusion.must_be_kept(node, reach, self.done):
+                continue
+            assert node.value is not None
+            if not reach.is_straight(node):
+                self.store(node.value)
+                return self.prepare(roots, shape, operation)
+            values.add(node.value)
+        finished = fusion.finished(reach, values, users, self.done)
+        for node in reach.order:
+            if node.value in values and not isinstance(node, Stored):
+                assert node.value is not None
+                buffer = self.buffer_for(node.value, reach, finished)
+                kept.append(StoreBuffer(node, buffer))
+                # At once, so that no two get the same buffer.
+                self.stored(node.value, buffer)
+        self.finish(finished)
+        for done in finished:
+            for result in done.results:
+                self.waiting.pop(result, None)
+        return roots, kept
+
+    def store(self, value: Value) -> Stored:
+        """Give a waiting tile a buffer, by a nest of its own."""
+        place = self.places[value]
+        if isinstance(place, Stored):
+            return place
+        if isinstance(place, Mapped) and place.source.value is not None and place.source.cost > fusion.CHEAP:
+            source = self.resolved([place.source])[0]
+            if not isinstance(source, Stored) and isinstance(source, (Applied, Gathered)):
+                assert source.value is not None
+                self.store(source.value)
+        return self.keep(value)
+
+    def keep(self, value: Value, prefer: Buffer | None = None) -> Stored:
+        """A nest that puts a tile into a buffer, with all its elements."""
+        expression = self.resolved([self.places[value]])[0]
+        if isinstance(expression, Stored) and prefer is None:
+            self._realize(value, expression)
+            return expression
+        (expression,), kept = self.prepare([expression], expression.shape, None)
+        already = [sink for sink in kept if isinstance(sink, StoreBuffer) and sink.expression is expression]
+        if already:
+            self.body.append(Nest(expression.shape, kept))
+            return cast(Stored, self.places[value])
+        reach = fusion.Reach([expression], expression.shape, [])
+        finished = fusion.finished(reach, {value}, [], self.done)
+        buffer = prefer if prefer is not None else self.buffer_for(value, reach, finished)
+        self.body.append(Nest(expression.shape, [*kept, StoreBuffer(expression, buffer)]))
+        self.finish(finished)
+        return self.stored(value, buffer)
+
+    def buffer_for(self, value: Value, reach: fusion.Reach, finished: set[Operation]) -> Buffer:
+        """A buffer for a tile: the one of the loop that will carry it, if its present content is no longer wanted."""
+        carried = self._carrier(value, 0)
+        if carried is not None:
+            frame, number = carried
+            buffer, argument = frame.carried[number], frame.arguments[number]
+            free = buffer is not None and buffer.dtype == dtype_of(value) and buffer.count == tile_of(value).count
+            free = free and all(user in finished or user in self.done for user in argument.users)
+            for node in reach.order:
+                if isinstance(node, Stored) and node.buffer is buffer and not reach.is_straight(node):
+                    free = False
+            if free and buffer is not None and not self._held(buffer, value):
+                return buffer
+        return self.new_buffer(dtype_of(value), tile_of(value).count)
+
+    def _held(self, buffer: Buffer, but: Value) -> bool:
+        """Whether another value lies in a buffer and is still wanted."""
+        for value in self._held_in(buffer):
+            if value is not but and not isinstance(value, BlockArgument):
+                if not all(user in self.done for user in value.users):
+                    return True
+        return False
+
+    def _held_in(self, buffer: Buffer) -> list[Value]:
+        """The values that lie in a buffer."""
+        holders = self._holders.get(buffer, {})
+        found = []
+        for value in list(holders):
+            place = self.places[value]
+            if isinstance(place, Stored) and place.buffer is buffer:
+                found.append(value)
+                if not self._regions and all(user in self.done for user in value.users):
+                    # Outside of regions nobody will ask for it again.
+                    del holders[value]
+        return found
+
+    def shares(self, buffer: Buffer, value: Value, operation: Operation) -> bool:
+        """Whether a buffer holds another value that is still wanted, or one from outside the block of an operation,
+        which the next iteration of a loop may want."""
+        for other in self._held_in(buffer):
+            if other is not value:
+                if not all(user in self.done or user is operation for user in other.users):
+                    return True
+                if other.parent_block is not operation.parent and self._surrounds(other, operation):
+                    return True
+        return False
+
+    def _surrounds(self, value: Value, operation: Operation) -> bool:
+        block = value.parent_block
+        parent = block.parent_operation if block is not None else None
+        return parent is not None and self.begins[parent] <= self.begins[operation] <= self.ends[parent]
+
+    def is_never_written(self, origin: Origin) -> bool:
+        """Whether nothing in the kernel writes memory of an origin."""
+        if self._written is None:
+            origins: dict[Origin, None] = {}
+            for operation in self.entry.walk():
+                place = operation.declaration.writes
+                if place is not None:
+                    target = operation.operand_group(place)[0]
+                    # Pointers that leave their array are noticed where operands are remembered (`emission.bounds`).
+                    is_pointer = isinstance(target.type, TileType)
+                    origins[self.origins.provenance(target) if is_pointer else self.origins.of(target)] = None
+            self._written = list(origins)
+        return all(self.origins.never_alias(origin, written) for written in self._written)
+
+    def _carrier(self, value: Value, depth: int) -> tuple[Frame, int] | None:
+        """The loop and the number of the argument that a value becomes, itself or as an accumulator."""
+        if not self.loops or depth > 4:
+            return None
+        frame = self.loops[-1]
+        for user in value.users:
+            declaration = user.declaration
+            if declaration is ops.CONTINUE:
+                # The operands of a `continue` of a `for` and of a `loop` are the values they carry.
+                number = user.operands.index(value)
+                if number < len(frame.arguments) and _loop_block(user) is frame.block:
+                    return frame, number
+            elif declaration in PRODUCTS and user.operands[2] is value and value.has_one_user_at_most:
+                return self._carrier(user.results[0], depth + 1)
+        return None
+
+    # --- what must not wait ---
+
+    def before_write(self, operation: Operation, origin: Origin | None, own: list[Expression]) -> None:
+        """Store what a write may change before it is read; None is memory of any origin."""
+        reach = fusion.Reach(own, (), [operation])
+        finished = fusion.finished(reach, set(), [operation], self.done)
+        for value in self._waiting_for(origin):
+            if value not in self.waiting:
+                continue
+            if all(user in finished or user in self.done for user in value.users):
+                continue
+            expression = self.resolved([self.places[value]])[0]
+            if any(self._conflicts(read, origin) for read in expression.reads):
+                self.store(value)
+            elif not expression.reads and not self._regions:
+                # What it read is in buffers by now.
+                for source in origin or ():
+                    self._readers.get(source, {}).pop(value, None)
+
+    def _waiting_for(self, origin: Origin | None) -> list[Value]:
+        """The waiting values that read memory of an origin, in program order."""
+        if origin is None or UNKNOWN in origin:
+            return list(self.waiting)
+        found: dict[Value, None] = {}
+        for source in (*origin, UNKNOWN):
+            readers = self._readers.get(source, {})
+            if not self._regions:
+                # What is done stays so outside of regions: it need not be checked again.
+                for value in [value for value in readers if value not in self.waiting]:
+                    del readers[value]
+            found.update(readers)
+
+        def place(value: Value) -> int:
+            operation = value.defining_operation
+            return self.begins[operation] if operation is not None else 0
+
+        return sorted(found, key=place)
+
+    def _origin(self, read: Expression) -> Origin:
+        """Where the memory of a load comes from."""
+        assert isinstance(read, (Viewed, Gathered))
+        return self.origins.of(source_of(read))
+
+    def _conflicts(self, read: Expression, origin: Origin | None) -> bool:
+        return origin is None or not self.origins.never_alias(self._origin(read), origin)
+
+    def before_region(self, operation: Operation) -> None:
+        """Store what a region would compute again and again, or find changed."""
+        begin, end = self.begins[operation], self.ends[operation]
+        repeats = operation.declaration is not ops.IF
+        writes = operation in self._changing
+        for value in list(self.waiting):
+            place = self.places[value]
+            if isinstance(place, Stored) or all(user in self.done for user in value.users):
+                self.waiting.pop(value, None)
+                continue
+            if not any(self.ends[user] > begin for user in value.users if user in self.ends):
+                continue
+            if writes and place.reads:
+                self.store(value)
+                continue
+            inside = any(begin <= self.begins[user] <= end for user in value.users if user in self.begins)
+            # What a branch computes for itself is computed again after it.
+            again = repeats or any(self.begins[user] > end for user in value.users if user in self.begins)
+            if again and inside and place.cost > fusion.CHEAP and not fusion.is_plain_load(place):
+                self.store(value)
+
+
+def source_of(read: Viewed | Gathered) -> Value:
+    """The view or the pointers of a load."""
+    place = read.operation.declaration.reads
+    assert place is not None
+    return read.operation.operand_group(place)[0]
+
+
+def _loop_block(operation: Operation) -> Block | None:
+    """The block of the loop that a `continue` belongs to."""
+    block = operation.parent
+    while block is not None:
+        parent = block.parent_operation
+        if parent is None or parent.declaration in (ops.FOR, ops.LOOP):
+            return block
+        block = parent.parent
+    return None
