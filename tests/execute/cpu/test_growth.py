@@ -9,8 +9,8 @@ import pytest
 import tileir
 from tileir.execute.cpu.loops import expressions
 from tileir.execute.cpu.loops.options import Options
+from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.roster import HANDLERS
-from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.cpu.native.target import host
 
 TENSOR = "tensor_view<65536xf32, strides=[1]>"
@@ -76,11 +76,10 @@ def work(body: str, monkeypatch: pytest.MonkeyPatch) -> int:
         return count
 
     with monkeypatch.context() as patch:
-        from tileir.execute.cpu.lowering import fusion
-        from tileir.execute.cpu.lowering import walk as walking
+        from tileir.execute.cpu.lowering import context, fusion
 
         patch.setattr(fusion, "nodes", counted_nodes)
-        patch.setattr(walking, "nodes", counted_nodes)
+        patch.setattr(context, "nodes", counted_nodes)
         patch.setattr(Lowering, "_held_in", counted(held))
         patch.setattr(Lowering, "_waiting_for", counted(waiting))
         Lowering(entry, host(), Options(), HANDLERS).run()

@@ -19,8 +19,8 @@ The folders, each with the files to read first:
     analysis/    facts about a kernel, derived from its tile IR: whose memory a pointer can reach (`aliasing`)
     loops/       the loop form: `expressions`, `sinks`, `statements`; what is decided once a whole program is in that
                  form: places in scratch memory (`arena`), the `order` of tile blocks, memory `traffic`; `printer`
-    lowering/    tile IR to the loop form: one function per operation (`roster` lists them), and what is computed
-                 together (`fusion`)
+    lowering/    tile IR to the loop form: one function per operation (`roster`), which take a `context`; what is
+                 computed together (`fusion`)
     emission/    the loop form to LLVM IR: one function per statement and sink, which take a `context`; `entry` is the
                  function around them
     engine       what the choice of an engine sees; `code`: a kernel's compiled versions; `kernel`: how a launch goes;

@@ -17,8 +17,8 @@ from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import Program, Repeat, statements
+from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.roster import HANDLERS
-from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.cpu.native import cache, compilation, record, runtime
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.errors import CompilationError, LaunchError, converted

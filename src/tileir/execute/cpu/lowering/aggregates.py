@@ -28,8 +28,8 @@ from tileir.execute.cpu.loops.expressions import (
 from tileir.execute.cpu.loops.sinks import StoreBuffer, StoreScalar
 from tileir.execute.cpu.loops.statements import Alias, Memo, Multiply, Nest, Reduce, memo_slots, works_on_vectors
 from tileir.execute.cpu.lowering import fusion
+from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.tiles import see_through
-from tileir.execute.cpu.lowering.walk import Lowering
 from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
 from tileir.execute.dtypes import value_dtype
 from tileir.ir.attributes import EnumAttribute, IntegerAttribute

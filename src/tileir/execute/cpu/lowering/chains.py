@@ -16,7 +16,7 @@ from tileir.dialect.types import PartitionViewType
 from tileir.execute.cpu.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Repeat, Terminator, memo_slots
-from tileir.execute.cpu.lowering.walk import Lowering
+from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation, Value
 

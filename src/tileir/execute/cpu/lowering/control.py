@@ -9,7 +9,7 @@ from tileir.execute.cpu.loops.sinks import CheckAll, StoreBuffer
 from tileir.execute.cpu.loops.statements import Branch, Nest, Print, Repeat, Terminator
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.chains import chained
-from tileir.execute.cpu.lowering.walk import Frame, Lowering
+from tileir.execute.cpu.lowering.context import Frame, Lowering
 from tileir.ir.core import Operation, Value
 
 

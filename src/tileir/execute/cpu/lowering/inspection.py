@@ -17,7 +17,7 @@ from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stor
 from tileir.execute.cpu.loops.sites import SHADOW_PADDING
 from tileir.execute.cpu.loops.statements import Inspect, Nest
 from tileir.execute.cpu.lowering import fusion
-from tileir.execute.cpu.lowering.walk import Lowering
+from tileir.execute.cpu.lowering.context import Lowering
 from tileir.ir.core import Operation
 
 _BYTE = numpy.dtype(numpy.uint8)

@@ -22,7 +22,7 @@ from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, S
 from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
 from tileir.execute.cpu.loops.statements import Nest, Reserve, Statement, VersionedNest
 from tileir.execute.cpu.lowering import fusion, inspection
-from tileir.execute.cpu.lowering.walk import Lowering, source_of
+from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.memory import are_distinct, available_memory
 from tileir.ir.attributes import IntegerAttribute

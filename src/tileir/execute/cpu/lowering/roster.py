@@ -6,7 +6,7 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.execute.cpu.lowering import aggregates, control, memory, tiles
-from tileir.execute.cpu.lowering.walk import PRODUCTS, Handlers
+from tileir.execute.cpu.lowering.context import PRODUCTS, Handlers
 from tileir.ir.declaration import ELEMENTWISE, REGISTRY
 
 _WITHOUT_EFFECT: Final = (

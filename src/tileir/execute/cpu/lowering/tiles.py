@@ -22,7 +22,7 @@ from tileir.execute.cpu.loops.expressions import (
 from tileir.execute.cpu.loops.sinks import StoreBuffer, StoreScalar, Window
 from tileir.execute.cpu.loops.statements import Alias, Let, Nest, Repack
 from tileir.execute.cpu.lowering import fusion, inspection
-from tileir.execute.cpu.lowering.walk import Lowering
+from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.dtypes import constant_elements
 from tileir.execute.errors import LaunchError
 from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute
