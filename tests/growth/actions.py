@@ -14,8 +14,11 @@ import numpy
 
 import tileir
 from tileir.bytecode.annotated import annotate
+from tileir.execute.cpu.code import MANY_CHECKS
 from tileir.execute.cpu.kernel import CpuKernel
 from tileir.execute.cpu.loops.options import Options
+from tileir.execute.cpu.native.compilation import assemble
+from tileir.execute.cpu.native.target import host
 from tileir.execute.memory import Region
 from tileir.ir.clone import clone
 from tileir.ir.equality import structurally_equal
@@ -67,6 +70,24 @@ def entry_of(module: Any) -> Any:
 def lowered(sanitize: bool) -> Callable[[Any], object]:
     def work(module: Any) -> object:
         return CpuKernel(entry_of(module), global_memory(module)).lower(Options(sanitize=sanitize)).text
+
+    return work
+
+
+def native_text(sanitize: bool) -> Callable[[str], str]:
+    """The LLVM IR of a kernel."""
+
+    def prepare(text: str) -> str:
+        return str(lowered(sanitize)(tileir.parse(text)))
+
+    return prepare
+
+
+def compiled(sanitize: bool) -> Callable[[str], bytes]:
+    """What LLVM makes of it: an object file."""
+
+    def work(text: str) -> bytes:
+        return assemble(text, host(), 0 if sanitize and text.count("br i1 ") > MANY_CHECKS else 3)
 
     return work
 
@@ -160,5 +181,11 @@ EXECUTE: dict[str, Action] = {
     "run": Action(launchable, launched()),
     "sanitize": Action(launchable, launched(sanitize=True)),
 }
+
+COMPILE: dict[str, Action] = {
+    "compile natively": Action(native_text(False), compiled(False)),
+    "compile natively with checks": Action(native_text(True), compiled(True)),
+}
+"""What LLVM does, which takes no steps of Python: measured by time, and by the size of what it makes."""
 
 ACTIONS: dict[str, Action] = {**TEXT, **BYTECODE, **OPTIMIZE, **EXECUTE}

@@ -27,7 +27,7 @@ from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
-_MANY_CHECKS: Final = 2000
+MANY_CHECKS: Final = 2000
 """Branches of a sanitized kernel beyond which it is compiled quickly rather than well."""
 
 
@@ -148,7 +148,7 @@ class KernelCode:
                 pass
         lowered = self.lower(options)
         # The time LLVM takes for good code grows with the square of the number of checks.
-        many = options.sanitize and lowered.text.count("br i1 ") > _MANY_CHECKS
+        many = options.sanitize and lowered.text.count("br i1 ") > MANY_CHECKS
         data = compilation.assemble(lowered.text, self.target, 0 if many else 3)
         meta: dict[str, Any] = {
             "arena_bytes": lowered.program.arena_bytes,

@@ -6,6 +6,7 @@ from tileir.execute.cpu.emission import bounds, bounds_functions, inspection_fun
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import FAILED, is_stopped, leave_worker
 from tileir.execute.cpu.emission.reservations import forget
+from tileir.execute.cpu.emission.sinking import near_uses
 from tileir.execute.cpu.loops.order import PLAIN
 from tileir.execute.cpu.matrix.microkernel import configure
 from tileir.execute.cpu.native import record as slots
@@ -38,7 +39,7 @@ def emit_worker(emission: Emission) -> str:
         builder.label(FAILED)
         leave_worker(emission, 1)
         bounds_functions.define_functions(module, emission.layout, emission.called)
-    lines = [_HEAD, *emission.frame.lines, *builder.lines, "}", *_SCOPES]
+    lines = [_HEAD, *near_uses(emission.frame.lines, builder.lines), "}", *_SCOPES]
     if emission.program.streams:
         lines.append(f"!{streaming.NONTEMPORAL} = !{{i32 1}}")
     module.functions.append("\n".join(lines))

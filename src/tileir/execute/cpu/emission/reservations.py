@@ -16,6 +16,9 @@ from tileir.execute.dtypes import memory_bytes
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 
+# The words of more than these are set to zero all at once: LLVM takes long over a thousand stores in a row.
+_FEW = 8
+
 
 def reserved_bytes(operation: Operation) -> int:
     """How much an `alloca` reserves."""
@@ -50,10 +53,19 @@ def note(emission: Emission, operation: Operation, address: str, shadow: str = "
 
 def forget(emission: Emission, body: list[Statement]) -> None:
     """What was reserved inside is given back."""
-    if emission.reserves:
-        for statement in statements(body):
-            if isinstance(statement, Reserve):
-                _store(emission, statement.operation, ["0", "0"])
+    if not emission.reserves:
+        return
+    inside = [statement.operation for statement in statements(body) if isinstance(statement, Reserve)]
+    numbers = [emission.reserves[operation] for operation in inside]
+    if len(numbers) <= _FEW or max(numbers) - min(numbers) >= len(numbers):
+        for operation in inside:
+            _store(emission, operation, ["0", "0"])
+        return
+    words = sites.WORDS if emission.sanitize else 2
+    place = emission.builder.moved(reserved(emission), 8 * words * min(numbers))
+    emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+    size = 8 * words * len(numbers)
+    emission.builder.do(f"call void @llvm.memset.p0.i64(ptr {place}, i8 0, i64 {size}, i1 false)")
 
 
 def _store(emission: Emission, operation: Operation, values: list[str]) -> None:

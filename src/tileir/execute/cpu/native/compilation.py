@@ -73,7 +73,8 @@ _MANY_BRANCHES: Final = 80
 _MANY_LOOPS: Final = 240
 """With more branches than these two more passes are left out, which run while instructions are chosen: loop strength
 reduction takes seconds for some hundred loops in one function, and what LLVM moves out of the loop over tile blocks
-then, a register for each loop inside, takes seconds to be spilled."""
+then, a register for each loop inside, takes seconds to be spilled.  Instructions are put in order with a look at fewer
+earlier ones: a basic block with a thousand stores takes seconds otherwise."""
 
 _HUGE: Final = 2400
 """With more branches than these the instructions are left as they are: for a function of such a size everything else
@@ -124,7 +125,7 @@ def _made(product: str, text: str, target: Target, level: int) -> Any:
             module = owned.enter_context(llvm.parse_assembly(header + text, context))
             module.verify()
             if level and branches > _MANY_LOOPS:
-                owned.enter_context(_without_loop_passes(llvm))
+                owned.enter_context(_with_less_effort(llvm))
             if level and branches > _MANY_BRANCHES:
                 _simplify(llvm, machine, module)
             elif level:
@@ -136,19 +137,24 @@ def _made(product: str, text: str, target: Target, level: int) -> Any:
             raise _refused(error) from None
 
 
-_LOOP_PASSES: Final = ("disable-lsr", "disable-machine-licm")
+_LESS_EFFORT: Final = (
+    ("disable-lsr", "true", "false"),
+    ("disable-machine-licm", "true", "false"),
+    # With how many earlier accesses to memory each one is compared when instructions are put in order.
+    ("dag-maps-huge-region", "50", "1000"),
+)
 
 
 @contextmanager
-def _without_loop_passes(llvm: Any) -> Iterator[None]:
-    """Nothing but options of the whole process turn them off; others who compile meanwhile get right code, too."""
-    for name in _LOOP_PASSES:
-        llvm.set_option("tileir", f"-{name}=true")
+def _with_less_effort(llvm: Any) -> Iterator[None]:
+    """Nothing but options of the whole process say so; others who compile meanwhile get right code, too."""
+    for name, value, _ in _LESS_EFFORT:
+        llvm.set_option("tileir", f"-{name}={value}")
     try:
         yield
     finally:
-        for name in _LOOP_PASSES:
-            llvm.set_option("tileir", f"-{name}=false")
+        for name, _, value in _LESS_EFFORT:
+            llvm.set_option("tileir", f"-{name}={value}")
 
 
 @contextmanager
