@@ -37,7 +37,7 @@ from tileir.dialect.types import (
 )
 from tileir.ir.attributes import Attribute, DenseAttribute, EnumAttribute
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, ONE, REGISTRY, V13_1, V13_2, V13_3, V13_4
+from tileir.ir.declaration import NEWEST, ONE, REGISTRY, V13_1, V13_2, V13_3, V13_4, version_text
 from tileir.ir.equality import structurally_equal
 from tileir.ir.location import (
     CallSiteLocation,
@@ -63,7 +63,7 @@ def assert_reads_back(module: Operation, version=NEWEST, **form: Any) -> None:
     """The printed form parses and verifies, equals the module, and prints the same again."""
     text = print_operation(module, version=version, **form)
     again = parse_text(text, version=version)
-    tileir.verify(again, version=version)
+    tileir.verify(again, version=version_text(version))
     assert structurally_equal(module, again, locations=bool(form.get("debug_info"))), text
     assert print_operation(again, version=version, **form) == text
 
@@ -84,7 +84,7 @@ def test_printed_program_reads_back_equal(module, generic, debug_info):
 
 @few
 @given(module=programs(locations=False))
-def test_program_with_the_seeds_constant_names_reads_back_equal(module):
+def test_program_with_the_constant_names_of_the_draft_reads_back_equal(module):
     assert_reads_back(module, names="draft")
 
 
