@@ -1,8 +1,9 @@
 """Types the builder finds by itself: the results of an operation, and the constants that Python numbers become.
 
 Most result types follow from the declaration: a fixed type, the type of an operand in the same `same_types` group, a
-token.  `INFERENCE` has what is left: a rule per operation, with the arguments the rule needs where the operands do
-not say enough (the element type of a conversion, the shape of a reshape, the tile of a view).
+token.  What is left the declaration gives as its `inference`: a function of the call, with the arguments it needs where
+the operands do not say enough (the element type of a conversion, the shape of a reshape, the tile of a view).  Functions
+that several operations share are here, below the declarations; those of one operation stand beside it.
 """
 
 from __future__ import annotations
@@ -11,104 +12,63 @@ from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.dialect.calls import Call
-from tileir.dialect.constraints import SCALAR_I1, SCALAR_I32, SCALAR_INT, TOKEN_TYPE, element_width
-from tileir.dialect.construct import (
-    described,
-    element,
-    extents,
-    gather_scatter_view,
-    partition_view,
-    ptr,
-    strided_view,
-    tensor_view,
-    tile,
-    value_type,
-)
-from tileir.dialect.ops import (
-    ALLOCA,
-    ASSERT,
-    ASSUME_COND,
-    ATOMIC_CAS_TKO,
-    ATOMIC_LOAD_TKO,
-    ATOMIC_RED_VIEW_TKO,
-    ATOMIC_RMW_TKO,
-    ATOMIC_STORE_TKO,
-    BITCAST,
-    BREAK,
-    BROADCAST,
-    CAT,
-    CMPF,
-    CMPI,
-    CONSTANT,
-    CONTINUE,
-    EXTI,
-    EXTRACT,
-    FOR,
-    FPOWI,
-    FTOF,
-    FTOI,
-    GET_GLOBAL,
-    GET_INDEX_SPACE_SHAPE,
-    GET_TENSOR_SHAPE,
-    IF,
-    INT_TO_PTR,
-    IOTA,
-    ITOF,
-    LOAD_PTR_TKO,
-    LOAD_VIEW_TKO,
-    LOOP,
-    MAKE_GATHER_SCATTER_VIEW,
-    MAKE_PARTITION_VIEW,
-    MAKE_STRIDED_VIEW,
-    MAKE_TENSOR_VIEW,
-    OFFSET,
-    PACK,
-    PERMUTE,
-    PTR_TO_INT,
-    PTR_TO_PTR,
-    REDUCE,
-    RESHAPE,
-    SCAN,
-    STORE_PTR_TKO,
-    STORE_VIEW_TKO,
-    TRUNCI,
-    UNPACK,
-    UNREALIZED_CONVERSION_CAST,
-    YIELD,
-)
-from tileir.dialect.types import TOKEN, PointerType, TileType, scalar_tile, with_element
-from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, SymbolAttribute
+from tileir.dialect.constraints import SCALAR_I1, SCALAR_I32, SCALAR_INT, TOKEN_TYPE
+from tileir.dialect.construct import described, element, extents, tile, value_type
+from tileir.dialect.types import TOKEN, TileType, scalar_tile, with_element
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import ONE, VARIADIC, OperandDeclaration, OperationDeclaration
-from tileir.ir.types import I1, I8, I32, I64, FloatType, IntegerType, Type
+from tileir.ir.types import I1, I32, Type
 
 
 def _nothing(call: Call) -> None:
     """Most operations take their operands as they are."""
 
 
-class Inference:
-    """How the result types follow that the declaration leaves open.
+def _no_types(call: Call) -> list[Type]:
+    """The declaration gives all types."""
+    return []
 
-    `required` and `optional` name the arguments that describe them.  `hidden` names the operands that are not given
-    as such but made by `prepare` from those arguments.
+
+def _nothing_carried(call: Call) -> list[Type] | None:
+    """Most operations hand nothing to the one around them."""
+    return None
+
+
+def expected_results(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
+    """Most blocks end with the results of the operation around them, once those are known."""
+    return [result.type for result in around.results] if around.results else None
+
+
+class Inference:
+    """How the types follow that the declaration leaves open.
+
+    `rule` gives the types of the results.  `required` and `optional` name the arguments that describe them.  `hidden`
+    names the operands that are not given as such but made by `prepare` from those arguments.  `numbers` gives the type
+    that a Python number takes as an operand, where nothing in the declaration says it.  `carried` are the types that a
+    terminator hands on, `expects` those that an operation with a region expects from a terminator.
     """
 
-    __slots__ = ("hidden", "optional", "prepare", "required", "rule")
+    __slots__ = ("carried", "expects", "hidden", "numbers", "optional", "prepare", "required", "rule")
 
     def __init__(
         self,
-        rule: Callable[[Call], list[Type]],
+        rule: Callable[[Call], list[Type]] = _no_types,
         required: tuple[str, ...] = (),
         optional: tuple[str, ...] = (),
         hidden: tuple[str, ...] = (),
         prepare: Callable[[Call], None] = _nothing,
+        numbers: dict[str, Callable[[Call], Type]] | None = None,
+        carried: Callable[[Call], list[Type] | None] = _nothing_carried,
+        expects: Callable[[Operation, OperationDeclaration], list[Type] | None] = expected_results,
     ) -> None:
         self.rule: Callable[[Call], list[Type]] = rule
         self.required: tuple[str, ...] = required
         self.optional: tuple[str, ...] = optional
         self.hidden: tuple[str, ...] = hidden
         self.prepare: Callable[[Call], None] = prepare
+        self.numbers: dict[str, Callable[[Call], Type]] = numbers if numbers is not None else {}
+        self.carried: Callable[[Call], list[Type] | None] = carried
+        self.expects: Callable[[Operation, OperationDeclaration], list[Type] | None] = expects
 
 
 # --- results the declaration knows ---
@@ -153,14 +113,16 @@ def result_types(call: Call, inference: Inference) -> list[Type]:
     left = inference.rule(call)
     found: list[Type] = []
     for result in declaration.results:
-        if inference is _DECLARED or is_declared(declaration, result):
+        if is_declared(declaration, result):
             found.append(_declared_type(call, result))
         elif result.count == VARIADIC:
             found.extend(left)
             left = []
-        else:
+        elif left:
             found.append(left[0])
             left = left[1:]
+        else:
+            call.fail(f"nothing says the type of '{result.name}'")
     return found
 
 
@@ -171,7 +133,7 @@ def _given_type(call: Call) -> list[Type]:
     return [value_type(call.extra("type"))]
 
 
-def _given_types(call: Call) -> list[Type]:
+def given_types(call: Call) -> list[Type]:
     types = call.extra("types")
     if types is None:
         return []
@@ -197,219 +159,47 @@ def _reshaped(call: Call) -> list[Type]:
     return [tile(extents(wanted, call.declaration.mnemonic), call.tile("source").element)]
 
 
-def _allocated(call: Call) -> list[Type]:
-    """A pointer: `type` is what it points to, or the pointer type."""
-    wanted = call.extra("type")
-    if isinstance(wanted, (TileType, PointerType)):
-        return [value_type(wanted)]
-    return [scalar_tile(ptr(wanted))]
-
-
-def _sizes(call: Call) -> list[Type]:
+def scalar_sizes(call: Call, count: int) -> list[Type]:
     """One scalar per dimension, i32 unless `type` says otherwise."""
     wanted = call.extra("type")
-    scalar = scalar_tile(I32) if wanted is None else value_type(wanted)
-    if call.declaration is GET_TENSOR_SHAPE:
-        return [scalar] * call.tensor("src").rank
-    return [scalar] * call.view("src").index_rank
+    return [scalar_tile(I32) if wanted is None else value_type(wanted)] * count
 
 
-# --- results that follow from the operands ---
-
-
-def _comparison(call: Call) -> list[Type]:
+def compared(call: Call) -> list[Type]:
+    """An i1 for each element of two operands."""
     return [with_element(call.tile("lhs"), I1)]
 
 
-def _joined(call: Call) -> list[Type]:
-    lhs = call.tile("lhs")
-    rhs = call.tile("rhs")
-    axis = call.axis("dim", lhs.rank)
-    if rhs.rank != lhs.rank:
-        call.fail(f"'lhs' and 'rhs' must have the same rank, got {lhs.spelling} and {rhs.spelling}")
-    shape = list(lhs.shape)
-    shape[axis] += rhs.shape[axis]
-    return [tile(shape, lhs.element)]
-
-
-def _permuted(call: Call) -> list[Type]:
-    source = call.tile("source")
-    order = call.attributes.get("permutation")
-    axes = order.values if isinstance(order, DenseArrayAttribute) else ()
-    if sorted(axes) != list(range(source.rank)):
-        call.fail(f"'permutation' must name each dimension from 0 to {source.rank - 1} once, got {list(axes)}")
-    return [tile([source.shape[axis] for axis in axes], source.element)]
-
-
-def _packed(call: Call) -> list[Type]:
-    source = call.tile("source")
-    return [tile(source.count * element_width(source) // 8, I8)]
-
-
-def _unpacked(call: Call) -> list[Type]:
-    wanted = call.extra("type")
-    if isinstance(wanted, TileType):
-        return [wanted]
-    kind = element(wanted)
-    width = kind.width if isinstance(kind, (IntegerType, FloatType)) else 64
-    return [tile(call.tile("source").count * 8 // width, kind)]
-
-
-def _reduced(call: Call) -> list[Type]:
-    found: list[Type] = []
-    for type in call.types("operands"):
-        if not isinstance(type, TileType):
-            call.fail(f"'operands' must be tiles, got {described(type)}")
-        axis = call.axis("dim", type.rank)
-        found.append(tile(type.shape[:axis] + type.shape[axis + 1 :], type.element))
-    return found
-
-
-def _global_pointer(call: Call) -> list[Type]:
-    reference = call.attributes.get("name")
-    name = reference.path[0] if isinstance(reference, SymbolAttribute) else ""
-    found = call.symbols.lookup_again(call.block, name)
-    value = found.attributes.get("value") if found is not None else None
-    if not isinstance(value, DenseAttribute):
-        call.fail(f"the module has no global '{name}'")
-    return [scalar_tile(ptr(value.element_type))]
-
-
-def _tensor_view_sizes(call: Call) -> None:
-    """Extents and strides that are values become operands; numbers become part of the type."""
-    for name, operand in (("shape", "dynamicShape"), ("strides", "dynamicStrides")):
-        sizes = call.extra(name)
-        if not isinstance(sizes, (list, tuple)):
-            call.fail(f"'{name}' must be a list of integers and values, got {described(sizes)}")
-        call.given[operand] = [size for size in sizes if not isinstance(size, int)]
-        call.extras[name] = [size if isinstance(size, int) else None for size in sizes]
-
-
-def _tensor_view(call: Call) -> list[Type]:
-    base = call.tile("base").element
-    pointee = call.pointed_to("base").element
-    attribute = base.attribute if isinstance(base, PointerType) else None
-    return [tensor_view(call.extra("shape"), pointee, call.extra("strides"), attribute)]
-
-
-def _partition_view(call: Call) -> list[Type]:
-    over = call.tensor("tensor_view")
-    return [partition_view(call.extra("tile"), over, call.extra("padding"), call.extra("dim_map"))]
-
-
-def _strided_view(call: Call) -> list[Type]:
-    over = call.tensor("tensor_view")
-    strides = call.extra("traversal_strides")
-    return [strided_view(call.extra("tile"), over, strides, call.extra("padding"), call.extra("dim_map"))]
-
-
-def _gather_scatter_view(call: Call) -> list[Type]:
-    over = call.tensor("tensor_view")
-    return [gather_scatter_view(call.extra("tile"), over, call.extra("sparse_dim"), call.extra("padding"))]
-
-
-_CONVERSION: Final = Inference(_converted, required=("type",))
-_RESHAPE: Final = Inference(_reshaped, required=("shape",))
-_GIVEN: Final = Inference(_given_type, required=("type",))
-_SIZES: Final = Inference(_sizes, optional=("type",))
-_DECLARED: Final = Inference(lambda call: [])
-
-INFERENCE: Final[dict[OperationDeclaration, Inference]] = {
-    ALLOCA: Inference(_allocated, required=("type",)),
-    ATOMIC_LOAD_TKO: Inference(lambda call: [call.pointed_to("ptr")]),
-    BITCAST: _CONVERSION,
-    BROADCAST: _RESHAPE,
-    CAT: Inference(_joined),
-    CMPF: Inference(_comparison),
-    CMPI: Inference(_comparison),
-    EXTRACT: _RESHAPE,
-    EXTI: _CONVERSION,
-    FOR: Inference(lambda call: call.types("initValues")),
-    FTOF: _CONVERSION,
-    FTOI: _CONVERSION,
-    GET_GLOBAL: Inference(_global_pointer),
-    GET_INDEX_SPACE_SHAPE: _SIZES,
-    GET_TENSOR_SHAPE: _SIZES,
-    IF: Inference(_given_types, optional=("types",)),
-    INT_TO_PTR: _CONVERSION,
-    ITOF: _CONVERSION,
-    LOAD_PTR_TKO: Inference(lambda call: [call.pointed_to("source")]),
-    LOAD_VIEW_TKO: Inference(lambda call: [call.view("view").tile]),
-    LOOP: Inference(_given_types, optional=("types",)),
-    MAKE_GATHER_SCATTER_VIEW: Inference(_gather_scatter_view, ("tile", "sparse_dim"), ("padding",)),
-    MAKE_PARTITION_VIEW: Inference(_partition_view, ("tile",), ("padding", "dim_map")),
-    MAKE_STRIDED_VIEW: Inference(_strided_view, ("tile", "traversal_strides"), ("padding", "dim_map")),
-    MAKE_TENSOR_VIEW: Inference(
-        _tensor_view, ("shape", "strides"), (), ("dynamicShape", "dynamicStrides"), _tensor_view_sizes
-    ),
-    OFFSET: Inference(lambda call: [call.type_of("ptr")]),
-    PACK: Inference(_packed),
-    PERMUTE: Inference(_permuted),
-    PTR_TO_INT: Inference(lambda call: [with_element(call.tile("source"), I64)]),
-    PTR_TO_PTR: _CONVERSION,
-    REDUCE: Inference(_reduced),
-    RESHAPE: _RESHAPE,
-    SCAN: Inference(lambda call: call.types("operands")),
-    TRUNCI: _CONVERSION,
-    UNPACK: Inference(_unpacked, required=("type",)),
-}
-
-
-_NOTHING_SAYS: Final = "nothing else says its type"
-
-# The operations whose result types are given by the caller.
-TOLD: Final[dict[OperationDeclaration, str]] = {
-    CONSTANT: _NOTHING_SAYS,
-    IOTA: _NOTHING_SAYS,
-    UNREALIZED_CONVERSION_CAST: _NOTHING_SAYS,
-}
+CONVERTED: Final = Inference(_converted, required=("type",))
+RESHAPED: Final = Inference(_reshaped, required=("shape",))
+COMPARED: Final = Inference(compared)
+# The caller gives the types, because nothing else says them.
+GIVEN_TYPE: Final = Inference(_given_type, required=("type",))
+GIVEN_TYPES: Final = Inference(given_types, required=("types",))
+_DECLARED: Final = Inference()
 
 
 def inference_of(declaration: OperationDeclaration) -> Inference:
-    """An operation without a rule of its own is told the types its declaration does not give."""
-    found = INFERENCE.get(declaration)
-    if found is not None:
+    """An operation whose declaration gives neither types nor a way to find them is told them."""
+    found = declaration.inference
+    if isinstance(found, Inference):
         return found
     left = [result for result in declaration.results if not is_declared(declaration, result)]
     if not left:
         return _DECLARED
-    if len(left) == 1 and left[0].count == ONE:
-        return _GIVEN
-    return Inference(_given_types, required=("types",))
+    return GIVEN_TYPE if len(left) == 1 and left[0].count == ONE else GIVEN_TYPES
+
+
+def finds_types(declaration: OperationDeclaration) -> bool:
+    """Whether the builder finds the types of all results, so that nobody has to give them."""
+    inference = inference_of(declaration)
+    if inference is GIVEN_TYPE or inference is GIVEN_TYPES:
+        return False
+    # A rule of its own, or results that need none.
+    return inference.rule is not _no_types or all(is_declared(declaration, result) for result in declaration.results)
 
 
 # --- constants ---
-
-# The operands that a Python number fills with the tile that an operand points to or looks at, or with one i32 (i1 for
-# a mask) per pointer: (operand, what to ask, of which operand).
-_NUMBERS: Final[dict[OperationDeclaration, dict[str, Callable[[Call], Type]]]] = {
-    ATOMIC_CAS_TKO: {
-        "cmp": lambda call: call.pointed_to("pointers"),
-        "val": lambda call: call.pointed_to("pointers"),
-        "mask": lambda call: with_element(call.tile("pointers"), I1),
-    },
-    ATOMIC_LOAD_TKO: {"mask": lambda call: with_element(call.tile("ptr"), I1)},
-    ATOMIC_RED_VIEW_TKO: {"value": lambda call: call.view("view").tile},
-    ATOMIC_RMW_TKO: {
-        "arg": lambda call: call.pointed_to("pointers"),
-        "mask": lambda call: with_element(call.tile("pointers"), I1),
-    },
-    ATOMIC_STORE_TKO: {
-        "value": lambda call: call.pointed_to("ptr"),
-        "mask": lambda call: with_element(call.tile("ptr"), I1),
-    },
-    FPOWI: {"exponent": lambda call: with_element(call.tile("source"), I32)},
-    LOAD_PTR_TKO: {
-        "mask": lambda call: with_element(call.tile("source"), I1),
-        "paddingValue": lambda call: call.pointed_to("source"),
-    },
-    OFFSET: {"offset": lambda call: with_element(call.tile("ptr"), I32)},
-    STORE_PTR_TKO: {
-        "value": lambda call: call.pointed_to("destination"),
-        "mask": lambda call: with_element(call.tile("destination"), I1),
-    },
-    STORE_VIEW_TKO: {"tile": lambda call: call.view("view").tile},
-}
 
 
 def number_type(call: Call, operand: OperandDeclaration, position: int) -> Type | None:
@@ -419,53 +209,53 @@ def number_type(call: Call, operand: OperandDeclaration, position: int) -> Type 
     fixed = declaration.fixed_types.get(name)
     if fixed is not None:
         return fixed
-    rules = _NUMBERS.get(declaration)
-    if rules is not None and name in rules:
-        return rules[name](call)
+    inference = inference_of(declaration)
+    rule = inference.numbers.get(name)
+    if rule is not None:
+        return rule(call)
     group = _group_of(declaration, name) or (name,)
     if operand.count != VARIADIC:
         for other in group:
             found = call.types(other)
             if found:
                 return found[0]
-    if operand.constraint is SCALAR_I1 or declaration in (ASSERT, ASSUME_COND):
+    if operand.constraint is SCALAR_I1:
         return scalar_tile(I1)
-    if operand.constraint is SCALAR_INT or name == "index":
-        return _size_type(call, name)
-    if declaration.is_terminator:
-        carried = carried_types(call)
-        return carried[position] if carried is not None and position < len(carried) else None
-    return None
+    if operand.constraint is SCALAR_INT:
+        return size_type(call, [other.name for other in declaration.operands if other.constraint is SCALAR_INT])
+    carried = inference.carried(call)
+    return carried[position] if carried is not None and position < len(carried) else None
 
 
-def _size_type(call: Call, name: str) -> Type:
-    """Bounds, sizes and indices: like the others that were given as values, i32 where there are none."""
-    for other in ("lowerBound", "upperBound", "step", "dynamicShape", "dynamicStrides", "index"):
-        for item in call.given.get(other, []):
+def size_type(call: Call, names: list[str]) -> Type:
+    """Bounds, sizes and indices: like those of these operands that were given as values, i32 where there are none."""
+    for name in names:
+        for item in call.given.get(name, []):
             if isinstance(item, Value) and isinstance(item.type, TileType) and not item.type.shape:
                 return item.type
     return scalar_tile(I32)
 
 
-def carried_types(call: Call) -> list[Type] | None:
-    """What the operation around a terminator expects from it, as far as it is known already."""
-    terminator = call.declaration
-    around = call.block.parent_operation
-    if terminator in (CONTINUE, BREAK):
-        while around is not None and around.declaration is IF:
-            around = around.parent_operation
-    if around is None:
-        return None
-    return expected_types(around, terminator)
+def index_type(call: Call) -> Type:
+    """A number among the indices of a view."""
+    return size_type(call, ["index"])
+
+
+def mask_of(name: str) -> Callable[[Call], Type]:
+    """A number for an operand that has one i1 for each element of another."""
+    return lambda call: with_element(call.tile(name), I1)
+
+
+def pointed_to(name: str) -> Callable[[Call], Type]:
+    """A number for an operand that has what the pointers of another point to."""
+    return lambda call: call.pointed_to(name)
+
+
+def tile_of_view(name: str) -> Callable[[Call], Type]:
+    """A number for an operand that is a tile of a view."""
+    return lambda call: call.view(name).tile
 
 
 def expected_types(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
     """What a terminator gives to the operation it ends a block of; None where that is still open."""
-    kind = around.declaration
-    if terminator is CONTINUE and kind in (FOR, LOOP):
-        return [value.type for value in around.operand_group("initValues")]
-    if terminator is YIELD and kind in (REDUCE, SCAN):
-        return [scalar_tile(t.element) for t in [v.type for v in around.operands] if isinstance(t, TileType)]
-    if terminator in (YIELD, BREAK) and around.results:
-        return [result.type for result in around.results]
-    return None
+    return inference_of(around.declaration).expects(around, terminator)

@@ -255,6 +255,8 @@ class OperationDeclaration:
     names that share one type; with `fixed_types` they give the types the text leaves out.  `rules` are the declared
     type constraints that NVIDIA's verifier checks in order, before `verify`.  Those that follow from `same_types` come
     first and need not be written; where NVIDIA's verifier checks another one before, they are.
+    `inference` finds the types that the builder is not given and these do not say (an `Inference` of
+    `dialect/inference.py`, which this layer cannot name).
     `reads` and `writes` name the operand that leads to the memory the operation reads and writes: pointers or a view.
     `name_hints` are what the printer calls the results: one hint for all or one for each, an empty one where they are
     numbered but `assume` of them is named; with `computes_names` it asks the operation (`text/names.py`).
@@ -272,6 +274,7 @@ class OperationDeclaration:
         "description",
         "example",
         "fixed_types",
+        "inference",
         "inherent",
         "is_builtin",
         "is_numbered",
@@ -328,6 +331,7 @@ class OperationDeclaration:
         rules: tuple[TypeRule, ...] = (),
         verify: Verifier | None = None,
         verify_regions: Verifier | None = None,
+        inference: object = None,
         name_hints: tuple[str, ...] = (),
         computes_names: bool = False,
         aliases: tuple[str, ...] = (),
@@ -363,6 +367,7 @@ class OperationDeclaration:
         self.rules: tuple[TypeRule, ...] = (*[same_type(*group) for group in same_types if group not in stated], *rules)
         self.verify: Verifier | None = verify
         self.verify_regions: Verifier | None = verify_regions
+        self.inference: object = inference
         self.name_hints: tuple[str, ...] = name_hints
         # Whether the printer numbers the results: no hint is declared and none is computed from the operation.
         self.is_numbered: bool = not any(name_hints) and not computes_names

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from tileir.bytecode.records import records_of
-from tileir.dialect.inference import INFERENCE, TOLD, is_declared
+from tileir.dialect.inference import GIVEN_TYPE, GIVEN_TYPES, finds_types
 from tileir.dialect.ops import ENTRY, FOR, GLOBAL, IF, LOOP, MODULE
 from tileir.dialect.types import pointer_type, scalar_tile, tile_type
 from tileir.ir.declaration import (
@@ -140,14 +140,15 @@ def parts() -> list[Part]:
     recorded = {record.declaration for record in records_of(NEWEST).values()} | {MODULE, ENTRY, GLOBAL}
     inside = {each: "its results come from inside" for each in operations() if each.regions and gives_floats(each)}
     handed_on = dict.fromkeys(filter(gives_floats, HANDS_ON), "its results are elements of its operands")
+    told = {each: "nothing else says its type" for each in operations() if each.inference in (GIVEN_TYPE, GIVEN_TYPES)}
     return [
         Part("bytecode", "has a record in bytecode", lambda d: not d.draft_only, recorded.__contains__),
         Part(
             "builder",
             "the builder infers the types of its results",
             lambda d: bool(d.results),
-            lambda d: d in INFERENCE or (bool(d.results) and all(is_declared(d, each) for each in d.results)),
-            TOLD,
+            lambda d: bool(d.results) and finds_types(d),
+            told,
         ),
         Part("interpreter", "runs in the interpreter", is_executed, OPERATIONS.__contains__),
         Part("CPU engine", "is compiled by the CPU engine", is_executed, HANDLERS.__contains__),

@@ -7,6 +7,7 @@ is the current element and the second what was accumulated so far, in a scan the
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     ANY_TILE,
     ARRAY,
@@ -15,9 +16,11 @@ from tileir.dialect.constraints import (
     SAME_OPERAND_SHAPE,
     tile_type_of,
 )
+from tileir.dialect.construct import described, tile
 from tileir.dialect.functions import verify_terminator
+from tileir.dialect.inference import Inference
 from tileir.dialect.ops.control_flow import YIELD
-from tileir.dialect.types import TileType, tile_type
+from tileir.dialect.types import TileType, scalar_tile, tile_type
 from tileir.ir.attributes import ArrayAttribute, Attribute, DenseAttribute, FloatAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
@@ -183,6 +186,21 @@ def _verify_yield(operation: Operation, block: Block) -> None:
             )
 
 
+def _reduced(call: Call) -> list[Type]:
+    found: list[Type] = []
+    for type in call.types("operands"):
+        if not isinstance(type, TileType):
+            call.fail(f"'operands' must be tiles, got {described(type)}")
+        axis = call.axis("dim", type.rank)
+        found.append(tile(type.shape[:axis] + type.shape[axis + 1 :], type.element))
+    return found
+
+
+def _expected_by_body(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
+    """Combining two elements gives one."""
+    return [scalar_tile(value.type.element) for value in around.operands if isinstance(value.type, TileType)]
+
+
 REDUCE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "reduce",
@@ -216,6 +234,7 @@ REDUCE: Final[OperationDeclaration] = REGISTRY.add(
         verify=_verify_aggregate,
         verify_regions=_verify_reduce_region,
         name_hints=("reduce",),
+        inference=Inference(_reduced, expects=_expected_by_body),
         syntax="$operands attr-dict 'dim' ~ '=' ~ $dim 'identities' ~ '=' ~ $identities combine",
     )
 )
@@ -254,6 +273,7 @@ SCAN: Final[OperationDeclaration] = REGISTRY.add(
         verify=_verify_scan,
         verify_regions=_verify_scan_region,
         name_hints=("",),
+        inference=Inference(lambda call: call.types("operands"), expects=_expected_by_body),
         syntax="$operands attr-dict 'dim' ~ '=' ~ $dim 'reverse' ~ '=' ~ $reverse 'identities' ~ '=' ~ $identities combine",
     )
 )

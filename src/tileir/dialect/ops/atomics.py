@@ -16,6 +16,7 @@ from tileir.dialect.constraints import (
     same_shape,
     shape_of,
 )
+from tileir.dialect.inference import Inference, index_type, mask_of, pointed_to, tile_of_view
 from tileir.dialect.memory_model import (
     is_word,
     keyword_of,
@@ -170,6 +171,9 @@ ATOMIC_CAS_TKO: Final[OperationDeclaration] = REGISTRY.add(
         rules=(same_shape("pointers", "cmp", "val", "result"), same_type("cmp", "val", "result")),
         verify=_verify_compare_and_swap,
         name_hints=("result", "result_token"),
+        inference=Inference(
+            numbers={"cmp": pointed_to("pointers"), "val": pointed_to("pointers"), "mask": mask_of("pointers")}
+        ),
         syntax=(
             "$memory_ordering_semantics $memory_scope $pointers ',' $cmp ',' $val (',' $mask)? "
             "('token' ~ '=' ~ $token)? attr-dict ':' type($pointers) ',' type($val) (',' type($mask))? "
@@ -220,6 +224,7 @@ ATOMIC_RMW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         rules=(same_shape("pointers", "arg", "result"), same_type("arg", "result")),
         verify=_verify_read_modify_write,
         name_hints=("result", "result_token"),
+        inference=Inference(numbers={"arg": pointed_to("pointers"), "mask": mask_of("pointers")}),
         syntax=(
             "$memory_ordering_semantics $memory_scope atomic-operands (',' $mask)? "
             "('token' ~ '=' ~ $token)? attr-dict ':' type($pointers) ',' type($arg) (',' type($mask))? "
@@ -267,6 +272,7 @@ ATOMIC_LOAD_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
         verify=_verify_atomic_load,
         name_hints=("result",),
+        inference=Inference(lambda call: [call.pointed_to("ptr")], numbers={"mask": mask_of("ptr")}),
         syntax=(
             "$memory_ordering_semantics $memory_scope $ptr (',' $mask)? ('token' ~ '=' ~ $token)? attr-dict "
             "':' type($ptr) (',' type($mask))? '->' type($result) ',' type($result_token)"
@@ -310,6 +316,7 @@ ATOMIC_STORE_TKO: Final[OperationDeclaration] = REGISTRY.add(
             optional_same_shape("mask", "ptr", "shape of 'ptr' must match the shape of 'mask'"),
         ),
         verify=_verify_atomic_store,
+        inference=Inference(numbers={"value": pointed_to("ptr"), "mask": mask_of("ptr")}),
         syntax=(
             "$memory_ordering_semantics $memory_scope $ptr ',' $value (',' $mask)? ('token' ~ '=' ~ $token)? attr-dict "
             "':' type($ptr) ',' type($value) (',' type($mask))? '->' type($result_token)"
@@ -352,6 +359,7 @@ ATOMIC_RED_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         writes="view",
         fixed_types={"token": TOKEN},
         verify=_verify_view_reduction,
+        inference=Inference(numbers={"value": tile_of_view("view"), "index": index_type}),
         syntax="view-access",
     )
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     ANY_TYPE,
     I1_TILE,
@@ -18,6 +19,7 @@ from tileir.dialect.control_flow_rules import (
     verify_carried_values,
     verify_result_types,
 )
+from tileir.dialect.inference import Inference, expected_results, expected_types, given_types
 from tileir.dialect.types import scalar_tile
 from tileir.ir.attributes import TypeAttribute
 from tileir.ir.core import Block, Operation
@@ -40,7 +42,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid, note
-from tileir.ir.types import I1, FunctionType
+from tileir.ir.types import I1, FunctionType, Type
 from tileir.ir.verifier import VerifyContext
 
 _TERMINATOR_SYNTAX: Final = "attr-dict ($operands ':' type($operands))?"
@@ -61,6 +63,7 @@ ASSERT: Final[OperationDeclaration] = REGISTRY.add(
         operands=(operand("condition", I1_TILE, "what must hold, element by element"),),
         attributes=(attribute("message", STRING, "the text to print"),),
         traits=SIDE_EFFECT | BLOCK_ORDER,
+        inference=Inference(numbers={"condition": lambda call: scalar_tile(I1)}),
         syntax="$condition ',' $message attr-dict ':' type($condition)",
     )
 )
@@ -170,6 +173,19 @@ def _verify_return(operation: Operation, context: VerifyContext) -> None:
             )
 
 
+def _carried_to_parent(call: Call) -> list[Type] | None:
+    around = call.block.parent_operation
+    return expected_types(around, call.declaration) if around is not None else None
+
+
+def _carried_to_loop(call: Call) -> list[Type] | None:
+    """What the loop around expects, as far as it is known already; branches in between carry nothing."""
+    around = call.block.parent_operation
+    while around is not None and around.declaration is IF:
+        around = around.parent_operation
+    return expected_types(around, call.declaration) if around is not None else None
+
+
 BREAK: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "break",
@@ -185,6 +201,7 @@ BREAK: Final[OperationDeclaration] = REGISTRY.add(
         operands=(operand("operands", ANY_TYPE, "the results of the loop", VARIADIC),),
         traits=TERMINATOR,
         verify=_verify_break,
+        inference=Inference(carried=_carried_to_loop),
         syntax=_TERMINATOR_SYNTAX,
     )
 )
@@ -205,6 +222,7 @@ CONTINUE: Final[OperationDeclaration] = REGISTRY.add(
         operands=(operand("operands", ANY_TYPE, "the values carried to the next iteration", VARIADIC),),
         traits=TERMINATOR,
         verify=_verify_continue,
+        inference=Inference(carried=_carried_to_loop),
         syntax=_TERMINATOR_SYNTAX,
     )
 )
@@ -244,6 +262,7 @@ YIELD: Final[OperationDeclaration] = REGISTRY.add(
         operands=(operand("operands", ANY_TYPE, "the values to give", VARIADIC),),
         traits=PURE | TERMINATOR,
         verify=_verify_yield,
+        inference=Inference(carried=_carried_to_parent),
         syntax=_TERMINATOR_SYNTAX,
     )
 )
@@ -325,6 +344,13 @@ def _verify_loop_regions(operation: Operation, context: VerifyContext) -> None:
     verify_carried_values(operation, operation.operands, body.arguments)
 
 
+def _expected_by_loop(around: Operation, terminator: OperationDeclaration) -> list[Type] | None:
+    """The next iteration takes what the first one took."""
+    if terminator is CONTINUE:
+        return value_types(around.operand_group("initValues"))
+    return expected_results(around, terminator)
+
+
 FOR: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "for",
@@ -367,6 +393,7 @@ FOR: Final[OperationDeclaration] = REGISTRY.add(
         same_types=(("lowerBound", "upperBound", "step"), ("initValues", "resultValues")),
         verify_regions=_verify_for_regions,
         name_hints=("for",),
+        inference=Inference(lambda call: call.types("initValues"), expects=_expected_by_loop),
         syntax="for",
     )
 )
@@ -397,6 +424,7 @@ IF: Final[OperationDeclaration] = REGISTRY.add(
         verify=_verify_if,
         verify_regions=_verify_if_regions,
         name_hints=("",),
+        inference=Inference(given_types, optional=("types",)),
         syntax="if",
     )
 )
@@ -428,6 +456,7 @@ LOOP: Final[OperationDeclaration] = REGISTRY.add(
         traits=REGION_EFFECTS | ALLOCATION_SCOPE | SINGLE_BLOCK,
         verify_regions=_verify_loop_regions,
         name_hints=("",),
+        inference=Inference(given_types, optional=("types",), expects=_expected_by_loop),
         syntax="loop",
     )
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     ANY_FLOAT,
     I8_TILE,
@@ -20,8 +21,10 @@ from tileir.dialect.constraints import (
     same_rank,
     same_shape,
 )
+from tileir.dialect.construct import element, tile
 from tileir.dialect.enums import OVERFLOW, ROUNDING
-from tileir.dialect.types import TileType
+from tileir.dialect.inference import CONVERTED, Inference
+from tileir.dialect.types import TileType, with_element
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -40,7 +43,24 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.types import BF16, F4E2M1FN, F8E4M3FN, F8E5M2, F8E8M0FNU, F16, F32, F64, FNV8E5M3FNU, I4, TF32, Type
+from tileir.ir.types import (
+    BF16,
+    F4E2M1FN,
+    F8E4M3FN,
+    F8E5M2,
+    F8E8M0FNU,
+    F16,
+    F32,
+    F64,
+    FNV8E5M3FNU,
+    I4,
+    I8,
+    I64,
+    TF32,
+    FloatType,
+    IntegerType,
+    Type,
+)
 from tileir.ir.verifier import VerifyContext
 
 _CHAPTER: Final = "Conversions"
@@ -203,6 +223,7 @@ def _conversion(
     modifiers: str = "",
     rules: tuple[TypeRule, ...] = (),
     verify: Verifier | None = None,
+    inference: Inference = CONVERTED,
 ) -> OperationDeclaration:
     """Declare `name %source [modifiers] : T1 -> T2`, element by element."""
     source, target = names
@@ -222,6 +243,7 @@ def _conversion(
             traits=PURE | ELEMENTWISE,
             rules=(same_shape(source, target), *rules),
             verify=verify,
+            inference=inference,
             syntax=f"${source} {modifiers} attr-dict ':' type(${source}) '->' type(${target})",
         )
     )
@@ -350,6 +372,7 @@ PTR_TO_INT: Final[OperationDeclaration] = _conversion(
     summary="Turn pointers into integers",
     description="Gives the address of each element as a 64-bit integer.  The inverse is `int_to_ptr`.",
     example="%i = ptr_to_int %p : tile<4xptr<f32>> -> tile<4xi64>",
+    inference=Inference(lambda call: [with_element(call.tile("source"), I64)]),
 )
 PTR_TO_PTR: Final[OperationDeclaration] = _conversion(
     "ptr_to_ptr",
@@ -382,6 +405,22 @@ TRUNCI: Final[OperationDeclaration] = _conversion(
     modifiers="enclosed(overflow)",
     rules=(_TRUNCATES,),
 )
+
+
+def _packed(call: Call) -> list[Type]:
+    source = call.tile("source")
+    return [tile(source.count * element_width(source) // 8, I8)]
+
+
+def _unpacked(call: Call) -> list[Type]:
+    wanted = call.extra("type")
+    if isinstance(wanted, TileType):
+        return [wanted]
+    kind = element(wanted)
+    width = kind.width if isinstance(kind, (IntegerType, FloatType)) else 64
+    return [tile(call.tile("source").count * 8 // width, kind)]
+
+
 PACK: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "pack",
@@ -400,6 +439,7 @@ PACK: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE,
         rules=(same_rank("source", "result"),),
         verify=_verify_repacking,
+        inference=Inference(_packed),
         syntax="$source attr-dict ':' type($source) '->' type($result)",
     )
 )
@@ -420,6 +460,7 @@ UNPACK: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE,
         rules=(same_rank("source", "result"),),
         verify=_verify_repacking,
+        inference=Inference(_unpacked, required=("type",)),
         syntax="$source attr-dict ':' type($source) '->' type($result)",
     )
 )

@@ -6,6 +6,7 @@ Modules, kernels, globals and the grid are in `structure.py`, `reduce` and `scan
 from __future__ import annotations
 
 from tileir.annotations import Final
+from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     ANY_TILE,
     DENSE,
@@ -25,7 +26,9 @@ from tileir.dialect.constraints import (
     same_shape,
     tile_type_of,
 )
-from tileir.dialect.types import scalar_tile
+from tileir.dialect.construct import tile
+from tileir.dialect.inference import GIVEN_TYPE, RESHAPED, Inference
+from tileir.dialect.types import scalar_tile, with_element
 from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute, signed_value
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -43,7 +46,7 @@ from tileir.ir.declaration import (
     same_type,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.types import F4E2M1FN, I32
+from tileir.ir.types import F4E2M1FN, I32, Type
 from tileir.ir.verifier import VerifyContext
 
 _SCALAR_I32_TYPE: Final = scalar_tile(I32)
@@ -81,6 +84,7 @@ BROADCAST: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE,
         rules=(same_rank("source", "result"), SAME_ELEMENT_EVERYWHERE, TypeRule(_broadcast_fits, "")),
         name_hints=("bcast",),
+        inference=RESHAPED,
         syntax="$source attr-dict ':' type($source) '->' type($result)",
     )
 )
@@ -107,6 +111,17 @@ def _verify_cat(operation: Operation, context: VerifyContext) -> None:
                 )
 
 
+def _joined(call: Call) -> list[Type]:
+    lhs = call.tile("lhs")
+    rhs = call.tile("rhs")
+    axis = call.axis("dim", lhs.rank)
+    if rhs.rank != lhs.rank:
+        call.fail(f"'lhs' and 'rhs' must have the same rank, got {lhs.spelling} and {rhs.spelling}")
+    shape = list(lhs.shape)
+    shape[axis] += rhs.shape[axis]
+    return [tile(shape, lhs.element)]
+
+
 CAT: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "cat",
@@ -126,6 +141,7 @@ CAT: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE,
         rules=(same_rank("lhs", "rhs", "result"), same_element("lhs", "rhs", "result")),
         verify=_verify_cat,
+        inference=Inference(_joined),
         syntax="$lhs ',' $rhs 'dim' '=' $dim attr-dict ':' type($lhs) ',' type($rhs) '->' type($result)",
     )
 )
@@ -155,6 +171,7 @@ CONSTANT: Final[OperationDeclaration] = REGISTRY.add(
         computes_names=True,
         traits=PURE | CONSTANT_LIKE,
         verify=_verify_constant,
+        inference=GIVEN_TYPE,
         syntax="dense-constant attr-dict",
     )
 )
@@ -217,6 +234,7 @@ EXTRACT: Final[OperationDeclaration] = REGISTRY.add(
         fixed_types={"indices": _SCALAR_I32_TYPE},
         rules=(same_rank("source", "result"),),
         verify=_verify_extract,
+        inference=RESHAPED,
         syntax="$source '[' $indices ']' attr-dict ':' type($source) '->' type($result)",
     )
 )
@@ -295,6 +313,7 @@ IOTA: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", INT, "the counting tile"),),
         traits=PURE,
         rules=(TypeRule(_iota_fits, ""),),
+        inference=GIVEN_TYPE,
         syntax="attr-dict ':' type($result)",
     )
 )
@@ -316,6 +335,9 @@ OFFSET: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", POINTER_TILE, "the advanced pointers"),),
         traits=PURE | ELEMENTWISE,
         rules=(same_type("result", "ptr"), SAME_SHAPE_EVERYWHERE),
+        inference=Inference(
+            lambda call: [call.type_of("ptr")], numbers={"offset": lambda call: with_element(call.tile("ptr"), I32)}
+        ),
         syntax="$ptr ',' $offset attr-dict ':' type($ptr) ',' type($offset) '->' type($result)",
     )
 )
@@ -341,6 +363,15 @@ def _verify_permute(operation: Operation, context: VerifyContext) -> None:
             raise Invalid(f"result shape invalid at index {index}, expected: {source[axis]}, but got: {target[index]}")
 
 
+def _permuted(call: Call) -> list[Type]:
+    source = call.tile("source")
+    order = call.attributes.get("permutation")
+    axes = order.values if isinstance(order, DenseArrayAttribute) else ()
+    if sorted(axes) != list(range(source.rank)):
+        call.fail(f"'permutation' must name each dimension from 0 to {source.rank - 1} once, got {list(axes)}")
+    return [tile([source.shape[axis] for axis in axes], source.element)]
+
+
 PERMUTE: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "permute",
@@ -359,6 +390,7 @@ PERMUTE: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE,
         rules=(same_element("source", "result"), same_rank("source", "result")),
         verify=_verify_permute,
+        inference=Inference(_permuted),
         syntax="$source $permutation attr-dict ':' type($source) '->' type($result)",
     )
 )
@@ -386,6 +418,7 @@ RESHAPE: Final[OperationDeclaration] = REGISTRY.add(
             ),
         ),
         name_hints=("reshape",),
+        inference=RESHAPED,
         syntax="$source attr-dict ':' type($source) '->' type($result)",
     )
 )

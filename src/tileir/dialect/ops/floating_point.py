@@ -17,6 +17,7 @@ from tileir.dialect.constraints import (
     enum_attribute,
 )
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
+from tileir.dialect.inference import COMPARED
 from tileir.dialect.ops.elementwise import binary, unary
 from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
@@ -177,6 +178,7 @@ CMPF: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE | ELEMENTWISE,
         same_types=(("lhs", "rhs"),),
         rules=(boolean_result("lhs", "result"),),
+        inference=COMPARED,
         syntax=("keyword(comparison_predicate) keyword(comparison_ordering) $lhs ',' $rhs attr-dict comparison-types"),
     )
 )

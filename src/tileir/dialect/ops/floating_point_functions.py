@@ -5,6 +5,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.constraints import FLOAT, ROUNDING_ATTRIBUTE, same_shape, tile_of
 from tileir.dialect.enums import ROUNDING
+from tileir.dialect.inference import Inference
 from tileir.dialect.ops.elementwise import unary
 from tileir.dialect.ops.floating_point import (
     CHAPTER,
@@ -15,6 +16,7 @@ from tileir.dialect.ops.floating_point import (
     rounding_among,
     verify_flush,
 )
+from tileir.dialect.types import with_element
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ELEMENTWISE,
@@ -308,6 +310,7 @@ FPOWI: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE | ELEMENTWISE,
         same_types=(("result", "source"),),
         rules=(same_shape("source", "exponent"),),
+        inference=Inference(numbers={"exponent": lambda call: with_element(call.tile("source"), I32)}),
         syntax="$source ',' $exponent attr-dict ':' type($source) ',' type($exponent)",
     )
 )

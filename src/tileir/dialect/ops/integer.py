@@ -13,6 +13,7 @@ from tileir.dialect.constraints import (
     enum_attribute,
 )
 from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, ROUNDING, SIGNEDNESS
+from tileir.dialect.inference import COMPARED
 from tileir.dialect.ops.elementwise import binary, unary
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -112,6 +113,7 @@ CMPI: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE | ELEMENTWISE,
         same_types=(("lhs", "rhs"),),
         rules=(boolean_result("lhs", "result"),),
+        inference=COMPARED,
         syntax="keyword(comparison_predicate) $lhs ',' $rhs ',' keyword(signedness) attr-dict comparison-types",
     )
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final, cast
 from tileir.dialect.attributes import HINTS_ATTRIBUTE
+from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     ANY_TILE,
     I1_TILE,
@@ -16,7 +17,9 @@ from tileir.dialect.constraints import (
     TOKEN_TYPE,
     UNIT_ATTRIBUTE,
 )
+from tileir.dialect.construct import ptr, value_type
 from tileir.dialect.hints import verify_hints
+from tileir.dialect.inference import Inference, mask_of, pointed_to
 from tileir.dialect.memory_model import (
     natural_size,
     optional_same_shape,
@@ -26,7 +29,7 @@ from tileir.dialect.memory_model import (
     verify_load,
     verify_store,
 )
-from tileir.dialect.types import TOKEN, is_power_of_two
+from tileir.dialect.types import TOKEN, PointerType, TileType, is_power_of_two, scalar_tile
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -45,6 +48,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext
 
 
@@ -140,6 +144,10 @@ LOAD_PTR_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
         verify=_verify_load_pointer,
         name_hints=("result", "result_token"),
+        inference=Inference(
+            lambda call: [call.pointed_to("source")],
+            numbers={"mask": mask_of("source"), "paddingValue": pointed_to("source")},
+        ),
         syntax=(
             "$memory_ordering_semantics ($memory_scope)? $source (',' $mask)? (',' $paddingValue)? "
             "('token' ~ '=' ~ $token)? hints attr-dict ':' type($source) (',' type($mask))? "
@@ -200,6 +208,7 @@ STORE_PTR_TKO: Final[OperationDeclaration] = REGISTRY.add(
             optional_same_shape("mask", "destination", "shape of 'destination' must match the shape of 'mask'"),
         ),
         verify=_verify_store_pointer,
+        inference=Inference(numbers={"value": pointed_to("destination"), "mask": mask_of("destination")}),
         syntax=(
             "$memory_ordering_semantics ($memory_scope)? $destination ',' $value (',' $mask)? "
             "('token' ~ '=' ~ $token)? hints attr-dict ':' type($destination) ',' type($value) (',' type($mask))? "
@@ -207,6 +216,15 @@ STORE_PTR_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
     )
 )
+
+
+def _allocated(call: Call) -> list[Type]:
+    """A pointer: `type` is what it points to, or the pointer type."""
+    wanted = call.extra("type")
+    if isinstance(wanted, (TileType, PointerType)):
+        return [value_type(wanted)]
+    return [scalar_tile(ptr(wanted))]
+
 
 ALLOCA: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
@@ -230,6 +248,7 @@ ALLOCA: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", SCALAR_POINTER, "a pointer to the first element"),),
         traits=SIDE_EFFECT,
         verify=_verify_alloca,
+        inference=Inference(_allocated, required=("type",)),
         syntax=("'num_elem' '=' $num_elem ',' 'alignment' '=' $alignment flag(global) attr-dict ':' type($result)"),
     )
 )

@@ -18,7 +18,8 @@ from tileir.dialect.constraints import (
     enum_attribute,
 )
 from tileir.dialect.enums import BARRIER_SCOPE
-from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, is_power_of_two
+from tileir.dialect.inference import GIVEN_TYPES, Inference
+from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, is_power_of_two, scalar_tile
 from tileir.ir.attributes import StringAttribute, element_bytes
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
@@ -36,7 +37,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.types import TF32, IntegerType, Type
+from tileir.ir.types import I1, TF32, IntegerType, Type
 from tileir.ir.verifier import VerifyContext
 
 # The largest divisor, so that multiples of it can be reckoned with in 64 bits (the types draft, "DivByAttr Verifier").
@@ -182,6 +183,7 @@ ASSUME_COND: Final[OperationDeclaration] = REGISTRY.add(
             "A comparison with a constant becomes `assume bounded<..>` or `assume div_by<..>` on the compared value; "
             "any other condition is dropped, which is always sound."
         ),
+        inference=Inference(numbers={"condition": lambda call: scalar_tile(I1)}),
         syntax="$condition attr-dict ':' type($condition)",
     )
 )
@@ -287,6 +289,7 @@ UNREALIZED_CONVERSION_CAST: Final[OperationDeclaration] = REGISTRY.add(
         legalization=(
             "A cast to the same types is dropped, and so is a cast there and back; one that remains is an error."
         ),
+        inference=GIVEN_TYPES,
         syntax="$inputs cast-types attr-dict",
     )
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.attributes import HINTS_ATTRIBUTE
+from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     DENSE,
     DICTIONARY_ARRAY,
@@ -18,10 +19,12 @@ from tileir.dialect.constraints import (
     enum_attribute,
     tile_type_of,
 )
+from tileir.dialect.construct import ptr
 from tileir.dialect.debug_info import verify_body_scopes, verify_function_scope, verify_module_scopes
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.functions import signature, verify_function, verify_terminator
 from tileir.dialect.hints import verify_hints
+from tileir.dialect.inference import Inference
 from tileir.dialect.ops.control_flow import RETURN
 from tileir.dialect.types import PointerType, TileType, scalar_tile
 from tileir.ir.attributes import DenseAttribute, SymbolAttribute, integer_attribute
@@ -43,7 +46,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.symbols import verify_symbol
-from tileir.ir.types import I32, I64
+from tileir.ir.types import I32, I64, Type
 from tileir.ir.verifier import VerifyContext
 
 _SCALAR_I32_TYPE: Final = scalar_tile(I32)
@@ -190,6 +193,16 @@ def _verify_get_global(operation: Operation, context: VerifyContext) -> None:
         )
 
 
+def _global_pointer(call: Call) -> list[Type]:
+    reference = call.attributes.get("name")
+    name = reference.path[0] if isinstance(reference, SymbolAttribute) else ""
+    found = call.symbols.lookup_again(call.block, name)
+    value = found.attributes.get("value") if found is not None else None
+    if not isinstance(value, DenseAttribute):
+        call.fail(f"the module has no global '{name}'")
+    return [scalar_tile(ptr(value.element_type))]
+
+
 GET_GLOBAL: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
         "get_global",
@@ -206,6 +219,7 @@ GET_GLOBAL: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", SCALAR_POINTER, "a pointer to its first element"),),
         traits=PURE,
         verify=_verify_get_global,
+        inference=Inference(_global_pointer),
         syntax="$name attr-dict ':' type($result)",
     )
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tileir.annotations import Final, cast
 from tileir.dialect.attributes import HINTS_ATTRIBUTE
+from tileir.dialect.calls import Call
 from tileir.dialect.constraints import (
     ANY_TILE,
     BOOL_ARRAY,
@@ -16,6 +17,8 @@ from tileir.dialect.constraints import (
     TILE_VIEW,
     TOKEN_TYPE,
 )
+from tileir.dialect.construct import described, gather_scatter_view, partition_view, strided_view, tensor_view
+from tileir.dialect.inference import Inference, index_type, scalar_sizes, tile_of_view
 from tileir.dialect.memory_model import verify_load, verify_store
 from tileir.dialect.types import (
     DYNAMIC,
@@ -134,6 +137,7 @@ GET_INDEX_SPACE_SHAPE: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", SCALAR_INT, "the number of tiles along each dimension", VARIADIC),),
         traits=NO_MEMORY_EFFECT,
         verify=_verify_index_space_shape,
+        inference=Inference(lambda call: scalar_sizes(call, call.view("src").index_rank), optional=("type",)),
         syntax="shape-query",
     )
 )
@@ -154,6 +158,7 @@ GET_TENSOR_SHAPE: Final[OperationDeclaration] = REGISTRY.add(
         results=(result("result", SCALAR_INT, "the extent of each dimension", VARIADIC),),
         traits=NO_MEMORY_EFFECT,
         verify=_verify_tensor_shape,
+        inference=Inference(lambda call: scalar_sizes(call, call.tensor("src").rank), optional=("type",)),
         syntax="shape-query",
     )
 )
@@ -204,9 +209,16 @@ LOAD_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         fixed_types={"token": TOKEN},
         verify=_verify_load_view,
         name_hints=("tile", "result_token"),
+        inference=Inference(lambda call: [call.view("view").tile], numbers={"index": index_type}),
         syntax="view-access",
     )
 )
+
+
+def _partition_view(call: Call) -> list[Type]:
+    over = call.tensor("tensor_view")
+    return [partition_view(call.extra("tile"), over, call.extra("padding"), call.extra("dim_map"))]
+
 
 MAKE_PARTITION_VIEW: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
@@ -229,9 +241,28 @@ MAKE_PARTITION_VIEW: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE,
         verify=verify_view_source,
         name_hints=("pview",),
+        inference=Inference(_partition_view, ("tile",), ("padding", "dim_map")),
         syntax="$tensor_view attr-dict make-view",
     )
 )
+
+
+def _tensor_view_sizes(call: Call) -> None:
+    """Extents and strides that are values become operands; numbers become part of the type."""
+    for name, dynamic in (("shape", "dynamicShape"), ("strides", "dynamicStrides")):
+        sizes = call.extra(name)
+        if not isinstance(sizes, (list, tuple)):
+            call.fail(f"'{name}' must be a list of integers and values, got {described(sizes)}")
+        call.given[dynamic] = [size for size in sizes if not isinstance(size, int)]
+        call.extras[name] = [size if isinstance(size, int) else None for size in sizes]
+
+
+def _tensor_view(call: Call) -> list[Type]:
+    base = call.tile("base").element
+    pointee = call.pointed_to("base").element
+    attribute = base.attribute if isinstance(base, PointerType) else None
+    return [tensor_view(call.extra("shape"), pointee, call.extra("strides"), attribute)]
+
 
 MAKE_TENSOR_VIEW: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
@@ -259,6 +290,9 @@ MAKE_TENSOR_VIEW: Final[OperationDeclaration] = REGISTRY.add(
         traits=NO_MEMORY_EFFECT | SEGMENTS,
         verify=_verify_make_tensor_view,
         name_hints=("tview",),
+        inference=Inference(
+            _tensor_view, ("shape", "strides"), hidden=("dynamicShape", "dynamicStrides"), prepare=_tensor_view_sizes
+        ),
         syntax="tensor-view",
     )
 )
@@ -306,9 +340,17 @@ STORE_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         writes="view",
         fixed_types={"token": TOKEN},
         verify=_verify_store_view,
+        inference=Inference(numbers={"tile": tile_of_view("view"), "index": index_type}),
         syntax="view-access",
     )
 )
+
+
+def _strided_view(call: Call) -> list[Type]:
+    over = call.tensor("tensor_view")
+    strides = call.extra("traversal_strides")
+    return [strided_view(call.extra("tile"), over, strides, call.extra("padding"), call.extra("dim_map"))]
+
 
 MAKE_STRIDED_VIEW: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
@@ -331,9 +373,16 @@ MAKE_STRIDED_VIEW: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE,
         verify=verify_view_source,
         name_hints=("sview",),
+        inference=Inference(_strided_view, ("tile", "traversal_strides"), ("padding", "dim_map")),
         syntax="$tensor_view attr-dict make-view",
     )
 )
+
+
+def _gather_scatter_view(call: Call) -> list[Type]:
+    over = call.tensor("tensor_view")
+    return [gather_scatter_view(call.extra("tile"), over, call.extra("sparse_dim"), call.extra("padding"))]
+
 
 MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = REGISTRY.add(
     OperationDeclaration(
@@ -356,6 +405,7 @@ MAKE_GATHER_SCATTER_VIEW: Final[OperationDeclaration] = REGISTRY.add(
         traits=PURE,
         verify=verify_view_source,
         name_hints=("gsview",),
+        inference=Inference(_gather_scatter_view, ("tile", "sparse_dim"), ("padding",)),
         syntax="$tensor_view attr-dict make-view",
     )
 )
