@@ -10,7 +10,8 @@ from tileir.bytecode.debug import DebugEncoder, DebugTable
 from tileir.bytecode.origin import Spellings
 from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.strings import StringInterner, StringTable
-from tileir.bytecode.types import TypeEncoder, TypeTable
+from tileir.bytecode.type_encoder import TypeEncoder
+from tileir.bytecode.types import TypeTable
 from tileir.ir.attributes import Attribute, DenseAttribute
 from tileir.ir.declaration import Version
 from tileir.ir.types import Type

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from tileir.annotations import Final
 from tileir.bytecode import container as sections
 from tileir.bytecode import records
-from tileir.bytecode.body_reader import BodyReader, OpenOperation
+from tileir.bytecode.body_reader import BodyReader
 from tileir.bytecode.container import Container, read_container
 from tileir.bytecode.documented import dictionary as kinds
 from tileir.bytecode.documented.dictionary import (
@@ -56,7 +56,7 @@ from tileir.ir.attributes import (
     symbol_attribute,
     type_attribute,
 )
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
 from tileir.ir.declaration import V13_1, OperationDeclaration, version_text
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I32, I64, Type
@@ -317,20 +317,7 @@ class DocumentedBodyReader(BodyReader):
             self.fail(f"{total} operands do not fit {record.class_name}")
         if record.operand_mode != records.SEGMENTED:
             segments = None
-        numbered = len(result_types)
-        all_types = [*result_types, *record.late_results]
-        declaration = record.declaration
-        attributes = bound.attributes
-        if record.region_count:
-            self.begin(
-                record,
-                OpenOperation(declaration, operands, all_types, numbered, attributes, location, segments, block),
-            )
-            return True
-        operation = Operation(declaration, operands, all_types, attributes, NO_REGIONS, location, segments)
-        block.append(operation)
-        self.values.extend(operation.results[:numbered])
-        return False
+        return self.end_record(record, operands, result_types, bound.attributes, location, segments, block)
 
     def _dictionary(self, record: DocumentedRecord, result_types: list[Type]) -> BoundAttributes:
         index = self.varint(_NO_DICTIONARY)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.bytecode.documented.enums import READERS
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
+from tileir.bytecode.type_encoder import TypeEncoder
 from tileir.bytecode.types import (
     FUNCTION_TAG,
     PARTITION_VIEW_TAG,
@@ -17,7 +18,6 @@ from tileir.bytecode.types import (
     TENSOR_VIEW_TAG,
     TILE_TAG,
     TypeDecoder,
-    TypeEncoder,
     TypeTable,
 )
 from tileir.dialect.enums import PADDING
