@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from tileir.execute.cpu.native.private_files import PrivateDirectory, usable_home
 from tileir.execute.cpu.native.target import Target, binding
+from tileir.execute.private_files import PrivateDirectory, usable_home
 
 SWITCH: Final = "TILEIR_CACHE"
 DIRECTORY: Final = "TILEIR_CACHE_DIR"
