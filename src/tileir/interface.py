@@ -156,7 +156,7 @@ def to_bytecode(module: Operation, version: str | None = None, layout: str = "pu
 
     `version` is "13.1" to "13.4"; without it, the version of the file the module was read from, or else the newest that
     `layout` ("public" or "documented") has.  With `preserve` a module that was read from a file also gets the tables,
-    the section order and the habits of that file back: unchanged, it gives the same bytes.
+    the section order and the encoding choices of that file back: unchanged, it gives the same bytes.
     """
     from tileir.bytecode.layouts import newest_version, to_bytes
     from tileir.bytecode.origin import origin_of

@@ -45,7 +45,7 @@ class FullEvents(Events):
             if token is not None:
                 others = union(others, token.others)
         given = FullToken(super().token(operation, block, tokens), others)
-        if self.manner(operation).is_access:
+        if self.semantics(operation).is_access:
             state = self._state(block)
             state.given, state.taken = given, FullToken(state.taken, others)
         return given
@@ -59,16 +59,16 @@ class FullEvents(Events):
 
     def _full(self, event):
         full = self.all[event.number] = FullEvent(
-            event.number, event.block, event.bit, event.kind, event.operation, event.manner, event.left
+            event.number, event.block, event.bit, event.kind, event.operation, event.semantics, event.left
         )
         full.also = event.also
         return full
 
     def synchronize(self, access):
-        manner, block = self.manner(access.operation), access.block
+        semantics, block = self.semantics(access.operation), access.block
         given = self._state(block).given
         addresses = access.touched.tolist()
-        if manner.acquires and access.kind != "write":
+        if semantics.acquires and access.kind != "write":
             for address in addresses:
                 given.others = union(given.others, self.released.get(address, {}))
         if access.kind == "read":
@@ -76,7 +76,7 @@ class FullEvents(Events):
         for address in addresses:
             if access.kind == "write":
                 self.released.pop(address, None)
-            if manner.releases:
+            if semantics.releases:
                 left = union(given.others, {block.number: given.bits})
                 self.released[address] = union(left, self.released.get(address, {}))
 
@@ -89,7 +89,7 @@ class FullConflicts(Conflicts):
     def _acquire(self, access, touched):
         pass
 
-    def _release(self, access, manner, touched):
+    def _release(self, access, semantics, touched):
         pass
 
 

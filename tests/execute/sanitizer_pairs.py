@@ -47,12 +47,12 @@ class Pair:
 VIEW = "partition_view<tile=(1), tensor_view<1xi32, strides=[1]>>"
 
 
-def access(operation: str, pointer: str, number: int, token: str = "", manner: str = "") -> str:
+def access(operation: str, pointer: str, number: int, token: str = "", semantics: str = "") -> str:
     """One access of one i32 through a pointer; it gives the token %t<number>."""
     result = f"%t{number}"
     types = "tile<ptr<i32>>"
-    strong = manner or "relaxed device"
-    weak = manner or "weak"
+    strong = semantics or "relaxed device"
+    weak = semantics or "weak"
     view = f"""  %s{number} = make_tensor_view {pointer}, shape = [1], strides = [1] : tensor_view<1xi32, strides=[1]>
   %w{number} = make_partition_view %s{number} : {VIEW}
   %i{number} = constant <i32: 0> : tile<i32>
@@ -229,7 +229,9 @@ def _order() -> Iterator[Pair]:
         yield Pair("race", f"{operation} against a store", body, "%p", "%o", grid=4)
     for operation in ATOMICS:
         other = "atomic_rmw_tko" if operation == "atomic_load_tko" else operation
-        body = access(other, "%p", 1, manner="relaxed HERE") + access(operation, "%p", 2, " token=%t1", "relaxed HERE")
+        body = access(other, "%p", 1, semantics="relaxed HERE") + access(
+            operation, "%p", 2, " token=%t1", "relaxed HERE"
+        )
         yield Pair("race", f"{operation} of too narrow a scope", body, "tl_blk", "device", grid=2)
         if operation != "atomic_red_view_tko":
             yield Pair(
@@ -266,7 +268,7 @@ def _order() -> Iterator[Pair]:
     yield Pair("unordered", "elements of two sizes", access("store_ptr_tko", "%p", 1) + halves, "1", "2")
     yield Pair(
         "unordered", "atomics without a token are ordered by nothing else",
-        access("atomic_rmw_tko", "%p", 1) + access("store_ptr_tko", "%p", 2, manner="HERE"), "weak", "relaxed device",
+        access("atomic_rmw_tko", "%p", 1) + access("store_ptr_tko", "%p", 2, semantics="HERE"), "weak", "relaxed device",
     )  # fmt: skip
 
 
@@ -435,8 +437,8 @@ def _coverage() -> Iterator[Pair]:
     yield Pair(
         "unwritten", "store_view_tko, a tensor too small", made, "7", "8", arguments="zeros:i32:8 HERE", grid=2, **both
     )
-    for operation, manner in (("store_ptr_tko", "weak"), ("atomic_store_tko", "relaxed device")):
-        store = f"  %t = {operation} {manner} %q, %lane, %m : tile<4xptr<i32>>, tile<4xi32>, tile<4xi1> -> token"
+    for operation, semantics in (("store_ptr_tko", "weak"), ("atomic_store_tko", "relaxed device")):
+        store = f"  %t = {operation} {semantics} %q, %lane, %m : tile<4xptr<i32>>, tile<4xi32>, tile<4xi1> -> token"
         mask = """  %n_1 = reshape %n : tile<i32> -> tile<1xi32>
   %n_4 = broadcast %n_1 : tile<1xi32> -> tile<4xi32>
   %m = cmpi less_than %place, %n_4, signed : tile<4xi32> -> tile<4xi1>
@@ -456,7 +458,7 @@ def _coverage() -> Iterator[Pair]:
   %r = offset %p, %f : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
   %u = store_ptr_tko weak %r, %f : tile<ptr<i32>>, tile<i32> -> token
   %v = store_ptr_tko weak %p, %f : tile<ptr<i32>>, tile<i32> -> token
-  %t = {operation} {manner} %q, %i token=%v : tile<4xptr<i32>>, tile<4xi32> -> token"""
+  %t = {operation} {semantics} %q, %i token=%v : tile<4xptr<i32>>, tile<4xi32> -> token"""
         yield Pair("written-twice", operation, scatter, "1", "0", arguments="zeros:i32:5")
     gather = "gather_scatter_view<tile=(4), tensor_view<5xi32, strides=[1]>, sparse_dim=0>"
     scatter = f"""  %s = make_tensor_view %p, shape = [5], strides = [1] : tensor_view<5xi32, strides=[1]>

@@ -48,7 +48,7 @@ def polynomials() -> dict[str, tuple[Any, Any, float, float]]:
     """`name: (constants, function, interval)`; intervals are a little wider than what reductions leave."""
     wider = mpmath.mpf("1.0001")
     # The first width with which fused operations change no f32: see `tests/execute/cpu/test_fusible.py`.
-    settled = mpmath.mpf("1.0004") / wider
+    margin = mpmath.mpf("1.0004") / wider
     half_ln2 = mpmath.log(2) / 2 * wider
     ratio = (mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)
     eighth = (mpmath.sqrt(2) - 1) ** 2 * wider
@@ -57,7 +57,7 @@ def polynomials() -> dict[str, tuple[Any, Any, float, float]]:
     sin, cos, atan = mpmath.sin, mpmath.cos, mpmath.atan
     third, e, t = mpmath.mpf(1) / 3, exponential, trigonometric
     return {
-        "exp, single": (e.EXP_SINGLE, exp, -half_ln2 * settled, half_ln2 * settled),
+        "exp, single": (e.EXP_SINGLE, exp, -half_ln2 * margin, half_ln2 * margin),
         "exp2, single": (e.EXP2_SINGLE, lambda r: 2**r, -mpmath.mpf(1) / 2, mpmath.mpf(1) / 2),
         "exp - 1, single": (e.EXP_MINUS_ONE_SINGLE, regular(lambda r: (exp(r) - 1) / r, 1), -half_ln2, half_ln2),
         "exp": (e.EXP_DOUBLE, regular(lambda r: (exp(r) - 1 - r) / r**2, 0.5), -half_ln2, half_ln2),

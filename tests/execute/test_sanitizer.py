@@ -168,12 +168,12 @@ def test_an_array_marked_uninitialized_counts_as_not_written() -> None:
 # --- order ---
 
 
-def store(name: str, pointer: str, token: str = "", manner: str = "weak") -> str:
-    return f"  %{name} = store_ptr_tko {manner} %{pointer}, %x{token} : tile<ptr<i32>>, tile<i32> -> token\n"
+def store(name: str, pointer: str, token: str = "", semantics: str = "weak") -> str:
+    return f"  %{name} = store_ptr_tko {semantics} %{pointer}, %x{token} : tile<ptr<i32>>, tile<i32> -> token\n"
 
 
-def load(name: str, pointer: str, token: str = "", manner: str = "weak") -> str:
-    return f"  %v{name}, %{name} = load_ptr_tko {manner} %{pointer}{token} : tile<ptr<i32>> -> tile<i32>, token\n"
+def load(name: str, pointer: str, token: str = "", semantics: str = "weak") -> str:
+    return f"  %v{name}, %{name} = load_ptr_tko {semantics} %{pointer}{token} : tile<ptr<i32>> -> tile<i32>, token\n"
 
 
 OWN = "  %o = offset %p, %x : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>\n"

@@ -38,7 +38,7 @@ class History:
     def line(self, text):
         self.lines.append(f"    {text}")
 
-    def manner(self, kinds):
+    def semantics(self, kinds):
         chosen = self.random.choice(kinds)
         return chosen if self.random.random() < self.strength else kinds[0]
 
@@ -81,16 +81,18 @@ class History:
         token, given = self.token(), self.new()
         kind = self.random.choice(("load", "store", "update", "update"))
         if kind == "load":
-            manner = self.manner(LOADS)
-            self.line(f"{self.new()}, {given} = load_ptr_tko {manner} {pointer}{token} : {pointers} -> {values}, token")
+            semantics = self.semantics(LOADS)
+            self.line(
+                f"{self.new()}, {given} = load_ptr_tko {semantics} {pointer}{token} : {pointers} -> {values}, token"
+            )
         elif kind == "store":
-            manner = self.manner(STORES)
-            self.line(f"{given} = store_ptr_tko {manner} {pointer}, {value}{token} : {pointers}, {values} -> token")
+            semantics = self.semantics(STORES)
+            self.line(f"{given} = store_ptr_tko {semantics} {pointer}, {value}{token} : {pointers}, {values} -> token")
         else:
-            manner = self.random.choice(UPDATES)
+            semantics = self.random.choice(UPDATES)
             old = self.new()
             self.line(
-                f"{old}, {given} = atomic_rmw_tko {manner} {pointer}, add, {value}{token} : "
+                f"{old}, {given} = atomic_rmw_tko {semantics} {pointer}, add, {value}{token} : "
                 f"{pointers}, {values} -> {values}, token"
             )
         self.tokens.append(given)

@@ -11,7 +11,7 @@ from tests.execute.sanitizer_pairs import ACCESSES, COVERAGE_KINDS, OVERFLOW, PA
 import tileir
 from tileir.dialect import attributes, enums
 from tileir.execute.observer import Observers
-from tileir.execute.sanitizer.events import Manner
+from tileir.execute.sanitizer.events import AccessSemantics
 from tileir.execute.sanitizer.report import KINDS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import REGISTRY
@@ -111,4 +111,4 @@ def test_every_predicate_is_in_the_table() -> None:
 
 def test_what_counts_as_an_access_is_what_the_table_has() -> None:
     for name, declaration in REGISTRY.by_name.items():
-        assert Manner(Operation(declaration, [], [])).is_access == (declaration.mnemonic in ACCESSES), name
+        assert AccessSemantics(Operation(declaration, [], [])).is_access == (declaration.mnemonic in ACCESSES), name

@@ -19,7 +19,7 @@ class Undefined(Exception):
     """The program does what the dialect does not define."""
 
 
-class _Leave(Exception):
+class _Terminated(Exception):
     """A terminator that leaves the construct around: its name and the values it passes on."""
 
     def __init__(self, name: str, values: list[list[int]]) -> None:
@@ -56,8 +56,8 @@ class Evaluator:
             self.define(argument, value)
         try:
             self.block(body)
-        except _Leave as leave:
-            assert leave.name == "return"
+        except _Terminated as terminator:
+            assert terminator.name == "return"
 
     def define(self, value: Value, elements: list[int]) -> None:
         self.now[value] = elements
@@ -72,7 +72,7 @@ class Evaluator:
             if name == "yield":
                 return [self.now[v] for v in operation.operands]
             if name in ("continue", "break", "return"):
-                raise _Leave(name, [self.now[v] for v in operation.operands])
+                raise _Terminated(name, [self.now[v] for v in operation.operands])
             self.operation(operation, name)
         return []
 
@@ -104,10 +104,10 @@ class Evaluator:
                 self.define(argument, value)
             try:
                 self.block(body)
-            except _Leave as leave:
-                if leave.name != "continue":
+            except _Terminated as terminator:
+                if terminator.name != "continue":
                     raise
-                carried = leave.values
+                carried = terminator.values
         return carried
 
     def endless_loop(self, operation: Operation, operands: list[list[int]]) -> list[list[int]]:
@@ -118,12 +118,12 @@ class Evaluator:
                 self.define(argument, value)
             try:
                 self.block(body)
-            except _Leave as leave:
-                if leave.name == "return":
+            except _Terminated as terminator:
+                if terminator.name == "return":
                     raise
-                if leave.name == "break":
-                    return leave.values
-                carried = leave.values
+                if terminator.name == "break":
+                    return terminator.values
+                carried = terminator.values
 
 
 def keyword(operation: Operation, name: str) -> str:

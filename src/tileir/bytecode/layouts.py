@@ -19,13 +19,13 @@ LAYOUTS: Final = (PUBLIC, DOCUMENTED)
 
 
 def to_bytes(module: Operation, version: Version, layout: str = PUBLIC, preserve: bool = False) -> bytes:
-    """The bytes of a module; with `preserve` one read from a file keeps the habits of that file.
+    """The bytes of a module; with `preserve` one read from a file keeps the encoding choices of that file.
 
-    The habits are those of one layout and version: a module that changes either is written afresh.
+    They belong to one layout and version: a module written in another one gets none of them.
     """
     check_layout(layout)
     module = tile_module(module)
-    origin = _habits(module, version, layout) if preserve else None
+    origin = _preserved_origin(module, version, layout) if preserve else None
     if layout == DOCUMENTED:
         if version != V13_1:
             raise _refused(f"the documented layout has bytecode version 13.1 only, not {version_text(version)}")
@@ -37,7 +37,7 @@ def to_bytes(module: Operation, version: Version, layout: str = PUBLIC, preserve
     return write_public(module, version, origin)
 
 
-def _habits(module: Operation, version: Version, layout: str) -> Container | None:
+def _preserved_origin(module: Operation, version: Version, layout: str) -> Container | None:
     origin = origin_of(module)
     if origin is None or origin.version != version:
         return None

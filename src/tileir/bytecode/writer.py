@@ -1,7 +1,7 @@
 """The public layout, written (docs/bytecode.md).
 
 Tables are filled in order of first use, as NVIDIA's writer fills them.  With `preserve` a module that was read from a
-file gets that file's tables, section order and habits back first, so that an unchanged module gives the same bytes.
+file first gets that file's tables, section order and encoding choices back: unchanged, it gives the same bytes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ORDER: Final = (
 
 
 def write_public(module: Operation, version: Version, preserved: Container | None = None) -> bytes:
-    """The bytes of a module; `preserved` is the file whose habits are kept."""
+    """The bytes of a module; `preserved` is the file whose encoding choices are kept."""
     try:
         return ModuleWriter(module, version, preserved).write()
     except WriteFailure as failure:

@@ -89,7 +89,7 @@ class Scope:
             )
         self.block.append(Operation(self.terminator, [], [], NO_ATTRIBUTES, NO_REGIONS, self.operation.location))
 
-    def settle_results(self, types: list[Type]) -> None:
+    def set_result_types(self, types: list[Type]) -> None:
         """Give the operation results of these types, once they are known."""
         results = self.operation.results
         if not results:
@@ -126,7 +126,7 @@ class BranchScope(Scope):
     ) -> None:
         last = self.block.last
         if kind is None and last is not None and last.declaration is YIELD:
-            self.settle_results([value.type for value in last.operands])
+            self.set_result_types([value.type for value in last.operands])
         self.go_out(kind is not None)
 
     def else_(self) -> BranchScope:
@@ -154,7 +154,7 @@ class LoopScope(Scope):
         if kind is None and self.operation.declaration is LOOP:
             found = _first_break(self.block)
             if found is not None:
-                self.settle_results([value.type for value in found.operands])
+                self.set_result_types([value.type for value in found.operands])
         self.go_out(kind is not None)
 
     @property

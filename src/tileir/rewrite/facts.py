@@ -149,10 +149,10 @@ class Facts:
             # Only a program that uses a value in its own definition leaves something missing here.
             facts = [self._lookup(source) or anything(source.type) for source in needed]
             if current not in known:
-                self._settle(current, facts)
+                self._record(current, facts)
         return known[value]
 
-    def _settle(self, value: Value, facts: list[Fact]) -> None:
+    def _record(self, value: Value, facts: list[Fact]) -> None:
         """Note the fact about a value, given those about its sources."""
         known = self._known
         if isinstance(value, OperationResult):
@@ -168,13 +168,13 @@ class Facts:
             if owner is not None and owner.declaration is FOR and value.index == 0:
                 known[value] = _induction_fact(owner, facts)
             elif owner is not None and owner.declaration in (FOR, LOOP):
-                self._settle_carried(owner, facts)
+                self._record_carried(owner, facts)
             else:
                 known[value] = anything(value.type)
         else:
             known[value] = anything(value.type)
 
-    def _settle_carried(self, loop: Operation, initial: list[Fact]) -> None:
+    def _record_carried(self, loop: Operation, initial: list[Fact]) -> None:
         """Rule 3, for all carried values of a loop at once."""
         arguments = _carried(loop)
         supposed = initial

@@ -66,7 +66,7 @@ class _Writer:
                 pending += reversed(missing)
                 continue
             pending.pop()
-            self._expressions.settle(node, self._write(node, before))
+            self._expressions.define(node, self._write(node, before))
             self._written.add(node)
         if root.value is None:
             raise ValueError("the expression was not written")

@@ -197,7 +197,7 @@ class Expressions:
     def constant(self, elements: DenseAttribute, type: TileType) -> Node:
         return Node(CONSTANT, self._number(elements), type, constant=elements)
 
-    def settle(self, node: Node, value: Value) -> None:
+    def define(self, node: Node, value: Value) -> None:
         """Note that the program now computes a node as this value."""
         node.value = value
         self._of_value[value] = node

@@ -90,7 +90,7 @@ def unknown_text(name: str) -> str:
 
 
 def page_text(page: Page, width: int = _WIDEST) -> str:
-    """A page in the manner of a manual page."""
+    """A page laid out like a manual page."""
     lines = [f"{page.name}: {page.summary}"]
     if page.facts:
         lines.extend(_wrapped(", ".join(page.facts), width, _INDENT))

@@ -174,7 +174,7 @@ def overlapping(entry: Operation) -> list[Any] | None:
 
 
 def exact_program(seed: int, family: str) -> Operation:
-    """A random program whose every result is settled: without `rounding<approx>`."""
+    """A random program whose every result is fully specified: without `rounding<approx>`."""
     module = random_program(Random(seed), family)
     for operation in module.walk():
         if is_approximate(operation):

@@ -15,7 +15,7 @@ from tileir.execute.observer import Access
 from tileir.execute.origins import where_in
 from tileir.execute.sanitizer.assembler import Doubts
 from tileir.execute.sanitizer.bounds import element_of
-from tileir.execute.sanitizer.events import HOST, NOBODY, Event, Events, Manner, Token
+from tileir.execute.sanitizer.events import HOST, NOBODY, AccessSemantics, Event, Events, Token
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import Finding, Kind, Place
@@ -35,8 +35,8 @@ class Conflicts:
 
     def check(self, access: Access, touched: list[tuple[Shadow, Cells]]) -> None:
         event, token = self._events.begin(access.operation, access.block, access.kind)
-        manner = event.manner
-        assert manner is not None
+        semantics = event.semantics
+        assert semantics is not None
         event.layout = self._doubts.layout(access)
         if not touched and access.kind == "read" and access.view is None:
             mask = access.mask
@@ -47,10 +47,10 @@ class Conflicts:
                 self._read(access, event, token, shadow, cells)
             else:
                 self._write(access, event, token, shadow, cells)
-        if manner.acquires and access.kind != "write":
+        if semantics.acquires and access.kind != "write":
             self._acquire(access, touched)
         if access.kind != "read":
-            self._release(access, manner, touched)
+            self._release(access, semantics, touched)
 
     def _acquire(self, access: Access, touched: list[tuple[Shadow, Cells]]) -> None:
         """Take what releases left at the start of each element."""
@@ -59,23 +59,23 @@ class Conflicts:
                 starts = cells.starts(access.size // shadow.cell)
                 self._events.acquire(access.block, _few(starts.of(shadow.released)))
 
-    def _release(self, access: Access, manner: Manner, touched: list[tuple[Shadow, Cells]]) -> None:
+    def _release(self, access: Access, semantics: AccessSemantics, touched: list[tuple[Shadow, Cells]]) -> None:
         """Leave what comes before a release at the start of each element.
 
         A plain store ends what an earlier release started there; an atomic update carries it on.
         """
-        if access.kind == "atomic" and not manner.releases:
+        if access.kind == "atomic" and not semantics.releases:
             return
         number = NO_RELEASE
         for shadow, cells in touched:
             if shadow.released is None:
-                if not manner.releases:
+                if not semantics.releases:
                     continue
                 shadow.released = shadow.plane()
             starts = cells.starts(access.size // shadow.cell)
-            if access.kind == "write" or manner.acquires:
+            if access.kind == "write" or semantics.acquires:
                 # An update that acquires took what was there: nothing is left to carry on.
-                if manner.releases and number == NO_RELEASE:
+                if semantics.releases and number == NO_RELEASE:
                     number = self._events.release(access.block)
                 starts.put(shadow.released, number)
                 continue
@@ -137,15 +137,15 @@ class Conflicts:
         return plane
 
     def _write(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
-        manner = event.manner
-        assert manner is not None
+        semantics = event.semantics
+        assert semantics is not None
         if shadow.boxes:
             shadow.flush()
         if shadow.written:
             self._compare(access, event, token, shadow, shadow.writers, cells)
             if shadow.other_writers is not None:
                 self._compare(access, event, token, shadow, shadow.other_writers, cells)
-            if manner.strong:
+            if semantics.strong:
                 known = cells.of(shadow.writers)
                 shadow.other_writers = self._kept(shadow, shadow.other_writers, access, cells, known)
         for readers in (shadow.readers, shadow.other_readers):
@@ -157,9 +157,9 @@ class Conflicts:
 
     def _compare(self, access: Access, event: Event, token: Token, shadow: Shadow, plane: Array, cells: Cells) -> None:
         """Compare with the events found in a plane."""
-        assert event.manner is not None
+        assert event.semantics is not None
         found = cells.of(plane)
-        if event.manner.strong:
+        if event.semantics.strong:
             # Mostly other atomics, and many of them.
             found = self._events.weak(found)
             if not found.size:
@@ -174,11 +174,11 @@ class Conflicts:
     def _compare_with(
         self, access: Access, event: Event, token: Token, shadow: Shadow, numbers: Array, earlier: Event
     ) -> None:
-        assert event.manner is not None and earlier.manner is not None and earlier.block is not None
+        assert event.semantics is not None and earlier.semantics is not None and earlier.block is not None
         assert earlier.operation is not None
-        if event.manner.ordering != "weak" and earlier.manner.ordering != "weak":
+        if event.semantics.ordering != "weak" and earlier.semantics.ordering != "weak":
             # A scope of one tile block is enough within it.
-            if earlier.block is access.block or (event.manner.strong and earlier.manner.strong):
+            if earlier.block is access.block or (event.semantics.strong and earlier.semantics.strong):
                 return
         if earlier.is_before(token, access.block):
             if earlier.block is access.block and (doubt := self._doubts.look(access, event, token, earlier)):
@@ -238,16 +238,16 @@ def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, a
 
 
 def _race(access: Access, event: Event, earlier: Event, place: Place, other: Place, target: str) -> Finding:
-    assert event.manner is not None and earlier.manner is not None
+    assert event.semantics is not None and earlier.semantics is not None
     now, before = access.kind, earlier.kind
     what = "write" if now != "read" and before != "read" else "access"
     title = f"two tile blocks {what} the same memory, and nothing orders them"
     details = [
         f"both touch {target}",
-        f"one {_PRESENT[now]} ({event.manner.words}), the other {_PAST[before]} ({earlier.manner.words})",
+        f"one {_PRESENT[now]} ({event.semantics.words}), the other {_PAST[before]} ({earlier.semantics.words})",
     ]
-    narrow = [manner for manner in (event.manner, earlier.manner) if manner.scope == "tl_blk"]
-    if narrow and event.manner.ordering != "weak" and earlier.manner.ordering != "weak":
+    narrow = [semantics for semantics in (event.semantics, earlier.semantics) if semantics.scope == "tl_blk"]
+    if narrow and event.semantics.ordering != "weak" and earlier.semantics.ordering != "weak":
         hint = "scope tl_blk holds one tile block only: use device"
     elif "atomic" in (now, before) and now != before:
         hint = (

@@ -34,8 +34,8 @@ def keyword_of(operation: Operation, name: str) -> str:
     return attribute.keyword if isinstance(attribute, EnumAttribute) else ""
 
 
-class Manner:
-    """How an operation accesses memory, read off its attributes once."""
+class AccessSemantics:
+    """Ordering, scope and strength of a memory operation, read from its attributes once."""
 
     __slots__ = ("acquires", "is_access", "ordering", "releases", "scope", "strong")
 
@@ -81,7 +81,7 @@ def _firmly(tokens: list[Token]) -> int:
 class Event:
     """One access of a tile block.  `also` has the bits of earlier reads that this one hides and does not follow."""
 
-    __slots__ = ("also", "bit", "block", "kind", "layout", "left", "manner", "number", "operation")
+    __slots__ = ("also", "bit", "block", "kind", "layout", "left", "semantics", "number", "operation")
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Event:
         bit: int,
         kind: str,
         operation: Operation | None,
-        manner: Manner | None,
+        semantics: AccessSemantics | None,
         left: Left,
     ) -> None:
         self.number: int = number
@@ -99,7 +99,7 @@ class Event:
         self.also: int = 0
         self.kind: str = kind
         self.operation: Operation | None = operation
-        self.manner: Manner | None = manner
+        self.semantics: AccessSemantics | None = semantics
         self.left: Left = left
         """What the tile block released, also after this event."""
         self.layout: object = None
@@ -138,12 +138,12 @@ class Events:
         self._blocks: array[int] = array("q", [-1, -1])
         self.releases: Releases = Releases()
         self._states: dict[int, _BlockState] = {}
-        self._manners: dict[Operation, Manner] = {}
+        self._semantics: dict[Operation, AccessSemantics] = {}
 
-    def manner(self, operation: Operation) -> Manner:
-        found = self._manners.get(operation)
+    def semantics(self, operation: Operation) -> AccessSemantics:
+        found = self._semantics.get(operation)
         if found is None:
-            found = self._manners[operation] = Manner(operation)
+            found = self._semantics[operation] = AccessSemantics(operation)
         return found
 
     def _state(self, block: TileBlock) -> _BlockState:
@@ -190,7 +190,7 @@ class Events:
         if hanging is not None and taken is not hanging:
             taken.firm = _firmly([token for token in tokens if token is not None])
             taken.masked = hanging.masked if taken.firm != taken.bits else None
-        if not self.manner(operation).is_access:
+        if not self.semantics(operation).is_access:
             return taken
         state = self._state(block)
         state.taken = taken
@@ -211,17 +211,17 @@ class Events:
     def begin(self, operation: Operation, block: TileBlock, kind: str) -> tuple[Event, Token]:
         """The event of an access, and what comes before it."""
         state = self._state(block)
-        manner = self.manner(operation)
-        event = Event(len(self.all), block, state.bits, kind, operation, manner, state.left)
+        semantics = self.semantics(operation)
+        event = Event(len(self.all), block, state.bits, kind, operation, semantics, state.left)
         self.all.append(event)
-        self._strong.append(manner.strong)
+        self._strong.append(semantics.strong)
         self._blocks.append(block.number)
         state.bits += 1
         return event, state.taken
 
     def hiding(self, event: Event, hidden: Event) -> Event:
         """An event in place of one that hides an earlier read without following it."""
-        group = Event(len(self.all), event.block, event.bit, event.kind, event.operation, event.manner, event.left)
+        group = Event(len(self.all), event.block, event.bit, event.kind, event.operation, event.semantics, event.left)
         group.also = event.also | hidden.also | 1 << hidden.bit
         group.layout = event.layout
         self.all.append(group)
