@@ -15,7 +15,7 @@ import pytest
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.bytecode.documented.records import documented_records
-from tileir.bytecode.records import MAXIMUM_OPCODE, Record, notation, records_of
+from tileir.bytecode.records import Record, maximum_opcode, notation, records_of
 from tileir.ir.declaration import NEWEST, REGISTRY, Version
 
 # Of each operation the record of the first version that has it, and of each later version that changed it.
@@ -164,6 +164,7 @@ RECORDS: dict[tuple[str, int], dict[Version, str]] = {
     ("memory_fence_alias_tko", 0x7A): {(13, 4): "R %token"},
 }
 VERSIONS: tuple[Version, ...] = ((13, 1), (13, 2), (13, 3), (13, 4))
+MAXIMUM_OPCODE: dict[Version, int] = {(13, 1): 0x6D, (13, 2): 0x6E, (13, 3): 0x75, (13, 4): 0x7A}
 STRUCTURE = {0x16: "entry", 0x31: "global", 0x4B: "module"}
 
 
@@ -184,6 +185,7 @@ def test_record_is_what_nvidia_reads(name: str, opcode: int, version: Version) -
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_opcode_of_a_version_has_a_record(version: Version) -> None:
+    assert maximum_opcode(version) == MAXIMUM_OPCODE[version]
     known = {opcode for _, opcode in RECORDS if opcode <= MAXIMUM_OPCODE[version]}
     assert set(records_of(version)) == known
 

@@ -209,7 +209,7 @@ class BodyReader(RegionReader):
         """One instruction up to its regions, field by field; True if it has any."""
         opcode = self.varint("failed to read operation opcode.") & 0xFFFFFFFF
         record = self.records.get(opcode)
-        if record is None and opcode > records.MAXIMUM_OPCODE.get(self.tables.version, 0):
+        if record is None and opcode > records.maximum_opcode(self.tables.version):
             self.fail(f"unsupported opcode {opcode} for bytecode version {self.tables.version_name}")
         location = self.next_location() if self.has_locations else UNKNOWN
         if record is None:

@@ -1,8 +1,7 @@
 """How an operation is laid out in the public bytecode, derived from its declaration (docs/bytecode.md section 6).
 
 No record is written per operation: the order of results, flags, attributes, operands and regions, the bits of the
-flags and the gates by version all follow from the one declaration.  Only the C++ class names that NVIDIA's messages
-use are a table of their own.
+flags and the gates by version all follow from the one declaration.
 """
 
 from __future__ import annotations
@@ -17,9 +16,6 @@ from tileir.ir.declaration import (
     REGISTRY,
     SEGMENTS,
     V13_1,
-    V13_2,
-    V13_3,
-    V13_4,
     VARIADIC,
     AttributeDeclaration,
     OperationDeclaration,
@@ -62,8 +58,6 @@ _CODECS: Final[dict[str, int]] = {
 FIXED: Final = 0
 COUNTED: Final = 1
 SEGMENTED: Final = 2
-
-MAXIMUM_OPCODE: Final[dict[Version, int]] = {V13_1: 0x6D, V13_2: 0x6E, V13_3: 0x75, V13_4: 0x7A}
 
 # Operations that are sections of the file, never instructions.
 _STRUCTURAL: Final = frozenset([ENTRY, GLOBAL, MODULE])
@@ -194,6 +188,8 @@ def _flag_order(item: tuple[Version, int, str]) -> tuple[Version, int]:
 
 _records: Final[dict[Version, dict[int, Record]]] = {}
 _by_declaration: Final[dict[Version, dict[OperationDeclaration, Record]]] = {}
+REGISTRY.forget.append(lambda: _records.clear())
+REGISTRY.forget.append(lambda: _by_declaration.clear())
 
 
 def records_by_declaration(version: Version) -> dict[OperationDeclaration, Record]:
@@ -218,6 +214,11 @@ def records_of(version: Version) -> dict[int, Record]:
             found[opcode] = Record(declaration, version)
         _records[version] = found
     return found
+
+
+def maximum_opcode(version: Version) -> int:
+    """The last opcode of a version."""
+    return max(records_of(version))
 
 
 def notation(declaration: OperationDeclaration, version: Version) -> str:

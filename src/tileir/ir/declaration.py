@@ -420,12 +420,16 @@ class OperationDeclaration:
 
 
 class Registry:
-    """The declarations by name, those of aliases included."""
+    """The declarations by name, those of aliases included.
 
-    __slots__ = ("by_name",)
+    `forget` empties the tables that others derive from all declarations, whenever one comes or goes.
+    """
+
+    __slots__ = ("by_name", "forget")
 
     def __init__(self) -> None:
         self.by_name: dict[str, OperationDeclaration] = {}
+        self.forget: list[Callable[[], None]] = []
 
     def add(self, declaration: OperationDeclaration) -> OperationDeclaration:
         dialect = declaration.name[: -len(declaration.mnemonic)]
@@ -434,7 +438,18 @@ class Registry:
                 if dialect + name in self.by_name:
                     raise ValueError(f"operation '{dialect}{name}' is declared twice")
                 self.by_name[dialect + name] = declaration
+        self._changed()
         return declaration
+
+    def remove(self, declaration: OperationDeclaration) -> None:
+        """Take back a declaration that was added."""
+        for name in [name for name, found in self.by_name.items() if found is declaration]:
+            del self.by_name[name]
+        self._changed()
+
+    def _changed(self) -> None:
+        for each in self.forget:
+            each()
 
     def declarations(self) -> list[OperationDeclaration]:
         """Each declaration once, in order of declaration."""

@@ -12,6 +12,7 @@ from tileir.bytecode.records import AttributeField, Record
 from tileir.ir.declaration import (
     ONE,
     OPTIONAL,
+    REGISTRY,
     SEGMENTS,
     V13_1,
     VARIADIC,
@@ -72,6 +73,7 @@ class DocumentedRecord(Record):
 
 _records: Final[dict[int, DocumentedRecord]] = {}
 _schemas: Final[dict[OperationDeclaration, Schema]] = {}
+REGISTRY.forget.append(lambda: _records.clear())
 
 
 def documented_records() -> dict[int, DocumentedRecord]:
