@@ -35,10 +35,7 @@ from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
-    DenseAttribute,
     DictionaryAttribute,
-    EnumAttribute,
-    EnumKind,
     FloatAttribute,
     IntegerAttribute,
     OpaqueAttribute,
@@ -49,7 +46,6 @@ from tileir.ir.attributes import (
     array_attribute,
     bool_attribute,
     dense_array_attribute,
-    dense_attribute,
     dictionary_attribute,
     float_attribute,
     integer_attribute,
@@ -57,6 +53,8 @@ from tileir.ir.attributes import (
     symbol_attribute,
     type_attribute,
 )
+from tileir.ir.dense import DenseAttribute, dense_attribute
+from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN as unknown_location
 from tileir.ir.location import (
     CallSiteLocation,

@@ -22,7 +22,7 @@ from tileir.bytecode.origin import BytecodeOrigin
 from tileir.dialect import attributes as dialect
 from tileir.dialect import types as tiles
 from tileir.dialect.cute import CuteAttribute, CuteTerm, cute_attribute
-from tileir.ir import attributes, location, types
+from tileir.ir import attributes, dense, enums, location, types
 from tileir.ir.core import Block, BlockArgument, Operation, OperationResult, Region, Value
 from tileir.ir.declaration import REGISTRY, Version, unregistered
 from tileir.ir.diagnostics import Diagnostic, TileIRError
@@ -44,7 +44,7 @@ def _origin_parts(origin: BytecodeOrigin) -> Parts:
     return file.data, file.version, file.tag, tuple(sections)
 
 
-def _enumeration(owner: str, keyword: str) -> attributes.EnumAttribute:
+def _enumeration(owner: str, keyword: str) -> enums.EnumAttribute:
     return _ENUMERATIONS[owner][keyword]
 
 
@@ -52,10 +52,10 @@ def _diagnostic(severity: str, message: str, where: location.Location, *notes: D
     return Diagnostic(severity, message, where, list(notes))
 
 
-def _enumerations() -> dict[str, attributes.EnumKind]:
-    from tileir.dialect import enums
+def _enumerations() -> dict[str, enums.EnumKind]:
+    from tileir.dialect import enums as declared
 
-    return {kind.name: kind for kind in vars(enums).values() if isinstance(kind, attributes.EnumKind)}
+    return {kind.name: kind for kind in vars(declared).values() if isinstance(kind, enums.EnumKind)}
 
 
 _ENUMERATIONS = _enumerations()
@@ -96,8 +96,8 @@ _RECIPES: list[Recipe] = [
         lambda a: (a.entries,),
     ),
     (attributes.DenseArrayAttribute, attributes.dense_array_attribute, lambda a: (a.element_type, a.values)),
-    (attributes.EnumAttribute, _enumeration, lambda a: (a.kind.name, a.keyword)),
-    (attributes.DenseAttribute, attributes.dense_attribute, lambda a: (a.type, a.shape, a.element_type, a.data)),
+    (enums.EnumAttribute, _enumeration, lambda a: (a.kind.name, a.keyword)),
+    (dense.DenseAttribute, dense.dense_attribute, lambda a: (a.type, a.shape, a.element_type, a.data)),
     (attributes.OpaqueAttribute, attributes.opaque_attribute, lambda a: (a.spelling,)),
     (DenseStringAttribute, dense_string_attribute, lambda a: (a.shape, a.strings)),
     (VerifiedDivByAttribute, verified_div_by, lambda a: (dialect.div_by(a.divisor, a.every, a.along),)),

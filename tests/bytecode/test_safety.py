@@ -514,7 +514,7 @@ def test_bits_that_a_float_does_not_have_are_not_computed_with():
     numpy = pytest.importorskip("numpy")
     from tileir.dialect.types import tile_type
     from tileir.execute.dtypes import constant_array
-    from tileir.ir.attributes import dense_attribute
+    from tileir.ir.dense import dense_attribute
     from tileir.ir.types import F4E2M1FN
     from tileir.ir.types import TF32 as TF32_TYPE
 

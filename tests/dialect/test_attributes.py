@@ -10,13 +10,9 @@ from tileir.dialect.cute import parse_cute
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import (
-    FIRST_DRAFT_ONLY_VALUE,
     Attribute,
-    DenseAttribute,
-    EnumKind,
     array_attribute,
     dense_array_attribute,
-    dense_attribute,
     dictionary_attribute,
     float_attribute,
     integer_attribute,
@@ -25,6 +21,8 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.declaration import V13_3
+from tileir.ir.dense import DenseAttribute, dense_attribute
+from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.types import F32, I1, I4, I8, I32, I64
 from tileir.text.reading import ReadText, read_text
 

@@ -24,7 +24,7 @@ from tileir.execute.dtypes import (
     value_dtype,
 )
 from tileir.ir import floats
-from tileir.ir.attributes import DenseAttribute
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,

@@ -18,27 +18,22 @@ from tileir.dialect.cute import CUTE_KINDS, CuteTerm, cute_attribute
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import STRING, TOKEN, TileType, tile_type
 from tileir.ir.attributes import (
-    FIRST_DRAFT_ONLY_VALUE,
     UNIT,
     Attribute,
-    DenseAttribute,
-    EnumAttribute,
-    EnumKind,
     array_attribute,
     bool_attribute,
     dense_array_attribute,
-    dense_attribute,
     dictionary_attribute,
-    element_bytes,
     float_attribute,
     integer_attribute,
     opaque_attribute,
-    signed_value,
     string_attribute,
     symbol_attribute,
     type_attribute,
 )
 from tileir.ir.declaration import AttributeDeclaration, Version
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
+from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.location import UNKNOWN, call_site_location, file_location
 from tileir.ir.types import (
     F32,

@@ -18,7 +18,6 @@ from tileir.dialect.attributes import bounded, di_compile_unit, di_file, div_by,
 from tileir.dialect.types import partition_view_type, pointer_type, tensor_view_type, tile_type
 from tileir.ir.attributes import (
     array_attribute,
-    dense_attribute,
     dictionary_attribute,
     float_attribute,
     integer_attribute,
@@ -27,6 +26,7 @@ from tileir.ir.attributes import (
     type_attribute,
 )
 from tileir.ir.declaration import unregistered
+from tileir.ir.dense import dense_attribute
 from tileir.ir.interning import POOL
 from tileir.ir.location import call_site_location, file_location, fused_location, name_location
 from tileir.ir.types import F32, I32, I64, function_type, integer_type, opaque_type

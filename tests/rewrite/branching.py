@@ -10,8 +10,9 @@ from random import Random
 from typing import Any
 
 import tileir
-from tileir.ir.attributes import DenseAttribute, StringAttribute
+from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Block, Operation, Value
+from tileir.ir.dense import DenseAttribute
 from tileir.types import i1, i32
 
 CONDITIONS = 3

@@ -35,9 +35,11 @@ from tileir.dialect.types import (
     TokenType,
     number_palette,
 )
-from tileir.ir.attributes import Attribute, DenseAttribute, EnumAttribute
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, ONE, REGISTRY, V13_1, V13_2, V13_3, V13_4, version_text
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.equality import structurally_equal
 from tileir.ir.location import (
     CallSiteLocation,

@@ -24,8 +24,10 @@ from tileir.dialect.attributes import (
     DILocation,
     DISubprogram,
 )
-from tileir.ir.attributes import Attribute, DenseAttribute, quote
+from tileir.ir.attributes import Attribute
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import CallSiteLocation, FileLocation, Location, UnknownLocation
+from tileir.ir.quoting import quote
 
 Entries = list[tuple[int, int]]
 

@@ -30,10 +30,10 @@ from tileir.ir.attributes import (
     dictionary_attribute,
     float_attribute,
     integer_attribute,
-    signed_value,
     string_attribute,
     type_attribute,
 )
+from tileir.ir.dense import signed_value
 from tileir.ir.types import I1, FloatType, IntegerType
 
 INTEGER: Final = 1

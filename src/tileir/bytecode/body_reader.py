@@ -22,12 +22,12 @@ from tileir.ir.attributes import (
     bool_attribute,
     dense_array_attribute,
     integer_attribute,
-    signed_value,
     string_attribute,
     symbol_attribute,
 )
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Value
 from tileir.ir.declaration import ONE, VARIADIC
+from tileir.ir.dense import signed_value
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I1, I32, I64, Type
 

@@ -12,20 +12,19 @@ from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.availability import attribute_words, keyword_words, operand_words, operation_words, result_words
 from tileir.dialect.ops import REDUCE, SCAN
 from tileir.ir.attributes import (
-    FIRST_DRAFT_ONLY_VALUE,
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
-    DenseAttribute,
-    EnumAttribute,
     IntegerAttribute,
     StringAttribute,
     SymbolAttribute,
 )
 from tileir.ir.core import Block, Operation, Value
 from tileir.ir.declaration import ONE, V13_1, V13_3, VARIADIC, OperationDeclaration
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.effects import is_pure
+from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute
 
 
 class WriteFailure(Exception):

@@ -7,7 +7,7 @@ from tileir.bytecode.container import read_offsets
 from tileir.bytecode.primitives import ByteReader, ByteWriter, Malformed
 from tileir.bytecode.trace import Trace
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import I1, FloatType, IntegerType, Type
 
 

@@ -19,16 +19,10 @@ from tileir.bytecode.tables import Tables
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
-from tileir.ir.attributes import (
-    UNIT,
-    Attribute,
-    integer_attribute,
-    signed_value,
-    string_attribute,
-    type_attribute,
-)
+from tileir.ir.attributes import UNIT, Attribute, integer_attribute, string_attribute, type_attribute
 from tileir.ir.core import NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import NEWEST, V13_3, V13_4, Version
+from tileir.ir.dense import signed_value
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I64, FunctionType
 

@@ -10,7 +10,7 @@ from tileir.annotations import Final
 from tileir.dialect.enums import enum_kind_of
 from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
 from tileir.dialect.types import TOKEN
-from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, Attribute, EnumAttribute, EnumKind
+from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import (
     OPTIONAL,
     REGISTRY,
@@ -21,6 +21,7 @@ from tileir.ir.declaration import (
     OperationDeclaration,
     Version,
 )
+from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.types import Type
 
 # How an attribute is written.

@@ -12,8 +12,9 @@ from tileir.bytecode.primitives import ByteReader, Malformed
 from tileir.bytecode.strings import StringInterner, StringTable
 from tileir.bytecode.type_encoder import TypeEncoder
 from tileir.bytecode.types import TypeTable
-from tileir.ir.attributes import Attribute, DenseAttribute
+from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import Version
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import Type
 
 

@@ -30,8 +30,8 @@ from tileir.dialect.types import (
     tile_type,
     view_mistake,
 )
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.declaration import NEWEST, V13_3, V13_4, Version, version_text
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,

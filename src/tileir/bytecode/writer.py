@@ -20,9 +20,10 @@ from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.dialect.availability import global_words
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.ops import ENTRY, GLOBAL
-from tileir.ir.attributes import Attribute, DenseAttribute, IntegerAttribute, StringAttribute, TypeAttribute
+from tileir.ir.attributes import Attribute, IntegerAttribute, StringAttribute, TypeAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import V13_3, Version
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UNKNOWN, UnknownLocation
 from tileir.ir.types import Type

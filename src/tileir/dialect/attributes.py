@@ -14,16 +14,14 @@ from tileir.ir.attributes import (
     WHOLE,
     ArrayAttribute,
     Attribute,
-    DenseAttribute,
     DictionaryAttribute,
     FloatAttribute,
     IntegerAttribute,
     element_text,
-    is_bare_identifier,
-    quote,
     spell,
 )
 from tileir.ir.declaration import AttributeConstraint
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.interning import COMPOSITES, LEAF, intern, register
 from tileir.ir.location import (
     CallSiteLocation,
@@ -33,6 +31,7 @@ from tileir.ir.location import (
     OpaqueLocation,
     UnknownLocation,
 )
+from tileir.ir.quoting import is_bare_identifier, quote
 
 # --- assumption predicates (the types draft, "Assume predicates") ---
 

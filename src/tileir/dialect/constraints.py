@@ -27,10 +27,7 @@ from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
-    DenseAttribute,
     DictionaryAttribute,
-    EnumAttribute,
-    EnumKind,
     IntegerAttribute,
     StringAttribute,
     SymbolAttribute,
@@ -39,6 +36,8 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import AttributeConstraint, TypeConstraint, TypeRule, named_types
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.attributes import DILexicalBlock, DILocation, DISubprogram, LocalScope
-from tileir.ir.attributes import quote
 from tileir.ir.core import Block, Operation
 from tileir.ir.diagnostics import Invalid, shown
 from tileir.ir.location import (
@@ -24,6 +23,7 @@ from tileir.ir.location import (
     TextLocation,
     UnknownLocation,
 )
+from tileir.ir.quoting import quote
 from tileir.ir.verifier import operation_name
 
 if TYPE_CHECKING:

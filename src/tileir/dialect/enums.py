@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.ir.attributes import Attribute, EnumKind
+from tileir.ir.attributes import Attribute
 from tileir.ir.declaration import V13_4, AttributeConstraint, AttributeDeclaration
+from tileir.ir.enums import EnumKind
 
 SIGNEDNESS: Final = EnumKind("signedness", {"unsigned": 0, "signed": 1})
 OVERFLOW: Final = EnumKind("overflow", {"none": 0, "no_signed_wrap": 1, "no_unsigned_wrap": 2, "no_wrap": 3})

@@ -12,22 +12,19 @@ from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
-    DenseAttribute,
     array_attribute,
     bool_attribute,
     dense_array_attribute,
-    dense_attribute,
     dictionary_attribute,
-    element_bytes,
     float_attribute,
     integer_attribute,
-    signed_value,
     string_attribute,
     symbol_attribute,
     type_attribute,
 )
 from tileir.ir.core import Operation
 from tileir.ir.declaration import AttributeDeclaration
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.floats import FORMATS, encode, from_double, is_finite, is_infinity
 from tileir.ir.types import F64, I1, I32, I64, FloatType, IntegerType, Type

@@ -10,10 +10,10 @@ from __future__ import annotations
 from tileir.annotations import Final, cast
 from tileir.dialect.constraints import shape_of
 from tileir.dialect.types import PointerType, TileType
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import TypeRule, named_types
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type
 
 _LOAD_ORDERINGS: Final = ("weak", "relaxed", "acquire", "seq_cst")

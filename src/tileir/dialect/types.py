@@ -8,8 +8,8 @@ readers and the builder ask for the mistake first, because each reports it at it
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, Version
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.interning import POINTER, TENSOR_VIEW, TILE, VIEW, intern, register
 from tileir.ir.types import (
     BF16,

@@ -45,7 +45,7 @@ import numpy
 
 from tileir.dialect.types import PointerType
 from tileir.ir import floats
-from tileir.ir.attributes import DenseAttribute, element_bytes, element_mask
+from tileir.ir.dense import DenseAttribute, element_bytes, element_mask
 from tileir.ir.types import F4E2M1FN, I1, I4, TF32, FloatType, IntegerType, Type
 
 Array: TypeAlias = "numpy.ndarray[Any, numpy.dtype[Any]]"

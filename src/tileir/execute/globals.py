@@ -11,8 +11,9 @@ from tileir.dialect.ops import GLOBAL
 from tileir.execute.dtypes import constant_elements, to_memory
 from tileir.execute.errors import LaunchError
 from tileir.execute.memory import Memory, Region
-from tileir.ir.attributes import DenseAttribute, IntegerAttribute
+from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
+from tileir.ir.dense import DenseAttribute
 
 
 class Globals:

@@ -1,16 +1,18 @@
 """Attributes: compile-time values on operations; interned, immutable, compared with `is`.
 
 `text` is the spelling MLIR's generic form uses (`1 : i32`, `#cuda_tile.overflow<none>`); places that elide a type or
-a prefix ask for `bare_text`.  As with types, build attributes through the factory functions.
+a prefix ask for `bare_text`.  As with types, build attributes through the factory functions.  Keywords are in
+`ir.enums`, the elements of tiles in `ir.dense`.
 """
 
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.floats import FORMATS, format_float, from_double, integral_value, is_nan
+from tileir.ir.floats import FORMATS, format_float, from_double
 from tileir.ir.interning import BYTES_PER_THING, COMPOSITES, LEAF, intern, register
+from tileir.ir.quoting import is_bare_identifier, quote, symbol_text
 from tileir.ir.reducing import REDUCING, Reduced
-from tileir.ir.types import F64, I1, I8, I16, I32, I64, LONGEST_SHOWN, FloatType, IntegerType, Type
+from tileir.ir.types import F64, I1, I8, I16, I32, I64, LONGEST_SHOWN, FloatType, Type
 
 # How a part of an attribute is spelled: as anywhere, as a location in a location, or without the name of its kind.
 WHOLE: Final = 0
@@ -235,142 +237,6 @@ class DenseArrayAttribute(Attribute):
         return f"array<{self.element_type.text}: {inner}>" if inner else f"array<{self.element_type.text}>"
 
 
-# Keywords with these values exist only in the drafts and have no public byte (docs/conflicts.md B): they are read where
-# draft spellings are, and a program that holds one is legalized before it is written.
-FIRST_DRAFT_ONLY_VALUE: Final = 100
-
-
-class EnumKind:
-    """A closed set of keywords; `#cuda_tile.<name><keyword>` in the generic form.
-
-    `values` gives the wire value of each keyword, `since` the first dialect version of those that came later,
-    `aliases` the older or draft spellings that are read but never printed (docs/conflicts.md B).  `is_integer` tells
-    that the generic form shows the value instead, as `2 : i32`.
-    """
-
-    __slots__ = ("aliases", "cases", "is_integer", "name", "since", "values")
-
-    def __init__(
-        self,
-        name: str,
-        values: dict[str, int],
-        since: dict[str, tuple[int, int]] | None = None,
-        aliases: dict[str, str] | None = None,
-        is_integer: bool = False,
-    ) -> None:
-        self.name: str = name
-        self.is_integer: bool = is_integer
-        self.values: dict[str, int] = values
-        self.since: dict[str, tuple[int, int]] = since or {}
-        self.aliases: dict[str, str] = aliases or {}
-        self.cases: dict[str, EnumAttribute] = {k: EnumAttribute(self, k) for k in values}
-
-    def __getitem__(self, keyword: str) -> EnumAttribute:
-        return self.cases[keyword]
-
-    def keywords(self, version: tuple[int, int]) -> list[str]:
-        """The public spellings of the dialect of `version`, in declaration order."""
-        return [
-            k
-            for k, value in self.values.items()
-            if value < FIRST_DRAFT_ONLY_VALUE and self.since.get(k, version) <= version
-        ]
-
-
-class EnumAttribute(Attribute):
-    """One keyword of an `EnumKind`."""
-
-    __slots__ = ("keyword", "kind")
-
-    def __init__(self, kind: EnumKind, keyword: str) -> None:
-        self.kind: EnumKind = kind
-        self.keyword: str = keyword
-
-    @property
-    def bare_text(self) -> str:
-        return self.keyword
-
-    @property
-    def text(self) -> str:
-        if self.kind.is_integer:
-            return f"{self.kind.values[self.keyword]} : i32"
-        return f"#cuda_tile.{self.kind.name}<{self.keyword}>"
-
-
-class DenseAttribute(Attribute):
-    """The elements of a tile or of another shaped type, as raw little-endian bytes.
-
-    Each element takes `element_bytes(type)` bytes (i1 and the 4-bit types one, tf32 three).  A splat is held as one
-    element whatever the shape, so equal contents are one attribute however they were written.  Bytecode may set bits of
-    a tf32 or a 4-bit element that it does not have: `data` keeps them, and they mean nothing.
-    """
-
-    __slots__ = ("_literal", "data", "element_type", "shape", "type")
-
-    def __init__(self, type: Type, shape: tuple[int, ...], element_type: Type, data: bytes) -> None:
-        self._literal: str | None = None
-        self.type: Type = type
-        self.shape: tuple[int, ...] = shape
-        self.element_type: Type = element_type
-        self.data: bytes = data
-
-    @property
-    def count(self) -> int:
-        total = 1
-        for extent in self.shape:
-            total *= extent
-        return total
-
-    @property
-    def is_splat(self) -> bool:
-        return len(self.data) == element_bytes(self.element_type)
-
-    def bits(self, index: int) -> int:
-        """The bit pattern of one element, without sign."""
-        size = element_bytes(self.element_type)
-        start = 0 if len(self.data) == size else index * size
-        return int.from_bytes(self.data[start : start + size], "little") & element_mask(self.element_type)
-
-    def values(self) -> list[int]:
-        """The bit patterns of all elements (of the one element of a splat)."""
-        size = element_bytes(self.element_type)
-        mask = element_mask(self.element_type)
-        data = self.data
-        return [int.from_bytes(data[i : i + size], "little") & mask for i in range(0, len(data), size)]
-
-    @property
-    def literal(self) -> str:
-        """What stands between `<f32: ` and `>` (docs/printing.md section 6)."""
-        found = self._literal
-        if found is None:
-            found = self._spell()
-            if len(found) < 64:
-                self._literal = found
-        return found
-
-    def _spell(self) -> str:
-        if self.is_splat:
-            return element_literal(self.element_type, self.bits(0))
-        if self.count > 100:
-            return '"0x' + self.data.hex().upper() + '"'
-        return _nested([element_literal(self.element_type, bits) for bits in self.values()], self.shape)
-
-    @property
-    def text(self) -> str:
-        return f"dense<{self.literal}> : {self.type.text}"
-
-    def __repr__(self) -> str:
-        if self.is_splat or self.count <= 100:
-            return super().__repr__()
-        # The literal may be megabytes long.
-        return f"dense<{self.count} elements> : {self.type!r}"
-
-    @property
-    def debug_text(self) -> str:
-        """The printer draft's log form: comma separated values, no type, no shape.  It does not parse."""
-        return "/* not parseable */ " + ", ".join([element_literal(self.element_type, b) for b in self.values()])
-
-
 class OpaqueAttribute(Attribute):
     """An attribute carried without looking inside, from a dialect this toolkit does not know."""
 
@@ -419,32 +285,6 @@ def spell(
     return "".join(out)
 
 
-def quote(value: str) -> str:
-    r"""A string literal: `"` is `\22`, `\` is doubled, bytes outside 0x20..0x7E are `\XX`."""
-    if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
-        return f'"{value}"'
-    parts = []
-    for byte in value.encode("utf-8", "surrogateescape"):
-        if byte == 0x5C:
-            parts.append("\\\\")
-        elif byte == 0x22 or not 0x20 <= byte <= 0x7E:
-            parts.append(f"\\{byte:02X}")
-        else:
-            parts.append(chr(byte))
-    return '"' + "".join(parts) + '"'
-
-
-def is_bare_identifier(name: str) -> bool:
-    """`[A-Za-z_][A-Za-z0-9_$.]*`."""
-    if not name or not name.isascii() or not (name[0].isalpha() or name[0] == "_"):
-        return False
-    return all(c.isalnum() or c in "_$." for c in name)
-
-
-def symbol_text(name: str) -> str:
-    return f"@{name}" if is_bare_identifier(name) else f"@{quote(name)}"
-
-
 def entry_text(name: str, value: Attribute) -> str:
     """`name = value` of a dictionary; a unit attribute is the name alone."""
     key = name if is_bare_identifier(name) else quote(name)
@@ -458,78 +298,6 @@ def element_text(value: Attribute) -> str:
     return value.text
 
 
-def element_bytes(type: Type) -> int:
-    """Bytes one element takes in a dense constant."""
-    if isinstance(type, (IntegerType, FloatType)):
-        return (type.width + 7) // 8
-    return 8
-
-
-def element_mask(type: Type) -> int:
-    """The bits of its bytes that an element has."""
-    return (1 << type.width) - 1 if isinstance(type, (IntegerType, FloatType)) else (1 << 64) - 1
-
-
-def signed_value(width: int, bits: int) -> int:
-    """Two's complement reading of a bit pattern."""
-    return bits - (1 << width) if width > 1 and bits >> (width - 1) & 1 else bits
-
-
-def element_literal(type: Type, bits: int) -> str:
-    """One element of a dense constant."""
-    if isinstance(type, IntegerType):
-        if type.width == 1:
-            return "true" if bits & 1 else "false"
-        return str(signed_value(type.width, bits))
-    if isinstance(type, FloatType):
-        return format_float(FORMATS[type.name], bits)
-    return str(bits)
-
-
-def constant_name(value: DenseAttribute) -> str:
-    """The name hint of a constant (docs/printing.md section 3)."""
-    element = value.element_type
-    if element is I1:
-        if not value.is_splat:
-            return "cst_i1"
-        return "true" if value.bits(0) & 1 else "false"
-    if not value.is_splat:
-        return f"cst_{element.spelling}"
-    bits = value.bits(0)
-    if isinstance(element, IntegerType):
-        return f"cst_{signed_value(element.width, bits)}_{element.spelling}"
-    if isinstance(element, FloatType):
-        form = FORMATS[element.name]
-        if is_nan(form, bits):
-            return f"cst_NaN_{element.spelling}"
-        integral = integral_value(form, bits)
-        if integral is not None:
-            return f"cst_{integral}_{element.spelling}"
-    return f"cst_{element.spelling}"
-
-
-def draft_constant_name(value: DenseAttribute) -> str:
-    """The printer draft's five-path name hint, chosen with names="draft"."""
-    element = value.element_type
-    if value.is_splat:
-        bits = value.bits(0)
-        if element is I1:
-            return "true" if bits & 1 else "false"
-        if isinstance(element, FloatType) and is_nan(FORMATS[element.name], bits):
-            return "cst_NaN"
-        if isinstance(element, IntegerType):
-            return f"cst_{signed_value(element.width, bits)}"
-    return "cst_i1" if element is I1 else "cst"
-
-
-def _nested(literals: list[str], shape: tuple[int, ...]) -> str:
-    """Bracket literals by shape, innermost dimension first."""
-    level = literals
-    for extent in reversed(shape):
-        level = ["[" + ", ".join(level[i : i + extent]) + "]" for i in range(0, len(level), extent)]
-    return level[0]
-
-
 # --- factories ---
 
 UNIT: Final = UnitAttribute()
@@ -539,7 +307,6 @@ _strings: Final[dict[str, StringAttribute]] = {}
 _types: Final[dict[Type, TypeAttribute]] = {}
 _symbols: Final[dict[tuple[str, ...], SymbolAttribute]] = {}
 _dense_arrays: Final[dict[tuple[Type, tuple[int, ...]], DenseArrayAttribute]] = {}
-_dense: Final[dict[tuple[Type, bytes], DenseAttribute]] = {}
 _opaques: Final[dict[str, OpaqueAttribute]] = {}
 register(_integers, LEAF)
 register(_floats, LEAF)
@@ -547,7 +314,6 @@ register(_strings, LEAF, lambda attribute: len(attribute.value) // BYTES_PER_THI
 register(_types, LEAF)
 register(_symbols, LEAF)
 register(_dense_arrays, LEAF, lambda attribute: len(attribute.values) * 16 // BYTES_PER_THING)
-register(_dense, LEAF, lambda attribute: len(attribute.data) // BYTES_PER_THING)
 register(_opaques, LEAF, lambda attribute: len(attribute.spelling) // BYTES_PER_THING)
 
 
@@ -617,19 +383,6 @@ def dense_array_attribute(element_type: Type, values: tuple[int, ...]) -> DenseA
     if found is None:
         weight = 1 + len(values) * 16 // BYTES_PER_THING
         found = intern(_dense_arrays, key, DenseArrayAttribute(element_type, values), weight)
-    return found
-
-
-def dense_attribute(type: Type, shape: tuple[int, ...], element_type: Type, data: bytes) -> DenseAttribute:
-    """The dense attribute of these bytes (all elements, or one for a splat); equal elements become a splat."""
-    size = element_bytes(element_type)
-    if len(data) > size and data == data[:size] * (len(data) // size):
-        data = data[:size]
-    key = (type, data)
-    found = _dense.get(key)
-    if found is None:
-        weight = 1 + len(data) // BYTES_PER_THING
-        found = intern(_dense, key, DenseAttribute(type, shape, element_type, data), weight)
     return found
 
 

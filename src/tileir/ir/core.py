@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tileir.annotations import TYPE_CHECKING, Final, cast
-from tileir.ir.attributes import Attribute, EnumAttribute, StringAttribute, plain_attributes
+from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
 from tileir.ir.describing import argument_words, block_words, operation_words, region_words, result_words
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 
 from tileir.annotations import Final
-from tileir.ir.attributes import INSIDE, WHOLE, Attribute, quote, spell
+from tileir.ir.attributes import INSIDE, WHOLE, Attribute, spell
 from tileir.ir.interning import COMPOSITES, LEAF, intern, register
+from tileir.ir.quoting import quote
 from tileir.ir.reducing import REDUCING, Reduced
 
 

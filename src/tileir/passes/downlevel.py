@@ -48,11 +48,13 @@ from tileir.dialect.ops import (
     TANH,
     UNPACK,
 )
-from tileir.ir.attributes import DenseAttribute, EnumAttribute, TypeAttribute, type_attribute
+from tileir.ir.attributes import TypeAttribute, type_attribute
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, OperationDeclaration, Version, version_text
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic, PassError, has_errors
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.passes.downlevel_expand import (

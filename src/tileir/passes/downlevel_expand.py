@@ -22,8 +22,9 @@ from tileir.dialect.ops import (
     XORI,
 )
 from tileir.dialect.types import tile_type
-from tileir.ir.attributes import Attribute, EnumAttribute
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation, Value
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import BF16, F16, F32, F64, I1, I16, I32, TF32, IntegerType, Type
 from tileir.passes.emit import SIGNED, Emit, tile_of, width_of
 from tileir.rewrite.facts import Facts

@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileir.annotations import Final
-from tileir.ir.attributes import Attribute, DenseAttribute
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import CONSTANT_LIKE, OperationDeclaration
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import PassError
 from tileir.ir.location import UNKNOWN
 from tileir.rewrite.constants import ConstantPool

@@ -36,9 +36,9 @@ from tileir.dialect.ops import (
     XORI,
 )
 from tileir.dialect.types import PointerType, TileType
-from tileir.ir.attributes import element_bytes
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ELEMENTWISE, OperationDeclaration
+from tileir.ir.dense import element_bytes
 from tileir.rewrite.fact import (
     Fact,
     common_groups,

@@ -42,9 +42,10 @@ from tileir.dialect.ops import (
     UNREALIZED_CONVERSION_CAST,
 )
 from tileir.dialect.types import DYNAMIC, PartitionViewType, TensorViewType
-from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, element_bytes, signed_value
+from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute, element_bytes, signed_value
 from tileir.ir.types import IntegerType
 from tileir.rewrite.fact import (
     Fact,

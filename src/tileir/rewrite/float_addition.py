@@ -7,7 +7,7 @@ finite numbers is touched.
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, FloatFormat, decode, is_finite
 from tileir.ir.types import FloatType
 

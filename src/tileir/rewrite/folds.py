@@ -10,8 +10,9 @@ from collections.abc import Callable
 from tileir.annotations import Final
 from tileir.dialect.ops import ADDF, ASSUME, CMPI, CONSTANT, IF, SELECT
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import DenseAttribute, EnumAttribute
 from tileir.ir.core import Operation
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I1
 from tileir.rewrite.driver import Fold, FoldResult
 from tileir.rewrite.float_addition import add_constants

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.ops import ADDF, EXTI, MULF, SELECT, XORI
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.core import Operation
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import I1, FloatType, IntegerType
 from tileir.rewrite.driver import Pattern
 from tileir.rewrite.matching import (

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.ops import CONSTANT
-from tileir.ir.attributes import Attribute, DenseAttribute
+from tileir.ir.attributes import Attribute
 from tileir.ir.builder import InsertionPoint
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import Type
 

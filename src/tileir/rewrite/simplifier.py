@@ -23,9 +23,11 @@ from tileir.annotations import Final
 from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, SIGNEDNESS
 from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import Attribute, DenseAttribute, EnumAttribute
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Value
 from tileir.ir.declaration import ISOLATED
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.enums import EnumAttribute
 from tileir.rewrite.dead import DeadCode, remove_dead
 from tileir.rewrite.driver import Statistics
 from tileir.rewrite.simplifier_expressions import MAXIMUM_DEPTH, Expressions, Node

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tileir.dialect.ops import ADDI, ANDI, CMPI, EXTI, MAXI, MINI, MULI, NEGI, ORI, SELECT, SHLI, SHRI, SUBI, TRUNCI
 from tileir.dialect.types import TileType
-from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import I1, IntegerType
 
 

@@ -10,9 +10,9 @@ from tileir.dialect.types import (
     TOKEN,
     TileType,
 )
-from tileir.ir.attributes import EnumAttribute, EnumKind
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.types import I1, Type
 from tileir.text import draft_spellings
 from tileir.text.directive import Custom, Doubtful, fail_custom, read_bool_array

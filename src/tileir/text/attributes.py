@@ -16,9 +16,6 @@ from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
-    DenseAttribute,
-    EnumAttribute,
-    EnumKind,
     array_attribute,
     bool_attribute,
     dense_array_attribute,
@@ -30,7 +27,9 @@ from tileir.ir.attributes import (
     symbol_attribute,
     type_attribute,
 )
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.types import F64, I1, I64, FloatType, IntegerType, Type
 from tileir.text import draft_spellings
 from tileir.text.alias_reading import AliasCursor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.annotations import NoReturn
-from tileir.ir.attributes import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
 from tileir.ir.types import FloatType, IntegerType, Type
 from tileir.text.cursor import Cursor
 

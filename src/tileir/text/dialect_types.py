@@ -25,8 +25,8 @@ from tileir.dialect.types import (
     tile_type,
     view_mistake,
 )
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.declaration import Version
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import FLOAT_TYPES, Type, integer_type, opaque_type
 from tileir.text import draft_spellings
 

@@ -10,19 +10,18 @@ from tileir.dialect.enums import enum_kind_of as enum_kind_of
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
-    EnumAttribute,
-    EnumKind,
     StringAttribute,
     bool_attribute,
     dense_array_attribute,
     integer_attribute,
     string_attribute,
     symbol_attribute,
-    symbol_text,
 )
 from tileir.ir.core import Operation, Value
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.enums import EnumAttribute, EnumKind
+from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I1, I32, I64, Type
 from tileir.text import draft_spellings
 from tileir.text.state import ParseState

@@ -11,9 +11,10 @@ from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE
 from tileir.dialect.enums import ATOMIC_MODE, ENUM_KINDS, SIGNEDNESS
 from tileir.dialect.ops import ASSUME_COND, EXTI, MAXF, MINF, REMF, TRUNCI
 from tileir.dialect.types import TileType, pointer_mistake, pointer_type, scalar_tile, with_element
-from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, Attribute, EnumAttribute, EnumKind
+from tileir.ir.attributes import Attribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute, EnumKind
 from tileir.ir.location import TextLocation
 from tileir.ir.types import F8E4M3FN, F8E5M2, I1, I32, FloatType, IntegerType, Type
 from tileir.text.cursor import Cursor

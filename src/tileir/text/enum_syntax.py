@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.enums import ENUM_KINDS
-from tileir.ir.attributes import EnumKind
 from tileir.ir.core import Operation
+from tileir.ir.enums import EnumKind
 from tileir.text import draft_spellings
 from tileir.text.directive import Directive, fail_custom, say_first
 from tileir.text.state import ParseState

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tileir.dialect.ops import ASSUME, CONSTANT
-from tileir.ir.attributes import DenseAttribute, constant_name, draft_constant_name
 from tileir.ir.core import Block, Operation, OperationResult, Region, Value
+from tileir.ir.dense import DenseAttribute, constant_name, draft_constant_name
 
 
 class _State:

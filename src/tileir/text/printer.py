@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.attributes import OptimizationHintsAttribute
-from tileir.ir.attributes import Attribute, StringAttribute, entry_text, quote
+from tileir.ir.attributes import Attribute, StringAttribute, entry_text
 from tileir.ir.core import PRINTING, Block, Operation, Region, Value
 from tileir.ir.declaration import ISOLATED, NEWEST, SEGMENTS, OperationDeclaration, Version, version_named
 from tileir.ir.diagnostics import OptionError
+from tileir.ir.quoting import quote
 from tileir.ir.types import FunctionType, Type, type_list
 from tileir.text.aliases import Aliases, implied_terminator
 from tileir.text.directive import Doubtful

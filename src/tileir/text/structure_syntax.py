@@ -9,19 +9,19 @@ from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import (
     UNIT,
     Attribute,
-    DenseAttribute,
     StringAttribute,
     TypeAttribute,
     array_attribute,
     dictionary_attribute,
     integer_attribute,
     string_attribute,
-    symbol_text,
     type_attribute,
 )
 from tileir.ir.core import Operation, Region
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import Location, TextLocation
+from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I64, FunctionType, Type, function_type
 from tileir.text import draft_spellings
 from tileir.text.dense import DenseReader

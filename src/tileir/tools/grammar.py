@@ -11,8 +11,8 @@ import re
 
 from tileir.annotations import Final
 from tileir.dialect.ops import MODULE
-from tileir.ir.attributes import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration
+from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.text.directive import enum_kind_of
 from tileir.text.format import CUSTOM, ELEMENT
 

@@ -24,21 +24,18 @@ from tileir.dialect.types import TileType, tile_mistake, tile_type
 from tileir.ir.attributes import (
     Attribute,
     DenseArrayAttribute,
-    DenseAttribute,
     FloatAttribute,
     StringAttribute,
     TypeAttribute,
     dense_array_attribute,
-    dense_attribute,
-    element_bytes,
     float_attribute,
-    quote,
-    signed_value,
     string_attribute,
     type_attribute,
 )
 from tileir.ir.declaration import NEWEST
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes, signed_value
 from tileir.ir.interning import LEAF, intern, register
+from tileir.ir.quoting import quote
 from tileir.ir.types import I1, I64, FloatType, IntegerType, Type
 
 STRING: Final = 1

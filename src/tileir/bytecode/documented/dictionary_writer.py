@@ -24,10 +24,10 @@ from tileir.ir.attributes import (
     Attribute,
     DenseArrayAttribute,
     DictionaryAttribute,
-    EnumAttribute,
     IntegerAttribute,
     UnitAttribute,
 )
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I1, I32, IntegerType
 
 _WITH_PARTS: Final = (OptimizationHintsAttribute, ArrayAttribute, DictionaryAttribute)

@@ -47,17 +47,16 @@ from tileir.ir.attributes import (
     ArrayAttribute,
     Attribute,
     DenseArrayAttribute,
-    DenseAttribute,
     IntegerAttribute,
     StringAttribute,
     dense_array_attribute,
-    dense_attribute,
     string_attribute,
     symbol_attribute,
     type_attribute,
 )
 from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Region
 from tileir.ir.declaration import V13_1, OperationDeclaration, version_text
+from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I32, I64, Type
 

@@ -31,11 +31,8 @@ from tileir.bytecode.writer import ModuleWriter
 from tileir.dialect.availability import attribute_words, operand_words
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.ir.attributes import (
-    FIRST_DRAFT_ONLY_VALUE,
     Attribute,
     DenseArrayAttribute,
-    DenseAttribute,
-    EnumAttribute,
     StringAttribute,
     SymbolAttribute,
     TypeAttribute,
@@ -43,7 +40,9 @@ from tileir.ir.attributes import (
 )
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import V13_1, OperationDeclaration, version_text
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute
 from tileir.ir.location import UNKNOWN
 from tileir.ir.traversal import is_function
 

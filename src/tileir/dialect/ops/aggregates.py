@@ -21,7 +21,7 @@ from tileir.dialect.functions import verify_terminator
 from tileir.dialect.inference import Inference
 from tileir.dialect.ops.control_flow import YIELD
 from tileir.dialect.types import TileType, scalar_tile, tile_type
-from tileir.ir.attributes import ArrayAttribute, Attribute, DenseAttribute, FloatAttribute, IntegerAttribute
+from tileir.ir.attributes import ArrayAttribute, Attribute, FloatAttribute, IntegerAttribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
     REGION_EFFECTS,
@@ -36,6 +36,7 @@ from tileir.ir.declaration import (
     operand,
     result,
 )
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.effects import is_memory_effect_free, is_pure
 from tileir.ir.types import BF16, F16, NONE, Type

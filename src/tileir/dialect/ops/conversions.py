@@ -25,7 +25,6 @@ from tileir.dialect.construct import element, tile
 from tileir.dialect.enums import OVERFLOW, ROUNDING
 from tileir.dialect.inference import CONVERTED, Inference
 from tileir.dialect.types import TileType, with_element
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ELEMENTWISE,
@@ -43,6 +42,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,

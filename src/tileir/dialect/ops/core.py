@@ -29,7 +29,7 @@ from tileir.dialect.constraints import (
 from tileir.dialect.construct import tile
 from tileir.dialect.inference import GIVEN_TYPE, RESHAPED, Inference
 from tileir.dialect.types import scalar_tile, with_element
-from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute, signed_value
+from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     CONSTANT_LIKE,
@@ -45,6 +45,7 @@ from tileir.ir.declaration import (
     result,
     same_type,
 )
+from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import F4E2M1FN, I32, Type
 from tileir.ir.verifier import VerifyContext

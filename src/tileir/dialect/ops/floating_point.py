@@ -19,7 +19,6 @@ from tileir.dialect.constraints import (
 from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, ROUNDING
 from tileir.dialect.inference import COMPARED
 from tileir.dialect.ops.elementwise import binary, unary
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ELEMENTWISE,
@@ -32,6 +31,7 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import F32
 from tileir.ir.verifier import VerifyContext
 

@@ -20,7 +20,7 @@ from tileir.dialect.constraints import (
 from tileir.dialect.enums import BARRIER_SCOPE
 from tileir.dialect.inference import GIVEN_TYPES, Inference
 from tileir.dialect.types import TOKEN, PointerType, TensorViewType, TileType, is_power_of_two, scalar_tile
-from tileir.ir.attributes import StringAttribute, element_bytes
+from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     BLOCK_ORDER,
@@ -36,6 +36,7 @@ from tileir.ir.declaration import (
     operand,
     result,
 )
+from tileir.ir.dense import element_bytes
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import I1, TF32, IntegerType, Type
 from tileir.ir.verifier import VerifyContext

@@ -27,7 +27,7 @@ from tileir.dialect.hints import verify_hints
 from tileir.dialect.inference import Inference
 from tileir.dialect.ops.control_flow import RETURN
 from tileir.dialect.types import PointerType, TileType, scalar_tile
-from tileir.ir.attributes import DenseAttribute, SymbolAttribute, integer_attribute
+from tileir.ir.attributes import SymbolAttribute, integer_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     GRAPH_REGION,
@@ -44,6 +44,7 @@ from tileir.ir.declaration import (
     attribute,
     result,
 )
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.symbols import verify_symbol
 from tileir.ir.types import I32, I64, Type

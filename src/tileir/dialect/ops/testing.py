@@ -16,7 +16,7 @@ from tileir.dialect.constraints import (
 )
 from tileir.dialect.functions import verify_function, verify_terminator
 from tileir.dialect.ops.control_flow import RETURN
-from tileir.ir.attributes import EnumKind, integer_attribute
+from tileir.ir.attributes import integer_attribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ISOLATED,
@@ -33,6 +33,7 @@ from tileir.ir.declaration import (
     operand,
     result,
 )
+from tileir.ir.enums import EnumKind
 from tileir.ir.types import I32
 from tileir.ir.verifier import VerifyContext
 

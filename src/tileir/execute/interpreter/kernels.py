@@ -8,9 +8,9 @@ from typing import Any, Final, cast
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute import arithmetic
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import FloatType, IntegerType, Type
 
 Kernel = Callable[..., Any]

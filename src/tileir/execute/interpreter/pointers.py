@@ -22,8 +22,9 @@ from tileir.execute.memory import OutsideMemory, read_only, reserved_label
 from tileir.execute.observer import Access, TileBlock, overrides
 from tileir.execute.origins import describe_miss, origin_of_access
 from tileir.execute.wording import bracketed
-from tileir.ir.attributes import EnumAttribute, IntegerAttribute
+from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import FloatType, Type
 
 Watch = Callable[[TileBlock, Any, "Array | None"], "Array | None"]

@@ -41,8 +41,8 @@ from tileir.dialect.ops import (
 from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.dtypes import plain_memory
 from tileir.execute.interpreter.compiler import Compiler
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation, Value
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import F32, F64
 
 COPIED: Final = 0

@@ -11,8 +11,9 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes, value_dtype
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
-from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute, SymbolAttribute
+from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute, SymbolAttribute
 from tileir.ir.core import Operation, Value
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I1
 
 

@@ -31,8 +31,8 @@ from tileir.execute.interpreter.views import TileView
 from tileir.execute.memory import OutsideMemory
 from tileir.execute.observer import Access, TileBlock, overrides
 from tileir.ir import floats
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import FloatType, IntegerType, Type
 
 

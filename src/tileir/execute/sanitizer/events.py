@@ -20,8 +20,8 @@ from tileir.execute.dtypes import Array
 from tileir.execute.observer import TileBlock
 from tileir.execute.sanitizer.known import NOTHING_KNOWN, Known, joined
 from tileir.execute.sanitizer.releases import Left, Releases
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
+from tileir.ir.enums import EnumAttribute
 
 # What shadow memory holds where no tile block did anything: the caller's data, or nothing at all.
 HOST: Final = 0

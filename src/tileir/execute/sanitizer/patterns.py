@@ -38,8 +38,8 @@ from tileir.dialect.ops import (
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes
 from tileir.execute.errors import BlockId
-from tileir.ir.attributes import DenseAttribute
 from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.dense import DenseAttribute
 
 # Coordinates of a rule: x or its remainder, y, z, the quotient of x.
 _COUNT: Final = 4

@@ -7,8 +7,9 @@ from typing import cast
 from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import DType, constant_elements, value_dtype
-from tileir.ir.attributes import DenseAttribute, EnumAttribute
 from tileir.ir.core import Operation, Value
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.enums import EnumAttribute
 
 
 def tile_of(value: Value) -> TileType:

@@ -26,7 +26,7 @@ from tileir.execute.cpu.vector.llvm import Register, literal
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.pointers import atomic_kernel
-from tileir.ir.attributes import EnumAttribute
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import IntegerType, Type
 
 _INSTRUCTIONS: Final = {

@@ -26,7 +26,7 @@ from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import DType, memory_bytes, tf32_numbers
-from tileir.ir.attributes import EnumAttribute
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import FNV8E5M3FNU, TF32, Type
 
 

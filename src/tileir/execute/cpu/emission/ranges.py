@@ -16,8 +16,8 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.loops.expressions import Applied, Count, Expression, Mapped, Splat, Table
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import DType, memory_bytes
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import IntegerType
 
 _DEEPEST: Final = 24

@@ -23,9 +23,10 @@ from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import BOOL, INT32, UINT64
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type
 from tileir.execute.dtypes import constant_elements
-from tileir.ir.attributes import DenseAttribute, SymbolAttribute
+from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.dense import DenseAttribute
 
 
 def emit_let(emission: Emission, statement: Statement) -> None:

@@ -31,8 +31,8 @@ from tileir.execute.cpu.loops.expressions import (
 )
 from tileir.execute.cpu.loops.sinks import CheckAll, Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
 from tileir.execute.cpu.loops.statements import Memo, Program, Statement
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation, Value
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.escapes import harmless
 from tileir.text.printer import Printer
 

@@ -32,8 +32,9 @@ from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.cpu.lowering.tiles import see_through
 from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
 from tileir.execute.dtypes import value_dtype
-from tileir.ir.attributes import EnumAttribute, IntegerAttribute
+from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation, Value
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import F32, TF32
 
 

@@ -25,8 +25,9 @@ from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.dtypes import constant_elements
 from tileir.execute.errors import LaunchError
-from tileir.ir.attributes import DenseArrayAttribute, DenseAttribute, IntegerAttribute
+from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute
 from tileir.ir.core import Operation, Value
+from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import F4E2M1FN, I1, I4
 
 

@@ -21,9 +21,9 @@ from tileir.execute.cpu.vector.fast_functions import FORMULAS
 from tileir.execute.cpu.vector.fast_machine import Machine
 from tileir.execute.cpu.vector.llvm import Register, value_type
 from tileir.execute.cpu.vector.tracing import Tracer
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import BF16, F16, F32
 
 

@@ -42,9 +42,9 @@ from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, qu
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import Array, memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.kernels import KERNELS
-from tileir.ir.attributes import EnumAttribute
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import BF16, F16, F32, F64, I1, I4, IntegerType, Type
 
 Emit = Callable[[Builder, Operation, list[Register]], "Register | None"]

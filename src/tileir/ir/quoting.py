@@ -1,0 +1,29 @@
+"""How strings and names are spelled: quoted where they have to be."""
+
+from __future__ import annotations
+
+
+def quote(value: str) -> str:
+    r"""A string literal: `"` is `\22`, `\` is doubled, bytes outside 0x20..0x7E are `\XX`."""
+    if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
+    parts = []
+    for byte in value.encode("utf-8", "surrogateescape"):
+        if byte == 0x5C:
+            parts.append("\\\\")
+        elif byte == 0x22 or not 0x20 <= byte <= 0x7E:
+            parts.append(f"\\{byte:02X}")
+        else:
+            parts.append(chr(byte))
+    return '"' + "".join(parts) + '"'
+
+
+def is_bare_identifier(name: str) -> bool:
+    """`[A-Za-z_][A-Za-z0-9_$.]*`."""
+    if not name or not name.isascii() or not (name[0].isalpha() or name[0] == "_"):
+        return False
+    return all(c.isalnum() or c in "_$." for c in name)
+
+
+def symbol_text(name: str) -> str:
+    return f"@{name}" if is_bare_identifier(name) else f"@{quote(name)}"
