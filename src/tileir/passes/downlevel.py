@@ -51,7 +51,7 @@ from tileir.dialect.ops import (
 from tileir.ir.attributes import TypeAttribute, type_attribute
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.ir.declaration import NEWEST, V13_2, V13_3, V13_4, OperationDeclaration, Version, version_text
+from tileir.ir.declaration import NEWEST, V13_4, OperationDeclaration, Version, version_text
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic, PassError, has_errors
 from tileir.ir.enums import EnumAttribute
@@ -157,7 +157,7 @@ def _mistake(operation: Operation, version: Version) -> str | None:
             if brought is not None and brought > version:
                 keyword = f"'{attribute.kind.name}<{attribute.keyword}>'"
                 return f"has {keyword}, which needs version {version_text(brought)} {target}"
-    if declaration is FOR and version < V13_2 and "unsignedCmp" in operation.attributes:
+    if declaration is FOR and _has_newer(operation, "unsignedCmp", version):
         if not has_signed_step(operation):
             return (
                 f"is an unsigned loop, which needs version 13.2; its step is not known to be positive as a signed "
@@ -187,7 +187,7 @@ def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic])
     changed = _retype(operation, version)
     changed |= _drop_attributes(operation, version, warnings)
     declaration = operation.declaration
-    if version < V13_4:
+    if _is_newer(declaration.since, version):
         if declaration is INSERT:
             replace(operation, [insert(Emit(operation), operation)])
             return 1
@@ -198,25 +198,34 @@ def _rewrite(operation: Operation, version: Version, warnings: list[Diagnostic])
             _forward_token(operation)
             operation.erase()
             return 1
-        if declaration is FTOF and "rounding_mode" in operation.attributes and can_round(operation):
-            replace(operation, [rounded_conversion(Emit(operation), operation)])
+        if declaration is MAKE_STRIDED_VIEW:
+            view = Emit(operation).operation(
+                MAKE_PARTITION_VIEW, list(operation.operands), [operation.results[0].type], operation.attributes
+            )
+            replace(operation, [view.results[0]])
             return 1
-        if declaration is FTOI and "saturating" in operation.attributes:
-            replace(operation, [saturating_conversion(Emit(operation), operation)])
-            return 1
-    if version < V13_3 and declaration is MAKE_STRIDED_VIEW:
-        view = Emit(operation).operation(
-            MAKE_PARTITION_VIEW, list(operation.operands), [operation.results[0].type], operation.attributes
-        )
-        replace(operation, [view.results[0]])
+    # Other modes than the default came with 13.4.
+    if declaration is FTOF and version < V13_4 and "rounding_mode" in operation.attributes and can_round(operation):
+        replace(operation, [rounded_conversion(Emit(operation), operation)])
         return 1
-    if version < V13_2:
-        if declaration is FOR and "unsignedCmp" in operation.attributes:
-            make_loop_signed(operation)
-            return 1
-        if declaration is PRINT_TKO:
-            return changed | _untie_print(operation)
+    if declaration is FTOI and _has_newer(operation, "saturating", version):
+        replace(operation, [saturating_conversion(Emit(operation), operation)])
+        return 1
+    if declaration is FOR and _has_newer(operation, "unsignedCmp", version):
+        make_loop_signed(operation)
+        return 1
+    if declaration is PRINT_TKO and _is_newer(declaration.results[0].since, version):
+        return changed | _untie_print(operation)
     return changed
+
+
+def _is_newer(since: Version | None, version: Version) -> bool:
+    return since is not None and since > version
+
+
+def _has_newer(operation: Operation, attribute: str, version: Version) -> bool:
+    """Whether an operation has an attribute that came after a version."""
+    return attribute in operation.attributes and _is_newer(operation.declaration.inherent[attribute].since, version)
 
 
 def _retype(operation: Operation, version: Version) -> int:
@@ -247,8 +256,7 @@ def _drop_attributes(operation: Operation, version: Version, warnings: list[Diag
     changed = 0
     declaration = operation.declaration
     for owner, attribute in _DROPPED:
-        since = owner.inherent[attribute].since
-        if owner is declaration and since is not None and since > version and attribute in operation.attributes:
+        if owner is declaration and _has_newer(operation, attribute, version):
             if operation.attributes[attribute] is SYMBOL_VISIBILITY["private"]:
                 text = f"'{operation.name}' op: a private global can be seen by others in {version_text(version)}"
                 warnings.append(Diagnostic("warning", text, operation.location))
