@@ -5,13 +5,12 @@ from __future__ import annotations
 from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import ATOMIC_MODE, MEMORY_ORDERING, MEMORY_SCOPE
-from tileir.dialect.ops import ATOMIC_RED_VIEW_TKO, LOAD_VIEW_TKO, STORE_VIEW_TKO
 from tileir.dialect.types import (
     TOKEN,
     TileType,
 )
 from tileir.ir.core import Operation, Value
-from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.declaration import ATOMIC, OperationDeclaration
 from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.types import I1, Type
 from tileir.text import draft_spellings
@@ -42,9 +41,9 @@ class ViewAccess(Custom):
 
     def __init__(self, declaration: OperationDeclaration, arguments: str) -> None:
         super().__init__(declaration, arguments)
-        self.is_load: bool = declaration is LOAD_VIEW_TKO
-        self.is_store: bool = declaration is STORE_VIEW_TKO
-        self.is_reduction: bool = declaration is ATOMIC_RED_VIEW_TKO
+        self.is_load: bool = declaration.writes is None
+        self.is_reduction: bool = declaration.has_trait(ATOMIC)
+        self.is_store: bool = not self.is_load and not self.is_reduction
         # The name of the tile operand that is stored or reduced.
         self.moved: str = "tile" if self.is_store else "value"
 

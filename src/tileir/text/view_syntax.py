@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING
-from tileir.dialect.ops import GET_TENSOR_SHAPE, MAKE_GATHER_SCATTER_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW
+from tileir.dialect.constraints import TENSOR_VIEW
 from tileir.dialect.types import (
     DYNAMIC,
-    GatherScatterViewType,
-    PartitionViewType,
     PointerType,
-    StridedViewType,
     TensorViewType,
     TileType,
     TileViewType,
@@ -17,7 +14,6 @@ from tileir.dialect.types import (
     scalar_tile,
 )
 from tileir.ir.core import Operation, Value
-from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import Type
 from tileir.text import draft_spellings
 from tileir.text.directive import Custom, Doubtful, fail_custom
@@ -196,15 +192,11 @@ def _sizes(printer: Printer, static: tuple[int, ...], values: list[Value]) -> st
     return ", ".join(parts)
 
 
-_VIEW_CLASSES: dict[OperationDeclaration, tuple[str, type[TileViewType]]] = {
-    MAKE_PARTITION_VIEW: ("partition_view", PartitionViewType),
-    MAKE_STRIDED_VIEW: ("strided_view", StridedViewType),
-    MAKE_GATHER_SCATTER_VIEW: ("gather_scatter_view", GatherScatterViewType),
-}
-
-
 class MakeView(Custom):
-    """`:` view-type; the operand's type is the tensor view inside."""
+    """`:` view-type; the operand's type is the tensor view inside.
+
+    What `make_partition_view` makes is called `partition_view`, and so on.
+    """
 
     __slots__ = ()
 
@@ -215,8 +207,8 @@ class MakeView(Custom):
         parser.expect(":")
         start = parser.position
         type = parser.parse_type()
-        word, wanted = _VIEW_CLASSES[self.declaration]
-        if not isinstance(type, wanted):
+        if not isinstance(type, TileViewType) or not self.declaration.results[0].constraint.accepts(type):
+            word = self.declaration.mnemonic.removeprefix("make_")
             fail_custom(parser, state, f"expected '{word}' type, but got '{type.text}'", start)
         assert isinstance(type, TileViewType)
         self.set_types(state, "result", [type])
@@ -246,7 +238,7 @@ class ShapeQuery(Doubtful):
         parser.expect(":")
         start = parser.position
         source = parser.parse_type()
-        if self.declaration is GET_TENSOR_SHAPE:
+        if self.declaration.operands[0].constraint is TENSOR_VIEW:
             if not isinstance(source, TensorViewType):
                 fail_custom(parser, state, f"expected tensor_view, got '{source.text}'", start)
             assert isinstance(source, TensorViewType)

@@ -208,8 +208,6 @@ _EXTRAS: Final = {
     "type": "_Type",
     "types": "Sequence[_Type]",
 }
-# Extents of a tensor may be known only when the kernel runs.
-_DYNAMIC: Final = {("make_tensor_view", "shape"), ("make_tensor_view", "strides")}
 
 
 def main() -> int:
@@ -287,10 +285,11 @@ def _argument(signature: Signature, parameter: Parameter, is_given: bool = False
         words = "_Operands" if parameter.operand.count == VARIADIC else "_Operand"
         if parameter.operand.count == VARIADIC:
             default = "()"
-    elif (signature.declaration.mnemonic, parameter.name) in _DYNAMIC:
+    elif signature.inference.hidden and parameter.required:
+        # Operands are made from it: extents of a tensor may be known only when the kernel runs.
         words = "_Operands"
     else:
-        words = _EXTRAS[parameter.name]
+        words = _EXTRAS.get(parameter.name, "object")
     if not parameter.required and default == "None":
         words += " | None"
     name = f"{_name(parameter.name)}: {words}"
