@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
     from tileir.ir.attributes import Attribute
     from tileir.ir.builder import InsertionPoint
-    from tileir.ir.core import Block, BlockArgument, Operation, OperationResult, Region, Value
+    from tileir.ir.core import Block, Operation, Region
     from tileir.ir.declaration import OperationDeclaration
     from tileir.ir.diagnostics import (
         BuildError,
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     )
     from tileir.ir.location import Location, file_location
     from tileir.ir.types import Type
+    from tileir.ir.values import BlockArgument, OperationResult, Value
     from tileir.passes.catalogue import register_pass, registered_passes
     from tileir.passes.pipeline import PassReport, PassRun, optimize, run_passes, run_pipeline
     from tileir.passes.registry import Pass, PassSession, PipelineError
@@ -183,12 +184,13 @@ _HOMES = {
     "tileir.interface": "from_bytecode load losses parse to_bytecode verify",
     "tileir.ir.attributes": "Attribute",
     "tileir.ir.builder": "InsertionPoint",
-    "tileir.ir.core": "Block BlockArgument Operation OperationResult Region Value",
+    "tileir.ir.core": "Block Operation Region",
     "tileir.ir.declaration": "OperationDeclaration",
     "tileir.ir.diagnostics": "BuildError Diagnostic OptionError ParseError PassError TileIRError VerifyError"
     " VersionError",
     "tileir.ir.location": "Location file_location",
     "tileir.ir.types": "Type",
+    "tileir.ir.values": "BlockArgument OperationResult Value",
     "tileir.passes.catalogue": "register_pass registered_passes",
     "tileir.passes.pipeline": "PassReport PassRun optimize run_passes run_pipeline",
     "tileir.passes.registry": "Pass PassSession PipelineError",

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from tileir.bytecode.magic import is_bytecode
 from tileir.ir.clone import clone
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, NEWEST_NAME, version_named
 from tileir.ir.diagnostics import Diagnostic, OptionError, ParseError, VerifyError, has_errors, note
 from tileir.ir.location import UNKNOWN
 from tileir.ir.reducing import REDUCING, Reduced
+from tileir.ir.values import Value
 from tileir.ir.verifier import HINT_MODES, VerifyContext, verify_operation
 from tileir.text import printer as _printer  # noqa: F401  (gives operations their text)
 from tileir.text.reading import parse_text

@@ -7,7 +7,7 @@ from typing import Any
 
 import tileir
 from tileir import Builder
-from tileir.ir.core import Value
+from tileir.ir.values import Value
 from tileir.types import (
     bf16,
     f8E4M3FN,

@@ -23,7 +23,7 @@ from tileir.dialect.types import (
     tile_type,
 )
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import (
     NO_MEMORY_EFFECT,
     PURE,
@@ -34,6 +34,7 @@ from tileir.ir.declaration import (
     Version,
 )
 from tileir.ir.types import I4, I8, I32, I64, Type
+from tileir.ir.values import Value
 
 
 class Program:

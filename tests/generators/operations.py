@@ -31,7 +31,7 @@ from tileir.ir.attributes import (
     string_attribute,
     symbol_attribute,
 )
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ONE,
     OPTIONAL,
@@ -63,6 +63,7 @@ from tileir.ir.types import (
     IntegerType,
     Type,
 )
+from tileir.ir.values import Value
 from tileir.ir.verifier import VerifyContext, verify_operation
 
 _TRIES = 60

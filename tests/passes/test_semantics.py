@@ -21,9 +21,10 @@ from tileir.dialect.types import TOKEN, PointerType, TileType, pointer_type, til
 from tileir.execute.arguments import entries_of
 from tileir.execute.observer import TileBlock
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import PURE, REGISTRY
 from tileir.ir.types import I32, TF32, FloatType, IntegerType
+from tileir.ir.values import BlockArgument, Value
 from tileir.passes.emit import Emit, tile_of
 
 # Steps of a program; its other forms may take more.

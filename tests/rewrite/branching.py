@@ -11,8 +11,9 @@ from typing import Any
 
 import tileir
 from tileir.ir.attributes import StringAttribute
-from tileir.ir.core import Block, Operation, Value
+from tileir.ir.core import Block, Operation
 from tileir.ir.dense import DenseAttribute
+from tileir.ir.values import Value
 from tileir.types import i1, i32
 
 CONDITIONS = 3

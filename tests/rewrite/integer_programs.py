@@ -11,7 +11,8 @@ from random import Random
 from typing import Any
 
 import tileir
-from tileir.ir.core import Block, Operation, Value
+from tileir.ir.core import Block, Operation
+from tileir.ir.values import Value
 from tileir.types import tile
 
 

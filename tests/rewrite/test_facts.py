@@ -9,7 +9,8 @@ import pytest
 from tests.rewrite.integer_programs import Evaluator, RandomProgram, Undefined, signed, width_of
 
 import tileir
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 from tileir.rewrite.facts import Facts
 
 

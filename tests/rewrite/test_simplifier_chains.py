@@ -21,8 +21,9 @@ from tests.rewrite.integer_terms import KEYWORDS, WIDTHS, Meaning, meaning, numb
 from tests.rewrite.test_simplifier_proofs import assert_refines
 
 import tileir
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.values import Value
 from tileir.rewrite.driver import Statistics
 from tileir.rewrite.simplifier import simplify_expressions
 from tileir.rewrite.simplifier_language import COMMUTATIVE, OPERATORS

@@ -24,8 +24,9 @@ from tests.rewrite.integer_terms import (
 )
 
 import tileir
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.values import Value
 from tileir.rewrite.simplifier import simplify_expressions
 from tileir.rewrite.simplifier_language import OPERATORS, Rule, Term, read_rules
 from tileir.rewrite.simplifier_rules import COMPLEMENTS, RULES

@@ -23,9 +23,10 @@ from tileir.bytecode.reader import ModuleReader
 from tileir.bytecode.trace import Span, Trace
 from tileir.dialect.ops import GLOBAL
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, V13_1
 from tileir.ir.dense import DenseAttribute
+from tileir.ir.values import Value
 
 _HEADER_SIZE: Final = 12
 _NUMBERED_GROUPS: Final = frozenset(["operation", "function", "global", "region", "block"])

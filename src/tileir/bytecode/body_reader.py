@@ -25,11 +25,12 @@ from tileir.ir.attributes import (
     string_attribute,
     symbol_attribute,
 )
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Value
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
 from tileir.ir.declaration import ONE, VARIADIC
 from tileir.ir.dense import signed_value
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import I1, I32, I64, Type
+from tileir.ir.values import Value
 
 
 def _drop_empty_promise(record: Record, attributes: dict[str, Attribute], segments: tuple[int, ...]) -> None:

@@ -19,12 +19,13 @@ from tileir.ir.attributes import (
     StringAttribute,
     SymbolAttribute,
 )
-from tileir.ir.core import Block, Operation, Value
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ONE, V13_1, V13_3, VARIADIC, OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.effects import is_pure
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumAttribute
+from tileir.ir.values import Value
 
 
 class WriteFailure(Exception):

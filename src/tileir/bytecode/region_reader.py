@@ -8,11 +8,12 @@ from tileir.bytecode.records import Record
 from tileir.bytecode.tables import Tables
 from tileir.bytecode.trace import Span
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import Location
 from tileir.ir.traversal import DEEPEST_REGION
 from tileir.ir.types import Type
+from tileir.ir.values import Value
 
 # How far reading has come with the regions of an operation.
 _IN_REGION: Final = 0

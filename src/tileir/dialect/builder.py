@@ -29,7 +29,7 @@ from tileir.dialect.signature import bind, check_counts, location_argument, sign
 from tileir.dialect.types import TileType, scalar_tile
 from tileir.ir.attributes import Attribute, array_attribute, string_attribute
 from tileir.ir.builder import InsertionPoint
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import (
     ISOLATED,
     NEWEST_NAME,
@@ -45,6 +45,7 @@ from tileir.ir.diagnostics import BuildError, VerifyError, has_errors
 from tileir.ir.location import UNKNOWN, Location, file_location
 from tileir.ir.symbols import Symbols
 from tileir.ir.types import Type, function_type
+from tileir.ir.values import Value
 from tileir.ir.verifier import VerifyContext, verify_operation
 
 _PREFIX: Final = "cuda_tile."

@@ -6,12 +6,13 @@ from tileir.annotations import NoReturn
 from tileir.dialect.construct import described
 from tileir.dialect.types import PointerType, TensorViewType, TileType, TileViewType, tile_type
 from tileir.ir.attributes import Attribute, IntegerAttribute
-from tileir.ir.core import Block, Region, Value
+from tileir.ir.core import Block, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.symbols import Symbols
 from tileir.ir.types import Type
+from tileir.ir.values import Value
 
 
 class Call:

@@ -34,7 +34,7 @@ from tileir.ir.attributes import (
     TypeAttribute,
     UnitAttribute,
 )
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import AttributeConstraint, TypeConstraint, TypeRule, named_types
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute, EnumKind
@@ -57,6 +57,7 @@ from tileir.ir.types import (
     FunctionType,
     Type,
 )
+from tileir.ir.values import Value
 
 # --- types ---
 

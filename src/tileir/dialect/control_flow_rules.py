@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tileir.dialect.types import TensorViewType, TileViewType
-from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import Type
+from tileir.ir.values import BlockArgument, Value
 
 
 def value_types(values: list[Value]) -> list[Type]:

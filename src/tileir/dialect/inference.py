@@ -15,9 +15,10 @@ from tileir.dialect.calls import Call
 from tileir.dialect.constraints import SCALAR_I1, SCALAR_I32, SCALAR_INT, TOKEN_TYPE
 from tileir.dialect.construct import described, element, extents, tile, value_type
 from tileir.dialect.types import TOKEN, TileType, scalar_tile, with_element
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import ONE, VARIADIC, OperandDeclaration, OperationDeclaration
 from tileir.ir.types import I1, I32, Type
+from tileir.ir.values import Value
 
 
 def _nothing(call: Call) -> None:

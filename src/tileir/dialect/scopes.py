@@ -13,10 +13,11 @@ from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.inference import expected_types
 from tileir.dialect.ops import BREAK, FOR, IF, LOOP, YIELD
 from tileir.ir.builder import InsertionPoint
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, OperationResult, Value
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.types import Type
+from tileir.ir.values import OperationResult, Value
 
 if TYPE_CHECKING:
     from tileir.dialect.builder import Builder

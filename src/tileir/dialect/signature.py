@@ -14,7 +14,7 @@ from tileir.dialect.construct import described
 from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.inference import Inference, inference_of
 from tileir.dialect.literals import any_attribute, declared_attribute
-from tileir.ir.core import Region, Value
+from tileir.ir.core import Region
 from tileir.ir.declaration import (
     ONE,
     OPTIONAL,
@@ -25,6 +25,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.diagnostics import BuildError
 from tileir.ir.location import Location
+from tileir.ir.values import Value
 
 
 class Parameter:

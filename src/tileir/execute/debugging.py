@@ -13,9 +13,10 @@ from tileir.execute.errors import BlockId
 from tileir.execute.observer import Observer, TileBlock
 from tileir.execute.sanitizer.report import Spelling
 from tileir.execute.wording import several, spelled_number
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import TOKEN_ORDERED
 from tileir.ir.escapes import harmless_line
+from tileir.ir.values import Value
 
 _FIRST_ELEMENTS = 6
 _REDUCTIONS = (REDUCE, SCAN)

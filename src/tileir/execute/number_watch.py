@@ -43,9 +43,10 @@ from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.sanitizer.numbers import first_element
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport, WatchKind
 from tileir.execute.wording import several, spelled_number
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import ATOMIC
 from tileir.ir.types import FloatType
+from tileir.ir.values import Value
 
 # These compute nothing: each element of a result is one of an operand, or its bits read as another type.
 HANDS_ON: Final = frozenset([ASSUME, BITCAST, BROADCAST, CAT, EXTRACT, INSERT, PACK, PERMUTE, RESHAPE, SELECT, UNPACK])

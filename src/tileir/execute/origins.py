@@ -23,7 +23,8 @@ from tileir.dialect.types import TensorViewType, TileViewType
 from tileir.execute.arguments import ArgumentLabel
 from tileir.execute.memory import Memory, Region
 from tileir.execute.wording import bracketed, several
-from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import BlockArgument, Value
 
 _SAME_ARRAY = (OFFSET, BROADCAST, RESHAPE, PERMUTE, ASSUME, EXTRACT, PTR_TO_PTR)
 _MAKERS = (MAKE_TENSOR_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_GATHER_SCATTER_VIEW)

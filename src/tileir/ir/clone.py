@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
+from tileir.ir.values import Value
 
 
 def clone(operation: Operation, mapping: dict[Value, Value] | None = None) -> Operation:

@@ -14,7 +14,8 @@ from tileir.ir.location import Location
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:
-    from tileir.ir.core import Block, BlockArgument, Operation, OperationResult, Region
+    from tileir.ir.core import Block, Operation, Region
+    from tileir.ir.values import BlockArgument, OperationResult
 
 # Of a list of types or names, so many; of a block, so many operations are counted.
 _SHOWN: Final = 4

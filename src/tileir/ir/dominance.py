@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tileir.ir.core import Block, Operation, Region, Value
+from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import GRAPH_REGION, ISOLATED
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import Location
+from tileir.ir.values import Value
 
 Report = Callable[[str, str, Location, "list[Diagnostic] | None"], None]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tileir.ir.core import Block, Operation, Region, Value
+from tileir.ir.core import Block, Operation, Region
 from tileir.ir.location import Location, resolved
+from tileir.ir.values import Value
 
 
 def structurally_equal(left: Operation, right: Operation, *, locations: bool = False) -> bool:

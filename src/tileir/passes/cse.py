@@ -15,7 +15,7 @@ The one that stays takes over the location of the other if its own is unknown.
 from __future__ import annotations
 
 from tileir.annotations import Final
-from tileir.ir.core import Block, Operation, Value
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import (
     GRAPH_REGION,
     ISOLATED,
@@ -27,6 +27,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.equality import structurally_equal
 from tileir.ir.location import UnknownLocation
+from tileir.ir.values import Value
 from tileir.rewrite.dead import DeadCode, remove_dead
 
 _NO_EFFECT: Final = PURE | NO_MEMORY_EFFECT

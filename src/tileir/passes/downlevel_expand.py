@@ -23,9 +23,10 @@ from tileir.dialect.ops import (
 )
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import BF16, F16, F32, F64, I1, I16, I32, TF32, IntegerType, Type
+from tileir.ir.values import Value
 from tileir.passes.emit import SIGNED, Emit, tile_of, width_of
 from tileir.rewrite.facts import Facts
 

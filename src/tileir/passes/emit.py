@@ -7,11 +7,12 @@ from tileir.dialect.enums import COMPARISON_ORDERING, COMPARISON_PREDICATE, SIGN
 from tileir.dialect.ops import ANDI, CMPF, SELECT, SHLI, SHRI, XORI
 from tileir.dialect.types import TileType, with_element
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_ATTRIBUTES, Operation, Value
+from tileir.ir.core import NO_ATTRIBUTES, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import dense_attribute, element_bytes
 from tileir.ir.floats import FORMATS, from_double
 from tileir.ir.types import I1, FloatType, IntegerType, Type
+from tileir.ir.values import Value
 from tileir.rewrite.rewriter import Rewriter
 
 UNSIGNED: Final[dict[str, Attribute]] = {"signedness": SIGNEDNESS["unsigned"]}

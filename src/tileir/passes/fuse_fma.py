@@ -22,7 +22,8 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.ops import ADDF, FMA, MULF, NEGF, SUBF
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_ATTRIBUTES, Operation, Value
+from tileir.ir.core import NO_ATTRIBUTES, Operation
+from tileir.ir.values import Value
 from tileir.passes.canonicalize import canonicalization_folds
 from tileir.passes.registry import PassSession
 from tileir.rewrite.driver import Pattern, apply_greedily

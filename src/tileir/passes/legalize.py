@@ -38,10 +38,11 @@ from tileir.dialect.ops import (
 )
 from tileir.dialect.types import STRING
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic, PassError
 from tileir.ir.types import Type, flattened
+from tileir.ir.values import Value
 from tileir.passes.emit import Emit, replace, tile_of, width_of
 from tileir.passes.legalize_assume import write_assumptions
 from tileir.passes.legalize_expand import EXPANSIONS

@@ -10,10 +10,11 @@ from tileir.annotations import Final
 from tileir.dialect.attributes import PredicateAttribute, bounded, div_by
 from tileir.dialect.ops import ANDI, ASSUME, CMPI, REMI
 from tileir.dialect.types import TileType, is_power_of_two
-from tileir.ir.core import Block, Operation, Value
+from tileir.ir.core import Block, Operation
 from tileir.ir.dense import signed_value
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import I1, IntegerType
+from tileir.ir.values import Value
 from tileir.passes.emit import Emit
 from tileir.rewrite.matching import constant_value, defined_by
 from tileir.rewrite.simplifier_rules import SWAPPED

@@ -31,9 +31,10 @@ from tileir.dialect.ops import (
     SUBI,
 )
 from tileir.ir.attributes import UNIT, Attribute
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import F64
+from tileir.ir.values import Value
 from tileir.passes.emit import Emit, tile_of, width_of
 
 _PROPAGATE_NAN: Final[dict[str, Attribute]] = {"propagate_nan": UNIT}

@@ -19,11 +19,12 @@ from collections.abc import Callable
 
 from tileir.annotations import Final
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import CONSTANT_LIKE, OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import PassError
 from tileir.ir.location import UNKNOWN
+from tileir.ir.values import Value
 from tileir.rewrite.constants import ConstantPool
 from tileir.rewrite.dead import DeadCode, is_removable, remove_dead
 from tileir.rewrite.rewriter import Rewriter, Worklist

@@ -26,8 +26,9 @@ from __future__ import annotations
 
 from tileir.annotations import Final
 from tileir.dialect.ops import BREAK, CONTINUE, FOR, IF, LOOP, YIELD
-from tileir.ir.core import Block, BlockArgument, Operation, OperationResult, Value
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.values import BlockArgument, OperationResult, Value
 from tileir.rewrite.fact import Fact, anything, full, joined, narrowed, shape_of, widened, width_of
 from tileir.rewrite.fact_rules import fact_of_result
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.ops import BREAK, BROADCAST, CONSTANT, CONTINUE, IF, RESHAPE, RETURN, SELECT, XORI, YIELD
 from tileir.dialect.types import TileType, scalar_tile, tile_type, with_element
-from tileir.ir.core import Block, Operation, Region, Value
+from tileir.ir.core import Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute, dense_attribute
 from tileir.ir.types import F4E2M1FN, I1, IntegerType
+from tileir.ir.values import Value
 from tileir.rewrite.rewriter import Rewriter
 
 _LEAVES: Final = (RETURN, CONTINUE, BREAK)

@@ -7,7 +7,8 @@ and the operations of both keep their order (first contract).
 from __future__ import annotations
 
 from tileir.dialect.ops import ANDI, IF, YIELD
-from tileir.ir.core import Block, Operation, Region, Value
+from tileir.ir.core import Block, Operation, Region
+from tileir.ir.values import Value
 from tileir.rewrite.matching import (
     branch,
     can_select,

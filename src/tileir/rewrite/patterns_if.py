@@ -6,7 +6,8 @@ Names and conditions are those of NVIDIA's public dialect (docs/conflicts.md H),
 from __future__ import annotations
 
 from tileir.dialect.ops import IF
-from tileir.ir.core import Block, Operation, Value
+from tileir.ir.core import Block, Operation
+from tileir.ir.values import Value
 from tileir.rewrite.driver import Pattern
 from tileir.rewrite.matching import (
     branch,

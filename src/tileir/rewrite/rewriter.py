@@ -9,11 +9,12 @@ from tileir.annotations import TYPE_CHECKING
 from tileir.dialect.ops import CONSTANT
 from tileir.ir.attributes import Attribute
 from tileir.ir.builder import InsertionPoint
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region, Value
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.types import Type
+from tileir.ir.values import Value
 
 if TYPE_CHECKING:
     from tileir.dialect.builder import Builder

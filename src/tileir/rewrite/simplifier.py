@@ -24,10 +24,11 @@ from tileir.dialect.enums import COMPARISON_PREDICATE, OVERFLOW, SIGNEDNESS
 from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import NO_ATTRIBUTES, Block, Operation, Value
+from tileir.ir.core import NO_ATTRIBUTES, Block, Operation
 from tileir.ir.declaration import ISOLATED
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
+from tileir.ir.values import Value
 from tileir.rewrite.dead import DeadCode, remove_dead
 from tileir.rewrite.driver import Statistics
 from tileir.rewrite.simplifier_expressions import MAXIMUM_DEPTH, Expressions, Node

@@ -9,10 +9,11 @@ from tileir.dialect.types import (
     TOKEN,
     TileType,
 )
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import ATOMIC, OperationDeclaration
 from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.types import I1, Type
+from tileir.ir.values import Value
 from tileir.text import draft_spellings
 from tileir.text.directive import Custom, Doubtful, fail_custom, read_bool_array
 from tileir.text.state import ParseState

@@ -9,9 +9,10 @@ from tileir.dialect.attributes import SAME_ELEMENTS_EVERYWHERE, PredicateAttribu
 from tileir.dialect.ops import SCAN, YIELD
 from tileir.dialect.types import TOKEN, TileType
 from tileir.ir.attributes import Attribute, StringAttribute, string_attribute
-from tileir.ir.core import NO_REGIONS, Operation, Value
+from tileir.ir.core import NO_REGIONS, Operation
 from tileir.ir.location import TextLocation
 from tileir.ir.types import FloatType, Type
+from tileir.ir.values import Value
 from tileir.text import draft_spellings
 from tileir.text.directive import AttributeValue, Custom, enum_kind_of, fail_custom
 from tileir.text.state import ParseState

@@ -17,12 +17,13 @@ from tileir.ir.attributes import (
     string_attribute,
     symbol_attribute,
 )
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import AttributeDeclaration, OperationDeclaration
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.quoting import symbol_text
 from tileir.ir.types import I1, I32, I64, Type
+from tileir.ir.values import Value
 from tileir.text import draft_spellings
 from tileir.text.state import ParseState
 

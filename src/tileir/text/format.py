@@ -21,10 +21,11 @@ from collections.abc import Callable
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import TYPE_CHECKING, Final
-from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation, Value
+from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Operation
 from tileir.ir.declaration import ONE, SEGMENTS, VARIADIC, OperationDeclaration
 from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
+from tileir.ir.values import Value
 from tileir.text import access_syntax, aggregate_syntax, control_flow_syntax, structure_syntax, view_syntax
 from tileir.text.directive import (
     AttributeDictionary,

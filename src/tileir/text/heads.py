@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tileir.ir.core import BlockArgument, Operation, Region, Value
+from tileir.ir.core import Operation, Region
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.values import BlockArgument, Value
 from tileir.text.printer import Printer
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tileir.dialect.ops import ASSUME, CONSTANT
-from tileir.ir.core import Block, Operation, OperationResult, Region, Value
+from tileir.ir.core import Block, Operation, Region
 from tileir.ir.dense import DenseAttribute, constant_name, draft_constant_name
+from tileir.ir.values import OperationResult, Value
 
 
 class _State:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from tileir.annotations import Final
 from tileir.dialect.attributes import OptimizationHintsAttribute
 from tileir.ir.attributes import Attribute, StringAttribute, entry_text
-from tileir.ir.core import PRINTING, Block, Operation, Region, Value
+from tileir.ir.core import PRINTING, Block, Operation, Region
 from tileir.ir.declaration import ISOLATED, NEWEST, SEGMENTS, OperationDeclaration, Version, version_named
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.quoting import quote
 from tileir.ir.types import FunctionType, Type, type_list
+from tileir.ir.values import Value
 from tileir.text.aliases import Aliases, implied_terminator
 from tileir.text.directive import Doubtful
 from tileir.text.format import Assembly, assembly_of

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.ir.attributes import Attribute
-from tileir.ir.core import Region, Value
+from tileir.ir.core import Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.location import SourceText
 from tileir.ir.types import Type
+from tileir.ir.values import Value
 
 if TYPE_CHECKING:
     from tileir.text.format import Assembly

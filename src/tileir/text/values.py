@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tileir.annotations import NoReturn
-from tileir.ir.core import BlockArgument, Value
 from tileir.ir.declaration import REGISTRY, Version
 from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN, Location, TextLocation
 from tileir.ir.types import Type
+from tileir.ir.values import BlockArgument, Value
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.locations import LocationCursor
 

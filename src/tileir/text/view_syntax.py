@@ -13,8 +13,9 @@ from tileir.dialect.types import (
     pointer_type,
     scalar_tile,
 )
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.types import Type
+from tileir.ir.values import Value
 from tileir.text import draft_spellings
 from tileir.text.directive import Custom, Doubtful, fail_custom
 from tileir.text.state import ParseState

@@ -28,7 +28,8 @@ from tileir.execute.cpu.native.target import host
 from tileir.execute.dtypes import constant_array, is_float_dtype, memory_dtype, value_dtype
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.launch import Kernel
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 LESSER = [name for name in ("x86-64-v3", "x86-64", "cortex-a72") if host(name).runnable]

@@ -32,7 +32,7 @@ from tileir.dialect.types import (
     TileViewType,
 )
 from tileir.dialect.view_rules import verify_view_access, verify_view_source
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     NO_MEMORY_EFFECT,
     OPTIONAL,
@@ -51,6 +51,7 @@ from tileir.ir.declaration import (
 )
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.types import Type
+from tileir.ir.values import Value
 from tileir.ir.verifier import VerifyContext
 
 PARTITION_VIEW: Final = TypeConstraint("partition view type", lambda t: isinstance(t, PartitionViewType))

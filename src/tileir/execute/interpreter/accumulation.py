@@ -26,8 +26,9 @@ from tileir.execute.arithmetic.matrix import matrix_float_into
 from tileir.execute.dtypes import Array, DType, value_dtype
 from tileir.execute.interpreter.compiler import Compiler, Registers, Step
 from tileir.execute.interpreter.elementwise import compile_elementwise
-from tileir.ir.core import BlockArgument, Operation
+from tileir.ir.core import Operation
 from tileir.ir.types import F16, FloatType
+from tileir.ir.values import BlockArgument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,9 +29,10 @@ from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, GET_NUM_TILE_BLOCKS, IF, 
 from tileir.dialect.types import TOKEN, TileType
 from tileir.execute.errors import LaunchError
 from tileir.execute.interpreter.block_order import BlockOrder
-from tileir.ir.core import Block, Operation, Value
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import TOKEN_ORDERED, OperationDeclaration
 from tileir.ir.effects import memory_changes
+from tileir.ir.values import Value
 
 if TYPE_CHECKING:
     from tileir.execute.observer import Observer, TileBlock

@@ -41,9 +41,10 @@ from tileir.dialect.ops import (
 from tileir.dialect.types import GatherScatterViewType, TileType
 from tileir.execute.dtypes import plain_memory
 from tileir.execute.interpreter.compiler import Compiler
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import F32, F64
+from tileir.ir.values import Value
 
 COPIED: Final = 0
 BORROWED: Final = 1

@@ -12,9 +12,10 @@ from tileir.execute.dtypes import Array, constant_array, memory_bytes, value_dty
 from tileir.execute.errors import ExecutionError
 from tileir.execute.interpreter.compiler import BLOCK_SLOT, Compiler, Registers, Step
 from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute, SymbolAttribute
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I1
+from tileir.ir.values import Value
 
 
 def tile_of(value: Value) -> TileType:

@@ -38,8 +38,9 @@ from tileir.dialect.ops import (
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, constant_array, memory_bytes
 from tileir.execute.errors import BlockId
-from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
+from tileir.ir.values import BlockArgument, Value
 
 # Coordinates of a rule: x or its remainder, y, z, the quotient of x.
 _COUNT: Final = 4

@@ -9,9 +9,10 @@ from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.places import line_at, place_of
 from tileir.execute.wording import bracketed, parenthesized, several
-from tileir.ir.core import Operation, OperationResult, Value
+from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
 from tileir.ir.location import UNKNOWN
+from tileir.ir.values import OperationResult, Value
 from tileir.text.printer import Printer
 
 Index = tuple[int, ...]

@@ -17,8 +17,9 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.dialect.types import PointerType, TensorViewType, TileType
-from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import ELEMENTWISE, PURE
+from tileir.ir.values import BlockArgument, Value
 
 Origin = frozenset[object]
 

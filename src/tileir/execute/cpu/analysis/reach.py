@@ -9,7 +9,8 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.analysis.aliasing import Origins
 from tileir.execute.cpu.native.binding import Span
 from tileir.execute.memory import Region
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 
 class Reach:

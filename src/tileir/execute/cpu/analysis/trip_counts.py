@@ -8,8 +8,9 @@ body says so.
 from __future__ import annotations
 
 from tileir.dialect.ops import FOR, LOOP
-from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.effects import is_memory_effect_free
+from tileir.ir.values import BlockArgument, Value
 
 
 def deciding_parameters(entry: Operation) -> list[int] | None:

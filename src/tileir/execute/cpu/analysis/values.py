@@ -7,9 +7,10 @@ from typing import cast
 from tileir.dialect.ops import CONSTANT
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import DType, constant_elements, value_dtype
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
+from tileir.ir.values import Value
 
 
 def tile_of(value: Value) -> TileType:

@@ -23,7 +23,8 @@ from tileir.execute.cpu.loops.statements import Let
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import memory_bytes
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 
 def emit_suitability(emission: Emission) -> None:

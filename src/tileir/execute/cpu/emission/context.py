@@ -26,7 +26,8 @@ from tileir.execute.cpu.native.target import Target
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
 from tileir.execute.cpu.vector.casting import BOOL, from_storage, to_storage
 from tileir.execute.cpu.vector.llvm import Register, storage_type
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 Emitters = Mapping[type[Statement], Callable[["Emission", Statement], None]]
 

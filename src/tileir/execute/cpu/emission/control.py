@@ -13,7 +13,8 @@ from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop
 from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 
 def emit_branch(emission: Emission, statement: Statement) -> None:

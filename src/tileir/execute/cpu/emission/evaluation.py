@@ -23,7 +23,7 @@ from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import cast
 from tileir.execute.cpu.vector.llvm import Register, literal
-from tileir.ir.core import Value
+from tileir.ir.values import Value
 
 
 class NestEmission(LoopNest):

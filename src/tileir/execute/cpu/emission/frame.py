@@ -13,7 +13,7 @@ from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import from_storage
 from tileir.execute.cpu.vector.llvm import Register, storage_type
-from tileir.ir.core import Value
+from tileir.ir.values import Value
 
 
 class Frame:

@@ -6,7 +6,8 @@ from tileir.execute.cpu.analysis.aliasing import likely_origin
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.reservations import reserved_bytes
 from tileir.execute.cpu.vector.builder import Number
-from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import BlockArgument, Value
 
 
 class LikelyArray:

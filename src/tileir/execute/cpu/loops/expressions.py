@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.analysis.values import tile_of
 from tileir.execute.dtypes import Array, DType, value_dtype
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.types import Type
+from tileir.ir.values import Value
 
 Shape = tuple[int, ...]
 

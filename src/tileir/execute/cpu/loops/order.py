@@ -10,8 +10,9 @@ from __future__ import annotations
 from tileir.dialect.ops import ENTRY, FOR, GET_TILE_BLOCK_ID
 from tileir.execute.cpu.analysis.values import ordering_of
 from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Program, statements
-from tileir.ir.core import BlockArgument, Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import ATOMIC, BLOCK_ORDER
+from tileir.ir.values import BlockArgument, Value
 
 PLAIN: tuple[int, int, int] = (0, 1, 2)
 

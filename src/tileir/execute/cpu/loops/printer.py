@@ -31,9 +31,10 @@ from tileir.execute.cpu.loops.expressions import (
 )
 from tileir.execute.cpu.loops.sinks import CheckAll, Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
 from tileir.execute.cpu.loops.statements import Memo, Program, Statement
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.escapes import harmless
+from tileir.ir.values import Value
 from tileir.text.printer import Printer
 
 _USUAL: Final = ("nearest_even", "none", "weak", "ordered")

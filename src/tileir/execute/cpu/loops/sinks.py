@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from tileir.dialect.ops import CONSTANT, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, SELECT
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored
 from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer, StoreView, Update
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import ELEMENTWISE
+from tileir.ir.values import Value
 
 if TYPE_CHECKING:
     from tileir.execute.cpu.loops.checks import Check

@@ -28,8 +28,9 @@ from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import Nest, Program, Reduce, Statement, VersionedNest
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import memory_bytes
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.effects import is_memory_effect_free
+from tileir.ir.values import Value
 
 STREAMED_BYTES: Final = 16 << 20
 """What a launch has to write for its stores to stream.  Measured on an addition and a sum of its result: up to 8 MiB

@@ -33,9 +33,10 @@ from tileir.execute.cpu.lowering.tiles import see_through
 from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
 from tileir.execute.dtypes import value_dtype
 from tileir.ir.attributes import IntegerAttribute
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import F32, TF32
+from tileir.ir.values import Value
 
 
 def lower_reduce(lowering: Lowering, operation: Operation) -> None:

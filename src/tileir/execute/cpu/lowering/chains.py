@@ -18,7 +18,8 @@ from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Repeat, Terminator, memo_slots
 from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.dtypes import plain_memory
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 _LENGTH: Final = 1024
 """About how many terms are taken together."""

@@ -34,9 +34,10 @@ from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.dtypes import DType
 from tileir.execute.errors import LaunchError
-from tileir.ir.core import Block, BlockArgument, Operation, Value
+from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.effects import memory_changes
+from tileir.ir.values import BlockArgument, Value
 
 PRODUCTS: Final = (ops.MMAF, ops.MMAI, ops.MMAF_SCALED)
 

@@ -10,7 +10,8 @@ from tileir.execute.cpu.loops.statements import Branch, Nest, Print, Repeat, Ter
 from tileir.execute.cpu.lowering import fusion
 from tileir.execute.cpu.lowering.chains import chained
 from tileir.execute.cpu.lowering.context import Frame, Lowering
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 
 def lower_print(lowering: Lowering, operation: Operation) -> None:

@@ -34,8 +34,9 @@ from tileir.execute.cpu.loops.expressions import (
     squeezed,
 )
 from tileir.execute.dtypes import plain_memory
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.values import Value
 
 CHEAP: Final = 3
 LARGEST: Final = 160

@@ -26,7 +26,8 @@ from tileir.execute.cpu.lowering.context import Lowering, source_of
 from tileir.execute.dtypes import memory_bytes
 from tileir.execute.memory import are_distinct, available_memory
 from tileir.ir.attributes import IntegerAttribute
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
+from tileir.ir.values import Value
 
 
 def _optional(lowering: Lowering, operation: Operation, name: str) -> Expression | None:

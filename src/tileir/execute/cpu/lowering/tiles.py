@@ -26,9 +26,10 @@ from tileir.execute.cpu.lowering.context import Lowering
 from tileir.execute.dtypes import constant_elements
 from tileir.execute.errors import LaunchError
 from tileir.ir.attributes import DenseArrayAttribute, IntegerAttribute
-from tileir.ir.core import Operation, Value
+from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import F4E2M1FN, I1, I4
+from tileir.ir.values import Value
 
 
 def lower_let(lowering: Lowering, operation: Operation) -> None:

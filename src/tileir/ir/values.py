@@ -1,0 +1,161 @@
+"""Values: the results of operations and the arguments of blocks, and who uses them.
+
+Most values have few users and a program has many values: their users are a list first.
+"""
+
+from __future__ import annotations
+
+from tileir.annotations import TYPE_CHECKING, Final
+from tileir.ir.describing import argument_words, result_words
+from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
+from tileir.ir.types import Type
+
+if TYPE_CHECKING:
+    from tileir.ir.core import Block, Operation
+
+# Past this many uses a value's users move from a list to a dictionary, so that dropping one stays cheap.
+_MANY_USERS: Final = 24
+_MANY_OPERANDS: Final = 16
+
+
+class Value:
+    """Something an operation can take: the result of an operation or the argument of a block."""
+
+    __slots__ = ("_users", "type")
+
+    def __init__(self, type: Type) -> None:
+        self.type: Type = type
+        # One entry per use in a list; once there are many, the number of uses per operation.
+        self._users: list[Operation] | dict[Operation, int] | None = None
+
+    def add_user(self, user: Operation) -> None:
+        """Note one use by `user`; an operation that takes the value twice is noted twice."""
+        users = self._users
+        if users is None:
+            self._users = [user]
+        elif isinstance(users, dict):
+            users[user] = users.get(user, 0) + 1
+        elif len(users) < _MANY_USERS:
+            users.append(user)
+        else:
+            many: dict[Operation, int] = {}
+            for known in users:
+                many[known] = many.get(known, 0) + 1
+            many[user] = many.get(user, 0) + 1
+            self._users = many
+
+    def drop_user(self, user: Operation) -> None:
+        """Take one use by `user` back."""
+        users = self._users
+        if isinstance(users, dict):
+            count = users[user]
+            if count == 1:
+                del users[user]
+            else:
+                users[user] = count - 1
+        elif users is not None:
+            users.remove(user)
+
+    @property
+    def has_uses(self) -> bool:
+        return bool(self._users)
+
+    @property
+    def use_count(self) -> int:
+        users = self._users
+        if isinstance(users, dict):
+            return sum(users.values())
+        return len(users) if users is not None else 0
+
+    @property
+    def has_one_user_at_most(self) -> bool:
+        """Whether no two operations take this value; costs the same however many there are."""
+        users = self._users
+        if users is None or len(users) <= 1:
+            return True
+        return len(users) < 4 and all(user is users[0] for user in users) if isinstance(users, list) else False
+
+    @property
+    def users(self) -> list[Operation]:
+        """The operations that take this value, each once, in the order the uses were made."""
+        users = self._users
+        return list(dict.fromkeys(users)) if users is not None else []
+
+    def replace_all_uses_with(self, other: Value) -> None:
+        """Let every user take `other` instead."""
+        if not isinstance(other, Value):
+            raise TypeError(f"a value is replaced by a Value, not by a {type(other).__name__}")
+        if other is self:
+            return
+        for user in self.users:
+            operands = user.operands
+            if len(operands) > _MANY_OPERANDS:
+                # The built-in search is faster; values are equal when they are identical.
+                place = 0
+                for _ in range(operands.count(self)):
+                    place = operands.index(self, place)
+                    operands[place] = other
+                    other.add_user(user)
+                continue
+            for index in range(len(operands)):
+                if operands[index] is self:
+                    operands[index] = other
+                    other.add_user(user)
+        self._users = None
+
+    @property
+    def defining_operation(self) -> Operation | None:
+        return None
+
+    @property
+    def parent_block(self) -> Block | None:
+        """The block this value is defined in."""
+        return None
+
+    def __copy__(self) -> Value:
+        raise part_of_a_program(self)
+
+    def __deepcopy__(self, memo: object) -> Value:
+        raise part_of_a_program(self)
+
+    def __reduce__(self) -> Reduced:
+        return REDUCING.reduce(self)
+
+
+class OperationResult(Value):
+    __slots__ = ("index", "operation")
+
+    def __init__(self, type: Type, operation: Operation, index: int) -> None:
+        self.type = type
+        self._users = None
+        self.operation: Operation = operation
+        self.index: int = index
+
+    @property
+    def defining_operation(self) -> Operation | None:
+        return self.operation
+
+    @property
+    def parent_block(self) -> Block | None:
+        return self.operation.parent
+
+    def __repr__(self) -> str:
+        return result_words(self)
+
+
+class BlockArgument(Value):
+    __slots__ = ("block", "index", "location")
+
+    def __init__(self, type: Type, block: Block, index: int, location: Location = UNKNOWN) -> None:
+        super().__init__(type)
+        self.block: Block = block
+        self.index: int = index
+        self.location: Location = location
+
+    @property
+    def parent_block(self) -> Block | None:
+        return self.block
+
+    def __repr__(self) -> str:
+        return argument_words(self)
