@@ -89,9 +89,7 @@ class Conflicts:
 
     def _read(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
         if shadow.written:
-            self._compare(access, event, token, shadow, shadow.writers, cells)
-            if shadow.other_writers is not None:
-                self._compare(access, event, token, shadow, shadow.other_writers, cells)
+            self._compare_with_writers(access, event, token, shadow, cells)
         elif cells.places is None:
             self._read_box(access, event, token, shadow, cells)
             return
@@ -142,9 +140,7 @@ class Conflicts:
         if shadow.boxes:
             shadow.flush()
         if shadow.written:
-            self._compare(access, event, token, shadow, shadow.writers, cells)
-            if shadow.other_writers is not None:
-                self._compare(access, event, token, shadow, shadow.other_writers, cells)
+            self._compare_with_writers(access, event, token, shadow, cells)
             if semantics.strong:
                 known = cells.of(shadow.writers)
                 shadow.other_writers = self._kept(shadow, shadow.other_writers, access, cells, known)
@@ -153,7 +149,18 @@ class Conflicts:
                 self._compare(access, event, token, shadow, readers, cells)
                 cells.put(readers, HOST)
         shadow.written = True
+        if not semantics.strong:
+            shadow.weakly_written = True
         cells.put(shadow.writers, event.number)
+
+    def _compare_with_writers(self, access: Access, event: Event, token: Token, shadow: Shadow, cells: Cells) -> None:
+        """Compare with the last writes, and with those of other tile blocks before them."""
+        assert event.semantics is not None
+        if event.semantics.strong and not shadow.weakly_written:
+            return
+        self._compare(access, event, token, shadow, shadow.writers, cells)
+        if shadow.other_writers is not None:
+            self._compare(access, event, token, shadow, shadow.other_writers, cells)
 
     def _compare(self, access: Access, event: Event, token: Token, shadow: Shadow, plane: Array, cells: Cells) -> None:
         """Compare with the events found in a plane."""

@@ -210,9 +210,10 @@ class Releases:
         if branches.size:
             # Another release went on along that chain, so these begin new ones.
             parents = numbers[branches]
-            for number in parents[added[branches, AFTER] < 0].tolist():
-                self._known_after(number)
-            added[branches, BEFORE] = self._table[parents, AFTER]
+            if parents.any():
+                for number in parents[added[branches, AFTER] < 0].tolist():
+                    self._known_after(number)
+                added[branches, BEFORE] = self._table[parents, AFTER]
             first = self._new_chains(branches.size)
             chains[branches] = numpy.arange(first, first + branches.size)
             places[branches] = 0

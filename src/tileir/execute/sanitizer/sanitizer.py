@@ -71,7 +71,7 @@ class Sanitizer(Ledger):
             if region is not None and buffer.high > buffer.low:
                 shadow = self.shadow(region, 1)
                 shadow.writers[buffer.low - region.start : buffer.high - region.start] = NOBODY
-                shadow.written = True
+                shadow.written = shadow.weakly_written = True
 
     def block_finished(self, block: TileBlock) -> None:
         self._events.finish(block)

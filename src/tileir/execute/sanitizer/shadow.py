@@ -104,6 +104,7 @@ class Shadow:
         "readers",
         "region",
         "released",
+        "weakly_written",
         "writers",
         "written",
     )
@@ -115,6 +116,8 @@ class Shadow:
         self.writers: Plane = numpy.full(count, first, numpy.int32)
         # Whether the writers are worth a look.
         self.written: bool = first != 0
+        # Whether strong accesses have to look at them, which do not conflict with each other.
+        self.weakly_written: bool = first != 0
         self.readers: Plane | None = None
         self.other_writers: Plane | None = None
         self.other_readers: Plane | None = None
