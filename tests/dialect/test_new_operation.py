@@ -24,7 +24,7 @@ from tileir.dialect.constraints import (
     TOKEN_TYPE,
     UNIT_ATTRIBUTE,
 )
-from tileir.dialect.inference import Inference, mask_of, pointed_to
+from tileir.dialect.inference import Inference, finds_types, mask_of, pointed_to
 from tileir.dialect.memory_model import optional_same_shape, points_to
 from tileir.dialect.types import TOKEN
 from tileir.ir.core import Operation
@@ -279,6 +279,30 @@ def test_builder_explains_wrong_arguments() -> None:
             b.exchange_ptr_tko(pointers, numbers)
         with pytest.raises(AttributeError, match="did you mean 'lerp'"):
             b.lerpp(numbers)
+
+
+def opaque(inference: Inference | None) -> OperationDeclaration:
+    return OperationDeclaration(
+        "opaque",
+        chapter="Core",
+        summary="Nothing follows from its operand",
+        operands=(operand("source", ANY_TILE, "the tile"),),
+        results=(result("result", ANY_TILE, "another tile"),),
+        inference=inference,
+    )
+
+
+def test_types_that_nothing_says_are_given() -> None:
+    told, forgotten = opaque(None), opaque(Inference())
+    assert finds_types(LERP) and finds_types(EXCHANGE_PTR_TKO)
+    assert not finds_types(told) and not finds_types(forgotten)
+    b = tileir.Builder()
+    with b.entry("mix", f32) as (number,):
+        assert b.build(told, (number, tile(8, f32)), {}).result.type is tile(8, f32)
+        with pytest.raises(tileir.BuildError, match="opaque: argument 'type' is missing"):
+            b.build(told, (number,), {})
+        with pytest.raises(tileir.BuildError, match="opaque: nothing says the type of 'result'"):
+            b.build(forgotten, (number,), {})
 
 
 def test_stub_of_the_builder_has_the_methods() -> None:
