@@ -216,14 +216,17 @@ _RUNNING_HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    if name in ("attributes", "declarations", "types"):
-        return __import__(f"tileir.{name}", fromlist=[name])
-    for homes in (_HOMES, _RUNNING_HOMES):
-        for home, names in homes.items():
-            if name in names.split():
-                return _imported(name, home, homes is _RUNNING_HOMES)
-    raise AttributeError(f"module 'tileir' has no attribute '{name}'")
+# A type checker knows the names from above; told of this function, it would take every name to be one.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name in ("attributes", "declarations", "types"):
+            return __import__(f"tileir.{name}", fromlist=[name])
+        for homes in (_HOMES, _RUNNING_HOMES):
+            for home, names in homes.items():
+                if name in names.split():
+                    return _imported(name, home, homes is _RUNNING_HOMES)
+        raise AttributeError(f"module 'tileir' has no attribute '{name}'")
 
 
 def _imported(name: str, home: str, runs_programs: bool) -> object:

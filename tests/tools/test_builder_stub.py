@@ -94,6 +94,7 @@ WRONG = {
     "build.addf(x, 'one')": 'Argument 2 to "addf" of "Builder" has incompatible type',
     "a, b = build.addf(x, x)": '"Value" object is not iterable',
     "n: int = build.addf(x, x)": 'Incompatible types in assignment (expression has type "Value"',
+    "tileir.nonsense": 'Module has no attribute "nonsense"',
     "build.extract(x)": 'No overload variant of "extract" of "Builder" matches argument type "Value"',
 }
 
