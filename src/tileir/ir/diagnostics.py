@@ -21,6 +21,9 @@ class Diagnostic:
     __slots__ = ("location", "message", "notes", "severity")
 
     def __init__(self, severity: str, message: str, location: Location, notes: list[Diagnostic] | None = None) -> None:
+        if not isinstance(location, Location):
+            # Said here, and not where it is printed: that is far from the line that got it wrong.
+            raise TypeError(f"the place of a diagnostic is a Location, as operation.location, not {location!r}")
         self.severity: str = severity
         self.message: str = message
         self.location: Location = location

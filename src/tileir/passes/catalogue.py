@@ -66,12 +66,20 @@ def _installed(name: str) -> Pass | None:
     for point in entry_points(group=ENTRY_POINTS, name=name):
         try:
             found = point.load()
-            if not isinstance(found, Pass):
-                raise TypeError(f"it is a {type(found).__name__} there, and not a tileir.Pass")
-            if found.name != name:
-                raise ValueError(f"it is named '{found.name}' there")
-        except Exception as error:
-            raise PipelineError(f"the pass '{name}' of {point.value} cannot be loaded: {error}") from error
+        except (Exception, SystemExit) as error:
+            # A module that ends the process when it is imported must not end this one.
+            raise PipelineError(
+                f"the pass '{name}' of {point.value} cannot be loaded: {type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(found, Pass):
+            raise PipelineError(
+                f"the pass '{name}' of {point.value} cannot be loaded: it is a {type(found).__name__} there, "
+                f"and not a tileir.Pass"
+            )
+        if found.name != name:
+            raise PipelineError(
+                f"the pass '{name}' of {point.value} cannot be loaded: it is named '{found.name}' there"
+            )
         return add_pass(found)
     return None
 

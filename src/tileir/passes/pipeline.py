@@ -250,6 +250,13 @@ def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> 
         run.changes += changes
     run.seconds = time.perf_counter() - start
     run.fired = session.statistics.fired
+    told: list[object] = [*session.diagnostics]
+    for finding in told:
+        if not isinstance(finding, Diagnostic):
+            raise PassError(
+                f"pass '{step.name}' tells {finding!r}: session.diagnostics holds tileir.Diagnostic objects",
+                module.location,
+            )
     report.diagnostics += session.diagnostics
     if report.statistics:
         run.operations_after = _count(module)

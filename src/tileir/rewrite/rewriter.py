@@ -191,6 +191,12 @@ class Rewriter:
 
     def replace(self, operation: Operation, values: list[Value]) -> None:
         """Let users of the results take `values`, then erase the operation."""
+        if not isinstance(values, (list, tuple)):
+            raise TypeError(f"an operation is replaced by a list of values, not by a {type(values).__name__}")
+        if len(values) != len(operation.results):
+            raise ValueError(
+                f"'{operation.name}' has {len(operation.results)} results, but {len(values)} values replace them"
+            )
         for result, value in zip(operation.results, values, strict=True):
             self.replace_uses(result, value)
         self.erase(operation)

@@ -198,7 +198,8 @@ class Usage:
         rows = [(option.spelling(self._dash), option.help) for option in self.options]
         rows.append(("-h, --help" if not self.single_dash else "-help", "show this text"))
         width = min(max([len(left) for left, _ in rows]), 30)
-        lines = [f"usage: {self.program} {self.operands} [options]", "", self.summary, "", "options:"]
+        usage = " ".join(["usage:", self.program, *self.operands.split(), "[options]"])
+        lines = [usage, "", self.summary, "", "options:"]
         for left, right in rows:
             lines.extend(_row(left, right, width))
         if self.details:

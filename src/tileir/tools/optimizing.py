@@ -8,7 +8,7 @@ import sys
 from tileir.annotations import TYPE_CHECKING
 from tileir.ir.core import Operation
 from tileir.ir.declaration import Version, version_text
-from tileir.ir.diagnostics import TileIRError
+from tileir.ir.diagnostics import PassError, TileIRError
 from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
 from tileir.tools.programs import ToolFailure, read_bytes
 
@@ -27,6 +27,9 @@ OPTIMIZING_OPTIONS = (
     Option("statistics", "show how often each rule fired, on standard error"),
     Option("debug", "show each step of rewriting, before and after, on standard error"),
 )
+
+# What the file of --load has for its `__name__`.
+_LOADED = "tileir.loaded"
 
 
 class Optimization:
@@ -79,9 +82,13 @@ class Optimization:
         except TileIRError as error:
             for diagnostic in error.diagnostics:
                 print(diagnostic.render(), file=sys.stderr)
+            place = _place(error)
+            if place and type(error) is not PassError:
+                # Not what the pass tells the user on purpose, but a mistake that it made.
+                print(f"note: in pass '{report.runs[-1].name}' ({place})", file=sys.stderr)
             return False
         except Exception as error:
-            if not given.has("load"):
+            if not given.has("load") and not _place(error):
                 raise
             last = report.runs[-1].name if report.runs else ""
             raise ToolFailure(f"pass '{last}' fails: {_described(error)}", EXIT_WRONG_INPUT) from None
@@ -105,18 +112,36 @@ def _load(path: str) -> None:
         raise ToolFailure(f"cannot read '{path}': it is no file", EXIT_USAGE)
     source = read_bytes(path)
     try:
-        exec(compile(source, path, "exec"), {"__name__": "tileir.loaded", "__file__": path})
+        exec(compile(source, path, "exec"), {"__name__": _LOADED, "__file__": path})
     except Exception as error:
         raise ToolFailure(f"cannot load '{path}': {_described(error)}", EXIT_USAGE) from None
 
 
 def _described(error: Exception) -> str:
-    """An exception of somebody else's code, with the line that raised it."""
-    import traceback
+    """An exception of somebody else's code, with the line of that code which led to it."""
+    if isinstance(error, TileIRError):
+        words = error.message
+    else:
+        words = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+    place = _place(error)
+    return f"{words} ({place})" if place else words
 
-    words = error.message if isinstance(error, TileIRError) else f"{type(error).__name__}: {error}"
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"{words} ({frames[-1].filename}:{frames[-1].lineno})" if frames else words
+
+def _place(error: Exception) -> str:
+    """The last line of the loaded file that an exception came through, or else of other code that is not tileir's."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return f"{error.filename}:{error.lineno}"
+    loaded, other = "", ""
+    step = error.__traceback__
+    while step is not None:
+        module = step.tb_frame.f_globals.get("__name__", "")
+        place = f"{step.tb_frame.f_code.co_filename}:{step.tb_lineno}"
+        if module == _LOADED:
+            loaded = place
+        elif not module.startswith("tileir."):
+            other = place
+        step = step.tb_next
+    return loaded or other
 
 
 def _print_module(name: str, module: Operation) -> None:
