@@ -265,6 +265,15 @@ def test_setting_the_default_removes_the_attribute():
     assert addition.attribute("overflow") is default
 
 
+def test_a_keyword_is_that_of_the_attribute_or_of_its_default():
+    addition = Operation(ADDI, [argument(), argument()], [TYPE])
+    assert addition.keyword("overflow") == "none"
+    addition.set_attribute("overflow", "no_signed_wrap")
+    assert addition.keyword("overflow") == "no_signed_wrap"
+    addition.set_attribute("note", "none")
+    assert addition.keyword("note") == addition.keyword("missing") == ""
+
+
 def test_attributes_of_operations_without_any_are_not_shared_once_set():
     one, other = negation(argument()), negation(argument())
     one.set_attribute("note", UNIT)

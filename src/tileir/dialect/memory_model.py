@@ -13,7 +13,6 @@ from tileir.dialect.types import PointerType, TileType
 from tileir.ir.core import Operation
 from tileir.ir.declaration import TypeRule, named_types
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import BF16, F16, F32, F64, I32, I64, FloatType, IntegerType, Type
 
 _LOAD_ORDERINGS: Final = ("weak", "relaxed", "acquire", "seq_cst")
@@ -21,28 +20,22 @@ _STORE_ORDERINGS: Final = ("weak", "relaxed", "release", "seq_cst")
 _ATOMIC_ORDERINGS: Final = ("relaxed", "acquire", "release", "acq_rel", "seq_cst")
 
 
-def keyword_of(operation: Operation, name: str) -> str:
-    """The keyword of an enum attribute that was already verified; "" when it is absent."""
-    value = operation.attribute(name)
-    return value.keyword if isinstance(value, EnumAttribute) else ""
-
-
 def verify_load_ordering(operation: Operation) -> None:
     """What an atomic or plain load may ask for, whatever its scope."""
-    ordering = keyword_of(operation, "memory_ordering_semantics")
+    ordering = operation.keyword("memory_ordering_semantics")
     if ordering not in _LOAD_ORDERINGS:
         raise Invalid(f"expect one of: weak, relaxed, or acquire, but got: {ordering}")
 
 
 def verify_store_ordering(operation: Operation) -> None:
     """What an atomic or plain store may ask for, whatever its scope."""
-    ordering = keyword_of(operation, "memory_ordering_semantics")
+    ordering = operation.keyword("memory_ordering_semantics")
     if ordering not in _STORE_ORDERINGS:
         raise Invalid(f"expect one of: weak, relaxed, or release, but got: {ordering}")
 
 
 def _verify_scope(operation: Operation, noun: str) -> None:
-    ordering = keyword_of(operation, "memory_ordering_semantics")
+    ordering = operation.keyword("memory_ordering_semantics")
     scoped = "memory_scope" in operation.attributes
     if ordering == "weak":
         if scoped:
@@ -65,7 +58,7 @@ def verify_store(operation: Operation) -> None:
 
 def verify_atomic_ordering(operation: Operation) -> None:
     """Ordering of an atomic that reads and writes; its scope is a required attribute."""
-    if keyword_of(operation, "memory_ordering_semantics") not in _ATOMIC_ORDERINGS:
+    if operation.keyword("memory_ordering_semantics") not in _ATOMIC_ORDERINGS:
         raise Invalid("memory ordering semantics must be one of: relaxed, acquire, release, acq_rel")
 
 
@@ -80,7 +73,7 @@ def is_word(element: Type) -> bool:
 
 def verify_atomic_mode(operation: Operation, element: Type) -> None:
     """Which element types each read-modify-write mode works on."""
-    mode = keyword_of(operation, "mode")
+    mode = operation.keyword("mode")
     if mode == "addf":
         if element not in (F16, BF16, F32, F64):
             raise Invalid("'addf' works only with floats f16, bf16, f32, and f64")

@@ -111,6 +111,11 @@ class Operation:
         found = self.attributes.get(name)
         return found if found is not None else self.declaration.defaults.get(name)
 
+    def keyword(self, name: str) -> str:
+        """The keyword of an enum attribute, or of its declared default; empty where there is none."""
+        found = self.attribute(name)
+        return found.keyword if isinstance(found, EnumAttribute) else ""
+
     def operand_group(self, name: str) -> list[Value]:
         """The operands declared under a name: one, none or several."""
         if len(self.declaration.operands) == 1:

@@ -24,7 +24,6 @@ from tileir.dialect.ops import (
 from tileir.dialect.types import tile_type
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import BF16, F16, F32, F64, I1, I16, I32, TF32, IntegerType, Type
 from tileir.ir.values import Value
 from tileir.passes.emit import SIGNED, Emit, tile_of, width_of
@@ -123,8 +122,7 @@ def saturating_conversion(emit: Emit, operation: Operation) -> Value:
     if target.element is I1:
         return emit.compare_floats("not_equal", "unordered", value, emit.number(type, 0.0))
     width = width_of(target)
-    signedness = operation.attribute("signedness")
-    signed = isinstance(signedness, EnumAttribute) and signedness.keyword == "signed"
+    signed = operation.keyword("signedness") == "signed"
     least, limit = (-(1 << (width - 1)), 1 << (width - 1)) if signed else (0, 1 << width)
     high = emit.compare_floats("greater_than_or_equal", "ordered", value, emit.number(type, float(limit)))
     low = emit.compare_floats("less_than", "ordered", value, emit.number(type, float(least)))
@@ -198,8 +196,7 @@ def rounded_conversion(emit: Emit, operation: Operation) -> Value:
     Where the target holds every number of the source no mode makes a difference.
     """
     value = operation.operands[0]
-    mode = operation.attribute("rounding_mode")
-    keyword = mode.keyword if isinstance(mode, EnumAttribute) else "nearest_even"
+    keyword = operation.keyword("rounding_mode") or "nearest_even"
     target = tile_of(operation.results[0]).element
     if is_widening(tile_of(value).element, target):
         return emit.convert(FTOF, value, target)

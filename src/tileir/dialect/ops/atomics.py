@@ -19,7 +19,6 @@ from tileir.dialect.constraints import (
 from tileir.dialect.inference import Inference, index_type, mask_of, pointed_to, tile_of_view
 from tileir.dialect.memory_model import (
     is_word,
-    keyword_of,
     optional_same_shape,
     pointee_of,
     points_to,
@@ -109,12 +108,12 @@ def _verify_view_reduction(operation: Operation, context: VerifyContext) -> None
             f"view tile shape {_extents(view.tile.shape)} must match value shape {_extents(value.shape)} "
             "for element-wise atomic operations"
         )
-    if keyword_of(operation, "mode") == "xchg":
+    if operation.keyword("mode") == "xchg":
         raise Invalid("atomic_red_view_tko op cannot use xchg operation")
     verify_atomic_mode(operation, value.element)
-    if keyword_of(operation, "memory_ordering_semantics") != "relaxed":
+    if operation.keyword("memory_ordering_semantics") != "relaxed":
         raise Invalid("only 'relaxed' memory ordering is supported for view-based atomic reductions")
-    if keyword_of(operation, "memory_scope") == "sys":
+    if operation.keyword("memory_scope") == "sys":
         raise Invalid(
             "memory scope 'sys' is not supported for view-based atomic reductions; "
             "use 'tl_blk' or 'device' for TMA compatibility"

@@ -42,7 +42,6 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,
@@ -144,7 +143,7 @@ def _newer_ftof_modes(source: Type, target: Type) -> tuple[tuple[str, ...], str]
 
 
 def _verify_ftof(operation: Operation, context: VerifyContext) -> None:
-    mode = _rounding_keyword(operation)
+    mode = operation.keyword("rounding_mode")
     source = element_of(operation.operands[0].type)
     target = element_of(operation.results[0].type)
     if target is F8E8M0FNU:
@@ -162,20 +161,15 @@ def _verify_ftof(operation: Operation, context: VerifyContext) -> None:
 
 
 def _verify_ftoi(operation: Operation, context: VerifyContext) -> None:
-    if _rounding_keyword(operation) != "nearest_int_to_zero":
+    if operation.keyword("rounding_mode") != "nearest_int_to_zero":
         raise Invalid("invalid rounding mode specified. Only 'nearest_int_to_zero' is supported")
 
 
 def _verify_itof(operation: Operation, context: VerifyContext) -> None:
     if element_of(operation.results[0].type) is F8E8M0FNU:
         raise Invalid("integer to f8E8M0FNU conversion is not supported, please first convert to another float type")
-    if _rounding_keyword(operation) != "nearest_even":
+    if operation.keyword("rounding_mode") != "nearest_even":
         raise Invalid("invalid rounding mode specified. Only 'nearest_even' is supported")
-
-
-def _rounding_keyword(operation: Operation) -> str:
-    mode = operation.attribute("rounding_mode")
-    return mode.keyword if isinstance(mode, EnumAttribute) else ""
 
 
 def _verify_repacking(operation: Operation, context: VerifyContext) -> None:

@@ -31,7 +31,6 @@ from tileir.ir.declaration import (
     result,
 )
 from tileir.ir.diagnostics import Invalid
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import F32
 from tileir.ir.verifier import VerifyContext
 
@@ -61,8 +60,7 @@ _DIVISION_MODES: Final[tuple[str, ...]] = (*IEEE_MODES, "approx", "full")
 
 def rounding_among(operation: Operation, allowed: tuple[str, ...]) -> str:
     """The rounding mode of an operation, which must be among those `allowed`."""
-    mode = operation.attribute("rounding_mode")
-    keyword = mode.keyword if isinstance(mode, EnumAttribute) else ""
+    keyword = operation.keyword("rounding_mode")
     if keyword not in allowed:
         raise Invalid(f"invalid rounding mode specified, expect one of [{', '.join(allowed)}]")
     return keyword

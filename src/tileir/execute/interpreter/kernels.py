@@ -10,7 +10,6 @@ from tileir.dialect.types import TileType
 from tileir.execute import arithmetic
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import FloatType, IntegerType, Type
 
 Kernel = Callable[..., Any]
@@ -41,14 +40,8 @@ def _integer_target(operation: Operation) -> IntegerType:
     return cast(IntegerType, _target(operation))
 
 
-def _keyword(operation: Operation, name: str) -> str:
-    """The keyword of an enumeration attribute."""
-    found = operation.attribute(name)
-    return found.keyword if isinstance(found, EnumAttribute) else ""
-
-
 def _rounding(operation: Operation) -> str:
-    return _keyword(operation, "rounding_mode") or "nearest_even"
+    return operation.keyword("rounding_mode") or "nearest_even"
 
 
 def _flag(operation: Operation, name: str) -> bool:
@@ -80,7 +73,7 @@ def _float_minmax(operation: Operation, exact: bool) -> Kernel:
 
 def _float_compare(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.float_compare(
-        _keyword(operation, "comparison_predicate"), _keyword(operation, "comparison_ordering"), _float(operation)
+        operation.keyword("comparison_predicate"), operation.keyword("comparison_ordering"), _float(operation)
     )
 
 
@@ -103,19 +96,19 @@ def _integer_unary(operation: Operation, exact: bool) -> Kernel:
 
 def _integer_signed_binary(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.integer_signed_binary(
-        operation.declaration.mnemonic, _integer(operation), _keyword(operation, "signedness")
+        operation.declaration.mnemonic, _integer(operation), operation.keyword("signedness")
     )
 
 
 def _integer_division(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.integer_division(
-        _integer(operation), _keyword(operation, "signedness"), _keyword(operation, "rounding") or "zero"
+        _integer(operation), operation.keyword("signedness"), operation.keyword("rounding") or "zero"
     )
 
 
 def _integer_compare(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.integer_compare(
-        _keyword(operation, "comparison_predicate"), _integer(operation), _keyword(operation, "signedness")
+        operation.keyword("comparison_predicate"), _integer(operation), operation.keyword("signedness")
     )
 
 
@@ -125,18 +118,18 @@ def _float_to_float(operation: Operation, exact: bool) -> Kernel:
 
 def _float_to_integer(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.float_to_integer(
-        _float(operation), _integer_target(operation), _keyword(operation, "signedness"), _rounding(operation)
+        _float(operation), _integer_target(operation), operation.keyword("signedness"), _rounding(operation)
     )
 
 
 def _integer_to_float(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.integer_to_float(
-        _integer(operation), _float_target(operation), _keyword(operation, "signedness"), _rounding(operation)
+        _integer(operation), _float_target(operation), operation.keyword("signedness"), _rounding(operation)
     )
 
 
 def _extend_integer(operation: Operation, exact: bool) -> Kernel:
-    return arithmetic.extend_integer(_integer(operation), _integer_target(operation), _keyword(operation, "signedness"))
+    return arithmetic.extend_integer(_integer(operation), _integer_target(operation), operation.keyword("signedness"))
 
 
 def _truncate_integer(operation: Operation, exact: bool) -> Kernel:
@@ -160,7 +153,7 @@ def _matrix_float(operation: Operation, exact: bool) -> Kernel:
 
 
 def _matrix_integer(operation: Operation, exact: bool) -> Kernel:
-    return arithmetic.matrix_integer(_keyword(operation, "signedness_lhs"), _keyword(operation, "signedness_rhs"))
+    return arithmetic.matrix_integer(operation.keyword("signedness_lhs"), operation.keyword("signedness_rhs"))
 
 
 def _matrix_scaled(operation: Operation, exact: bool) -> Kernel:

@@ -21,17 +21,10 @@ from tileir.execute.observer import TileBlock
 from tileir.execute.sanitizer.known import NOTHING_KNOWN, Known, joined
 from tileir.execute.sanitizer.releases import Left, Releases
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 
 # What shadow memory holds where no tile block did anything: the caller's data, or nothing at all.
 HOST: Final = 0
 NOBODY: Final = 1
-
-
-def keyword_of(operation: Operation, name: str) -> str:
-    """The keyword of an enumeration attribute, empty where there is none."""
-    attribute = operation.attribute(name)
-    return attribute.keyword if isinstance(attribute, EnumAttribute) else ""
 
 
 class AccessSemantics:
@@ -41,8 +34,8 @@ class AccessSemantics:
 
     def __init__(self, operation: Operation) -> None:
         self.is_access: bool = operation.declaration.accesses_memory
-        self.ordering: str = keyword_of(operation, "memory_ordering_semantics") or "weak"
-        self.scope: str = keyword_of(operation, "memory_scope")
+        self.ordering: str = operation.keyword("memory_ordering_semantics") or "weak"
+        self.scope: str = operation.keyword("memory_scope")
         # A scope of one tile block is no promise to others: to them such an access is a weak one.
         self.strong: bool = self.ordering != "weak" and self.scope != "tl_blk"
         self.acquires: bool = self.strong and self.ordering in ("acquire", "acq_rel", "seq_cst")

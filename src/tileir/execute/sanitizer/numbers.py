@@ -16,7 +16,6 @@ import numpy
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array
-from tileir.execute.sanitizer.events import keyword_of
 from tileir.execute.sanitizer.report import Finding, Kind, Place
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -111,10 +110,10 @@ def _division_checks(operation: Operation) -> list[NumberCheck]:
             f"{name} divides by zero",
             "guard the divisor, as with `select`: the result is undefined, and traps on some machines",
             by_zero,
-            keyword_of(operation, "signedness") == "unsigned",
+            operation.keyword("signedness") == "unsigned",
         )
     ]
-    if keyword_of(operation, "signedness") == "signed" and operation.declaration is ops.DIVI:
+    if operation.keyword("signedness") == "signed" and operation.declaration is ops.DIVI:
         least = -(1 << (width - 1))
 
         def overflows(left: Any, right: Any) -> Any:
@@ -154,7 +153,7 @@ def _shift_checks(operation: Operation) -> list[NumberCheck]:
 
 
 def _overflow_checks(operation: Operation) -> list[NumberCheck]:
-    flag = keyword_of(operation, "overflow")
+    flag = operation.keyword("overflow")
     kinds = {"no_signed_wrap": (True,), "no_unsigned_wrap": (False,), "no_wrap": (True, False)}.get(flag, ())
     name = operation.declaration.mnemonic
     found = []

@@ -26,7 +26,6 @@ from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import DType, memory_bytes, tf32_numbers
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import FNV8E5M3FNU, TF32, Type
 
 
@@ -65,8 +64,7 @@ def stage_of(emission: Emission, statement: Multiply) -> str:
 
 
 def _signed(statement: Multiply, side: str) -> bool:
-    found = statement.operation.attributes.get(f"signedness_{side}")
-    return not isinstance(found, EnumAttribute) or found.keyword == "signed"
+    return statement.operation.keyword(f"signedness_{side}") != "unsigned"
 
 
 def _factor(emission: Emission, element: Type, register: Register, dtype: DType, signed: bool) -> Register:

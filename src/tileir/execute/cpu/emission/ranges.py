@@ -207,5 +207,4 @@ _FOLLOWED: Final = (ADDI, SUBI, MULI, EXTI, OFFSET, PTR_TO_PTR)
 
 
 def _is_unsigned(operation: Operation) -> bool:
-    found = operation.attributes.get("signedness")
-    return isinstance(found, EnumAttribute) and found.keyword == "unsigned"
+    return operation.keyword("signedness") == "unsigned"

@@ -34,7 +34,6 @@ from tileir.execute.cpu.matrix.plan import MmaPlan, plan, plan_scaled
 from tileir.execute.dtypes import value_dtype
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import F32, TF32
 from tileir.ir.values import Value
 
@@ -136,10 +135,7 @@ def _plan(lowering: Lowering, operation: Operation) -> MmaPlan:
     m, k, n = lhs.shape[-2], lhs.shape[-1], rhs.shape[-1]
     if operation.declaration is MMAF_SCALED:
         return plan_scaled(lowering.target, tile_of(operation.operands[3]).element, m, n, k)
-    signs = []
-    for side in ("lhs", "rhs"):
-        found = operation.attributes.get(f"signedness_{side}")
-        signs.append(not isinstance(found, EnumAttribute) or found.keyword == "signed")
+    signs = [operation.keyword(f"signedness_{side}") != "unsigned" for side in ("lhs", "rhs")]
     fast = lowering.options.fast
     return plan(lowering.target, lhs.element, rhs.element, accumulator.element, m, n, k, fast, signs[0], signs[1])
 

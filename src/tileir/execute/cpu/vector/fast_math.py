@@ -23,7 +23,6 @@ from tileir.execute.cpu.vector.llvm import Register, value_type
 from tileir.execute.cpu.vector.tracing import Tracer
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import BF16, F16, F32
 
 
@@ -31,8 +30,7 @@ def emit_fast(builder: Builder, operation: Operation, operands: list[Register]) 
     """An elementwise operation by its fast function, where it has one that may be used."""
     if operation.declaration not in FORMULAS:
         return None
-    mode = operation.attribute("rounding_mode")
-    is_near = isinstance(mode, EnumAttribute) and mode.keyword == "approx"
+    is_near = operation.keyword("rounding_mode") == "approx"
     element = cast(TileType, operation.operands[0].type).element
     if not (builder.module.fast or is_near) or element not in (F32, F16, BF16):
         return None

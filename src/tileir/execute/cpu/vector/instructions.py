@@ -44,7 +44,6 @@ from tileir.execute.dtypes import Array, memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import BF16, F16, F32, F64, I1, I4, IntegerType, Type
 
 Emit = Callable[[Builder, Operation, list[Register]], "Register | None"]
@@ -106,17 +105,12 @@ def _result(operation: Operation) -> Type:
     return cast(TileType, operation.results[0].type).element
 
 
-def _keyword(operation: Operation, name: str) -> str:
-    found = operation.attribute(name)
-    return found.keyword if isinstance(found, EnumAttribute) else ""
-
-
 def _flushes(operation: Operation) -> bool:
     return "flush_to_zero" in operation.attributes
 
 
 def _rounds_to_nearest(operation: Operation) -> bool:
-    return _keyword(operation, "rounding_mode") in ("", "nearest_even", "approx", "full")
+    return operation.keyword("rounding_mode") in ("", "nearest_even", "approx", "full")
 
 
 def _is_plain(operation: Operation) -> bool:
@@ -130,7 +124,7 @@ def _plain_integer(element: Type) -> bool:
 
 
 def _is_signed(operation: Operation) -> bool:
-    return _keyword(operation, "signedness") == "signed"
+    return operation.keyword("signedness") == "signed"
 
 
 # Floats
@@ -245,8 +239,8 @@ _FLOAT_PREDICATES: Final = {
 
 
 def _compare_floats(builder: Builder, operation: Operation, operands: list[Register]) -> Register:
-    ordering = "o" if _keyword(operation, "comparison_ordering") == "ordered" else "u"
-    predicate = _FLOAT_PREDICATES[_keyword(operation, "comparison_predicate")]
+    ordering = "o" if operation.keyword("comparison_ordering") == "ordered" else "u"
+    predicate = _FLOAT_PREDICATES[operation.keyword("comparison_predicate")]
     left, right = operands
     if left.dtype not in (SINGLE, DOUBLE):
         if not (left.dtype == HALF or left.dtype.name in casting.FORMATS or left.dtype.name == "float8_e8m0fnu"):
@@ -283,7 +277,7 @@ def _multiply_high(builder: Builder, operation: Operation, operands: list[Regist
 
 def _divide(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     """Towards zero; by zero the quotient is 0."""
-    rounding = _keyword(operation, "rounding") or "zero"
+    rounding = operation.keyword("rounding") or "zero"
     is_signed = _is_signed(operation)
     if not _plain_integer(_element(operation)) or (rounding != "zero" and (is_signed or rounding == "positive_inf")):
         return None
@@ -317,7 +311,7 @@ def _integer_extreme(name: str) -> Emit:
 
 
 def _compare_integers(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
-    predicate = _FLOAT_PREDICATES[_keyword(operation, "comparison_predicate")]
+    predicate = _FLOAT_PREDICATES[operation.keyword("comparison_predicate")]
     if _element(operation) is I1:
         return None
     if predicate not in ("eq", "ne"):
@@ -363,7 +357,7 @@ def _integer_to_float(builder: Builder, operation: Operation, operands: list[Reg
 def _float_to_integer(builder: Builder, operation: Operation, operands: list[Register]) -> Register | None:
     """Towards zero, saturating, NaN to 0.  LLVM has an intrinsic for it, but takes vectors apart."""
     source, target = _element(operation), _result(operation)
-    mode = _keyword(operation, "rounding_mode") or "nearest_int_to_zero"
+    mode = operation.keyword("rounding_mode") or "nearest_int_to_zero"
     if not _plain_integer(target) or source not in (F16, BF16, F32, F64) or mode != "nearest_int_to_zero":
         return None
     (value,) = operands
