@@ -143,9 +143,7 @@ def _bytes_of(data: object) -> bytes:
     try:
         return memoryview(data).tobytes()  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(
-            f"a program is read from bytes, or an object that has some, not a {type(data).__name__}"
-        ) from None
+        raise TypeError(f"a program is read from bytes or a bytes-like object, not a {type(data).__name__}") from None
 
 
 def to_bytecode(module: Operation, version: str | None = None, layout: str = "public", preserve: bool = False) -> bytes:
@@ -196,7 +194,7 @@ def verify(module: Operation, *, hints: str = "ignore", version: str = NEWEST_NA
     check_module(module)
     number = version_named(version)
     if hints not in HINT_MODES:
-        raise OptionError(f"'{hints}' is nothing to do about hints: {', '.join(HINT_MODES)}")
+        raise OptionError(f"'{hints}' is not a way to treat hints: use one of {', '.join(HINT_MODES)}")
     context = VerifyContext(number, hints)
     verify_operation(module, context)
     if number < NEWEST:

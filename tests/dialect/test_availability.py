@@ -137,7 +137,7 @@ def test_a_version_says_what_is_read_verified_printed_and_written():
 
 
 def test_word_about_hints_nobody_knows_is_refused():
-    with pytest.raises(tileir.OptionError, match="'bogus' is nothing to do about hints: ignore, warn, error"):
+    with pytest.raises(tileir.OptionError, match="'bogus' is not a way to treat hints: use one of ignore, warn, error"):
         tileir.verify(program(), hints="bogus")
 
 

@@ -1,4 +1,4 @@
-"""The door to the engines: a third one, which no file of the product knows, goes through it like tileir's own."""
+"""The engine interface: a third engine, unknown to the product, goes through it like tileir's own."""
 
 from __future__ import annotations
 
@@ -239,16 +239,16 @@ def test_an_engine_that_is_not_here_says_what_to_do(toy: Toy, monkeypatch: pytes
 @pytest.mark.parametrize("name", ["auto", "cpu", "interpreter"])
 def test_names_of_tileir_are_not_given_away(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Toy, "name", name)
-    with pytest.raises(tileir.LaunchError, match=f"'{name}' is the name of one of tileir's own"):
+    with pytest.raises(tileir.LaunchError, match=f"'{name}' is one of tileir's own engines"):
         tileir.register_engine(Toy())
 
 
 def test_what_is_no_engine_is_not_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong: Any = Toy
-    with pytest.raises(tileir.LaunchError, match="is no engine: pass an instance"):
+    with pytest.raises(tileir.LaunchError, match="is not an engine: pass an instance"):
         tileir.register_engine(wrong)
     monkeypatch.setattr(Toy, "name", "two words")
-    with pytest.raises(tileir.LaunchError, match="an identifier, as 'cpu', and not 'two words'"):
+    with pytest.raises(tileir.LaunchError, match="an identifier such as 'cpu', not 'two words'"):
         tileir.register_engine(Toy())
     with pytest.raises(tileir.LaunchError, match="no engine 'toy' is registered"):
         tileir.unregister_engine("toy")

@@ -160,7 +160,7 @@ MISTAKES = [
     ((1.5, arrays()[1], INDEX), "pointer to f32, but a float was given: pass an array"),
     ((None, arrays()[1], INDEX), "but a NoneType was given: pass an array"),
     ((arrays()[0].astype(">f4"), arrays()[1], INDEX), r"byte order of another machine \(>f4\): pass array.astype"),
-    ((-1, arrays()[1], INDEX), "is -1, which is no address: pass an array"),
+    ((-1, arrays()[1], INDEX), "is -1, which is not an address: pass an array"),
     ((_OnDevice(), arrays()[1], INDEX), "argument 0 of @k is in the memory of a GPU: copy it to the host first"),
     ((_Exchange(arrays()[0], 2), arrays()[1], INDEX), "is in the memory of a GPU"),
     ((_Device(arrays()[0], "float32"), arrays()[1], INDEX), r"is a tensor on .*: pass tensor.cpu\(\)"),
@@ -288,14 +288,14 @@ def test_kernel_does_not_follow_changes_of_its_module(backend: str, first: str) 
 
 def test_a_function_is_no_observer() -> None:
     with pytest.raises(
-        tileir.LaunchError, match=r"a function cannot watch a launch: pass .* tileir.Callback\(function\)"
+        tileir.LaunchError, match=r"a function cannot observe a launch: pass .* tileir.Callback\(function\)"
     ):
         tileir.compile(tileir.parse(TWO), "a").launch(1, observer=lambda *_: None)  # type: ignore[arg-type]
 
 
 def test_memory_of_a_launch_must_be_arrays() -> None:
     with pytest.raises(
-        tileir.LaunchError, match="element 0 of `memory` is a int, which is no array: pass a NumPy array"
+        tileir.LaunchError, match="element 0 of `memory` is a int, which is not an array: pass a NumPy array"
     ):
         tileir.compile(tileir.parse(TWO), "a").launch(1, memory=[3])
 

@@ -150,7 +150,7 @@ ALLOCA = """  %a = alloca num_elem = 8, alignment = 16 : tile<ptr<i32>>
 
 def test_reading_what_alloca_reserved_before_it_is_written() -> None:
     finding = only(report(ALLOCA.replace("OFFSET", "3"), zeros(1)), "uninitialized")
-    assert finding.title == "load_ptr_tko reads memory nobody wrote"
+    assert finding.title == "load_ptr_tko reads uninitialized memory"
     assert finding.details[0].endswith("at byte 12 before")
     assert not report(ALLOCA.replace("OFFSET", "0"), zeros(1), grid=3)
 

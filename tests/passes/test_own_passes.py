@@ -110,7 +110,7 @@ def _telling(finding: str) -> str:
         (
             "import tileir\ndef f(root, options, session):\n  pass\ntileir.register_pass('mine', '', f)\n",
             1,
-            "error: pass 'mine' gives None instead of the number of changes it made",
+            "error: pass 'mine' returned None instead of the number of changes it made",
         ),
         (
             "import tileir\ndef f(root, options, session):\n  raise tileir.PassError('no', root.location)\n"
@@ -154,7 +154,7 @@ def test_a_pass_is_taken_without_a_name_in_the_table() -> None:
 def test_a_pass_has_a_name_that_a_pipeline_can_have(name: str) -> None:
     with pytest.raises(tileir.PipelineError, match="cannot be the name of a pass"):
         tileir.register_pass(name, "", lambda root, options, session: 0)
-    with pytest.raises(tileir.OptionError, match="'kernel' is no scope of a pass: any, module, function"):
+    with pytest.raises(tileir.OptionError, match="'kernel' is not a scope of a pass: use one of any, module, function"):
         tileir.register_pass("mine", "", lambda root, options, session: 0, scope="kernel")
 
 

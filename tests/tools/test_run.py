@@ -124,15 +124,15 @@ def test_a_failing_kernel_is_a_diagnostic_at_its_place(capsys: pytest.CaptureFix
         (["--grid", "0"], 1, "the grid has extent 0 along x"),
         (["--arg", "1"], 1, "takes 4 arguments"),
         (["--arg", "zeros:f99:4"], 2, "'f99' in 'zeros:f99:4' is no element type"),
-        (["--arg", "zeros:f32"], 2, "'zeros:f32' is no array: give a type and extents, as in zeros:f32:64x64"),
+        (["--arg", "zeros:f32"], 2, "'zeros:f32' is not an array: give a type and extents, as in zeros:f32:64x64"),
         (["--arg", "nonsense"], 2, "'nonsense' is no argument"),
         (["--arg", "missing.npy"], 2, "cannot read 'missing.npy'"),
         (["--arg", "zeros:f32:4", "--out", "c.npy"], 2, "'--out c.npy' makes no sense"),
-        (["--arg", "4", "--out", "0=c.npy"], 2, "argument 0 is no array of this launch, it has none"),
+        (["--arg", "4", "--out", "0=c.npy"], 2, "argument 0 is not an array of this launch, it has none"),
         (
             ["--arg", "4", "--arg", "ones:i8:2", "--out", "2=c.npy"],
             2,
-            "argument 2 is no array of this launch, its arrays are 1",
+            "argument 2 is not an array of this launch, its arrays are 1",
         ),
         (["--arg", "zeros:f32:99999999999999"], 2, "'zeros:f32:99999999999999' does not fit in memory: give smaller"),
         (["--arg", "rand:i8:99999999999x99999999999"], 2, "does not fit in memory: give smaller extents"),
@@ -257,7 +257,7 @@ def test_an_empty_array_counts_as_unwritten(capsys: pytest.CaptureFixture[str]) 
     arguments[3] = "empty:f32:128"
     status, _, err = tool(capsys, VECTOR_ADD, *arguments, "--sanitize", "-q")
     assert status == 1
-    assert "uninitialized: load_ptr_tko reads memory nobody wrote" in err
+    assert "uninitialized: load_ptr_tko reads uninitialized memory" in err
     assert "nothing was stored to argument 1 (array float32[128]) at [0] before" in err
 
 

@@ -162,7 +162,7 @@ def buffer_of(value: object, what: str) -> Buffer:
         raise LaunchError(f"{what} is in the memory of a GPU: {_COPY_TO_HOST}, or use a GPU backend") from None
     except Mistake as mistake:
         raise LaunchError(f"{what} is a {type(value).__name__} that {mistake}: pass a NumPy array") from None
-    raise LaunchError(f"{what} is a {type(value).__name__}, which is no array: pass a NumPy array or a CPU tensor")
+    raise LaunchError(f"{what} is a {type(value).__name__}, which is not an array: pass a NumPy array or a CPU tensor")
 
 
 def _numpy_buffer(array: Array, owner: object = None) -> Buffer:
@@ -188,7 +188,7 @@ def _torch_buffer(tensor: Any, what: str) -> Buffer:
     dtype = tensor_dtype(name)
     try:
         if tensor.is_neg():
-            raise LaunchError(f"{what} is a tensor whose elements are to be negated: pass tensor.resolve_neg()")
+            raise LaunchError(f"{what} is a lazily negated tensor: pass tensor.resolve_neg()")
         shape = tuple(tensor.shape)
         strides = tuple([stride * dtype.itemsize for stride in tensor.stride()])
         found = Buffer(tensor.data_ptr(), shape, strides, dtype, True, tensor, "tensor")
@@ -199,7 +199,7 @@ def _torch_buffer(tensor: Any, what: str) -> Buffer:
         # Sparse, nested, or inside a transformation.
         words = str(error).partition("\n")[0]
         raise LaunchError(
-            f"{what} is a tensor that is no stretch of memory ({words}): pass a plain one, as tensor.to_dense()"
+            f"{what} is a tensor without plain memory of its own ({words}): pass a plain one, as tensor.to_dense()"
         ) from None
     if found.low < found.high and (not begin or found.low < begin or found.high > begin + size):
         # It was given back, or there never was any: tensors that stand for others, zeros that nobody wrote.
@@ -274,7 +274,7 @@ def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee:
         what = value.name
     if isinstance(array, (int, numpy.integer)) and not isinstance(array, bool):
         if not 0 <= int(array) < 1 << 64:
-            raise LaunchError(f"{what} is {int(array)}, which is no address: pass an array")
+            raise LaunchError(f"{what} is {int(array)}, which is not an address: pass an array")
         return numpy.uint64(int(array))
     if not is_array(array):
         hint = "pass numpy.array(..)" if isinstance(array, (list, tuple)) else "pass an array"
@@ -388,7 +388,7 @@ def checked_arrays(given: object, name: str) -> list[object]:
     for number, array in enumerate(found):
         if not is_array(array):
             raise LaunchError(
-                f"element {number} of `{name}` is a {type(array).__name__}, which is no array: pass a NumPy array"
+                f"element {number} of `{name}` is a {type(array).__name__}, which is not an array: pass a NumPy array"
             )
     return found
 

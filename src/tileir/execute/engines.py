@@ -35,12 +35,12 @@ def register_engine(engine: Engine) -> None:
     One of the same name that was registered before is replaced; kernels that were compiled for it keep it.
     """
     if not isinstance(engine, Engine):
-        raise LaunchError(f"{engine!r} is no engine: pass an instance of a subclass of tileir.Engine")
+        raise LaunchError(f"{engine!r} is not an engine: pass an instance of a subclass of tileir.Engine")
     name = getattr(engine, "name", None)
     if not isinstance(name, str) or not name.isidentifier():
-        raise LaunchError(f"an engine's name is an identifier, as 'cpu', and not {name!r}")
+        raise LaunchError(f"an engine's name must be an identifier such as 'cpu', not {name!r}")
     if name == AUTO or name in _BUILT_IN:
-        raise LaunchError(f"'{name}' is the name of one of tileir's own: give the engine another")
+        raise LaunchError(f"'{name}' is one of tileir's own engines: give the engine another name")
     _registered[name] = engine
     _prefer()
 

@@ -72,7 +72,7 @@ def checked(
         if extent < 0:
             raise Mistake(f"has a negative extent, {extent}")
     if math.prod(shape) * dtype.itemsize >= _BYTES:
-        raise Mistake(f"has the shape {shape}, which is more than there is memory")
+        raise Mistake(f"has the shape {shape}, which exceeds the available memory")
     if strides is None:
         found: list[int] = []
         step = dtype.itemsize

@@ -37,7 +37,7 @@ class Globals:
             region = self._memory.allocate(content.nbytes, max(alignment, 16), f"global @{name}")
         except MemoryError:
             raise LaunchError(
-                f"the global @{name} takes {content.nbytes} bytes aligned to {alignment}, more than there is"
+                f"the global @{name} takes {content.nbytes} bytes aligned to {alignment}, more than is available"
             ) from None
         region.data[: content.nbytes] = numpy.ascontiguousarray(content).view(numpy.uint8)
         if "constant" in operation.attributes:

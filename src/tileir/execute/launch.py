@@ -58,7 +58,7 @@ def compile(
     if backend != AUTO:
         find_engine(backend)
     if not isinstance(schedule, str):
-        raise LaunchError(f"schedule is {schedule!r}: pass a text, as 'reverse' or 'random:7'")
+        raise LaunchError(f"schedule is {schedule!r}: pass a string such as 'reverse' or 'random:7'")
     verify(module)
     # A copy, as much of a kernel is made of the program only when it is first launched.
     chosen = select_entry(clone(module), entry)
@@ -231,20 +231,22 @@ class Kernel:
         """What a launch asks for, before anything runs: what is called during it must be something that can be."""
         if observer is not None and not isinstance(observer, Observer):
             raise LaunchError(
-                f"a {type(observer).__name__} cannot watch a launch: pass an Observer, as tileir.Callback(function)"
+                f"a {type(observer).__name__} cannot observe a launch: pass an Observer, as tileir.Callback(function)"
             )
         if progress is not None and not callable(progress):
-            raise LaunchError(f"progress is {progress!r}: pass a function of the finished and of all tile blocks")
+            raise LaunchError(
+                f"progress is {progress!r}: pass a function of two numbers: finished and total tile blocks"
+            )
         if output is not None and not callable(output):
-            raise LaunchError(f"output is {output!r}: pass a function that takes a text")
+            raise LaunchError(f"output is {output!r}: pass a function that takes a string")
         if num_threads is not None:
             num_threads = checked_threads(num_threads)
         if type(memory) is not tuple or memory:
             memory = checked_arrays(memory, "memory")
         if schedule is not None and not isinstance(schedule, str):
-            raise LaunchError(f"schedule is {schedule!r}: pass a text, as 'reverse' or 'random:7'")
+            raise LaunchError(f"schedule is {schedule!r}: pass a string such as 'reverse' or 'random:7'")
         if isinstance(sanitize, str) and sanitize != "all":
-            raise LaunchError(f"sanitize is {sanitize!r}: pass True, or 'all' to be told also what is left unwritten")
+            raise LaunchError(f"sanitize is {sanitize!r}: pass True, or 'all' to report unwritten elements too")
         return LaunchOptions(
             self.schedule if schedule is None else schedule,
             "all" if sanitize == "all" else bool(sanitize),

@@ -56,7 +56,7 @@ def block_order(schedule: str, grid: BlockId) -> Order:
 
 def _shuffled(count: int, seed: int) -> Iterator[int]:
     if count > _MOST_SHUFFLED:
-        raise LaunchError(f"the schedule random takes {_MOST_SHUFFLED} tile blocks at most, and the grid has {count}")
+        raise LaunchError(f"the schedule random takes at most {_MOST_SHUFFLED} tile blocks, but the grid has {count}")
     numbers = list(range(count))
     random.Random(seed).shuffle(numbers)
     return iter(numbers)

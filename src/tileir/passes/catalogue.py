@@ -164,11 +164,11 @@ def _rename(root: Operation, options: Options, session: PassSession) -> int:
     return rename.run(root, symbol, new_name, options.get("scope", ""), bool_option(options, "update-uses"))
 
 
-register_pass("canonicalize", "apply folds and patterns until none fires", _canonicalize)
+register_pass("canonicalize", "apply folds and patterns until none applies", _canonicalize)
 register_pass("simplify", "simplify integer expressions, once (the folds draft)", _simplify)
-register_pass("cse", "compute equal things once", _cse)
-register_pass("dce", "remove what nothing needs", _dce)
-register_pass("loop-invariant-code-motion", "move what does not change out of loops", _licm)
+register_pass("cse", "eliminate common subexpressions", _cse)
+register_pass("dce", "remove dead code", _dce)
+register_pass("loop-invariant-code-motion", "move loop-invariant operations out of loops", _licm)
 register_pass("fuse-fma", "fuse products with sums and differences; changes rounding", _fuse_fma, scope=FUNCTION)
 register_pass(
     "loop-split",
@@ -177,10 +177,10 @@ register_pass(
     scope=FUNCTION,
     options={"split-threshold": "1"},
 )
-register_pass("synthesize-debug-info-scopes", "make debug scopes from file positions", _debug_scopes, scope=MODULE)
-register_pass("strip-debuginfo", "forget all locations", _strip_debug)
-register_pass("legalize", "write what only the drafts have with what NVIDIA's tools take", _legalize)
-register_pass("downlevel", "write a program for an older version", _downlevel, options={"version": "13.1"})
+register_pass("synthesize-debug-info-scopes", "create debug scopes from file positions", _debug_scopes, scope=MODULE)
+register_pass("strip-debuginfo", "remove all locations", _strip_debug)
+register_pass("legalize", "replace what only the drafts define with what NVIDIA's tools accept", _legalize)
+register_pass("downlevel", "rewrite the program for an older version", _downlevel, options={"version": "13.1"})
 register_pass("inline", "inline calls (the dialect has none)", _inline)
 register_pass(
     "test-debuginfo-update-symbol-name",

@@ -148,7 +148,7 @@ def run_passes(
     names the pass that broke it.  `verify_each=False` trusts all of them.
     """
     if not isinstance(passes, (list, tuple)) or not all(isinstance(each, (str, Pass)) for each in passes):
-        raise TypeError(f"passes are a list of names, as in ['canonicalize', 'cse'], not {passes!r}")
+        raise TypeError(f"passes are a list of names, such as ['canonicalize', 'cse'], not {passes!r}")
     steps = [Step(each.name, {}, given=each) if isinstance(each, Pass) else parse_pass(each) for each in passes]
     check_steps(steps)
     return run_steps(module, steps, rules, _begun(module, report, verify_each))
@@ -167,7 +167,7 @@ def run_pipeline(
     It is verified as by `run_passes`.
     """
     if not isinstance(text, str):
-        raise TypeError(f"a pipeline is a text, as 'builtin.module(canonicalize)', not {text!r}")
+        raise TypeError(f"a pipeline is a string such as 'builtin.module(canonicalize)', not {text!r}")
     steps = parse_pipeline(text)
     check_steps(steps)
     return run_steps(module, steps, rules, _begun(module, report, verify_each))
@@ -245,7 +245,7 @@ def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> 
         changes = function(root, step.options, session)
         if not isinstance(changes, int):
             raise PassError(
-                f"pass '{step.name}' gives {changes!r} instead of the number of changes it made", root.location
+                f"pass '{step.name}' returned {changes!r} instead of the number of changes it made", root.location
             )
         run.changes += changes
     run.seconds = time.perf_counter() - start

@@ -72,9 +72,9 @@ class Pass:
         if not callable(run):
             raise TypeError(f"a pass is a function of an operation, options and a session, not a {type(run).__name__}")
         if scope not in SCOPES:
-            raise OptionError(f"'{scope}' is no scope of a pass: {', '.join(SCOPES)}")
+            raise OptionError(f"'{scope}' is not a scope of a pass: use one of {', '.join(SCOPES)}")
         if not name or any(character in _NO_NAME for character in name):
-            raise PipelineError(f"'{name}' cannot be the name of a pass: no pipeline could ask for it")
+            raise PipelineError(f"'{name}' cannot be the name of a pass: no pipeline could refer to it")
         self.name: str = name
         self.summary: str = summary
         self.scope: str = scope

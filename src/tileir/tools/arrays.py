@@ -61,13 +61,13 @@ def _made_array(text: str, kind: str, parts: list[str]) -> Any:
     if kind == "rand" and len(parts) == 3:
         given = natural(parts.pop())
         if given is None:
-            raise mistake(f"'{text}' is no array: the seed is a number, as in rand:f32:64x64:7")
+            raise mistake(f"'{text}' is not an array: the seed is a number, as in rand:f32:64x64:7")
         seed = given
     name = parts[0]
     extents = parts[1].split("x") if len(parts) == 2 else []
     shape = tuple([number for number in [natural(extent) for extent in extents] if number is not None])
     if not extents or len(shape) < len(extents):
-        raise mistake(f"'{text}' is no array: give a type and extents, as in {kind}:f32:64x64")
+        raise mistake(f"'{text}' is not an array: give a type and extents, as in {kind}:f32:64x64")
     integer = name[:1] == "i" and name[1:] in ("1", "4", "8", "16", "32", "64")
     if name not in FLOAT_TYPES and not integer:
         known = ", ".join(["i1", "i8", "i16", "i32", "i64", *FLOAT_TYPES])

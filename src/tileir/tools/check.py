@@ -15,7 +15,7 @@ USAGE = Usage(
     "Reads Tile IR programs and reports every mistake at its position.",
     "FILE...",
     (
-        Option("json", "one JSON object per finding and line, for other programs to read"),
+        Option("json", "one JSON object per line for each finding, for other programs to read"),
         Option("quiet", "errors only: no warnings, no remarks, no counts", short="q"),
         *READING_OPTIONS,
     ),

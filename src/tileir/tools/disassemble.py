@@ -22,7 +22,7 @@ USAGE = Usage(
     (
         Option("print-debug-info", "print locations", short="g"),
         Option("output", "where to write the text (default: standard output)", value="OUT", short="o"),
-        Option("layout", "take the file for one of this layout (default: its content tells)", choices=LAYOUTS),
+        Option("layout", "read the file in this layout (default: recognized by content)", choices=LAYOUTS),
         OVERWRITE,
     ),
     details="FILE may be '-' for standard input. Exit status: 0 fine, 1 the file cannot be decoded or its program\n"

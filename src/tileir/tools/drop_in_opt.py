@@ -21,7 +21,9 @@ _PASSES = tuple(
     Option(found.name, found.summary, value="OPTIONS" if found.options else "", bare="" if found.options else None)
     for found in registered_passes()
 )
-_PIPELINE = Option("pass-pipeline", "run the passes of a text such as 'builtin.module(canonicalize)'", value="PIPELINE")
+_PIPELINE = Option(
+    "pass-pipeline", "run the passes of a pipeline such as 'builtin.module(canonicalize)'", value="PIPELINE"
+)
 _VERIFY = Option(
     "verify-each", "verify the program after each pass (default)", choices=("true", "false", "1", "0"), bare="true"
 )

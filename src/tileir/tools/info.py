@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 USAGE = Usage(
     "tileir info",
-    "Shows versions, and the engines that --backend and backend= can name, with why one cannot work here.",
+    "Shows versions and the engines that --backend and backend= accept, and why an engine is not available.",
     "",
     (),
     least=0,

@@ -10,13 +10,13 @@ from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
 
 COMMANDS = {
     "check": "report every mistake in a program at its position",
-    "opt": "read a program, verify it, optimize it where asked to, print it",
+    "opt": "read a program, verify it, optimize it on request, and print it",
     "as": "write a program as bytecode",
     "dis": "print the program in a bytecode file, as NVIDIA's disassembler does",
     "objdump": "show every byte of a bytecode file and what it means",
     "run": "run a kernel and show what it wrote",
     "explain": "show the documentation of an operation, type or attribute",
-    "info": "show versions and engines, and why an engine cannot work here",
+    "info": "show versions and engines, and why an engine is not available",
 }
 
 
@@ -96,7 +96,7 @@ def help_text() -> str:
         [
             "",
             "options:",
-            "  -h, --help  show this text; 'tileir COMMAND --help' tells about a command",
+            "  -h, --help  show this text; 'tileir COMMAND --help' describes a command",
             "  --version   show the version",
             "",
             "Exit status of every command: 0 fine, 1 the input is wrong, 2 the command line is wrong.",

@@ -19,9 +19,9 @@ USAGE = Usage(
     "Shows every byte of a bytecode file with the field it belongs to and what it means.",
     "FILE",
     (
-        Option("json", "a JSON list: offset, length, path, value and meaning of each field and group"),
+        Option("json", "print a JSON list: offset, length, path, value and meaning of each field and group"),
         Option("output", "where to write (default: standard output)", value="OUT", short="o"),
-        Option("layout", "take the file for one of this layout (default: its content tells)", choices=LAYOUTS),
+        Option("layout", "read the file in this layout (default: recognized by content)", choices=LAYOUTS),
         OVERWRITE,
     ),
     details="FILE may be '-' for standard input. A file that cannot be decoded is shown as far as it can, then the\n"

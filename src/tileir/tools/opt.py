@@ -14,16 +14,16 @@ from tileir.tools.programs import READING_OPTIONS, TEXT, Settings, ToolFailure, 
 
 USAGE = Usage(
     "tileir opt",
-    "Reads a Tile IR program, verifies it, optimizes it where asked to, and prints it.",
+    "Reads a Tile IR program, verifies it, optimizes it on request, and prints it.",
     "FILE",
     (
         Option("output", "where to write the program (default: standard output)", value="OUT", short="o"),
         Option("generic", "print MLIR's generic form"),
         Option("debug-info", "print locations", short="g"),
         Option(
-            "names", "constants named as NVIDIA's tools do, or as the printer draft does", choices=("public", "draft")
+            "names", "name constants as NVIDIA's tools do, or as the printer draft does", choices=("public", "draft")
         ),
-        Option("disassembly", "print without the module around it, as NVIDIA's disassembler does"),
+        Option("disassembly", "print without the enclosing module, as NVIDIA's disassembler does"),
         *OPTIMIZING_OPTIONS,
         OVERWRITE,
         *READING_OPTIONS,

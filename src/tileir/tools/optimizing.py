@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 OPTIMIZING_OPTIONS = (
     Option("O", "optimize at this level, as in -O3", choices=("0", "1", "2", "3")),
-    Option("passes", "run these passes instead: names with commas between, NAME{OPTION=VALUE}", value="PASSES"),
-    Option("load", "run this Python file first: it registers passes of its own", value="FILE.py"),
-    Option("rules", "NVIDIA's public rules, or those and the drafts'", choices=("parity", "full")),
+    Option(
+        "passes",
+        "run these passes instead: names separated by commas, with options as NAME{OPTION=VALUE}",
+        value="PASSES",
+    ),
+    Option("load", "run this Python file first, to register your own passes", value="FILE.py"),
+    Option("rules", "NVIDIA's public rules only, or the drafts' as well", choices=("parity", "full")),
     Option("fuse-fma", "with -O, also fuse products and sums, which changes rounding"),
     Option("print-after-each", "show the program after each pass, on standard error"),
     Option("timing", "show the time each pass took, on standard error"),

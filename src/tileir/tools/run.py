@@ -26,24 +26,26 @@ USAGE = Usage(
     (
         Option("grid", "the number of tile blocks along x, y and z (default: 1)", value="X[,Y[,Z]]"),
         Option("entry", "the kernel to run (default: the only one)", value="NAME"),
-        Option("arg", "an argument, once for each in order; see below", value="WHAT"),
+        Option("arg", "an argument; repeat for each parameter, in order; see below", value="WHAT"),
         Option("out", "write argument N, counted from 0, to a file when the kernel is done", value="N=FILE.npy"),
-        Option("backend", "what runs it: cpu, interpreter, another (see tileir info), or auto (default)", value="NAME"),
+        Option(
+            "backend", "the engine: cpu, interpreter, another one (see tileir info), or auto (default)", value="NAME"
+        ),
         Option("threads", "how many threads the cpu backend uses (default: all processors)", value="N"),
-        Option("fast", "quicker functions and matrix units in the cpu backend; results round differently"),
-        Option("unchecked", "the cpu backend does not look where the kernel accesses memory; it may crash"),
-        Option("cpu", "the machine the cpu backend makes code for (default: this one)", value="NAME"),
-        Option("dump", "print the code of the cpu backend instead: tiles, loops, llvm, llvm-opt, asm", value="STAGE"),
-        Option("timeout", "stop if it has not ended after so many seconds; exit status 124", value="SECONDS"),
+        Option("fast", "faster functions and matrix units in the cpu backend; results round differently"),
+        Option("unchecked", "turn the cpu backend's bounds checks off: a faulty kernel may crash the process"),
+        Option("cpu", "the machine that the cpu backend generates code for (default: this one)", value="NAME"),
+        Option("dump", "print the cpu backend's code instead: tiles, loops, llvm, llvm-opt, asm", value="STAGE"),
+        Option("timeout", "stop a run that takes longer; exit status 124", value="SECONDS"),
         Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
         Option(
             "sanitize",
-            "look for mistakes while it runs, and explain them (docs/sanitizer.md); all: also what is never written",
+            "find and explain mistakes while the kernel runs (docs/sanitizer.md); all: also elements never written",
             choices=("mistakes", "all"),
             bare="mistakes",
         ),
         Option("trace", "print each value that one tile block computes", value="X[,Y[,Z]]"),
-        Option("watch-nan", "name every operation that makes a NaN or an infinity"),
+        Option("watch-nan", "name every operation that produces a NaN or an infinity"),
         Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
         OVERWRITE,
         Option("quiet", "no summary of what was written", short="q"),
@@ -304,7 +306,7 @@ def _outputs(given: Arguments, values: list[Any], kind: str) -> list[tuple[int, 
         if number >= len(values) or not is_array(values[number]):
             arrays = ", ".join([str(index) for index, value in enumerate(values) if is_array(value)])
             hint = f"its arrays are {arrays}" if arrays else "it has none"
-            raise mistake(f"'--out {text}': argument {number} is no array of this launch, {hint}")
+            raise mistake(f"'--out {text}': argument {number} is not an array of this launch, {hint}")
         if path == "-":
             raise mistake("arrays are not written among the words on standard output: give a file, as in 2=c.npy")
         if any(other == path and before != number for before, other in found):

@@ -221,7 +221,7 @@ _YES: Final = "✓"
 _NO: Final = "-"
 
 _HEAD: Final = """\
-# What knows each operation
+# Support for each operation
 
 Written by `make docs` from the tables of the parts (`src/tileir/tools/support.py`); a test fails when an operation is
 missing in one without a reason. A mark says that the part knows the operation, a dash that it does not, for the reason

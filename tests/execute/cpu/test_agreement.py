@@ -142,7 +142,7 @@ def compare(
         native.launch(GRID, *found, num_threads=threads if failure is None else 1, output=again.append)
     except tileir.ExecutionError as error:
         caught = error
-    if caught is not None and "more than there is" in str(caught):
+    if caught is not None and "more than is available" in str(caught):
         # The interpreter gets memory that is never touched, however much of it.
         return "refused"
     if failure is not None:

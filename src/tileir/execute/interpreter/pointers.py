@@ -304,7 +304,7 @@ def compile_alloca(compiler: Compiler, operation: Operation) -> Step:
         try:
             region = block.memory.allocate(size, alignment, reserved_label(block.id))
         except MemoryError:
-            message = f"asks for {size} bytes aligned to {alignment}, more than there is"
+            message = f"asks for {size} bytes aligned to {alignment}, more than is available"
             raise ExecutionError(message, operation, block.id) from None
         block.allocations.append(region)
         registers[result] = numpy.uint64(region.start)

@@ -239,7 +239,7 @@ def _few(releases: Array) -> Array:
 def unwritten(access: Access, element: tuple[int, ...] | None, region: Region, address: int) -> Finding:
     """The finding for an element that is read before anybody wrote it."""
     place = Place(access.operation, access.block.id, element)
-    title = f"{access.operation.declaration.mnemonic} reads memory nobody wrote"
+    title = f"{access.operation.declaration.mnemonic} reads uninitialized memory"
     details = [f"nothing was stored to {where_in(region, address)} before"]
     return Finding("uninitialized", title, place, details, "store to it first, on every path that leads here")
 
