@@ -20,6 +20,7 @@ from tests.execute.exact_model import (
     values,
 )
 
+from tileir.declarations import declaration_of
 from tileir.execute.arithmetic import float_binary, float_fma, float_remainder, float_unary
 from tileir.execute.dtypes import to_bits
 from tileir.ir import floats
@@ -38,7 +39,7 @@ def quiet():
 
 def check_binary(element: FloatType, name: str, mode: str, lhs: list[int], rhs: list[int]) -> None:
     form = floats.FORMATS[element.name]
-    result = float_binary(name, element, mode)(values(element, lhs), values(element, rhs))
+    result = float_binary(declaration_of(name), element, mode)(values(element, lhs), values(element, rhs))
     expected = [reference_binary(form, name, a, b, mode) for a, b in zip(lhs, rhs, strict=True)]
     wrong = mismatches(element, result, expected)
     assert not wrong, [(hex(lhs[i]), hex(rhs[i]), hex(got), hex(want)) for i, got, want in wrong[:5]]
@@ -181,7 +182,7 @@ def test_single_fma_differs_from_double_rounding_where_it_must():
 @pytest.mark.parametrize("element", [F16, BF16], ids=str)
 def test_sqrt_is_correctly_rounded_for_every_sixteen_bit_value(element, mode):
     form = floats.FORMATS[element.name]
-    kernel = float_unary("sqrt", element, mode)
+    kernel = float_unary(declaration_of("sqrt"), element, mode)
     finite = list(range(1, form.infinity))
     source = values(element, finite).astype(numpy.float64)
     root = kernel(values(element, finite))
@@ -219,20 +220,20 @@ def test_sqrt_is_correctly_rounded(element, mode):
     expected = [reference_sqrt(form, bits, mode) for bits in patterns]
     if form.quiet_nan < 0:
         expected = [form.largest if want == -1 else want for want in expected]
-    wrong = mismatches(element, float_unary("sqrt", element, mode)(values(element, patterns)), expected)
+    wrong = mismatches(element, float_unary(declaration_of("sqrt"), element, mode)(values(element, patterns)), expected)
     assert not wrong, [(hex(patterns[i]), hex(got), hex(want)) for i, got, want in wrong[:5]]
 
 
 @pytest.mark.parametrize("mode", ["approx", "full"])
 def test_approximate_modes_give_the_correctly_rounded_quotient(mode):
     check = numpy.random.default_rng(1).random(100, numpy.float32)
-    assert (float_binary("divf", F32, mode)(check, check[::-1]) == check / check[::-1]).all()
+    assert (float_binary(declaration_of("divf"), F32, mode)(check, check[::-1]) == check / check[::-1]).all()
 
 
 @pytest.mark.parametrize("mode", ["nearest_int_to_zero", "nearest_away", "up"])
 def test_mode_that_arithmetic_does_not_have_is_refused(mode):
     with pytest.raises(ValueError, match="does not round floats"):
-        float_binary("addf", F32, mode)
+        float_binary(declaration_of("addf"), F32, mode)
 
 
 # flush_to_zero
@@ -241,7 +242,7 @@ TINY = 2.0**-126
 
 
 def check_flushed(name: str, mode: str, lhs: list[int], rhs: list[int]) -> None:
-    result = float_binary(name, F32, mode, True)(values(F32, lhs), values(F32, rhs))
+    result = float_binary(declaration_of(name), F32, mode, True)(values(F32, lhs), values(F32, rhs))
     expected = [flushed_binary(name, a, b, mode) for a, b in zip(lhs, rhs, strict=True)]
     wrong = mismatches(F32, result, expected)
     assert not wrong, [(hex(lhs[i]), hex(rhs[i]), hex(got), hex(want)) for i, got, want in wrong[:5]]
@@ -306,8 +307,8 @@ def test_flush_to_zero_of_the_largest_product_below_the_smallest_normal_number()
     # 1 - 2**-24 times the smallest normal number needs 24 bits: it is a value with any exponent, and tiny.
     a = numpy.array([1 - 2.0**-24, -(1 - 2.0**-24)], numpy.float32)
     b = numpy.array([TINY, TINY], numpy.float32)
-    assert (float_binary("mulf", F32)(a, b) == [TINY, -TINY]).all()
-    flushing = float_binary("mulf", F32, "nearest_even", True)(a, b)
+    assert (float_binary(declaration_of("mulf"), F32)(a, b) == [TINY, -TINY]).all()
+    flushing = float_binary(declaration_of("mulf"), F32, "nearest_even", True)(a, b)
     assert to_bits(F32, flushing).tolist() == [0, 0x80000000]
 
 
@@ -317,8 +318,8 @@ def test_no_function_that_flushes_rounds_up_to_the_smallest_normal_number(name):
     # 2**-17 away and the next result 2**-18 of it below.
     nearest = numpy.nextafter(numpy.float32(-126), numpy.float32(-127))
     arguments = numpy.array([-126, nearest, 2.0**-126, numpy.finfo(numpy.float32).max], numpy.float32)
-    raw = float_unary(name, F32)(arguments)
-    flushing = float_unary(name, F32, flush_to_zero=True)(arguments)
+    raw = float_unary(declaration_of(name), F32)(arguments)
+    flushing = float_unary(declaration_of(name), F32, flush_to_zero=True)(arguments)
     expected = numpy.where(numpy.abs(raw) < TINY, 0, raw)
     assert numpy.array_equal(flushing, expected, equal_nan=True)
     assert (raw == TINY).sum() == (1 if name == "exp2" else 0)
@@ -367,10 +368,10 @@ def test_kernels_take_any_shape(element, mode):
     for shape in ((), (1,), (2, 4), (2, 2, 2)):
         tile = one[: int(numpy.prod(shape))].reshape(shape)
         for name in NAMES:
-            result = float_binary(name, element, mode)(tile, tile)
+            result = float_binary(declaration_of(name), element, mode)(tile, tile)
             assert numpy.shape(result) == shape and result.dtype == tile.dtype
         result = float_fma(element, mode)(tile, tile, tile)
         assert numpy.shape(result) == shape and result.dtype == tile.dtype
         assert numpy.all(numpy.asarray(result).astype(numpy.float64) == 2.0)
-        result = float_unary("sqrt", element, mode)(tile)
+        result = float_unary(declaration_of("sqrt"), element, mode)(tile)
         assert numpy.shape(result) == shape and result.dtype == tile.dtype

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from tileir.declarations import declaration_of
 from tileir.execute.arithmetic import (
     integer_binary,
     integer_compare,
@@ -102,7 +103,7 @@ def test_binary_operation(name, element):
         "xori": lambda a, b: a ^ b,
         "shli": lambda a, b: shift_left(element, a, b),
     }
-    check(element, integer_binary(name, element), references[name])
+    check(element, integer_binary(declaration_of(name), element), references[name])
 
 
 @pytest.mark.parametrize("signedness", SIGNEDNESS)
@@ -123,7 +124,7 @@ def test_operation_with_signedness(name, element, signedness):
         rest = abs(x) % abs(y)
         return -rest if x < 0 else rest
 
-    check(element, integer_signed_binary(name, element, signedness), reference)
+    check(element, integer_signed_binary(declaration_of(name), element, signedness), reference)
 
 
 @pytest.mark.parametrize("rounding", ["zero", "negative_inf", "positive_inf"])
@@ -149,7 +150,7 @@ def test_division_of_the_least_value_by_minus_one_wraps():
         minus_one = array(element, [(1 << element.width) - 1])
         for rounding in ("zero", "negative_inf", "positive_inf"):
             assert integer_division(element, "signed", rounding)(least, minus_one) == least
-        assert integer_signed_binary("remi", element, "signed")(least, minus_one) == 0
+        assert integer_signed_binary(declaration_of("remi"), element, "signed")(least, minus_one) == 0
 
 
 def test_division_refuses_other_modes():
@@ -173,7 +174,7 @@ def test_unary_operations(element):
     for name, reference in references.items():
         if element is I1 and name in ("popcnt", "clz", "ctz", "brev"):
             continue
-        result = integer_unary(name, element)(array(element, bits))
+        result = integer_unary(declaration_of(name), element)(array(element, bits))
         assert result.dtype == array(element, [0]).dtype
         assert to_bits(element, result).tolist() == [wrap(element, reference(a)) for a in bits], name
 
@@ -182,7 +183,7 @@ def test_unary_operations(element):
 def test_bit_counts_work_without_numpy_2(element, monkeypatch):
     monkeypatch.delattr(numpy, "bitwise_count", raising=False)
     bits = patterns(element, 50, 4)
-    assert to_bits(element, integer_unary("popcnt", element)(array(element, bits))).tolist() == [
+    assert to_bits(element, integer_unary(declaration_of("popcnt"), element)(array(element, bits))).tolist() == [
         a.bit_count() for a in bits
     ]
 
@@ -192,7 +193,7 @@ def test_bit_operations_keep_shapes(element):
     for shape in ((), (2, 3)):
         tile = numpy.ones(shape, array(element, [0]).dtype)
         for name in ("popcnt", "clz", "ctz", "brev", "absi", "negi", "noti"):
-            assert numpy.shape(integer_unary(name, element)(tile)) == shape, name
+            assert numpy.shape(integer_unary(declaration_of(name), element)(tile)) == shape, name
 
 
 @pytest.mark.parametrize("signedness", SIGNEDNESS)
@@ -217,7 +218,7 @@ def test_comparison(element, signedness):
 
 def test_scalars_of_zero_dimensional_tiles_wrap_silently():
     with numpy.errstate(all="raise", divide="ignore", over="ignore"):
-        assert integer_binary("addi", I32)(numpy.int32(2**31 - 1), numpy.int32(1)) == -(2**31)
-        assert integer_binary("muli", I64)(numpy.int64(2**62), numpy.int64(4)) == 0
+        assert integer_binary(declaration_of("addi"), I32)(numpy.int32(2**31 - 1), numpy.int32(1)) == -(2**31)
+        assert integer_binary(declaration_of("muli"), I64)(numpy.int64(2**62), numpy.int64(4)) == 0
         assert integer_division(I32, "signed")(numpy.int32(7), numpy.int32(0)) == 0
-        assert integer_signed_binary("remi", I32, "unsigned")(numpy.int32(7), numpy.int32(0)) == 7
+        assert integer_signed_binary(declaration_of("remi"), I32, "unsigned")(numpy.int32(7), numpy.int32(0)) == 7

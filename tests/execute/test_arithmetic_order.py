@@ -8,6 +8,7 @@ import numpy
 import pytest
 from tests.execute.exact_model import notable_patterns, pairs, values
 
+from tileir.declarations import declaration_of
 from tileir.execute.arithmetic import float_compare, float_minmax
 from tileir.execute.dtypes import to_bits
 from tileir.ir import floats
@@ -63,7 +64,7 @@ def test_maximum_and_minimum_order_zeros_and_treat_nan_as_asked(element, name, p
     form = floats.FORMATS[element.name]
     lhs, rhs = pairs(form, 300, 5)
     largest = name.startswith("max")
-    result = float_minmax(name, element, propagate)(values(element, lhs), values(element, rhs))
+    result = float_minmax(declaration_of(name), element, propagate)(values(element, lhs), values(element, rhs))
     expected = [
         expected_choice(form, largest, propagate or name in ("maximumf", "minimumf"), a, b)
         for a, b in zip(lhs, rhs, strict=True)
@@ -76,8 +77,11 @@ def test_maximum_and_minimum_take_scalars(element):
     form = floats.FORMATS[element.name]
     negative_zero = values(element, [form.sign_mask])[0]
     zero = values(element, [0])[0]
-    assert to_bits(element, numpy.asarray(float_minmax("maxf", element)(negative_zero, zero))) == 0
-    assert to_bits(element, numpy.asarray(float_minmax("minf", element)(zero, negative_zero))) == form.sign_mask
+    assert to_bits(element, numpy.asarray(float_minmax(declaration_of("maxf"), element)(negative_zero, zero))) == 0
+    assert (
+        to_bits(element, numpy.asarray(float_minmax(declaration_of("minf"), element)(zero, negative_zero)))
+        == form.sign_mask
+    )
 
 
 def test_maximum_flushes_operands():
@@ -90,7 +94,7 @@ def test_maximum_flushes_operands():
         return bits & 0x80000000 if bits & 0x7F800000 == 0 else bits
 
     for name in ("maxf", "minf"):
-        result = float_minmax(name, F32, flush_to_zero=True)(values(F32, lhs), values(F32, rhs))
+        result = float_minmax(declaration_of(name), F32, flush_to_zero=True)(values(F32, lhs), values(F32, rhs))
         expected = [
             expected_choice(form, name == "maxf", False, flushed(a), flushed(b)) for a, b in zip(lhs, rhs, strict=True)
         ]

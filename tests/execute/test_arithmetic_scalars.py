@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
+from tileir.declarations import declaration_of
 from tileir.execute import arithmetic
 from tileir.execute.dtypes import scalar_array, to_bits, value_dtype
 from tileir.ir.types import BF16, F8E4M3FN, F8E8M0FNU, F16, F32, F64, FLOAT_TYPES, I1, I8, I16, I32, I64, TF32, Type
@@ -24,13 +25,23 @@ def cases() -> Iterator[tuple[str, Any, list[Type], Type]]:
     for element in STANDARD:
         for mode in MODES:
             for name in ("addf", "subf", "mulf", "divf"):
-                yield f"{name} {element} {mode}", arithmetic.float_binary(name, element, mode), [element] * 2, element
+                yield (
+                    f"{name} {element} {mode}",
+                    arithmetic.float_binary(declaration_of(name), element, mode),
+                    [element] * 2,
+                    element,
+                )
             yield f"fma {element} {mode}", arithmetic.float_fma(element, mode), [element] * 3, element
-            yield f"sqrt {element} {mode}", arithmetic.float_unary("sqrt", element, mode), [element], element
+            yield (
+                f"sqrt {element} {mode}",
+                arithmetic.float_unary(declaration_of("sqrt"), element, mode),
+                [element],
+                element,
+            )
         for name in FUNCTIONS:
-            yield f"{name} {element}", arithmetic.float_unary(name, element), [element], element
+            yield f"{name} {element}", arithmetic.float_unary(declaration_of(name), element), [element], element
         for name in ("maxf", "minf"):
-            yield f"{name} {element}", arithmetic.float_minmax(name, element), [element] * 2, element
+            yield f"{name} {element}", arithmetic.float_minmax(declaration_of(name), element), [element] * 2, element
         yield f"remf {element}", arithmetic.float_remainder(element), [element] * 2, element
         yield f"pow {element}", arithmetic.float_power(element), [element] * 2, element
         yield f"fpowi {element}", arithmetic.float_integer_power(element), [element, I32], element
@@ -39,14 +50,14 @@ def cases() -> Iterator[tuple[str, Any, list[Type], Type]]:
             compare = arithmetic.float_compare("not_equal", ordering, element)
             yield f"cmpf {element} {ordering}", compare, [element] * 2, I1
     for name in ("addf", "mulf"):
-        yield f"{name} ftz", arithmetic.float_binary(name, F32, "nearest_even", True), [F32] * 2, F32
+        yield f"{name} ftz", arithmetic.float_binary(declaration_of(name), F32, "nearest_even", True), [F32] * 2, F32
     kernel: Any
     for integer in INTEGERS:
         for name in ("addi", "subi", "muli", "mulhii", "andi", "ori", "xori", "shli"):
-            yield f"{name} {integer}", arithmetic.integer_binary(name, integer), [integer] * 2, integer
+            yield f"{name} {integer}", arithmetic.integer_binary(declaration_of(name), integer), [integer] * 2, integer
         for sign in ("signed", "unsigned"):
             for name in ("remi", "maxi", "mini", "shri"):
-                kernel = arithmetic.integer_signed_binary(name, integer, sign)
+                kernel = arithmetic.integer_signed_binary(declaration_of(name), integer, sign)
                 yield f"{name} {integer} {sign}", kernel, [integer] * 2, integer
             for mode in ("zero", "positive_inf"):
                 kernel = arithmetic.integer_division(integer, sign, mode)
@@ -59,10 +70,10 @@ def cases() -> Iterator[tuple[str, Any, list[Type], Type]]:
                     kernel = arithmetic.integer_to_float(integer, source, sign)
                     yield f"itof {integer} {source} {sign}", kernel, [integer], source
         for name in ("negi", "absi", "noti"):
-            yield f"{name} {integer}", arithmetic.integer_unary(name, integer), [integer], integer
+            yield f"{name} {integer}", arithmetic.integer_unary(declaration_of(name), integer), [integer], integer
         if integer is not I1:
             for name in ("popcnt", "clz", "ctz", "brev"):
-                yield f"{name} {integer}", arithmetic.integer_unary(name, integer), [integer], integer
+                yield f"{name} {integer}", arithmetic.integer_unary(declaration_of(name), integer), [integer], integer
             yield f"exti {integer}", arithmetic.extend_integer(I1, integer, "signed"), [I1], integer
             yield f"trunci {integer}", arithmetic.truncate_integer(integer, I1), [integer], I1
     for source in FLOAT_TYPES.values():

@@ -13,6 +13,7 @@ import pytest
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from tests.execute.test_arithmetic_scalars import cases
 
+from tileir.declarations import declaration_of
 from tileir.execute import arithmetic
 from tileir.execute.dtypes import bits_dtype, from_bits, to_bits, value_dtype
 from tileir.ir import floats
@@ -107,9 +108,9 @@ def more_cases() -> Any:
         for source in (I8, I1):
             yield f"itof {source} {mode}", arithmetic.integer_to_float(source, F32, "signed", mode), [source], F32
         yield f"ftof {mode}", arithmetic.float_to_float(F64, F32, mode), [F64], F32
-        yield f"addf flushed {mode}", arithmetic.float_binary("addf", F32, mode, True), [F32] * 2, F32
+        yield f"addf flushed {mode}", arithmetic.float_binary(declaration_of("addf"), F32, mode, True), [F32] * 2, F32
     for propagate in (True, False):
-        yield "maxf flushed", arithmetic.float_minmax("maxf", F32, propagate, True), [F32] * 2, F32
+        yield "maxf flushed", arithmetic.float_minmax(declaration_of("maxf"), F32, propagate, True), [F32] * 2, F32
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -16,6 +16,7 @@ import numpy
 import pytest
 from tests.execute.exact_model import convert_fraction, random_patterns, round_fraction, values
 
+from tileir.declarations import declaration_of
 from tileir.execute.arithmetic import (
     extend_integer,
     float_binary,
@@ -87,7 +88,7 @@ def test_function_of_every_value_is_within_its_bound(name: str, element: FloatTy
     source = from_bits(element, ALL)
     wide = source.astype(numpy.float64)
     chosen = numpy.isfinite(wide) & (wide > LOWEST.get(name, -math.inf))
-    got = float_unary(name, element)(source[chosen]).astype(numpy.float64)
+    got = float_unary(declaration_of(name), element)(source[chosen]).astype(numpy.float64)
     want = numpy.array([FUNCTIONS[name](x) for x in wide[chosen].tolist()])
     # Half a unit past the largest number, results are infinite.
     unit_of_largest = 2.0 ** (math.frexp(floats.to_double(form, form.largest))[1] - 1 - form.mantissa_bits)
@@ -125,7 +126,7 @@ def check_arithmetic(element: FloatType, step: int) -> None:
         ):
             left = from_bits(element, numpy.array(chosen, numpy.uint16))
             right = from_bits(element, numpy.full(len(chosen), bits, numpy.uint16))
-            got = to_bits(element, float_binary(name, element, "nearest_even")(left, right)).tolist()
+            got = to_bits(element, float_binary(declaration_of(name), element, "nearest_even")(left, right)).tolist()
             second = Fraction(floats.to_double(form, bits))
             for first, result in zip(chosen, got, strict=True):
                 value = exact(Fraction(floats.to_double(form, first)), second)
@@ -141,7 +142,7 @@ def test_reciprocal_is_rounded_once(element: FloatType) -> None:
     form = floats.FORMATS[element.name]
     patterns = list(range(1, 1 << 16)) if form.width == 16 else random_patterns(form, 3000, 9)
     chosen = [bits for bits in patterns if floats.is_finite(form, bits) and floats.to_double(form, bits)]
-    got = to_bits(element, float_unary("recipf", element)(values(element, chosen))).tolist()
+    got = to_bits(element, float_unary(declaration_of("recipf"), element)(values(element, chosen))).tolist()
     for bits, result in zip(chosen, got, strict=True):
         assert result == round_fraction(form, 1 / Fraction(floats.to_double(form, bits)), "nearest_even"), hex(bits)
 
@@ -209,7 +210,7 @@ UNARY: dict[str, Callable[[int], int]] = {
 
 @pytest.mark.parametrize("name", UNARY)
 def test_integer_operation_on_every_value(name: str) -> None:
-    got = to_bits(I16, integer_unary(name, I16)(from_bits(I16, ALL))).tolist()
+    got = to_bits(I16, integer_unary(declaration_of(name), I16)(from_bits(I16, ALL))).tolist()
     assert got == [UNARY[name](bits) & 0xFFFF for bits in range(1 << 16)]
 
 
@@ -230,7 +231,7 @@ SECOND = (1, 3, 15, 0x7FFF, 0x8000, 0xFFFF)
 def test_integer_operation_on_every_value_and_a_notable_one(name: str) -> None:
     for second in SECOND:
         right = from_bits(I16, numpy.full(1 << 16, second, numpy.uint16))
-        got = to_bits(I16, integer_binary(name, I16)(from_bits(I16, ALL), right)).tolist()
+        got = to_bits(I16, integer_binary(declaration_of(name), I16)(from_bits(I16, ALL), right)).tolist()
         assert got == [BINARY[name](bits, second) & 0xFFFF for bits in range(1 << 16)], second
 
 
@@ -245,7 +246,9 @@ def test_signed_and_unsigned_operations_on_every_value_and_a_notable_one() -> No
                 ("shri", lambda x, second=second: x >> min(second, 16)),
                 ("remi", lambda x, y=y: int(math.fmod(x, y))),
             ):
-                got = to_bits(I16, integer_signed_binary(name, I16, signedness)(from_bits(I16, ALL), right)).tolist()
+                got = to_bits(
+                    I16, integer_signed_binary(declaration_of(name), I16, signedness)(from_bits(I16, ALL), right)
+                ).tolist()
                 assert got == [reference(read(bits)) & 0xFFFF for bits in range(1 << 16)], (name, second)
             got = to_bits(I16, integer_division(I16, signedness, "negative_inf")(from_bits(I16, ALL), right)).tolist()
             assert got == [read(bits) // y & 0xFFFF for bits in range(1 << 16)], second

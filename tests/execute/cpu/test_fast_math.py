@@ -16,6 +16,7 @@ pytest.importorskip("llvmlite")
 from tests.execute.cpu.elementwise import Case, Compiled, function_text, operand_arrays, special_patterns
 
 import tileir
+from tileir.declarations import declaration_of
 from tileir.execute.arithmetic.functions import float_atan2, float_power, float_unary
 from tileir.execute.cpu.native.compilation import assemble, assembly
 from tileir.execute.cpu.native.objects import symbols_of
@@ -210,7 +211,7 @@ def test_results_are_near_at_many_more_numbers(name: str, configuration: Configu
 def _exact(name: str) -> Callable[..., Array]:
     if name == "pow":
         return float_power(F32)
-    return float_atan2(F32) if name == "atan2" else float_unary(name, F32)
+    return float_atan2(F32) if name == "atan2" else float_unary(declaration_of(name), F32)
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
@@ -273,7 +274,7 @@ def test_powers_of_two_are_exact(configuration: Configuration) -> None:
 @pytest.mark.parametrize("name", ANGLES)
 def test_large_angles_are_those_of_the_exact_function(name: str, configuration: Configuration) -> None:
     large = numpy.exp2(numpy.random.default_rng(2).uniform(17, 128, 4096)).astype(numpy.float32)
-    exact = float_unary(name, F32)(large)
+    exact = float_unary(declaration_of(name), F32)(large)
     assert _run(configuration, name, [large]).view(numpy.uint32).tolist() == exact.view(numpy.uint32).tolist()
 
 
@@ -351,7 +352,9 @@ def _fast_case(text: str, element: FloatType) -> Case:
         return instructions.emit_operation(builder, operation, operands)
 
     flushes = "flush_to_zero" in text
-    return Case(text, (element,), element, emit, float_unary(text.split()[0], element, flush_to_zero=flushes))
+    return Case(
+        text, (element,), element, emit, float_unary(declaration_of(text.split()[0]), element, flush_to_zero=flushes)
+    )
 
 
 @pytest.mark.parametrize("element", [F16, BF16], ids=str)

@@ -1,23 +1,24 @@
 """The numerics of the reference interpreter: one factory per family of operations.
 
 A factory is called once per operation of a program, with the element type and the attributes, and returns the kernel:
-a function from value arrays (`tileir.execute.dtypes`) to a value array.  Attributes are their keywords.
+a function from value arrays (`tileir.execute.dtypes`) to a value array.  Attributes are their keywords; `op` is the
+declaration of the operation where a factory is that of several.
 
-    float_binary(name, element, rounding, flush_to_zero)      addf subf mulf divf
+    float_binary(op, element, rounding, flush_to_zero)        addf subf mulf divf
     float_fma(element, rounding, flush_to_zero)               fma
     float_remainder(element)                                  remf
-    float_minmax(name, element, propagate_nan, flush_to_zero) maxf minf maximumf minimumf
+    float_minmax(op, element, propagate_nan, flush_to_zero)   maxf minf maximumf minimumf
     float_compare(predicate, ordering, element)               cmpf
-    float_unary(name, element, rounding, flush_to_zero)       absf negf ceil floor sqrt recipf, and the functions
+    float_unary(op, element, rounding, flush_to_zero)         absf negf ceil floor sqrt recipf, and the functions
                                                               rsqrt exp exp2 log log2 log10 log1p sin cos tan
                                                               sinh cosh tanh sigmoid
     float_power(element)                                      pow
     float_integer_power(element)                              fpowi
     float_atan2(element)                                      atan2
-    integer_binary(name, element)                             addi subi muli mulhii andi ori xori shli
-    integer_signed_binary(name, element, signedness)          remi maxi mini shri
+    integer_binary(op, element)                               addi subi muli mulhii andi ori xori shli
+    integer_signed_binary(op, element, signedness)            remi maxi mini shri
     integer_division(element, signedness, rounding)           divi
-    integer_unary(name, element)                              negi absi noti popcnt clz ctz brev
+    integer_unary(op, element)                                negi absi noti popcnt clz ctz brev
     integer_compare(predicate, element, signedness)           cmpi
     float_to_float(source, target, rounding)                  ftof
     float_to_integer(source, target, signedness, rounding)    ftoi

@@ -50,6 +50,6 @@ def _callable(step: Step) -> Callable[..., Any]:
     return _COMPARISONS[step.predicate] if step.predicate else _FUNCTIONS[step.declaration]
 
 
-DRAFT_FUNCTIONS: Final[dict[str, Unary]] = {
-    declaration.mnemonic: _function(formula) for declaration, formula in FORMULAS.items()
+DRAFT_FUNCTIONS: Final[dict[OperationDeclaration, Unary]] = {
+    declaration: _function(formula) for declaration, formula in FORMULAS.items()
 }

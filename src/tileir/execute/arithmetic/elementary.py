@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.execute.arithmetic import double
 from tileir.execute.arithmetic.rounding import (
     NEAREST_EVEN,
@@ -30,35 +31,38 @@ from tileir.execute.arithmetic.rounding import (
     two_sum,
     widen,
 )
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32, F64, FloatType
 
-_NATIVE: Final[dict[str, Binary]] = {
-    "addf": numpy.add,
-    "subf": numpy.subtract,
-    "mulf": numpy.multiply,
-    "divf": numpy.true_divide,
+_NATIVE: Final[dict[OperationDeclaration, Binary]] = {
+    ops.ADDF: numpy.add,
+    ops.SUBF: numpy.subtract,
+    ops.MULF: numpy.multiply,
+    ops.DIVF: numpy.true_divide,
 }
-_DOUBLE: Final = {"addf": double.add, "subf": double.subtract, "mulf": double.multiply, "divf": double.divide}
+_DOUBLE: Final = {ops.ADDF: double.add, ops.SUBF: double.subtract, ops.MULF: double.multiply, ops.DIVF: double.divide}
 
 
-def float_binary(name: str, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False) -> Binary:
+def float_binary(
+    declaration: OperationDeclaration, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False
+) -> Binary:
     """addf, subf, mulf or divf; `flush_to_zero`, of f32, flushes subnormal operands and tiny results."""
-    kernel = _binary(name, element, ieee_mode(rounding))
-    return _flushed_binary(name, kernel) if flush_to_zero else kernel
+    kernel = _binary(declaration, element, ieee_mode(rounding))
+    return _flushed_binary(declaration, kernel) if flush_to_zero else kernel
 
 
-def _binary(name: str, element: FloatType, rounding: str) -> Binary:
+def _binary(declaration: OperationDeclaration, element: FloatType, rounding: str) -> Binary:
     if rounding == NEAREST_EVEN:
         if element in (F32, F64, F16):
-            return _NATIVE[name]
+            return _NATIVE[declaration]
         if element is BF16:
-            return _NATIVE[name] if name in ("addf", "subf") else _brain_binary(name)
+            return _NATIVE[declaration] if declaration in (ops.ADDF, ops.SUBF) else _brain_binary(declaration)
     elif element is F64:
-        return _DOUBLE[name](rounding)
-    return _narrow_binary(name, element, rounding)
+        return _DOUBLE[declaration](rounding)
+    return _narrow_binary(declaration, element, rounding)
 
 
-def _flushed_binary(name: str, kernel: Binary) -> Binary:
+def _flushed_binary(declaration: OperationDeclaration, kernel: Binary) -> Binary:
     def flushed_sum(a: Any, b: Any) -> Any:
         # A sum below the smallest normal number is exact.
         return flush_single(kernel(flush_single(a), flush_single(b)))
@@ -68,10 +72,10 @@ def _flushed_binary(name: str, kernel: Binary) -> Binary:
         b = flush_single(b)
         return flush_tiny(kernel(a, b), kernel(a * RAISED, b))
 
-    return flushed_sum if name in ("addf", "subf") else flushed
+    return flushed_sum if declaration in (ops.ADDF, ops.SUBF) else flushed
 
 
-def _narrow_binary(name: str, element: FloatType, rounding: str) -> Binary:
+def _narrow_binary(declaration: OperationDeclaration, element: FloatType, rounding: str) -> Binary:
     """Through double, with what double leaves out; every format of at most 24 bits, every mode."""
     up = widen(element)
     down = narrow(element, rounding)
@@ -104,14 +108,19 @@ def _narrow_binary(name: str, element: FloatType, rounding: str) -> Binary:
         # rounding to double never lands there: it needs no correction in any mode.
         return down(up(a) / up(b))
 
-    kernels: dict[str, Binary] = {"addf": add, "subf": subtract, "mulf": multiply, "divf": divide}
-    return kernels[name]
+    kernels: dict[OperationDeclaration, Binary] = {
+        ops.ADDF: add,
+        ops.SUBF: subtract,
+        ops.MULF: multiply,
+        ops.DIVF: divide,
+    }
+    return kernels[declaration]
 
 
-def _brain_binary(name: str) -> Binary:
+def _brain_binary(declaration: OperationDeclaration) -> Binary:
     """bf16 products and quotients: float32 has bf16's exponents, so its own subnormal rounding can spoil the second."""
-    native = _NATIVE[name]
-    careful = _narrow_binary(name, BF16, NEAREST_EVEN)
+    native = _NATIVE[declaration]
+    careful = _narrow_binary(declaration, BF16, NEAREST_EVEN)
     magnitude: Final = numpy.uint16(0x7FFF)
     smallest_normal: Final = numpy.uint16(0x0080)
 

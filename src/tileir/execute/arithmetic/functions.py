@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.execute.arithmetic import double, exponential, logarithm, trigonometric
 from tileir.execute.arithmetic.draft_functions import DRAFT_FUNCTIONS
 from tileir.execute.arithmetic.pairs import widened
@@ -25,6 +26,7 @@ from tileir.execute.arithmetic.rounding import (
     widen,
 )
 from tileir.execute.dtypes import bits_dtype, value_dtype
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32, F64, TF32, FloatType
 
 
@@ -33,24 +35,26 @@ def _reciprocal_root(x: Any) -> Any:
 
 
 # For types of at most 24 bits, and for f64.
-_FUNCTIONS: Final[dict[str, tuple[Unary, Unary]]] = {
-    "rsqrt": (_reciprocal_root, _reciprocal_root),
-    "exp": (exponential.exp_single, exponential.exp_double),
-    "exp2": (exponential.exp2_single, exponential.exp2_double),
-    "log": (logarithm.log_single, logarithm.log_double),
-    "log2": (logarithm.log2_single, logarithm.log2_double),
-    "sin": (trigonometric.sin_single, trigonometric.sin_double),
-    "cos": (trigonometric.cos_single, trigonometric.cos_double),
-    "tan": (trigonometric.tan_single, trigonometric.tan_double),
-    "sinh": (exponential.sinh_single, exponential.sinh_double),
-    "cosh": (exponential.cosh_single, exponential.cosh_double),
-    "tanh": (exponential.tanh_single, exponential.tanh_double),
+_FUNCTIONS: Final[dict[OperationDeclaration, tuple[Unary, Unary]]] = {
+    ops.RSQRT: (_reciprocal_root, _reciprocal_root),
+    ops.EXP: (exponential.exp_single, exponential.exp_double),
+    ops.EXP2: (exponential.exp2_single, exponential.exp2_double),
+    ops.LOG: (logarithm.log_single, logarithm.log_double),
+    ops.LOG2: (logarithm.log2_single, logarithm.log2_double),
+    ops.SIN: (trigonometric.sin_single, trigonometric.sin_double),
+    ops.COS: (trigonometric.cos_single, trigonometric.cos_double),
+    ops.TAN: (trigonometric.tan_single, trigonometric.tan_double),
+    ops.SINH: (exponential.sinh_single, exponential.sinh_double),
+    ops.COSH: (exponential.cosh_single, exponential.cosh_double),
+    ops.TANH: (exponential.tanh_single, exponential.tanh_double),
 }
 
 
-def float_unary(name: str, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False) -> Unary:
+def float_unary(
+    declaration: OperationDeclaration, element: FloatType, rounding: str = NEAREST_EVEN, flush_to_zero: bool = False
+) -> Unary:
     """The kernel of an operation with one float operand; `rounding` matters to sqrt alone."""
-    kernel = _unary(name, element, ieee_mode(rounding))
+    kernel = _unary(declaration, element, ieee_mode(rounding))
     if not flush_to_zero:
         return kernel
 
@@ -61,37 +65,37 @@ def float_unary(name: str, element: FloatType, rounding: str = NEAREST_EVEN, flu
     return flushed
 
 
-def _unary(name: str, element: FloatType, rounding: str) -> Unary:
-    if name == "absf" or name == "negf":
-        return _sign_operation(name, element)
-    if name == "ceil" or name == "floor":
-        return _integral(name, element)
-    if name == "sqrt":
+def _unary(declaration: OperationDeclaration, element: FloatType, rounding: str) -> Unary:
+    if declaration is ops.ABSF or declaration is ops.NEGF:
+        return _sign_operation(declaration, element)
+    if declaration is ops.CEIL or declaration is ops.FLOOR:
+        return _integral(declaration, element)
+    if declaration is ops.SQRT:
         return _square_root(element, rounding)
-    if name == "recipf":
+    if declaration is ops.RECIPF:
         return _reciprocal(element)
-    if name in DRAFT_FUNCTIONS:
-        draft_function = DRAFT_FUNCTIONS[name]
+    if declaration in DRAFT_FUNCTIONS:
+        draft_function = DRAFT_FUNCTIONS[declaration]
 
         def evaluate(a: Any) -> Any:
             return draft_function(widened(a))
 
         return _function(evaluate, element, narrow(element))
-    single, wide = _FUNCTIONS[name]
+    single, wide = _FUNCTIONS[declaration]
     return _function(wide if element is F64 else single, element, function_result(element))
 
 
-def _sign_operation(name: str, element: FloatType) -> Unary:
+def _sign_operation(declaration: OperationDeclaration, element: FloatType) -> Unary:
     """absf and negf change the sign bit and nothing else, of NaN too."""
     if element in (F16, F32, F64, TF32):
-        return numpy.absolute if name == "absf" else numpy.negative
+        return numpy.absolute if declaration is ops.ABSF else numpy.negative
     form = float_format(element)
     if not form.has_sign:
         raise ValueError(f"{element.name} has no sign to change")
     dtype = value_dtype(element)
     bits = bits_dtype(element)
-    operation: Binary = numpy.bitwise_and if name == "absf" else numpy.bitwise_xor
-    mask = bits.type(form.magnitude_mask if name == "absf" else form.sign_mask)
+    operation: Binary = numpy.bitwise_and if declaration is ops.ABSF else numpy.bitwise_xor
+    mask = bits.type(form.magnitude_mask if declaration is ops.ABSF else form.sign_mask)
 
     def change_sign(a: Any) -> Any:
         return operation(a.view(bits), mask).view(dtype)
@@ -99,8 +103,8 @@ def _sign_operation(name: str, element: FloatType) -> Unary:
     return change_sign
 
 
-def _integral(name: str, element: FloatType) -> Unary:
-    operation: Unary = numpy.ceil if name == "ceil" else numpy.floor
+def _integral(declaration: OperationDeclaration, element: FloatType) -> Unary:
+    operation: Unary = numpy.ceil if declaration is ops.CEIL else numpy.floor
     if element in (F16, F32, F64):
         return operation
     up = widen(element)

@@ -22,29 +22,30 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.execute.arithmetic.rounding import Binary, Unary
 from tileir.execute.dtypes import DType, bits_dtype, signed, unsigned, value_dtype
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import I1, IntegerType
 
-_SHIFTS: Final = ("shli", "shri")
-_WRAPPING: Final[dict[str, Binary]] = {
-    "addi": numpy.add,
-    "subi": numpy.subtract,
-    "muli": numpy.multiply,
-    "andi": numpy.bitwise_and,
-    "ori": numpy.bitwise_or,
-    "xori": numpy.bitwise_xor,
+_WRAPPING: Final[dict[OperationDeclaration, Binary]] = {
+    ops.ADDI: numpy.add,
+    ops.SUBI: numpy.subtract,
+    ops.MULI: numpy.multiply,
+    ops.ANDI: numpy.bitwise_and,
+    ops.ORI: numpy.bitwise_or,
+    ops.XORI: numpy.bitwise_xor,
 }
-_TRUTH: Final[dict[str, Binary]] = {
+_TRUTH: Final[dict[OperationDeclaration, Binary]] = {
     # Modulo two a sum is 1 where the terms differ.
-    "addi": numpy.not_equal,
-    "subi": numpy.not_equal,
-    "muli": numpy.logical_and,
-    "andi": numpy.logical_and,
-    "ori": numpy.logical_or,
-    "xori": numpy.not_equal,
+    ops.ADDI: numpy.not_equal,
+    ops.SUBI: numpy.not_equal,
+    ops.MULI: numpy.logical_and,
+    ops.ANDI: numpy.logical_and,
+    ops.ORI: numpy.logical_or,
+    ops.XORI: numpy.not_equal,
     # A shift by one is past the width.
-    "shli": numpy.greater,
+    ops.SHLI: numpy.greater,
 }
 _PREDICATES: Final[dict[str, Binary]] = {
     "equal": numpy.equal,
@@ -56,29 +57,29 @@ _PREDICATES: Final[dict[str, Binary]] = {
 }
 
 
-def integer_binary(name: str, element: IntegerType) -> Binary:
+def integer_binary(declaration: OperationDeclaration, element: IntegerType) -> Binary:
     """The operations that do not tell signed from unsigned."""
-    if name == "mulhii":
+    if declaration is ops.MULHII:
         return _multiply_high(element)
     if element is I1:
-        return _TRUTH[name]
-    if name == "shli":
+        return _TRUTH[declaration]
+    if declaration is ops.SHLI:
         # NumPy shifts out everything where the amount is not below the width; a negative amount is a large one.
         return numpy.left_shift
-    return _WRAPPING[name]
+    return _WRAPPING[declaration]
 
 
-def integer_signed_binary(name: str, element: IntegerType, signedness: str) -> Binary:
+def integer_signed_binary(declaration: OperationDeclaration, element: IntegerType, signedness: str) -> Binary:
     """remi, maxi, mini and shri."""
-    if name == "remi":
+    if declaration is ops.REMI:
         return _remainder(element, signedness)
     if element is I1:
-        return _truth_signed(name, signedness)
+        return _truth_signed(declaration, signedness)
     operation: Binary
-    if name == "shri":
+    if declaration is ops.SHRI:
         operation = numpy.right_shift
     else:
-        operation = numpy.maximum if name == "maxi" else numpy.minimum
+        operation = numpy.maximum if declaration is ops.MAXI else numpy.minimum
     return operation if signedness == "signed" else _as_unsigned(operation, element)
 
 
@@ -92,12 +93,12 @@ def _as_unsigned(operation: Binary, element: IntegerType) -> Binary:
     return on_unsigned
 
 
-def _truth_signed(name: str, signedness: str) -> Binary:
-    if name == "shri":
+def _truth_signed(declaration: OperationDeclaration, signedness: str) -> Binary:
+    if declaration is ops.SHRI:
         # Past the width there is the sign, which is the value itself, or nothing.
         return _first if signedness == "signed" else numpy.greater
     # Signed, true is -1 and below false.
-    return numpy.logical_or if (name == "maxi") == (signedness == "unsigned") else numpy.logical_and
+    return numpy.logical_or if (declaration is ops.MAXI) == (signedness == "unsigned") else numpy.logical_and
 
 
 def _first(a: Any, b: Any) -> Any:
@@ -198,24 +199,24 @@ def _remainder(element: IntegerType, signedness: str) -> Binary:
 # One operand
 
 
-def integer_unary(name: str, element: IntegerType) -> Unary:
+def integer_unary(declaration: OperationDeclaration, element: IntegerType) -> Unary:
     if element is I1:
         # Modulo two a value is its own negative and its own magnitude.
-        return numpy.logical_not if name == "noti" else _itself
-    if name == "negi":
+        return numpy.logical_not if declaration is ops.NOTI else _itself
+    if declaration is ops.NEGI:
         return numpy.negative
-    if name == "absi":
+    if declaration is ops.ABSI:
         return numpy.absolute
-    if name == "noti":
+    if declaration is ops.NOTI:
         return numpy.invert
-    return _bit_operation(name, element)
+    return _bit_operation(declaration, element)
 
 
 def _itself(a: Any) -> Any:
     return a
 
 
-def _bit_operation(name: str, element: IntegerType) -> Unary:
+def _bit_operation(declaration: OperationDeclaration, element: IntegerType) -> Unary:
     bits = bits_dtype(element)
     dtype = value_dtype(element)
     width = element.width
@@ -247,8 +248,13 @@ def _bit_operation(name: str, element: IntegerType) -> Unary:
             distance *= 2
         return patterns.view(dtype)
 
-    operations: dict[str, Unary] = {"popcnt": population, "clz": leading, "ctz": trailing, "brev": reverse}
-    return operations[name]
+    operations: dict[OperationDeclaration, Unary] = {
+        ops.POPCNT: population,
+        ops.CLZ: leading,
+        ops.CTZ: trailing,
+        ops.BREV: reverse,
+    }
+    return operations[declaration]
 
 
 def _low_groups(bits: DType, size: int) -> int:

@@ -6,8 +6,10 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.execute.arithmetic.rounding import Binary, float_format, flush_single, widen_single
 from tileir.execute.dtypes import bits_dtype, from_bits, value_dtype
+from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.types import BF16, F16, F32, F64, TF32, FloatType
 
 _ORDERED: Final[dict[str, Binary]] = {
@@ -61,14 +63,16 @@ def float_compare(predicate: str, ordering: str, element: FloatType) -> Binary:
     return compare
 
 
-def float_minmax(name: str, element: FloatType, propagate_nan: bool = False, flush_to_zero: bool = False) -> Binary:
+def float_minmax(
+    declaration: OperationDeclaration, element: FloatType, propagate_nan: bool = False, flush_to_zero: bool = False
+) -> Binary:
     """maxf and minf: -0.0 is below 0.0, a NaN result is the canonical one.
 
     With `propagate_nan` (and for maximumf, minimumf) a NaN operand makes the result NaN, otherwise the other operand is
     the result.
     """
-    largest = name in ("maxf", "maximumf")
-    propagate = propagate_nan or name in ("maximumf", "minimumf")
+    largest = declaration in (ops.MAXF, ops.MAXIMUMF)
+    propagate = propagate_nan or declaration in (ops.MAXIMUMF, ops.MINIMUMF)
     choose: Binary
     if largest:
         choose = numpy.maximum if propagate else numpy.fmax

@@ -49,13 +49,15 @@ def _flag(operation: Operation, name: str) -> bool:
 
 
 def _float_binary(operation: Operation, exact: bool) -> Kernel:
-    name = operation.declaration.mnemonic
-    return arithmetic.float_binary(name, _float(operation), _rounding(operation), _flag(operation, "flush_to_zero"))
+    return arithmetic.float_binary(
+        operation.declaration, _float(operation), _rounding(operation), _flag(operation, "flush_to_zero")
+    )
 
 
 def _float_unary(operation: Operation, exact: bool) -> Kernel:
-    name = operation.declaration.mnemonic
-    return arithmetic.float_unary(name, _float(operation), _rounding(operation), _flag(operation, "flush_to_zero"))
+    return arithmetic.float_unary(
+        operation.declaration, _float(operation), _rounding(operation), _flag(operation, "flush_to_zero")
+    )
 
 
 def _float_fma(operation: Operation, exact: bool) -> Kernel:
@@ -64,7 +66,7 @@ def _float_fma(operation: Operation, exact: bool) -> Kernel:
 
 def _float_minmax(operation: Operation, exact: bool) -> Kernel:
     return arithmetic.float_minmax(
-        operation.declaration.mnemonic,
+        operation.declaration,
         _float(operation),
         _flag(operation, "propagate_nan"),
         _flag(operation, "flush_to_zero"),
@@ -87,17 +89,15 @@ def _by_element(build: Callable[[FloatType], Kernel]) -> Factory:
 
 
 def _integer_binary(operation: Operation, exact: bool) -> Kernel:
-    return arithmetic.integer_binary(operation.declaration.mnemonic, _integer(operation))
+    return arithmetic.integer_binary(operation.declaration, _integer(operation))
 
 
 def _integer_unary(operation: Operation, exact: bool) -> Kernel:
-    return arithmetic.integer_unary(operation.declaration.mnemonic, _integer(operation))
+    return arithmetic.integer_unary(operation.declaration, _integer(operation))
 
 
 def _integer_signed_binary(operation: Operation, exact: bool) -> Kernel:
-    return arithmetic.integer_signed_binary(
-        operation.declaration.mnemonic, _integer(operation), operation.keyword("signedness")
-    )
+    return arithmetic.integer_signed_binary(operation.declaration, _integer(operation), operation.keyword("signedness"))
 
 
 def _integer_division(operation: Operation, exact: bool) -> Kernel:

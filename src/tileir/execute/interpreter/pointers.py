@@ -12,6 +12,7 @@ from typing import Any, NoReturn, cast
 
 import numpy
 
+from tileir.dialect import ops
 from tileir.dialect.types import PointerType
 from tileir.execute.arithmetic import float_binary
 from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype, plain_memory, to_memory, value_dtype
@@ -158,7 +159,7 @@ def compile_store(compiler: Compiler, operation: Operation) -> Step:
 def atomic_kernel(mode: str, element: Type) -> Callable[[Any, Any], Any]:
     """What an atomic mode does to an old value and an argument."""
     if mode == "addf":
-        return float_binary("addf", cast(FloatType, element), "nearest_even", False)
+        return float_binary(ops.ADDF, cast(FloatType, element), "nearest_even", False)
     if mode in ("umax", "umin"):
         choose = numpy.maximum if mode == "umax" else numpy.minimum
         unsigned = numpy.dtype(f"u{value_dtype(element).itemsize}")

@@ -252,23 +252,23 @@ def _turned(value: Any, turns: Any) -> Any:
     return (value.view(INT32) ^ ((turns & 2) << 30)).view(SINGLE)
 
 
-def _large_angles(machine: Machine, name: str, value: Any, usual: Any) -> Any:
+def _large_angles(machine: Machine, function: OperationDeclaration, value: Any, usual: Any) -> Any:
     rare = numpy.logical_not(numpy.absolute(value) < _ANGLE_LIMIT)
-    return machine.unless_rare(rare, usual, name, float_unary(name, F32), value)
+    return machine.unless_rare(rare, usual, function.mnemonic, float_unary(function, F32), value)
 
 
 def _sin(machine: Machine, value: Any) -> Any:
     turns, angle, _ = _reduced(machine, value)
     sine, cosine = _sine_and_cosine(machine, angle)
     result = numpy.where(_is_odd(turns), cosine, sine).astype(SINGLE)
-    return _large_angles(machine, "sin", value, _turned(result, turns))
+    return _large_angles(machine, ops.SIN, value, _turned(result, turns))
 
 
 def _cos(machine: Machine, value: Any) -> Any:
     turns, angle, _ = _reduced(machine, value)
     sine, cosine = _sine_and_cosine(machine, angle)
     result = numpy.where(_is_odd(turns), sine, cosine).astype(SINGLE)
-    return _large_angles(machine, "cos", value, _turned(result, turns + 1))
+    return _large_angles(machine, ops.COS, value, _turned(result, turns + 1))
 
 
 def _tan(machine: Machine, value: Any) -> Any:
@@ -289,7 +289,7 @@ def _tan(machine: Machine, value: Any) -> Any:
         numerator, numerator_rest = numpy.where(odd, -cosine, sine), numpy.where(odd, -cosine_rest, sine_rest)
         denominator, denominator_rest = numpy.where(odd, sine, cosine), numpy.where(odd, sine_rest, cosine_rest)
         quotient = machine.divide(numerator, denominator, denominator_rest, numerator_rest)
-    return _large_angles(machine, "tan", value, numpy.where(value == 0.0, value, quotient))
+    return _large_angles(machine, ops.TAN, value, numpy.where(value == 0.0, value, quotient))
 
 
 def _atan2(machine: Machine, numerator: Any, denominator: Any) -> Any:
