@@ -104,7 +104,7 @@ def circle_in(imports: Iterable[Import]) -> str:
     return ""
 
 
-def room_of(module: str) -> str:
+def layer_of(module: str) -> str:
     """The layer a module belongs to; empty for the package, which says what is public and nothing else."""
     return module.split(".")[1] if "." in module else ""
 
@@ -125,10 +125,10 @@ def test_no_circle_of_annotations_in(layer: str, imports: list[Import]) -> None:
     assert circle_in(chosen) == ""
 
 
-def test_a_room_imports_lower_rooms_only(imports: list[Import]) -> None:
+def test_a_layer_imports_lower_layers_only(imports: list[Import]) -> None:
     wrong = set()
     for each in imports:
-        importer, imported = room_of(each.importer), room_of(each.imported)
+        importer, imported = layer_of(each.importer), layer_of(each.imported)
         if importer and imported and importer != imported and LAYERS[importer] <= LAYERS[imported]:
             wrong.add(f"{each.importer} -> {each.imported}")
     assert sorted(wrong) == []

@@ -311,7 +311,7 @@ def test_opt_takes_bytecode(bytecode: str, capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out == MODULE
 
 
-def test_check_of_a_text_loads_no_more_of_the_bytecode_room_than_the_magic(text: str) -> None:
+def test_check_of_a_text_loads_no_more_of_the_bytecode_layer_than_the_magic(text: str) -> None:
     program = (
         "import sys; from tileir.tools import main; "
         f"sys.argv = ['tileir', 'check', {text!r}]; status = main.main(); "

@@ -1,4 +1,4 @@
-"""Room to go on where Python's stack ends."""
+"""A stack to go on with where Python's own ends."""
 
 from __future__ import annotations
 
