@@ -254,6 +254,39 @@ def test_what_is_no_engine_is_not_registered(monkeypatch: pytest.MonkeyPatch) ->
         tileir.unregister_engine("toy")
 
 
+@pytest.mark.parametrize(
+    ("member", "value", "words"),
+    [
+        ("options", frozenset({"sanitise"}), "the engine 'toy' has the option 'sanitise': there are cpu, exact, fast"),
+        ("options", "exact", "the options of the engine 'toy' are 'exact': give a set or tuple of strings"),
+        ("stages", 3, "the stages of the engine 'toy' are 3: give"),
+        ("stages", (3,), "the stages of the engine 'toy' are "),
+    ],
+)
+def test_an_engine_that_says_what_makes_no_sense_is_not_registered(
+    member: str, value: object, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Toy, member, value)
+    with pytest.raises(tileir.LaunchError, match=words):
+        tileir.register_engine(Toy())
+
+
+def test_an_engine_that_does_not_do_what_it_says_is_named(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Bare(tileir.PreparedKernel):
+        def launch(self, grid: Any, arguments: Any, options: Any) -> None: ...
+
+    prepared: list[Any] = [None, Bare(), Bare()]
+    monkeypatch.setattr(Toy, "prepare", lambda *_: prepared.pop(0))
+    monkeypatch.setattr(Toy, "options", frozenset({"sanitize"}))
+    monkeypatch.setattr(Toy, "stages", ("code",))
+    with pytest.raises(tileir.LaunchError, match="'toy' prepares None, and not a tileir"):
+        compiled().launch(1, array())
+    with pytest.raises(tileir.LaunchError, match="says that it shows 'code', and its kernels cannot"):
+        compiled().dump("code")
+    with pytest.raises(tileir.LaunchError, match="says that it sanitizes, and its kernels cannot"):
+        compiled().launch(1, array(), sanitize=True)
+
+
 def test_an_engine_registered_again_replaces_itself_for_new_kernels(toy: Toy) -> None:
     old = compiled()
     new = Toy("it is gone")
@@ -284,8 +317,9 @@ def package(tmp_path: Path) -> Path:
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-engines\nVersion: 1\n")
     (described / "entry_points.txt").write_text(
         "[tileir.engines]\ninstalled = toy_engines:Installed\nbroken = toy_engines:broken\n"
-        "absent = toy_engines:nothing\nother = toy_engines:Installed\n"
+        "absent = toy_engines:nothing\nother = toy_engines:Installed\nleaving = leaving_engine:nothing\n"
     )
+    (tmp_path / "leaving_engine.py").write_text("raise SystemExit(4)\n")
     return tmp_path
 
 
@@ -305,6 +339,7 @@ def test_an_installed_engine_is_found_by_its_name() -> None:
     for name, words in (
         ("broken", "the engine 'broken' of toy_engines:broken cannot be loaded: TypeError"),
         ("absent", "the engine 'absent' of toy_engines:nothing cannot be loaded: AttributeError"),
+        ("leaving", "the engine 'leaving' of leaving_engine:nothing cannot be loaded: SystemExit: 4"),
         ("other", "the engine 'other' of toy_engines:Installed cannot be loaded: it is named 'installed' there"),
     ):
         with pytest.raises(tileir.LaunchError, match=words):

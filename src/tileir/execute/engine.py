@@ -28,6 +28,10 @@ FORWARD: Final = "forward"
 """The schedule of a launch that asks for none."""
 
 
+OPTIONS: Final = frozenset(("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked"))
+"""What the `options` of an engine are among."""
+
+
 class KernelSettings:
     """What `tileir.compile` was told about the code of a kernel; an engine takes what it has a use for."""
 
@@ -82,11 +86,11 @@ class PreparedKernel(ABC):
         Asked of engines whose `options` have "sanitize".  If they do not have "observer", `options.observer` is None or
         the `Sanitizer` that is to be told what is found.
         """
-        raise NotImplementedError
+        raise LaunchError("the engine of this kernel says that it sanitizes, and its kernels cannot")
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
         """The code of the kernel at one of the engine's `stages`, to read."""
-        raise NotImplementedError
+        raise LaunchError(f"the engine of this kernel says that it shows '{stage}', and its kernels cannot")
 
 
 class Engine(ABC):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tileir.execute.cpu.engine import CpuEngine
-from tileir.execute.engine import Engine, LaunchOptions
+from tileir.execute.engine import OPTIONS, Engine, LaunchOptions
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.ir.core import Operation
@@ -41,13 +41,25 @@ def register_engine(engine: Engine) -> None:
         raise LaunchError(f"an engine's name must be an identifier such as 'cpu', not {name!r}")
     if name == AUTO or name in _BUILT_IN:
         raise LaunchError(f"'{name}' is one of tileir's own engines: give the engine another name")
+    _check_words(engine, "options", sorted(OPTIONS))
+    _check_words(engine, "stages")
     _registered[name] = engine
     _prefer()
 
 
+def _check_words(engine: Engine, member: str, known: list[str] | None = None) -> None:
+    """Refuse what an engine says of itself if it is no collection of words: a slip would show in a launch only."""
+    words: object = getattr(engine, member)
+    if not isinstance(words, (frozenset, set, tuple, list)) or not all(isinstance(word, str) for word in words):
+        raise LaunchError(f"the {member} of {engine.called} are {words!r}: give a set or tuple of strings")
+    for word in words:
+        if known is not None and word not in known:
+            raise LaunchError(f"{engine.called} has the option '{word}': there are {', '.join(known)}")
+
+
 def unregister_engine(name: str) -> None:
     """Forget an engine that was registered."""
-    if _registered.pop(name, None) is None:
+    if not isinstance(name, str) or _registered.pop(name, None) is None:
         raise LaunchError(f"no engine '{name}' is registered")
     _prefer()
 
@@ -110,7 +122,8 @@ def _loaded(point: EntryPoint) -> Engine:
         if engine.name != point.name:
             raise LaunchError(f"it is named '{engine.name}' there")
         register_engine(engine)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        # A module that ends the process when it is imported must not end this one.
         words = error.message if isinstance(error, LaunchError) else f"{type(error).__name__}: {error}"
         raise LaunchError(f"the engine '{point.name}' of {point.value} cannot be loaded: {words}") from error
     return engine

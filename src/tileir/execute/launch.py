@@ -273,6 +273,8 @@ class Kernel:
         if found is None:
             require(engine)
             made = engine.prepare(self.entry, self.globals.regions, KernelSettings(self.exact, self.fast, self.cpu))
+            if not isinstance(made, PreparedKernel):
+                raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.PreparedKernel")
             # Two threads may prepare it at once: both use the one that was ready first.
             found = self._prepared.setdefault(engine, made)
         return found
