@@ -89,6 +89,11 @@ FUNCTIONS: dict[str, Callable[[Any], object]] = {
     "replace_with": lambda v: addition().replace_with(v),
     "replace_all_uses_with": lambda v: addition().results[0].replace_all_uses_with(v),
     "text names": lambda v: module().text(names=v),
+    "apply_greedily": lambda v: tileir.apply_greedily(v, []),
+    "apply_greedily patterns": lambda v: tileir.apply_greedily(module(), v),
+    "apply_greedily pattern": lambda v: tileir.apply_greedily(module(), [v]),
+    "Pass options": lambda v: tileir.Pass("p", "", wrong(print), options=v),
+    "Diagnostic": lambda v: tileir.Diagnostic("error", "x", v),
     "div_by": tileir.div_by,
     "same_elements": tileir.same_elements,
 }  # fmt: skip
@@ -114,6 +119,9 @@ def test_what_makes_no_sense_is_refused_at_once(name: str) -> None:
         (lambda: tileir.optimize(wrong(TEXT)), "passes run on a module, not on a str"),
         (lambda: tileir.run_passes(module(), "cse"), "passes are a list of names"),
         (lambda: tileir.Block().append(wrong(tileir.Block())), "a block holds operations, not a Block"),
+        (lambda: tileir.apply_greedily(wrong("x"), []), "patterns are applied to an operation, not to a str"),
+        (lambda: tileir.apply_greedily(module(), [wrong(print)]), "the rules are tileir.Pattern and tileir.Fold obj"),
+        (lambda: tileir.Pass("p", "", wrong(print), options=wrong(["a"])), "a dict of names and defaults, not a list"),
         (lambda: addition().replace_with(wrong(1)), "is replaced by a list of values, not by a int"),
     ],
 )

@@ -75,6 +75,8 @@ class Pass:
             raise OptionError(f"'{scope}' is not a scope of a pass: use one of {', '.join(SCOPES)}")
         if not name or any(character in _NO_NAME for character in name):
             raise PipelineError(f"'{name}' cannot be the name of a pass: no pipeline could refer to it")
+        if options is not None and not isinstance(options, dict):
+            raise TypeError(f"the options of a pass are a dict of names and defaults, not a {type(options).__name__}")
         self.name: str = name
         self.summary: str = summary
         self.scope: str = scope

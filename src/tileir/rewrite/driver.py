@@ -136,6 +136,12 @@ def apply_greedily(
     After `limit` rewrites (by default many per operation) the rules are taken not to converge: `RewriteError`.
     `trace` gets a text for each step, the program before and after it.
     """
+    if not isinstance(root, Operation):
+        raise TypeError(f"patterns are applied to an operation, not to a {type(root).__name__}")
+    rules: list[object] = [*patterns, *(folds if folds is not None else [])]
+    for rule in rules:
+        if not isinstance(rule, (Pattern, Fold)):
+            raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not a {type(rule).__name__}")
     driver = _Driver(root, patterns, folds if folds is not None else [], limit, statistics, trace)
     return driver.run()
 
