@@ -115,7 +115,7 @@ def test_bytecode_may_come_from_a_mapped_file(tmp_path):
 
 @pytest.mark.parametrize("data", ["text", 5, None, [1, 2]])
 def test_what_has_no_bytes_is_no_bytecode(data):
-    with pytest.raises(TypeError, match="a program is read from bytes, or an object that has some"):
+    with pytest.raises(TypeError, match="a program is read from bytes or a bytes-like object"):
         tileir.from_bytecode(data)
 
 
