@@ -216,6 +216,17 @@ def test_tileir_run_takes_any_engine(toy: Toy, tmp_path: Path, capsys: pytest.Ca
 # --- names ---
 
 
+def test_an_engine_that_fails_when_it_is_asked_cannot_work(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> str:
+        raise RuntimeError("no driver")
+
+    monkeypatch.setattr(toy, "missing", broken)
+    with pytest.raises(tileir.LaunchError, match=r"no backend 'abacus'.*toy cannot work here: RuntimeError: no driver"):
+        compiled(backend="abacus")
+    with pytest.raises(tileir.MissingDependencyError, match="RuntimeError: no driver"):
+        compiled(backend="toy").launch(1, array())
+
+
 def test_an_unknown_name_is_told_with_those_there_are(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toy, "absent", "its batteries are flat")
     with pytest.raises(tileir.LaunchError) as caught:

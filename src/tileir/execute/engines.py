@@ -90,14 +90,14 @@ def all_engines() -> tuple[list[Engine], dict[str, str]]:
 def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> Engine:
     """The engine that `backend="auto"` takes for a launch: the interpreter, unless another suits."""
     for engine in _preferred:
-        if engine.suits(entry, arguments, options) and not engine.missing():
+        if engine.suits(entry, arguments, options) and not why_missing(engine):
             return engine
     return _BUILT_IN[Interpreter.name]
 
 
 def require(engine: Engine) -> None:
     """Refuse an engine that cannot work here, in its own words."""
-    missing = engine.missing()
+    missing = why_missing(engine)
     if missing:
         raise MissingDependencyError(f"{engine.called} cannot work here: {missing}, or choose backend='interpreter'")
 
@@ -129,10 +129,20 @@ def _loaded(point: EntryPoint) -> Engine:
     return engine
 
 
+def why_missing(engine: Engine) -> str:
+    """Why an engine cannot work here; empty if it can.  One that fails when it is asked cannot."""
+    try:
+        return engine.missing()
+    except Exception as error:
+        # Somebody else's code, or a package that is installed and broken.
+        return f"{type(error).__name__}: {error}"
+
+
 def _unknown(name: object) -> str:
     engines, failures = all_engines()
     names = ", ".join([AUTO, *[engine.name for engine in engines]])
     words = [f"there is no backend '{name}': choose one of {names}"]
-    words += [f"{engine.name} cannot work here: {engine.missing()}" for engine in engines if engine.missing()]
+    reasons = [(engine.name, why_missing(engine)) for engine in engines]
+    words += [f"{name} cannot work here: {reason}" for name, reason in reasons if reason]
     words += failures.values()
     return "; ".join(words)

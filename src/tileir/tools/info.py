@@ -53,10 +53,12 @@ def identity_text() -> str:
 
 def _details(engine: Engine) -> list[str]:
     """Why an engine cannot work here, or what it says of itself."""
+    from tileir.execute.engines import why_missing
+
+    missing = why_missing(engine)
+    if missing:
+        return [f"cannot work here: {missing}"]
     try:
-        missing = engine.missing()
-        if missing:
-            return [f"cannot work here: {missing}"]
         return [f"{name}: {what}" for name, what in engine.facts().items()]
     except Exception as error:
         # Somebody else's code, or a package that is installed and broken.
