@@ -130,7 +130,10 @@ def _loaded(point: EntryPoint) -> Engine:
 
 
 def why_missing(engine: Engine) -> str:
-    """Why an engine cannot work here; empty if it can.  One that fails when it is asked cannot."""
+    """Why an engine cannot work here; empty if it can.  One of others that fails when it is asked cannot."""
+    if engine is _BUILT_IN.get(engine.name):
+        # What comes out of these is no failure of theirs: a handler of a signal raised it, an alarm for example.
+        return engine.missing()
     try:
         return engine.missing()
     except Exception as error:

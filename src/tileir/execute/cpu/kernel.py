@@ -312,11 +312,16 @@ def _tell_progress(slots: Any, count: int, progress: Callable[[int, int], None],
 
     progress(0, count)
     try:
-        _thread.start_new_thread(tell, ())
-        run()
+        try:
+            _thread.start_new_thread(tell, ())
+            run()
+        finally:
+            over.release()
+            with ended:
+                pass
     finally:
+        # An interrupt may have come before the release above.
+        over.acquire(False)
         over.release()
-        with ended:
-            pass
     if failures:
         raise failures[0]
