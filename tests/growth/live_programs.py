@@ -5,7 +5,8 @@ Sums go through memory: a value is loaded, becomes part of each result, and the 
 
 from __future__ import annotations
 
-from tests.growth.programs import SOUND, Maker, each, kernel
+from tests.growth.programs import SOUND
+from tests.growth.writing import Maker, each, kernel
 
 _NEAR = "%q = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>"
 _LOAD = "%s0, %t = load_ptr_tko weak %q : tile<ptr<f32>> -> tile<f32>, token"

@@ -5,31 +5,8 @@ Each is a whole module.  What a program has most of is its dimension; all else s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-Maker = Callable[[int], str]
-
-
-def module(body: str, before: str = "", after: str = "") -> str:
-    return f"cuda_tile.module @m {{\n{before}  {body}\n}}\n{after}"
-
-
-def kernel(lines: list[str], parameters: str = "%p: tile<ptr<f32>>, %n: tile<i32>", after: str = "") -> str:
-    """A kernel with some constants at hand: %zero, %one (i32), %x (tile block), %f (f32), %v (tile of f32)."""
-    head = [
-        "%zero = constant <i32: 0> : tile<i32>",
-        "%one = constant <i32: 1> : tile<i32>",
-        "%true = constant <i1: 1> : tile<i1>",
-        "%f = constant <f32: 1.5> : tile<f32>",
-        "%x, %y, %z = get_tile_block_id : tile<i32>",
-    ]
-    body = "\n    ".join([*head, *lines, "return"])
-    return module(f"entry @k({parameters}) {{\n    {body}\n  }}", after=after)
-
-
-def each(n: int, line: Callable[[int], str]) -> list[str]:
-    return [line(i) for i in range(n)]
-
+from tests.growth.memory_programs import MEMORY
+from tests.growth.writing import Maker, each, kept, kernel, module
 
 # --- symbols ---
 
@@ -170,11 +147,6 @@ def distinct_users(n: int) -> str:
 def dead(n: int) -> str:
     """A chain nobody uses, to be taken away from its end."""
     return kernel(each(n, lambda i: f"%s{i} = addf {f'%s{i - 1}' if i else '%f'}, %f : tile<f32>"))
-
-
-def kept(lines: list[str], value: str) -> str:
-    """With a store at the end, so that nothing is dead."""
-    return kernel([*lines, f"%end = store_ptr_tko weak %p, {value} : tile<ptr<f32>>, tile<f32> -> token"])
 
 
 def live_chain(n: int) -> str:
@@ -323,127 +295,6 @@ def loops(n: int) -> str:
     return kept(lines, f"%r{n - 1}")
 
 
-# --- memory ---
-
-
-def views(n: int) -> str:
-    lines = []
-    for i in range(n):
-        lines += [
-            f"%w{i} = make_tensor_view %p, shape = [{8 * (i % 4 + 1)}], strides = [1] : "
-            f"tensor_view<{8 * (i % 4 + 1)}xf32, strides=[1]>",
-            f"%q{i} = make_partition_view %w{i} : "
-            f"partition_view<tile=(8), tensor_view<{8 * (i % 4 + 1)}xf32, strides=[1]>>",
-            f"%d{i}, %t{i} = load_view_tko weak %q{i}[%zero] : "
-            f"partition_view<tile=(8), tensor_view<{8 * (i % 4 + 1)}xf32, strides=[1]>>, tile<i32> -> tile<8xf32>, token",
-        ]
-    return kernel(lines)
-
-
-def stores(n: int) -> str:
-    """Stores that follow each other by tokens."""
-    lines = []
-    for i in range(n):
-        token = f" token=%t{i - 1}" if i else ""
-        lines.append(f"%t{i} = store_ptr_tko weak %p, %f{token} : tile<ptr<f32>>, tile<f32> -> token")
-    return kernel(lines)
-
-
-def joined_tokens(n: int) -> str:
-    """Each store behind all before it."""
-    lines = ["%j0 = make_token : token"]
-    for i in range(n):
-        lines.append(f"%t{i} = store_ptr_tko weak %p, %f token=%j{i} : tile<ptr<f32>>, tile<f32> -> token")
-        lines.append(f"%j{i + 1} = join_tokens %t{i}, %j{i} : token")
-    return kernel(lines)
-
-
-def copies(n: int) -> str:
-    """Loads and stores of tiles of one array in turns."""
-    view = "partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>"
-    lines = [
-        "%w = make_tensor_view %p, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>",
-        f"%q = make_partition_view %w : {view}",
-    ]
-    for i in range(n):
-        lines.append(f"%d{i}, %t{i} = load_view_tko weak %q[%zero] : {view}, tile<i32> -> tile<8xf32>, token")
-        lines.append(f"%u{i} = store_view_tko weak %d{i}, %q[%one] : tile<8xf32>, {view}, tile<i32> -> token")
-    return kernel(lines)
-
-
-def waiting(n: int) -> str:
-    """Tiles that are computed before many branches and stored behind them."""
-    view = "partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>"
-    lines = [
-        "%w = make_tensor_view %p, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>",
-        f"%q = make_partition_view %w : {view}",
-        "%d, %t = load_view_tko weak %q[%zero] : " + view + ", tile<i32> -> tile<8xf32>, token",
-        "%c = cmpi less_than %x, %n, signed : tile<i32> -> tile<i1>",
-        *each(n, lambda i: f"%e{i} = addf %d, %d : tile<8xf32>"),
-        *each(n, lambda i: f'if %c {{ assert %c, "{i}" : tile<i1> }}'),
-        *each(n, lambda i: f"%u{i} = store_view_tko weak %e{i}, %q[%one] : tile<8xf32>, {view}, tile<i32> -> token"),
-    ]
-    return kernel(lines)
-
-
-def tile_users(n: int) -> str:
-    """A tile that many stores take."""
-    view = "partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>"
-    lines = [
-        "%w = make_tensor_view %p, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>",
-        f"%q = make_partition_view %w : {view}",
-        "%d, %t = load_view_tko weak %q[%zero] : " + view + ", tile<i32> -> tile<8xf32>, token",
-        "%e = addf %d, %d : tile<8xf32>",
-        *each(n, lambda i: f"%u{i} = store_view_tko weak %e, %q[%one] : tile<8xf32>, {view}, tile<i32> -> token"),
-    ]
-    return kernel(lines)
-
-
-def offsets(n: int) -> str:
-    """A pointer that is moved many times."""
-    lines = each(
-        n,
-        lambda i: f"%q{i} = offset {f'%q{i - 1}' if i else '%p'}, %zero : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>",
-    )
-    return kernel([*lines, f"%t = store_ptr_tko weak %q{n - 1}, %f : tile<ptr<f32>>, tile<f32> -> token"])
-
-
-def arrays(n: int) -> str:
-    """Many arrays, each written."""
-    parameters = ", ".join(each(n, lambda i: f"%a{i}: tile<ptr<f32>>"))
-    lines = each(n, lambda i: f"%t{i} = store_ptr_tko weak %a{i}, %f : tile<ptr<f32>>, tile<f32> -> token")
-    return kernel(lines, parameters)
-
-
-def unordered(n: int) -> str:
-    """Stores that nothing orders: a finding for each pair of neighbours."""
-    return kernel(each(n, lambda i: f"%t{i} = store_ptr_tko weak %p, %f : tile<ptr<f32>>, tile<f32> -> token"))
-
-
-def allocas(n: int) -> str:
-    lines = []
-    for i in range(n):
-        lines.append(f"%m{i} = alloca num_elem = 4, alignment = 16 : tile<ptr<f32>>")
-        lines.append(f"%t{i} = store_ptr_tko weak %m{i}, %f : tile<ptr<f32>>, tile<f32> -> token")
-    return kernel(lines)
-
-
-def prints(n: int) -> str:
-    return kernel(each(n, lambda i: f'%t{i} = print_tko "a %i", %x : tile<i32> -> token'))
-
-
-def asserts(n: int) -> str:
-    return kernel(each(n, lambda i: f'assert %true, "number {i}" : tile<i1>'))
-
-
-def products(n: int) -> str:
-    lines = ["%a = constant <f32: 1.0> : tile<8x8xf32>"]
-    for i in range(n):
-        before = f"%r{i - 1}" if i else "%a"
-        lines.append(f"%r{i} = mmaf {before}, %a, %a : tile<8x8xf32>, tile<8x8xf32>, tile<8x8xf32>")
-    return kernel(lines)
-
-
 # --- locations ---
 
 
@@ -479,41 +330,6 @@ def scoped_call_sites(n: int) -> str:
 def aliases(n: int) -> str:
     head = "".join(each(n, lambda i: f'#l{i} = loc("f.py":{i + 1}:1)\n'))
     return head + kernel(each(n, lambda i: f"%s{i} = addi %x, %n : tile<i32> loc(#l{i})"))
-
-
-# --- programs with mistakes ---
-
-
-def unknown_names(n: int) -> str:
-    return kernel(each(n, lambda i: f"%s{i} = addi %u{i}, %u{i} : tile<i32>"))
-
-
-def wrong_types(n: int) -> str:
-    return kernel(each(n, lambda i: f"%s{i} = addi %f, %f : tile<f32>"))
-
-
-def duplicates(n: int) -> str:
-    return module("\n  ".join(["entry @e() { return }"] * (n + 1)))
-
-
-def missing_globals(n: int) -> str:
-    variables = "".join(each(n, lambda i: f"  global @g{i} <i32: {i}> : tile<1xi32>\n"))
-    uses = each(n, lambda i: f"%u{i} = get_global @no{i} : tile<ptr<i32>>")
-    return module("entry @k() {\n    " + "\n    ".join([*uses, "return"]) + "\n  }", variables)
-
-
-def unknown_operations(n: int) -> str:
-    return kernel(each(n, lambda i: f"%s{i} = nothing{i} %x : tile<i32>"))
-
-
-def syntax_errors(n: int) -> str:
-    return kernel(each(n, lambda i: f"%s{i} = addi %x %n : : tile<i32>"))
-
-
-def undominated(n: int) -> str:
-    """Uses before the definition."""
-    lines = each(n, lambda i: f"%s{i} = addi %late, %late : tile<i32>")
-    return kernel([*lines, "%late = addi %one, %one : tile<i32>"])
 
 
 SOUND: dict[str, Maker] = {
@@ -553,32 +369,10 @@ SOUND: dict[str, Maker] = {
     "nested invariants": nested_invariants,
     "ifs": ifs,
     "loops": loops,
-    "views": views,
-    "stores": stores,
-    "joined tokens": joined_tokens,
-    "copies": copies,
-    "waiting tiles": waiting,
-    "users of a tile": tile_users,
-    "offsets": offsets,
-    "arrays": arrays,
-    "unordered stores": unordered,
-    "allocas": allocas,
-    "prints": prints,
-    "asserts": asserts,
-    "products": products,
+    **MEMORY,
     "locations": locations,
     "fused locations": fused_locations,
     "call sites": call_sites,
     "call sites with scopes": scoped_call_sites,
     "aliases": aliases,
-}
-
-BROKEN: dict[str, Maker] = {
-    "unknown names": unknown_names,
-    "wrong types": wrong_types,
-    "duplicate symbols": duplicates,
-    "missing globals": missing_globals,
-    "unknown operations": unknown_operations,
-    "syntax errors": syntax_errors,
-    "uses before definitions": undominated,
 }

@@ -13,10 +13,11 @@ from typing import Any
 import numpy
 import pytest
 from tests.growth.actions import ACTIONS, COMPILE, Action, NotApplicable, compiled, diagnosed
+from tests.growth.broken_programs import BROKEN
 from tests.growth.launches import LAUNCHES
 from tests.growth.live_programs import LIVE
 from tests.growth.measure import LLVM_TIME_BOUND, STEPS_BOUND, TIME_BOUND, seconds, step_growth, steps
-from tests.growth.programs import BROKEN, SOUND
+from tests.growth.programs import SOUND
 
 import tileir
 import tileir.ir.core
