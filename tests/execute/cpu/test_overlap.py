@@ -16,94 +16,12 @@ from typing import Any
 
 import numpy
 import pytest
+from tests.execute.cpu.overlapping import LONG, PROGRAM, TILE
 
 import tileir
 from tileir.execute.cpu.native import thread_pool
-from tileir.execute.cpu.native.conflicts import Accesses
 
 ROOT = Path(__file__).parents[3]
-TILE = 64
-
-# Each tile block: target = 3 source + target + 1, over and over again.
-PROGRAM = """
-cuda_tile.module @m {
-  global @seen <i32: [0]> : tile<1xi32>
-  entry @step(%source: tile<ptr<i32>>, %target: tile<ptr<i32>>, %turns: tile<i32>) {
-    %x, %y, %z = get_tile_block_id : tile<i32>
-    %size = constant <i32: 64> : tile<i32>
-    %start = muli %x, %size : tile<i32>
-    %starts = reshape %start : tile<i32> -> tile<1xi32>
-    %begin = broadcast %starts : tile<1xi32> -> tile<64xi32>
-    %iota = iota : tile<64xi32>
-    %place = addi %begin, %iota : tile<64xi32>
-    %s0 = reshape %source : tile<ptr<i32>> -> tile<1xptr<i32>>
-    %s1 = broadcast %s0 : tile<1xptr<i32>> -> tile<64xptr<i32>>
-    %s = offset %s1, %place : tile<64xptr<i32>>, tile<64xi32> -> tile<64xptr<i32>>
-    %t0 = reshape %target : tile<ptr<i32>> -> tile<1xptr<i32>>
-    %t1 = broadcast %t0 : tile<1xptr<i32>> -> tile<64xptr<i32>>
-    %t = offset %t1, %place : tile<64xptr<i32>>, tile<64xi32> -> tile<64xptr<i32>>
-    %three = constant <i32: 3> : tile<64xi32>
-    %ones = constant <i32: 1> : tile<64xi32>
-    %zero = constant <i32: 0> : tile<i32>
-    %one = constant <i32: 1> : tile<i32>
-    %in, %k0 = load_ptr_tko weak %s : tile<64xptr<i32>> -> tile<64xi32>, token
-    %old, %k1 = load_ptr_tko weak %t : tile<64xptr<i32>> -> tile<64xi32>, token
-    %r = for %i in (%zero to %turns, step %one) : tile<i32> iter_values(%v = %old) -> (tile<64xi32>) {
-      %m = muli %in, %three : tile<64xi32>
-      %w = addi %m, %v : tile<64xi32>
-      %n = muli %w, %three : tile<64xi32>
-      %o = addi %n, %ones : tile<64xi32>
-      continue %o : tile<64xi32>
-    }
-    %k2 = store_ptr_tko weak %t, %r : tile<64xptr<i32>>, tile<64xi32> -> token
-    return
-  }
-  entry @count(%turns: tile<i32>, %out: tile<ptr<i32>>, %other: tile<ptr<i32>>) {
-    %p = get_global @seen : tile<ptr<i32>>
-    %zero = constant <i32: 0> : tile<i32>
-    %one = constant <i32: 1> : tile<i32>
-    %old, %k0 = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
-    %r = for %i in (%zero to %turns, step %one) : tile<i32> iter_values(%v = %old) -> (tile<i32>) {
-      %m = muli %v, %v : tile<i32>
-      %n = addi %m, %i : tile<i32>
-      continue %n : tile<i32>
-    }
-    %k1 = store_ptr_tko weak %other, %r : tile<ptr<i32>>, tile<i32> -> token
-    %new = addi %old, %one : tile<i32>
-    %k2 = store_ptr_tko weak %p, %new : tile<ptr<i32>>, tile<i32> -> token
-    %k3 = store_ptr_tko weak %out, %new : tile<ptr<i32>>, tile<i32> -> token
-    return
-  }
-  entry @refuse(%target: tile<ptr<i32>>, %turns: tile<i32>, %number: tile<i32>) {
-    %zero = constant <i32: 0> : tile<i32>
-    %one = constant <i32: 1> : tile<i32>
-    %r = for %i in (%zero to %turns, step %one) : tile<i32> iter_values(%v = %zero) -> (tile<i32>) {
-      %m = muli %v, %v : tile<i32>
-      %n = addi %m, %i : tile<i32>
-      continue %n : tile<i32>
-    }
-    %k = store_ptr_tko weak %target, %r : tile<ptr<i32>>, tile<i32> -> token
-    %good = cmpi less_than %number, %one, signed : tile<i32> -> tile<i1>
-    assert %good, "refused" : tile<i1>
-    return
-  }
-  entry @say(%source: tile<ptr<i32>>) {
-    %v, %k0 = load_ptr_tko weak %source : tile<ptr<i32>> -> tile<i32>, token
-    print_tko "first is %i\\0A", %v : tile<i32> -> token
-    return
-  }
-  entry @indirect(%table: tile<ptr<i64>>, %out: tile<ptr<i32>>) {
-    %number, %k0 = load_ptr_tko weak %table : tile<ptr<i64>> -> tile<i64>, token
-    %p = int_to_ptr %number : tile<i64> -> tile<ptr<i32>>
-    %v, %k1 = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
-    %k2 = store_ptr_tko weak %out, %v : tile<ptr<i32>>, tile<i32> -> token
-    return
-  }
-}
-"""
-
-LONG = 20_000
-"""Turns that take a launch longer than it takes to make the next ones."""
 
 
 @pytest.fixture(scope="module")
@@ -417,7 +335,7 @@ INTERRUPTED = """
 import sys
 import numpy
 import tileir
-from tests.execute.cpu.test_overlap import PROGRAM
+from tests.execute.cpu.overlapping import PROGRAM
 step = tileir.compile(tileir.parse(PROGRAM), "step", "cpu")
 arrays = [numpy.zeros(64 * 4000, numpy.int32) for _ in range(6)]
 step.launch(1, arrays[0], arrays[1], 1)
@@ -484,78 +402,3 @@ def test_interrupts_at_any_time_leave_everything_in_order(step: tileir.Kernel) -
             break
         time.sleep(0.01)
     assert len(thread_pool._idle) == thread_pool._helper_count
-
-
-# --- who waits for whom ---
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_accesses_order_all_that_conflict_and_only_those(seed: int) -> None:
-    choice = random.Random(seed)
-    accesses: Accesses[int] = Accesses()
-    spans: list[list[tuple[int, int, bool]]] = []
-    before: list[set[int]] = []
-    for number in range(60):
-        own = []
-        for _ in range(choice.randrange(1, 4)):
-            low = choice.randrange(40)
-            own.append((low, low + choice.randrange(0, 12), choice.random() < 0.4))
-        waits = set(accesses.add(number, own))
-        conflicting = {
-            earlier
-            for earlier in range(number)
-            for low, high, writes in own
-            for other_low, other_high, other_writes in spans[earlier]
-            if max(low, other_low) < min(high, other_high) and (writes or other_writes)
-        }
-        assert waits <= conflicting
-        spans.append(own)
-        before.append(waits.union(*[before[earlier] for earlier in waits]))
-        assert conflicting <= before[number]
-
-
-# --- views that lead from one argument into another ---
-
-_TENSOR = "tensor_view<?xi32, strides=[1]>"
-_PARTS = f"partition_view<tile=(8), {_TENSOR}>"
-WRITER = f"""cuda_tile.module @m {{
-  entry @write(%a: tile<ptr<i32>>, %b: tile<ptr<i32>>, %n: tile<i32>, %o: tile<i32>, %turns: tile<i32>) {{
-    %x, %y, %z = get_tile_block_id : tile<i32>
-    %zero = constant <i32: 0> : tile<i32>
-    %one = constant <i32: 1> : tile<i32>
-    BASE
-    %t = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> {_TENSOR}
-    %v = make_partition_view %t : {_PARTS}
-    %lane = iota : tile<8xi32>
-    %c = for %i in (%zero to %turns, step %one) : tile<i32> iter_values(%sum = %lane) -> (tile<8xi32>) {{
-      %s = muli %sum, %sum : tile<8xi32>
-      %more = addi %s, %lane : tile<8xi32>
-      continue %more : tile<8xi32>
-    }}
-    %k = store_view_tko weak %c, %v[%x] : tile<8xi32>, {_PARTS}, tile<i32> -> token
-    return }} }}"""
-READER = f"""cuda_tile.module @m {{ entry @read(%b: tile<ptr<i32>>, %c: tile<ptr<i32>>, %n: tile<i32>) {{
-    %x, %y, %z = get_tile_block_id : tile<i32>
-    %t = make_tensor_view %b, shape = [%n], strides = [1] : tile<i32> -> {_TENSOR}
-    %v = make_partition_view %t : {_PARTS}
-    %t1 = make_tensor_view %c, shape = [%n], strides = [1] : tile<i32> -> {_TENSOR}
-    %v1 = make_partition_view %t1 : {_PARTS}
-    %l, %k = load_view_tko weak %v[%x] : {_PARTS}, tile<i32> -> tile<8xi32>, token
-    %k1 = store_view_tko weak %l, %v1[%x] : tile<8xi32>, {_PARTS}, tile<i32> -> token
-    return }} }}"""
-MOVED = "%p = offset %a, %o : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>"
-MOVED_BY_BLOCK = "%0 = subi %x, %x : tile<i32>\n%1 = addi %o, %0 : tile<i32>\n" + MOVED.replace("%o", "%1")
-
-
-@pytest.mark.parametrize("base", [MOVED, MOVED_BY_BLOCK])
-def test_a_view_that_leads_into_another_argument(base: str) -> None:
-    """Also where the program writes to the first alone."""
-    writer = tileir.compile(tileir.parse(WRITER.replace("BASE", base)), backend="cpu")
-    reader = tileir.compile(tileir.parse(READER), backend="cpu")
-    count = 8 * 256
-    for _ in range(5):
-        whole, copy = numpy.zeros(2 * count, numpy.int32), numpy.zeros(count, numpy.int32)
-        with tileir.overlap():
-            writer.launch(256, whole[:count], whole[count:], 2 * count, count, 10_000)
-            reader.launch(256, whole[count:], copy, count)
-        assert whole[count:].any() and (copy == whole[count:]).all()
