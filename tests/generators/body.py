@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 from tests.generators.attributes import AttributeSource, dense
@@ -236,3 +237,7 @@ class Body:
                 body = body.parent
         elements = [e for e in self.types.elements if wanted is None or isinstance(e, wanted)]
         return self.value(self.types.tile(elements, self.types.shape(least_rank)))
+
+
+Builder = Callable[[Body], Operation | None]
+"""Appends a random operation of one kind to a block; None when it did not work out."""

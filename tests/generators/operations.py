@@ -7,18 +7,14 @@ results that share a type, attributes likewise, and the verifier says whether th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tests.generators.attributes import STRINGS, dense
-from tests.generators.body import Body
+from tests.generators.body import Body, Builder
+from tests.generators.memory_operations import MEMORY_BUILDERS, add_grouped, keywords, maybe
 
-from tileir.dialect.enums import MEMORY_ORDERING
 from tileir.dialect.types import (
     TOKEN,
-    GatherScatterViewType,
     PointerType,
     TileType,
-    TileViewType,
     scalar_tile,
     tile_mistake,
     tile_type,
@@ -29,13 +25,11 @@ from tileir.ir.attributes import (
     dense_array_attribute,
     integer_attribute,
     string_attribute,
-    symbol_attribute,
 )
 from tileir.ir.core import Operation
 from tileir.ir.declaration import (
     ONE,
     OPTIONAL,
-    REGISTRY,
     SEGMENTS,
     V13_3,
     V13_4,
@@ -67,8 +61,6 @@ from tileir.ir.values import Value
 from tileir.ir.verifier import VerifyContext, verify_operation
 
 _TRIES = 60
-
-Builder = Callable[[Body], Operation | None]
 
 
 def random_operation(body: Body, declaration: OperationDeclaration) -> Operation | None:
@@ -304,7 +296,7 @@ def _mmai(body: Body) -> Operation:
         body.value(tile_type((*batch, k, n), I8)),
         body.value(acc),
     ]
-    attributes = _keywords(body, "mmai", ("signedness_lhs", "signedness_rhs"))
+    attributes = keywords(body, "mmai", ("signedness_lhs", "signedness_rhs"))
     return body.add("mmai", operands, [acc], attributes)
 
 
@@ -334,221 +326,6 @@ def _mmaf_scaled(body: Body) -> Operation:
     return body.add("mmaf_scaled", [body.value(type) for type in types], [acc])
 
 
-# --- memory ---
-
-
-def _keywords(body: Body, name: str, attributes: tuple[str, ...]) -> dict[str, Attribute]:
-    """A keyword for each enumeration attribute of an operation."""
-    inherent = REGISTRY.by_name[f"cuda_tile.{name}"].inherent
-    return {key: body.attributes.keyword(body.attributes.enum_kind(inherent[key])) for key in attributes}
-
-
-def _ordering(body: Body, name: str, words: tuple[str, ...], scoped: bool) -> dict[str, Attribute]:
-    """An ordering out of those allowed and a scope; without `scoped` a weak access has none."""
-    draft = ("seq_cst",) if body.program.draft_forms else ()
-    attributes = _keywords(body, name, ("memory_ordering_semantics", "memory_scope"))
-    word = body.rng.choice((*words, *draft))
-    attributes["memory_ordering_semantics"] = MEMORY_ORDERING[word]
-    if word == "weak" and not scoped:
-        del attributes["memory_scope"]
-    return attributes
-
-
-def _pointers(body: Body, elements: list[Type] | None = None) -> tuple[TileType, TileType]:
-    """A tile type and the type of the pointers to its elements."""
-    values = body.types.tile(body.types.numbers if elements is None else elements)
-    choices = [p for p in body.types.pointers if isinstance(p, PointerType) and p.pointee is values.element]
-    return values, tile_type(values.shape, body.rng.choice(choices))
-
-
-def _maybe(body: Body, type: Type, chance: float = 0.5) -> list[Value]:
-    return [body.value(type)] if body.rng.random() < chance else []
-
-
-def _add_grouped(
-    body: Body, name: str, groups: list[list[Value]], results: list[Type], attributes: dict[str, Attribute]
-) -> Operation:
-    operands = [value for group in groups for value in group]
-    return body.add(name, operands, results, attributes, segments=tuple([len(group) for group in groups]))
-
-
-def _load_pointer(body: Body) -> Operation:
-    values, pointers = _pointers(body)
-    attributes = _ordering(body, "load_ptr_tko", ("weak", "relaxed", "acquire"), False)
-    if body.rng.random() < 0.2:
-        attributes["optimization_hints"] = body.attributes.hints()
-    groups = [
-        [body.value(pointers)],
-        _maybe(body, tile_type(values.shape, I1)),
-        _maybe(body, values),
-        _maybe(body, TOKEN),
-    ]
-    return _add_grouped(body, "load_ptr_tko", groups, [values, TOKEN], attributes)
-
-
-def _store_pointer(body: Body) -> Operation:
-    values, pointers = _pointers(body)
-    attributes = _ordering(body, "store_ptr_tko", ("weak", "relaxed", "release"), False)
-    if body.rng.random() < 0.2:
-        attributes["optimization_hints"] = body.attributes.hints()
-    mask = tile_type(values.shape, I1)
-    groups = [[body.value(pointers)], [body.value(values)], _maybe(body, mask), _maybe(body, TOKEN)]
-    return _add_grouped(body, "store_ptr_tko", groups, [TOKEN], attributes)
-
-
-def _atomic_load(body: Body) -> Operation:
-    values, pointers = _pointers(body)
-    attributes = _ordering(body, "atomic_load_tko", ("weak", "relaxed", "acquire"), True)
-    groups = [[body.value(pointers)], _maybe(body, tile_type(values.shape, I1)), _maybe(body, TOKEN)]
-    return _add_grouped(body, "atomic_load_tko", groups, [values, TOKEN], attributes)
-
-
-def _atomic_store(body: Body) -> Operation:
-    values, pointers = _pointers(body)
-    attributes = _ordering(body, "atomic_store_tko", ("weak", "relaxed", "release"), True)
-    mask = tile_type(values.shape, I1)
-    groups = [[body.value(pointers)], [body.value(values)], _maybe(body, mask), _maybe(body, TOKEN)]
-    return _add_grouped(body, "atomic_store_tko", groups, [TOKEN], attributes)
-
-
-_ATOMIC_ORDERINGS = ("relaxed", "acquire", "release", "acq_rel")
-
-
-def _compare_and_swap(body: Body) -> Operation:
-    values, pointers = _pointers(body, [I32, I64, F32, F64])
-    attributes = _ordering(body, "atomic_cas_tko", _ATOMIC_ORDERINGS, True)
-    mask = _maybe(body, tile_type(values.shape, I1))
-    groups = [[body.value(pointers)], [body.value(values)], [body.value(values)], mask, _maybe(body, TOKEN)]
-    return _add_grouped(body, "atomic_cas_tko", groups, [values, TOKEN], attributes)
-
-
-def _mode(body: Body, name: str) -> tuple[Attribute, list[Type]]:
-    """A mode of an atomic and the element types it works on."""
-    mode = _keywords(body, name, ("mode",))["mode"]
-    word = mode.bare_text
-    if word == "addf":
-        return mode, [F16, BF16, F32, F64]
-    return mode, [I32, I64, F32, F64] if word == "xchg" else [I32, I64]
-
-
-def _read_modify_write(body: Body) -> Operation:
-    mode, elements = _mode(body, "atomic_rmw_tko")
-    values, pointers = _pointers(body, elements)
-    attributes = _ordering(body, "atomic_rmw_tko", _ATOMIC_ORDERINGS, True)
-    attributes["mode"] = mode
-    mask = _maybe(body, tile_type(values.shape, I1))
-    groups = [[body.value(pointers)], [body.value(values)], mask, _maybe(body, TOKEN)]
-    return _add_grouped(body, "atomic_rmw_tko", groups, [values, TOKEN], attributes)
-
-
-def _alloca(body: Body) -> Operation:
-    pointer = body.rng.choice(body.types.pointers)
-    attributes: dict[str, Attribute] = {
-        "num_elem": integer_attribute(I64, body.rng.choice((0, 1, 100))),
-        "alignment": integer_attribute(I64, body.rng.choice((8, 16, 1 << 40))),
-    }
-    if body.rng.random() < 0.5:
-        attributes["global"] = UNIT
-    return body.add("alloca", [], [scalar_tile(pointer)], attributes)
-
-
-def _get_global(body: Body) -> Operation | None:
-    if not body.program.globals:
-        return None
-    name, element = body.rng.choice(body.program.globals)
-    choices = [p for p in body.types.pointers if isinstance(p, PointerType) and p.pointee is element]
-    type = scalar_tile(body.rng.choice(choices))
-    return body.add("get_global", [], [type], {"name": symbol_attribute(name)})
-
-
-def _join_tokens(body: Body) -> Operation:
-    return body.add("join_tokens", [body.value(TOKEN) for _ in range(body.rng.randint(2, 5))], [TOKEN])
-
-
-# --- views ---
-
-
-def _some_view(body: Body, **wanted: object) -> tuple[Value, TileViewType]:
-    """A view that is there, or a new one."""
-    if not wanted:
-        for value in reversed(body.values):
-            if isinstance(value.type, TileViewType) and body.rng.random() < 0.5:
-                return value, value.type
-    type = body.types.tile_view(**wanted)  # type: ignore[arg-type]
-    return body.fresh_tile_view(type), type
-
-
-def _indices(body: Body, view: TileViewType) -> list[Value]:
-    scalar = scalar_tile(body.rng.choice((I8, I16, I32, I64)))
-    indices = [body.value(scalar) for _ in view.tile_shape]
-    if isinstance(view, GatherScatterViewType):
-        rows = tile_type((view.tile_shape[view.sparse_dim],), body.rng.choice((I32, I64)))
-        indices[view.sparse_dim] = body.value(rows)
-    return indices
-
-
-def _access_attributes(body: Body, name: str, words: tuple[str, ...], rank: int) -> dict[str, Attribute]:
-    attributes = _ordering(body, name, words, False)
-    if body.rng.random() < 0.2:
-        attributes["optimization_hints"] = body.attributes.hints()
-    if body.version >= V13_4 and body.rng.random() < 0.3:
-        attributes["inbounds"] = dense_array_attribute(I1, tuple([body.rng.randrange(2) for _ in range(rank)]))
-    return attributes
-
-
-def _load_view(body: Body) -> Operation:
-    view, type = _some_view(body)
-    attributes = _access_attributes(body, "load_view_tko", ("weak", "relaxed", "acquire"), type.index_rank)
-    groups = [[view], _indices(body, type), _maybe(body, TOKEN)]
-    return _add_grouped(body, "load_view_tko", groups, [type.tile, TOKEN], attributes)
-
-
-def _store_view(body: Body) -> Operation:
-    view, type = _some_view(body)
-    attributes = _access_attributes(body, "store_view_tko", ("weak", "relaxed", "release"), type.index_rank)
-    groups = [[body.value(type.tile)], [view], _indices(body, type), _maybe(body, TOKEN)]
-    return _add_grouped(body, "store_view_tko", groups, [TOKEN], attributes)
-
-
-def _reduce_view(body: Body) -> Operation:
-    mode, elements = _mode(body, "atomic_red_view_tko")
-    while mode.bare_text == "xchg":
-        mode, elements = _mode(body, "atomic_red_view_tko")
-    kind = body.rng.choice(("partition", "strided"))
-    view, type = _some_view(body, kind=kind, element=body.rng.choice(elements), padded=False)
-    attributes = _keywords(body, "atomic_red_view_tko", ("memory_ordering_semantics", "memory_scope"))
-    attributes["memory_ordering_semantics"] = MEMORY_ORDERING["relaxed"]
-    while attributes["memory_scope"].bare_text == "sys":
-        attributes.update(_keywords(body, "atomic_red_view_tko", ("memory_scope",)))
-    attributes["mode"] = mode
-    indices = [body.value(scalar_tile(body.rng.choice((I32, I64)))) for _ in type.tile_shape]
-    groups = [[view], indices, [body.value(type.tile)], _maybe(body, TOKEN)]
-    return _add_grouped(body, "atomic_red_view_tko", groups, [TOKEN], attributes)
-
-
-def _make_tensor_view(body: Body) -> Operation | None:
-    return body.fresh(body.types.tensor_view()).defining_operation
-
-
-def _make_view(kind: str) -> Builder:
-    return lambda body: body.fresh_tile_view(body.types.tile_view(kind)).defining_operation
-
-
-def _tensor_shape(body: Body) -> Operation:
-    tensor = body.types.tensor_view(body.rng.choice((1, 2, 3)))
-    element = body.rng.choice((I1, I8, I16, I32, I64))
-    return body.add("get_tensor_shape", [body.value(tensor)], [scalar_tile(element)] * tensor.rank)
-
-
-def _index_space_shape(body: Body) -> Operation:
-    view, type = _some_view(body)
-    element = body.rng.choice((I8, I16, I32, I64))
-    return body.add("get_index_space_shape", [view], [scalar_tile(element)] * type.index_rank)
-
-
-# --- the rest ---
-
-
 def _assume(body: Body) -> Operation:
     rng = body.rng
     if rng.random() < 0.15:
@@ -575,9 +352,9 @@ def _print(body: Body) -> Operation:
         assert isinstance(value.type, TileType)
         number = "%5.2f" if isinstance(value.type.element, FloatType) else rng.choice(("%d", "%lld", "%x"))
         parts.append(number + rng.choice((" ", "%%", ", ", "\n")))
-    token = _maybe(body, TOKEN) if body.version >= (13, 2) else []
+    token = maybe(body, TOKEN) if body.version >= (13, 2) else []
     attributes: dict[str, Attribute] = {"str": string_attribute("".join(parts))}
-    return _add_grouped(body, "print_tko", [arguments, token], [TOKEN], attributes)
+    return add_grouped(body, "print_tko", [arguments, token], [TOKEN], attributes)
 
 
 def _cast(body: Body) -> Operation:
@@ -589,29 +366,14 @@ def _cast(body: Body) -> Operation:
 
 
 BUILDERS: dict[str, Builder] = {
-    "alloca": _alloca,
+    **MEMORY_BUILDERS,
     "assume": _assume,
-    "atomic_cas_tko": _compare_and_swap,
-    "atomic_load_tko": _atomic_load,
-    "atomic_red_view_tko": _reduce_view,
-    "atomic_rmw_tko": _read_modify_write,
-    "atomic_store_tko": _atomic_store,
     "broadcast": _broadcast,
     "cat": _cat,
     "constant": _constant,
     "extract": _extract,
-    "get_global": _get_global,
-    "get_index_space_shape": _index_space_shape,
-    "get_tensor_shape": _tensor_shape,
     "insert": _insert,
     "iota": _iota,
-    "join_tokens": _join_tokens,
-    "load_ptr_tko": _load_pointer,
-    "load_view_tko": _load_view,
-    "make_gather_scatter_view": _make_view("gather_scatter"),
-    "make_partition_view": _make_view("partition"),
-    "make_strided_view": _make_view("strided"),
-    "make_tensor_view": _make_tensor_view,
     "mmaf": _mmaf,
     "mmaf_scaled": _mmaf_scaled,
     "mmai": _mmai,
@@ -619,8 +381,6 @@ BUILDERS: dict[str, Builder] = {
     "permute": _permute,
     "print_tko": _print,
     "reshape": _reshape,
-    "store_ptr_tko": _store_pointer,
-    "store_view_tko": _store_view,
     "unpack": _unpack,
     "unrealized_conversion_cast": _cast,
 }
