@@ -161,7 +161,7 @@ def test_counts_cover_all_files(tmp_path: Path, capsys: pytest.CaptureFixture[st
         write(tmp_path, DRAFT_SPELLING, "c.mlir"),
     ]
     assert check.run(paths) == 1
-    assert capsys.readouterr().out.endswith("\n2 errors, 1 remark\n")
+    assert capsys.readouterr().out.endswith("\n2 errors, 1 remark in 2 of 3 files\n")
 
 
 def test_standard_input_is_read_for_a_dash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,12 +177,7 @@ def test_missing_file_is_status_2_and_the_others_are_still_checked(
     assert check.run([missing, write(tmp_path, TWO_MISTAKES)]) == 2
     printed = capsys.readouterr()
     assert printed.err == f"tileir check: cannot read '{missing}': No such file or directory\n"
-    assert printed.out.endswith("2 errors\n")
-
-
-def test_directory_is_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check.run([str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith(f"tileir check: cannot read '{tmp_path}': ")
+    assert printed.out.endswith("2 errors in 1 of 2 files; 1 could not be read\n")
 
 
 def test_binary_data_is_status_1_and_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,6 +191,16 @@ def test_bytes_that_are_not_utf8_may_stand_in_comments(tmp_path: Path) -> None:
     path = tmp_path / "k.mlir"
     path.write_bytes(b"// caf\xe9\n" + GOOD.encode())
     assert check.run([str(path)]) == 0
+
+
+def test_byte_order_mark_is_no_part_of_a_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert check.run([str(path)]) == 0
+    path.write_bytes(b"\xef\xbb\xbf" + b"nonsense\n")
+    assert check.run([str(path)]) == 1
+    # The caret and the column are those of the editor.
+    assert capsys.readouterr().out.startswith(f"{path}:1:1: error: custom op 'nonsense' is unknown")
 
 
 def test_unknown_option_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -323,13 +323,9 @@ def test_no_colour_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> N
     assert "\033" not in capsys.readouterr().out
 
 
-def test_colour_is_for_terminals_and_can_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert explain.wants_colour()
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not explain.wants_colour()
+def test_colour_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain.run(["addf", "--color", "always"]) == 0
+    assert "\033[1mSYNTAX" in capsys.readouterr().out
 
 
 def test_colour_changes_no_words() -> None:

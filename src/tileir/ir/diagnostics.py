@@ -38,19 +38,20 @@ class Diagnostic:
     def render(self) -> str:
         """The finding as NVIDIA's tools print it, with the source line and a caret where the text is at hand."""
         parts = [str(self)]
-        source = source_of(self.location)
-        if source is not None:
-            _, line, column = self.position
-            text, column = source.excerpt(line, column)
-            text = harmless_line(text)
-            lead = "".join(["\t" if c == "\t" else " " for c in text[: column - 1]])
-            parts.append(f"{text}\n{lead}^")
+        quoted = quoted_line(self.location)
+        if quoted is not None:
+            parts.append(f"{quoted[0]}\n{quoted[1]}")
         parts.extend([note.render() for note in self.notes])
         return "\n".join(parts)
 
     def __str__(self) -> str:
         """The finding without its source line and notes; nothing in it that a terminal obeys."""
-        return f"{location_prefix(self.location)}{self.severity}: {harmless(self.message, _LAYOUT)}"
+        return f"{location_prefix(self.location)}{self.severity}: {self.shown_message}"
+
+    @property
+    def shown_message(self) -> str:
+        """The message with nothing in it that a terminal obeys."""
+        return harmless(self.message, _LAYOUT)
 
     def __repr__(self) -> str:
         return str(self)
@@ -81,6 +82,18 @@ def position_of(location: Location) -> FileLocation | None:
 
 def source_of(location: Location) -> SourceText | None:
     return location.source if isinstance(location, TextLocation) else None
+
+
+def quoted_line(location: Location) -> tuple[str, str] | None:
+    """The source line of a location and below it the caret; nothing in them that a terminal obeys."""
+    source = source_of(location)
+    found = position_of(location)
+    if source is None or found is None:
+        return None
+    text, column = source.excerpt(found.line, found.column)
+    text = harmless_line(text)
+    lead = "".join(["\t" if c == "\t" else " " for c in text[: column - 1]])
+    return text, f"{lead}^"
 
 
 def location_prefix(location: Location) -> str:

@@ -14,6 +14,7 @@ from tileir.text.parser import Parser
 from tileir.text.values import StopParsing
 
 _PRODUCER = "// Producer: "
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 def _print_when_asked(operation: Operation, generic: bool, debug_info: bool, names: str, version: str | None) -> str:
@@ -54,6 +55,8 @@ def read_text(
     prints) are put into a `cuda_tile.module @kernels`.
     """
     if not text.isascii():
+        # Editors on Windows put a byte order mark before a text: no part of it, and no column of its first line.
+        text = text.removeprefix(_BYTE_ORDER_MARK)
         try:
             # What is no text at all is refused here, so that every string can be printed.
             text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")

@@ -6,9 +6,14 @@ or the mistake itself; a tool goes on unless `status` is set.
 
 from __future__ import annotations
 
+import os
 import sys
 
+from tileir.annotations import TYPE_CHECKING
 from tileir.ir.escapes import harmless
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 EXIT_FINE = 0
 EXIT_WRONG_INPUT = 1
@@ -53,6 +58,11 @@ class Option:
         return f"-{self.short}, {long}" if self.short else long
 
 
+COLOR = Option(
+    "color", "colours: on a terminal (auto, the default), always or never", choices=("auto", "always", "never")
+)
+
+
 class Arguments:
     """What was given.  `status` is None, or the exit status of a command line that asks for nothing more.
 
@@ -72,6 +82,22 @@ class Arguments:
 
     def value(self, name: str, default: str) -> str:
         return self.options.get(name, default)
+
+    def wants_colour(self, stream: TextIO) -> bool:
+        """Whether what is written to a stream has colours: as the command line says, else the environment."""
+        chosen = self.options.get(COLOR.name, "auto")
+        return wants_colour(stream) if chosen == "auto" else chosen == "always"
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Colours are for people at a terminal who did not refuse them (no-color.org), and for who insists."""
+    environment = os.environ
+    if environment.get("NO_COLOR"):
+        return False
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        if environment.get(name, "0") not in ("", "0"):
+            return True
+    return environment.get("TERM") != "dumb" and environment.get("CLICOLOR") != "0" and stream.isatty()
 
 
 class UsageMistake(Exception):

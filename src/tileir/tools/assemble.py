@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VERSION_NAMES, version_named
 from tileir.ir.diagnostics import has_errors
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.output import OVERWRITE, protect_input, write_bytes
-from tileir.tools.programs import BYTECODE, READING_OPTIONS, Settings, guarded, read_program
+from tileir.tools.programs import BYTECODE, READING_OPTIONS, Settings, guarded, read_program, tell
 
 USAGE = Usage(
     "tileir as",
@@ -26,6 +24,7 @@ USAGE = Usage(
         Option("debug-info", "create the debug scopes that locations need, also for positions in the text", short="g"),
         Option("legalize", "first replace what only the drafts define with what NVIDIA's tools accept"),
         OVERWRITE,
+        COLOR,
         *READING_OPTIONS,
     ),
     details="FILE may be '-' for standard input, and may be bytecode of another version or layout. Bytecode is not\n"
@@ -43,13 +42,12 @@ def _run(arguments: list[str]) -> int:
     if given.status is not None:
         return given.status
     program = read_program(given.operands[0], Settings(given))
-    for diagnostic in program.diagnostics:
-        print(diagnostic.render(), file=sys.stderr)
+    tell(program.diagnostics, given)
     if program.module is None:
         return EXIT_WRONG_INPUT
     output = given.value("output", "-")
     protect_input(given, output, given.operands[0], (program.kind, BYTECODE))
-    if given.has("legalize") and not _legalize(program.module):
+    if given.has("legalize") and not _legalize(program.module, given):
         return EXIT_WRONG_INPUT
     if given.has("debug-info"):
         from tileir.passes.debug_scopes import run as make_scopes
@@ -63,18 +61,16 @@ def _run(arguments: list[str]) -> int:
     asked = given.options.get("bytecode-version")
     version = newest_version(layout) if asked is None else version_named(asked)
     try:
-        for diagnostic in losses(tile_module(program.module), layout):
-            print(diagnostic.render(), file=sys.stderr)
+        tell(losses(tile_module(program.module), layout), given)
         data = to_bytes(program.module, version, layout)
     except BytecodeError as error:
-        for diagnostic in error.diagnostics:
-            print(diagnostic.render(), file=sys.stderr)
+        tell(error.diagnostics, given)
         return EXIT_WRONG_INPUT
     write_bytes(output, data)
     return EXIT_FINE
 
 
-def _legalize(module: Operation) -> bool:
+def _legalize(module: Operation, given: Arguments) -> bool:
     """Run the pass; mistakes and warnings are printed, False says that there were mistakes."""
     from tileir.ir.diagnostics import TileIRError
     from tileir.passes.pipeline import PassReport, run_passes
@@ -85,6 +81,5 @@ def _legalize(module: Operation) -> bool:
         run_passes(module, ["legalize"], report=report)
     except TileIRError as error:
         found = [*found, *error.diagnostics]
-    for diagnostic in found:
-        print(diagnostic.render(), file=sys.stderr)
+    tell(found, given)
     return not has_errors(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
@@ -10,7 +9,8 @@ import textwrap
 
 from tileir.annotations import Final
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Usage
+from tileir.tools.colours import BOLD, CYAN, PLAIN
 from tileir.tools.grammar import FURTHER_ATTRIBUTES, LEGEND
 from tileir.tools.pages import Block, Bullets, Code, Page, Paragraph, Table, listed
 from tileir.tools.vocabulary import close_names, find, groups
@@ -19,7 +19,7 @@ USAGE: Final = Usage(
     "tileir explain",
     "Shows the documentation of an operation, type, attribute, keyword or version; without a name, lists them all.",
     "[NAME...]",
-    (),
+    (COLOR,),
     least=0,
     most=-1,
     details="NAME may carry its prefix (cuda_tile.addf, !cuda_tile.tile) or be one of the drafts' spellings (mulhi);\n"
@@ -30,16 +30,13 @@ _INDENT: Final = "  "
 _WIDEST: Final = 100
 _NARROWEST: Final = 60
 _CODE: Final = re.compile(r"`([^`]+)`")
-_BOLD: Final = "\033[1m"
-_CYAN: Final = "\033[36m"
-_PLAIN: Final = "\033[0m"
 
 
 def run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
-    width, colour = terminal_width(), wants_colour()
+    width, colour = terminal_width(), given.wants_colour(sys.stdout)
     if not given.operands:
         sys.stdout.write(styled(overview_text(width), colour))
         return EXIT_FINE
@@ -63,20 +60,15 @@ def terminal_width() -> int:
     return max(_NARROWEST, min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST))
 
 
-def wants_colour() -> bool:
-    """Colour is for people at a terminal who did not refuse it (no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 def styled(text: str, colour: bool) -> str:
     """Headings in bold and code in colour; the text stays as it is where colour is not wanted."""
     if not colour:
         return text
-    text = _CODE.sub(lambda found: f"{_CYAN}{found.group(1)}{_PLAIN}", text)
+    text = _CODE.sub(lambda found: f"{CYAN}{found.group(1)}{PLAIN}", text)
     lines = []
     for number, line in enumerate(text.split("\n")):
         heading = number == 0 or (line[:1].isalpha() and line == line.upper())
-        lines.append(f"{_BOLD}{line}{_PLAIN}" if heading and line else line)
+        lines.append(f"{BOLD}{line}{PLAIN}" if heading and line else line)
     return "\n".join(lines)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 from tileir.dialect.ops import MODULE
 from tileir.ir.core import Operation
 from tileir.text.printer import print_disassembly, print_operation
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.optimizing import OPTIMIZING_OPTIONS, Optimization
 from tileir.tools.output import OVERWRITE, protect_input, write_output
-from tileir.tools.programs import READING_OPTIONS, TEXT, Settings, ToolFailure, guarded, read_program
+from tileir.tools.programs import READING_OPTIONS, TEXT, Settings, ToolFailure, guarded, read_program, tell
 
 USAGE = Usage(
     "tileir opt",
@@ -26,6 +24,7 @@ USAGE = Usage(
         Option("disassembly", "print without the enclosing module, as NVIDIA's disassembler does"),
         *OPTIMIZING_OPTIONS,
         OVERWRITE,
+        COLOR,
         *READING_OPTIONS,
     ),
     details="FILE may be '-' for standard input. Diagnostics go to standard error. Exit status: 0 fine, 1 the program\n"
@@ -47,8 +46,7 @@ def _run(arguments: list[str]) -> int:
     optimization = Optimization(given)
     settings = Settings(given)
     program = read_program(given.operands[0], settings)
-    for diagnostic in program.diagnostics:
-        print(diagnostic.render(), file=sys.stderr)
+    tell(program.diagnostics, given)
     if program.module is None:
         return EXIT_WRONG_INPUT
     output = given.value("output", "-")

@@ -10,7 +10,7 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import Version, version_text
 from tileir.ir.diagnostics import PassError, TileIRError
 from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
-from tileir.tools.programs import ToolFailure, read_bytes
+from tileir.tools.programs import ToolFailure, read_bytes, tell
 
 if TYPE_CHECKING:
     from tileir.passes.pipeline import PassReport
@@ -84,8 +84,7 @@ class Optimization:
             else:
                 run_until_stable(module, self.steps, self.rules, report)
         except TileIRError as error:
-            for diagnostic in error.diagnostics:
-                print(diagnostic.render(), file=sys.stderr)
+            tell(error.diagnostics, given)
             place = _place(error)
             if place and type(error) is not PassError:
                 # Not what the pass tells the user on purpose, but a mistake that it made.
@@ -101,7 +100,8 @@ class Optimization:
         return True
 
     def _tell(self, report: PassReport) -> None:
-        lines: list[str] = [diagnostic.render() for diagnostic in report.diagnostics]
+        tell(report.diagnostics, self.given)
+        lines: list[str] = []
         if self.given.has("timing"):
             lines += report.timing_lines()
         if self.given.has("statistics"):

@@ -69,14 +69,21 @@ class Program:
     """A program that was read and verified: the module if it is sound, and everything there is to say about it.
 
     Of findings in bytecode `offsets` says where in the file they are, -1 where nobody knows.  `kind` is TEXT or
-    BYTECODE.
+    BYTECODE.  `decoded` says whether there is a program at all, be it unsound: errors are then those of the verifier.
     """
 
-    __slots__ = ("diagnostics", "kind", "module", "offsets")
+    __slots__ = ("decoded", "diagnostics", "kind", "module", "offsets")
 
     def __init__(
-        self, module: Operation | None, diagnostics: list[Diagnostic], kind: str, offsets: list[int] | None = None
+        self,
+        module: Operation | None,
+        diagnostics: list[Diagnostic],
+        kind: str,
+        offsets: list[int] | None = None,
+        *,
+        decoded: bool,
     ) -> None:
+        self.decoded: bool = decoded
         self.module: Operation | None = module
         self.kind: str = kind
         self.diagnostics: list[Diagnostic] = diagnostics
@@ -105,7 +112,22 @@ def read_program(path: str, settings: Settings) -> Program:
             warning = Diagnostic("warning", "there is no program in this text", resolved(found.module.location))
             diagnostics = [*diagnostics, warning]
     module = None if has_errors(diagnostics) else found.module
-    return Program(module, sorted(diagnostics, key=_place), TEXT)
+    return Program(module, sorted(diagnostics, key=_place), TEXT, decoded=found.module is not None)
+
+
+def tell(diagnostics: list[Diagnostic], given: Arguments) -> None:
+    """Diagnostics for people, on standard error."""
+    if not diagnostics:
+        return
+    if given.wants_colour(sys.stderr):
+        # Imported here: only who watches pays for colours.
+        from tileir.tools.colours import painted
+
+        for diagnostic in diagnostics:
+            print(painted(diagnostic), file=sys.stderr)
+        return
+    for diagnostic in diagnostics:
+        print(diagnostic.render(), file=sys.stderr)
 
 
 def _is_made_up(module: Operation) -> bool:
@@ -126,13 +148,14 @@ def _read_bytecode(data: bytes, settings: Settings) -> Program:
         from tileir.bytecode.annotated import annotate
 
         # The offsets in the messages count from the start of a piece; this one is that of the file.
-        return Program(None, error.diagnostics, BYTECODE, [annotate(data).failure] * len(error.diagnostics))
+        offsets = [annotate(data).failure] * len(error.diagnostics)
+        return Program(None, error.diagnostics, BYTECODE, offsets, decoded=False)
     context = VerifyContext(NEWEST, settings.hints)
     verify_operation(module, context)
     if not context.diagnostics:
-        return Program(module, [], BYTECODE)
+        return Program(module, [], BYTECODE, decoded=True)
     sound = module if not has_errors(context.diagnostics) else None
-    return Program(sound, context.diagnostics, BYTECODE, _offsets(data, settings) or None)
+    return Program(sound, context.diagnostics, BYTECODE, _offsets(data, settings) or None, decoded=True)
 
 
 def _offsets(data: bytes, settings: Settings) -> list[int]:

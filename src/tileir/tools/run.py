@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.arrays import argument, is_array, mistake, natural, save
 from tileir.tools.guard import in_child
 from tileir.tools.output import OVERWRITE, check_target, protect_input
-from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program
+from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program, tell
 from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ USAGE = Usage(
         Option("watch-nan", "name every operation that produces a NaN or an infinity"),
         Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
         OVERWRITE,
+        COLOR,
         Option("quiet", "no summary of what was written", short="q"),
         *READING_OPTIONS,
     ),
@@ -96,8 +97,7 @@ def _run(arguments: list[str]) -> int:
 
 def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, threads: int | None) -> int:
     program = read_program(given.operands[0], Settings(given))
-    for diagnostic in program.diagnostics:
-        print(diagnostic.render(), file=sys.stderr)
+    tell(program.diagnostics, given)
     if program.module is None:
         return EXIT_WRONG_INPUT
     try:
@@ -137,7 +137,7 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
             if progress is not None:
                 progress.clear()
     except TileIRError as error:
-        print(error, file=sys.stderr)
+        tell(error.diagnostics, given)
         return EXIT_WRONG_INPUT
     sys.stdout.flush()
     status = watching.tell(kernel.entry.symbol_name or "", engine, given.has("quiet"))

@@ -1,0 +1,78 @@
+"""Findings as a SARIF 2.1.0 document, the format of code scanning services and of editors.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from urllib.parse import quote_from_bytes
+
+from tileir import __version__
+from tileir.ir.diagnostics import Diagnostic
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+# What a finding is about, with its level where nothing else is said.
+RULES = {
+    "syntax": ("error", "The text is not a Tile IR program."),
+    "bytecode": ("error", "The bytes cannot be decoded."),
+    "verification": ("error", "The program breaks a rule of the dialect."),
+    "doubtful": ("warning", "The program is valid and may not do what is meant."),
+    "draft-spelling": ("note", "Only the drafts spell it so; NVIDIA's tools do not accept it."),
+    "unreadable": ("error", "The file cannot be read, or holds no program."),
+}
+_LEVELS = {"error": "error", "warning": "warning", "remark": "note", "note": "note"}
+
+
+def result(diagnostic: Diagnostic, path: str, offset: int, rule: str) -> str:
+    """A finding as a line of JSON; its notes are related locations."""
+    found: dict[str, object] = {
+        "ruleId": rule,
+        "ruleIndex": list(RULES).index(rule),
+        "level": _LEVELS[diagnostic.severity],
+        "message": {"text": diagnostic.shown_message},
+        "locations": [_location(diagnostic, path, offset)],
+    }
+    if diagnostic.notes:
+        found["relatedLocations"] = [
+            {"id": number, **_location(note, path, -1), "message": {"text": note.shown_message}}
+            for number, note in enumerate(diagnostic.notes)
+        ]
+    return json.dumps(found)
+
+
+def document(results: list[str]) -> Iterator[str]:
+    """The document around the findings, in pieces; one finding on each line."""
+    rules = [
+        {"id": name, "shortDescription": {"text": words}, "defaultConfiguration": {"level": level}}
+        for name, (level, words) in RULES.items()
+    ]
+    driver = {"name": "tileir", "version": __version__, "semanticVersion": __version__, "rules": rules}
+    head = {"$schema": SCHEMA, "version": "2.1.0"}
+    yield f"{json.dumps(head)[:-1]}, "
+    # Columns count what Python calls characters.
+    yield f'"runs": [{{"tool": {json.dumps({"driver": driver})}, "columnKind": "unicodeCodePoints", "results": ['
+    yield ",\n".join(["", *results])[1:]
+    yield "\n]}]}\n"
+
+
+def _location(diagnostic: Diagnostic, path: str, offset: int) -> dict[str, object]:
+    file, line, column = diagnostic.position
+    place: dict[str, object] = {"artifactLocation": _artifact(file or path)}
+    if line:
+        place["region"] = {"startLine": line, "startColumn": column} if column else {"startLine": line}
+    elif offset >= 0:
+        place["region"] = {"byteOffset": offset}
+    return {"physicalLocation": place}
+
+
+def _artifact(path: str) -> dict[str, object]:
+    """The address of a file; names that are no text are their bytes."""
+    data = os.fsencode(path.replace(os.sep, "/"))
+    if os.path.isabs(path):
+        return {"uri": f"file://{'' if data.startswith(b'/') else '/'}{quote_from_bytes(data, safe='/:')}"}
+    # A relative address must not look like a scheme: `a:b` does.
+    return {"uri": quote_from_bytes(data, safe="/"), "uriBaseId": "%SRCROOT%"}

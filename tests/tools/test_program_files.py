@@ -1,0 +1,147 @@
+"""Directories and patterns on the command line: which files they stand for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import tileir
+from tileir.tools import check
+from tileir.tools.program_files import ProgramFiles
+
+GOOD = "cuda_tile.module @m {\n  entry @f() {\n    return\n  }\n}\n"
+WRONG = GOOD.replace("return", "nonsense")
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Programs of both kinds among other things."""
+    for name in ("b.mlir", "a.mlir", "deep/er/c.mlir", ".hidden/d.mlir", "deep/.e.mlir", "notes.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(GOOD)
+    data = tileir.to_bytecode(tileir.parse(GOOD))
+    (tmp_path / "deep" / "k.tileirbc").write_bytes(data)
+    (tmp_path / "deep" / "kernel.bin").write_bytes(data)
+    (tmp_path / "deep" / "other.bin").write_bytes(b"\x7fELF" + bytes(60))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def found(*operands: str) -> list[str]:
+    files = ProgramFiles(list(operands))
+    assert files.failures == []
+    return [path.replace(os.sep, "/") for path in files.paths]
+
+
+ALL = ["./a.mlir", "./b.mlir", "./deep/k.tileirbc", "./deep/kernel.bin", "./deep/er/c.mlir"]
+
+
+def test_directory_stands_for_its_programs_by_name_and_by_content(tree: Path) -> None:
+    assert found(".") == ALL
+    assert found("deep/er") == ["deep/er/c.mlir"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("*.mlir", ["a.mlir", "b.mlir"]),
+        ("[b]*", ["b.mlir"]),
+        ("?.mlir", ["a.mlir", "b.mlir"]),
+        ("**/*.mlir", ["a.mlir", "b.mlir", "deep/er/c.mlir"]),
+        ("*/*.tileirbc", ["deep/k.tileirbc"]),
+        ("deep/**/c.mlir", ["deep/er/c.mlir"]),
+        # What is matched is taken at its word, whatever is in it; a directory is searched.
+        ("*.txt", ["notes.txt"]),
+        ("de*", ["deep/k.tileirbc", "deep/kernel.bin", "deep/er/c.mlir"]),
+        ("**", ALL),
+        ("**/.e*", ["deep/.e.mlir"]),
+    ],
+)
+def test_pattern_stands_for_what_it_matches(tree: Path, pattern: str, expected: list[str]) -> None:
+    assert found(pattern) == expected
+
+
+def test_absolute_pattern(tree: Path) -> None:
+    assert found(f"{tree}/*.mlir") == [f"{tree}/a.mlir", f"{tree}/b.mlir"]
+
+
+def test_each_file_once(tree: Path) -> None:
+    assert found("b.mlir", "*.mlir", "b.mlir") == ["b.mlir", "a.mlir"]
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tree: Path) -> None:
+    (tree / "[ab].mlir").write_text(GOOD)
+    assert found("[ab].mlir") == ["[ab].mlir"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets few users make links")
+def test_links_to_directories_are_not_followed(tree: Path) -> None:
+    (tree / "deep" / "round").symlink_to(tree)
+    (tree / "deep" / "linked.mlir").symlink_to(tree / "a.mlir")
+    assert found(".") == [*ALL[:4], "./deep/linked.mlir", ALL[4]]
+    assert found("**/*.mlir") == ["a.mlir", "b.mlir", "deep/linked.mlir", "deep/er/c.mlir"]
+    # One that is named is meant.
+    (tree / "link").symlink_to(tree / "deep" / "er")
+    assert found("link") == ["link/c.mlir"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_pipes_and_links_that_lead_nowhere(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tree / "deep" / "pipe.mlir")
+    (tree / "deep" / "gone.mlir").symlink_to(tree / "nothing")
+    assert check.run(["deep"]) == 2
+    printed = capsys.readouterr()
+    assert printed.err == "tileir check: cannot read 'deep/gone.mlir': No such file or directory\n"
+    assert printed.out == "4 files, no findings; 1 could not be read\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="who may read everything cannot be refused")
+def test_directory_that_may_not_be_read_is_a_finding(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "deep").chmod(0)
+    try:
+        assert check.run(["."]) == 2
+    finally:
+        (tree / "deep").chmod(0o755)
+    assert capsys.readouterr().err == "tileir check: cannot read './deep': Permission denied\n"
+
+
+def test_nothing_found_is_status_2(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "empty").mkdir()
+    assert check.run(["empty", "*.nothing", "a.mlir"]) == 2
+    assert capsys.readouterr() == (
+        "1 file, no findings; 2 could not be read\n",
+        "tileir check: cannot read 'empty': there is no Tile IR program in it\n"
+        "tileir check: cannot read '*.nothing': nothing matches this pattern\n",
+    )
+
+
+def test_summary_of_a_directory(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.run(["."]) == 0
+    assert capsys.readouterr().out == "5 files, no findings\n"
+    (tree / "b.mlir").write_text(WRONG)
+    assert check.run(["."]) == 1
+    assert capsys.readouterr().out.endswith("^\n1 error in 1 of 5 files\n")
+    assert check.run([".", "--quiet"]) == 1
+    assert capsys.readouterr().out.endswith("^\n")
+
+
+def test_processes_report_what_one_does(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(40):
+        (tree / f"k{number:02}.mlir").write_text(WRONG if number % 7 == 0 else GOOD)
+    (tree / "gone.mlir").mkdir()
+    for format in check.FORMATS:
+        assert check.run(["*.mlir", "missing", "--format", format, "--jobs", "1"]) == 2
+        alone = capsys.readouterr()
+        assert check.run(["*.mlir", "missing", "--format", format, "--jobs", "3"]) == 2
+        assert capsys.readouterr() == alone
+        assert "k35.mlir" in alone.out
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "many", "99999"])
+def test_number_of_processes_is_a_number(tree: Path, jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.run(["a.mlir", f"--jobs={jobs}"]) == 2
+    assert capsys.readouterr().err == f"tileir check: '{jobs}' is no number of processes: give one from 1 on\n"
