@@ -4,8 +4,8 @@
 
 Every result is compared with NumPy's, bit for bit.  A thread that does not come on for two minutes is a hang: all stacks
 are shown and the process ends.  Memory must be flat once everything has been seen: the median of the last third of a
-run, after a warm-up, is at most a little above that of the first.  Ends with a line of counts; exit status 0 if all is
-well.
+run, after a warm-up, is at most a little above that of the first, for what the process has and for what is in use of it
+(`memory.py`).  Ends with a line of counts; exit status 0 if all is well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import json
 import multiprocessing
 import os
 import signal
-import statistics
 import sys
 import tempfile
 import threading
@@ -34,7 +33,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy
-from tests.soak import programs
+from tests.soak import memory, programs
 from tests.soak.programs import Elementwise
 
 import tileir
@@ -69,7 +68,7 @@ class Soak:
         self.counts: Counter[str] = Counter()
         self.failures: list[str] = []
         self.alive: dict[str, tuple[float, str]] = {}
-        self.memory: list[tuple[float, float]] = []
+        self.memory: list[memory.Sample] = []
         self.is_armed = False
         self.elementwise = [Elementwise(seed * 1000 + number) for number in range(KNOWN_PROGRAMS)]
         self.shared = [(each, compiled(each.text)) for each in self.elementwise[:6]]
@@ -426,23 +425,14 @@ IN_MAIN: list[Action] = [*IN_THREADS, interrupt, interrupt, interrupt, handle]
 
 
 def watch(soak: Soak, done: threading.Event) -> None:
-    page = os.sysconf("SC_PAGE_SIZE")
     while not done.wait(1.0):
         now = time.monotonic()
-        with open("/proc/self/statm") as file:
-            soak.memory.append((now - soak.begin, int(file.read().split()[1]) * page / 2**20))
+        soak.memory.append(memory.sample(now - soak.begin))
         for name, (since, action) in list(soak.alive.items()):
             if now - since > HANG_SECONDS:
                 print(f"{name} hangs in {action}", file=sys.stderr, flush=True)
                 faulthandler.dump_traceback(all_threads=True)
                 os._exit(3)
-
-
-def memory_growth(soak: Soak) -> tuple[float, float]:
-    """Megabytes: the medians of the first and the last third after the warm-up."""
-    samples = [size for moment, size in soak.memory if moment > WARM_UP * soak.seconds]
-    third = max(1, len(samples) // 3)
-    return statistics.median(samples[:third]), statistics.median(samples[-third:])
 
 
 def main() -> int:
@@ -483,10 +473,11 @@ def soaked(soak: Soak) -> int:
         "actions": dict(sorted(soak.counts.items())),
     }
     if not soak.failures and soak.seconds >= LEAST_FOR_MEMORY:
-        first, last = memory_growth(soak)
-        report["megabytes"] = [round(first), round(last)]
-        if last > 1.1 * first + 20:
-            soak.failures.append(f"memory grows from {first:.0f} to {last:.0f} MB")
+        first, last = memory.thirds(soak.memory, WARM_UP * soak.seconds)
+        report["megabytes"] = [round(first.resident), round(last.resident)]
+        report["in use"] = [round(first.in_use, 1), round(last.in_use, 1)]
+        report["blocks"] = [first.blocks, last.blocks]
+        soak.failures += memory.growth(first, last)
     print(json.dumps(report))
     for failure in soak.failures:
         print(failure, file=sys.stderr)

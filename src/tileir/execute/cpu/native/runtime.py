@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import itertools
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -59,7 +58,11 @@ class Loaded:
 
 
 _engine: Any = None
-_numbers: Final = itertools.count()
+_libraries_of_engine: int = 0
+
+_MOST_LIBRARIES: Final = 16
+"""How many kernels one of LLVM's engines is given.  It never forgets a library, which is 8 KB even when the code is
+gone, while an engine, which is 120 KB, goes with the last of its libraries."""
 
 
 def load(data: bytes, entry: str = "worker") -> Loaded:
@@ -86,17 +89,24 @@ class _Placed:
 
 def _linked(data: bytes, entry: str, imports: dict[str, int]) -> tuple[_Placed, int]:
     """Leave an object to LLVM, which knows every kind."""
-    global _engine
+    global _engine, _libraries_of_engine
     llvm = binding()
     builder = llvm.JITLibraryBuilder().add_object_img(data).export_symbol(entry)
     for name, address in imports.items():
         builder.import_symbol(name, address)
+    if _engine is not None and _libraries_of_engine >= _MOST_LIBRARIES:
+        # What was linked with it still holds it.
+        _engine.close()
+        _engine = None
     if _engine is None:
         # LLVM's newer linker keeps code and constants together, so that no distance is too large for an instruction;
         # for Windows it is not complete.
         _engine = llvm.create_lljit_compiler(use_jit_link=sys.platform != "win32")
+        _libraries_of_engine = 0
+    # One that cannot be linked has taken its name, too.
+    _libraries_of_engine += 1
     try:
-        library = builder.link(_engine, f"kernel{next(_numbers)}")
+        library = builder.link(_engine, f"kernel{_libraries_of_engine}")
     except RuntimeError as error:
         raise CompilationError(f"the compiled kernel cannot be loaded: {str(error).strip()}") from None
     placed = _Placed()
