@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import ModuleType
 from typing import Any
 
 import numpy
@@ -211,32 +210,3 @@ def test_options_of_emulate_hold_for_each_launch() -> None:
     with tileir.emulate(schedule="reverse", observer=Journal()):
         ct.launch(0, (3,), fill, (numpy.zeros(4, F32), 1.0, 4))
     assert order == [2, 1, 0]
-
-
-def test_emulate_makes_streams_of_a_torch_without_gpu_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing() -> None:
-        raise AssertionError("Torch not compiled with CUDA enabled")
-
-    torch, cuda = ModuleType("torch"), ModuleType("torch.cuda")
-    torch.cuda = cuda  # type: ignore[attr-defined]
-    cuda.is_available = lambda: False  # type: ignore[attr-defined]
-    cuda.current_stream = cuda.synchronize = failing  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    out = numpy.zeros(16, F32)
-    with tileir.emulate():
-        ct.launch(cuda.current_stream(), (1,), add, (A, A + 3, out))
-        cuda.synchronize()
-    assert out.tolist() == [3] * 16
-    for function in (cuda.current_stream, cuda.synchronize):
-        with pytest.raises(AssertionError, match="Torch not compiled"):
-            function()
-
-
-def test_emulate_leaves_the_streams_of_a_torch_with_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch, cuda = ModuleType("torch"), ModuleType("torch.cuda")
-    torch.cuda = cuda  # type: ignore[attr-defined]
-    cuda.is_available = lambda: True  # type: ignore[attr-defined]
-    cuda.current_stream = cuda.synchronize = lambda: "real"  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    with tileir.emulate():
-        assert cuda.current_stream() == "real"

@@ -111,11 +111,11 @@ def test_what_a_handler_raises_comes_out_as_it_is(handled: Callable[[BaseExcepti
 
 def test_interrupt_leaves_no_context_behind() -> None:
     pytest.importorskip("cuda.tile")
-    from tileir.bridge import emulate
+    from tileir.bridge import contexts
     from tileir.execute.overlap import overlapped
 
     kernel = tileir.compile(tileir.parse("cuda_tile.module @m { entry @k() { return } }"))
-    places = (FOLDER + "/bridge/emulate.py", FOLDER + "/execute/overlap.py")
+    places = (FOLDER + "/bridge/emulate.py", FOLDER + "/bridge/contexts.py", FOLDER + "/execute/overlap.py")
 
     def work() -> None:
         with tileir.emulate(), tileir.overlap():
@@ -124,7 +124,7 @@ def test_interrupt_leaves_no_context_behind() -> None:
     work()
     for number in range(1, steps(work, places) + 1):
         interrupted(work, number, places)
-        assert emulate._active() is None and not emulate._everywhere and overlapped() is None, number
+        assert contexts.active() is None and not contexts._everywhere and overlapped() is None, number
 
 
 def test_launches_that_an_interrupt_kept_from_being_emulated_are_with_the_next_context(

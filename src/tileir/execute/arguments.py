@@ -178,7 +178,7 @@ def _numpy_buffer(array: Array, owner: object = None) -> Buffer:
 
 
 def _torch_buffer(tensor: Any, what: str) -> Buffer:
-    if tensor.device.type != "cpu":
+    if tensor.device.type != "cpu" and not hasattr(tensor, "__tileir_host_memory__"):
         raise LaunchError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in TORCH_DTYPES:

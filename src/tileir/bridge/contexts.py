@@ -1,0 +1,74 @@
+"""Which context of `emulate` the caller is in.
+
+A context holds for the thread or asyncio task that entered it, and tasks started within it; one that the main thread
+enters outside of a coroutine holds for threads without a context of their own as well.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tileir.bridge.pretended.gpus import Gpu
+
+
+class Emulation:
+    """A context: how its launches are run, the GPU it pretends to have, and the context around it."""
+
+    __slots__ = ("gpu", "is_open", "options", "outer", "thread")
+
+    def __init__(self, outer: Emulation | None, gpu: Gpu, options: dict[str, Any]) -> None:
+        self.outer: Emulation | None = outer
+        self.gpu: Gpu = gpu
+        self.options: dict[str, Any] = options
+        self.thread: int = threading.get_ident()
+        self.is_open: bool = True
+
+
+_current: ContextVar[Emulation | None] = ContextVar("tileir.emulate", default=None)
+
+_everywhere: Final[list[Emulation]] = []
+"""Open contexts of the main thread, which hold for threads that have none of their own."""
+
+
+def active() -> Emulation | None:
+    """The innermost open context around the caller."""
+    found = _current.get()
+    # Contexts of generators may end in another order than that in which they began.
+    while found is not None and not found.is_open:
+        found = found.outer
+    if found is None and _everywhere:
+        thread = threading.get_ident()
+        for context in reversed(list(_everywhere)):
+            if context.is_open and context.thread != thread:
+                return context
+    return found
+
+
+@contextmanager
+def entered(gpu: Gpu, options: dict[str, Any]) -> Iterator[Emulation]:
+    """Within this the caller is in a new context."""
+    before = _current.get()
+    context = Emulation(before, gpu, options)
+    is_everywhere = threading.current_thread() is threading.main_thread() and not _is_in_coroutine()
+    try:
+        _current.set(context)
+        if is_everywhere:
+            _everywhere.append(context)
+        yield context
+    finally:
+        context.is_open = False
+        if context in _everywhere:
+            _everywhere.remove(context)
+        if _current.get() is context:
+            _current.set(before)
+
+
+def _is_in_coroutine() -> bool:
+    asyncio: Any = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None

@@ -1,0 +1,140 @@
+"""Functions of torch that make tensors on the device they are told."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+
+from tileir.bridge.pretended.devices import index_asked
+from tileir.bridge.pretended.tensors import SPECIAL, is_pretended, placed, undispatched, unplaced
+
+FACTORIES: Final = [
+    "arange",
+    "bartlett_window",
+    "blackman_window",
+    "empty",
+    "empty_permuted",
+    "empty_quantized",
+    "empty_strided",
+    "eye",
+    "full",
+    "hamming_window",
+    "hann_window",
+    "kaiser_window",
+    "linspace",
+    "logspace",
+    "normal",
+    "ones",
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+    "range",
+    "scalar_tensor",
+    "sparse_bsc_tensor",
+    "sparse_bsr_tensor",
+    "sparse_compressed_tensor",
+    "sparse_coo_tensor",
+    "sparse_csc_tensor",
+    "sparse_csr_tensor",
+    "tril_indices",
+    "triu_indices",
+    "zeros",
+]
+LIKE: Final = ["empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like"]
+NEW: Final = ["new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros"]
+CONVERSIONS: Final = ("tensor", "as_tensor", "asarray")
+
+
+def replaced(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes a tensor, and knows pretended devices."""
+
+    @functools.wraps(original)
+    def make(*arguments: Any, **keywords: Any) -> Any:
+        device = keywords.get("device")
+        if device is not None:
+            index = index_asked(device)
+            if index is not None:
+                # Not left out: a default device would fill the gap.
+                keywords["device"] = "cpu"
+                keywords.pop("pin_memory", None)
+                return placed(original(*arguments, **keywords), index)
+        return original(*arguments, **keywords)
+
+    return make
+
+
+def replaced_conversion(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`torch.tensor` and its kin: without a device, the result is where the data are."""
+    copies = original is not torch.as_tensor and original is not torch.asarray
+
+    @functools.wraps(original)
+    def make(data: Any, *arguments: Any, **keywords: Any) -> Any:
+        device = keywords.get("device")
+        given = is_pretended(data)
+        if device is None and not given:
+            # A list of tensors of one element each is where the first of them is.
+            if type(data) in (list, tuple) and _first_is_pretended(data):
+                return placed(undispatched(original, (), (data, *arguments), keywords))
+            return original(data, *arguments, **keywords)
+        index = data.get_device() if device is None else index_asked(device)
+        if index is None:
+            return unplaced(original(data.cpu() if given else data, *arguments, **keywords))
+        if device is not None:
+            keywords["device"] = "cpu"
+            keywords.pop("pin_memory", None)
+        if not given and not copies and isinstance(data, torch.Tensor):
+            data = data.clone()
+        elif not given and not copies:
+            # The memory of NumPy's arrays is the host's.
+            return placed(original(data, *arguments, **keywords).clone(), index)
+        result = undispatched(original, (), (data, *arguments), keywords)
+        return placed(result, index)
+
+    return make
+
+
+def _first_is_pretended(data: Any) -> bool:
+    while type(data) in (list, tuple):
+        if not data:
+            return False
+        data = data[0]
+    return is_pretended(data)
+
+
+def _like(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """`zeros_like` of a pretended tensor, and `new_zeros`."""
+    device = keywords.get("device")
+    index = arguments[0].get_device() if device is None and arguments else index_asked(device)
+    if index is None and not is_pretended(arguments[0] if arguments else keywords.get("input")):
+        index = None
+    if device is not None:
+        keywords = {**keywords, "device": "cpu" if index is not None else device}
+    result = undispatched(function, (), arguments, keywords)
+    return result if index is None else placed(result, index)
+
+
+def hook_factories(replacements: dict[Any, Any]) -> None:
+    for name in (*FACTORIES, *LIKE):
+        original = getattr(torch, name, None)
+        if original is not None:
+            replacement = replaced(original)
+            replacements[original] = replacement
+            setattr(torch, name, replacement)
+            if name in LIKE:
+                SPECIAL[original] = _like
+    for name in CONVERSIONS:
+        original = getattr(torch, name)
+        replacements[original] = replacement = replaced_conversion(original)
+        setattr(torch, name, replacement)
+    for name in NEW:
+        original = getattr(torch.Tensor, name)
+        setattr(torch.Tensor, name, replaced(original))
+        SPECIAL[original] = _like
+    for name in ("fftfreq", "rfftfreq"):
+        original = getattr(torch.fft, name)
+        replacements[original] = replacement = replaced(original)
+        setattr(torch.fft, name, replacement)

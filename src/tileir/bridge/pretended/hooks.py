@@ -1,0 +1,42 @@
+"""Puts everything in its place in torch, once."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+from tileir.bridge.pretended.cuda_module import hook_cuda
+from tileir.bridge.pretended.factories import hook_factories
+from tileir.bridge.pretended.moving import hook_moving
+from tileir.forking import NO_FORK
+
+_hooked: Final[list[bool]] = []
+
+
+def hook() -> None:
+    if _hooked:
+        return
+    with NO_FORK:
+        if _hooked:
+            return
+        replacements: dict[Any, Any] = {}
+        hook_factories(replacements)
+        hook_moving()
+        hook_cuda()
+        _replace_imported(replacements)
+        _hooked.append(True)
+
+
+def _replace_imported(replacements: dict[Any, Any]) -> None:
+    """The replacements also in modules that have imported functions by whatever name."""
+    by_identity = {id(original): (original, replacement) for original, replacement in replacements.items()}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("torch", "numpy", "tileir"):
+            continue
+        names = getattr(module, "__dict__", None)
+        if not isinstance(names, dict):
+            continue
+        for key, value in list(names.items()):
+            found = by_identity.get(id(value))
+            if found is not None:
+                names[key] = found[1]

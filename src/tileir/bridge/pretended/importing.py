@@ -1,0 +1,77 @@
+"""torch and CuPy are made to look for contexts when they have been imported, which may be before or after."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from tileir.forking import NO_FORK
+
+
+def prepare() -> None:
+    """Hook what is imported already, and watch the imports to come."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        _hook_torch(torch)
+        return
+    with NO_FORK:
+        if _FINDER not in sys.meta_path:
+            sys.meta_path.insert(0, _FINDER)
+
+
+def _hook_torch(torch: Any) -> None:
+    # A torch that is being imported right now, or something else by its name, is left alone.
+    if getattr(getattr(torch, "__spec__", None), "_initializing", False) or not hasattr(torch, "__version__"):
+        return
+    from tileir.bridge.pretended.hooks import hook
+
+    hook()
+
+
+class _Finder(MetaPathFinder):
+    """Finds what the others find, and has its loader do one thing more at the end."""
+
+    def __init__(self) -> None:
+        self.is_looking: bool = False
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != "torch" or self.is_looking:
+            return None
+        self.is_looking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.is_looking = False
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+class _Loader(Loader):
+    def __init__(self, original: Any) -> None:
+        self.original: Any = original
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        found: ModuleType | None = self.original.create_module(spec)
+        return found
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        module.__loader__ = self.original
+        if spec is not None:
+            spec.loader = self.original
+        self.original.exec_module(module)
+        from tileir.bridge.pretended.hooks import hook
+
+        hook()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.original, name)
+
+
+_FINDER = _Finder()

@@ -1,0 +1,117 @@
+"""From the CPU to a pretended device and back: methods of tensors."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+import torch
+
+from tileir.bridge.contexts import active
+from tileir.bridge.pretended.devices import DEVICES, index_asked
+from tileir.bridge.pretended.tensors import SPECIAL, PretendedTensor, is_pretended, placed, undispatched
+
+Tensor: Final[Any] = torch.Tensor
+_DTYPE: Final[Any] = torch.dtype
+_TO: Final[Any] = Tensor.to
+_TYPE: Final[Any] = Tensor.type
+_TYPES: Final = {
+    torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.bfloat16: "BFloat16",
+    torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int", torch.int64: "Long",
+    torch.bool: "Bool",
+}  # fmt: skip
+
+
+def _moved(tensor: Any, index: int | None, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """`tensor.to(..)`; the device is no longer among the arguments, `index` is the pretended one, None the CPU."""
+    here = tensor.get_device() if is_pretended(tensor) else None
+    if index != here:
+        keywords = {**keywords, "copy": True}
+    result = undispatched(_TO, (), (tensor, *arguments), keywords)
+    if result is tensor:
+        return result
+    return result if index is None else placed(result, index)
+
+
+def to(self: Any, *arguments: Any, **keywords: Any) -> Any:
+    given = arguments[0] if arguments else keywords.get("device", keywords.get("other"))
+    here = is_pretended(self)
+    if isinstance(given, Tensor):
+        if not here and not is_pretended(given):
+            return _TO(self, *arguments, **keywords)
+        keywords = {name: value for name, value in keywords.items() if name != "other"}
+        index = given.get_device() if is_pretended(given) else None
+        return _moved(self, index, ("cpu", given.dtype, *arguments[1:]), keywords)
+    if given is None or type(given) is _DTYPE:
+        if not here:
+            return _TO(self, *arguments, **keywords)
+        return _moved(self, self.get_device(), arguments, keywords)
+    index = index_asked(given)
+    if index is None:
+        if not here:
+            return _TO(self, *arguments, **keywords)
+        if torch.device(given).type != "cpu":
+            return undispatched(_TO, (), (self, *arguments), keywords)
+        return _moved(self, None, arguments, keywords)
+    if arguments:
+        return _moved(self, index, ("cpu", *arguments[1:]), keywords)
+    return _moved(self, index, (), {**keywords, "device": "cpu"})
+
+
+def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = torch.preserve_format) -> Any:
+    if active() is None:
+        return _CUDA(self, device, non_blocking, memory_format=memory_format)
+    index = DEVICES.current if device is None else index_asked(device)
+    if index is None:
+        raise RuntimeError(f"Invalid device, must be cuda device, but got {device}")
+    return _moved(self, index, ("cpu",), {"memory_format": memory_format})
+
+
+_CUDA: Final[Any] = Tensor.cuda
+
+
+def _cpu(self: Any, memory_format: Any = torch.preserve_format) -> Any:
+    return _moved(self, None, ("cpu",), {"memory_format": memory_format})
+
+
+def type_(self: Any, dtype: Any = None, non_blocking: bool = False, **keywords: Any) -> Any:
+    """`tensor.type()` names the type, `tensor.type(..)` converts to one."""
+    if dtype is None:
+        if not is_pretended(self):
+            return _TYPE(self)
+        return f"torch.cuda.{_TYPES[self.dtype]}Tensor" if self.dtype in _TYPES else "torch.cuda.Tensor"
+    name = dtype if isinstance(dtype, str) else f"{getattr(dtype, '__module__', '')}.{getattr(dtype, '__name__', '')}"
+    if name.startswith("torch.cuda.") and active() is not None:
+        return _moved(self, DEVICES.current, ("cpu", _dtype_of(name)), {})
+    if is_pretended(self):
+        if type(dtype) is _DTYPE:
+            return _moved(self, self.get_device(), (dtype,), {})
+        return _moved(self, None, ("cpu", _dtype_of(name)), {})
+    return _TYPE(self, dtype, non_blocking, **keywords)
+
+
+def _dtype_of(name: str) -> Any:
+    word = name.rpartition(".")[2].removesuffix("Tensor")
+    for dtype, spelled in _TYPES.items():
+        if spelled == word:
+            return dtype
+    raise ValueError(f"invalid type: '{name}'")
+
+
+def _type_as(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    tensor, other = arguments
+    return _moved(tensor, other.get_device() if is_pretended(other) else None, ("cpu", other.dtype), {})
+
+
+def _as_method(method: Any) -> Any:
+    return lambda function, arguments, keywords: method(*arguments, **keywords)
+
+
+def hook_moving() -> None:
+    for name, method in (("to", to), ("cuda", cuda), ("type", type_)):
+        original = getattr(Tensor, name)
+        SPECIAL[original] = _as_method(method)
+        setattr(Tensor, name, functools.wraps(original)(method))
+    SPECIAL[Tensor.cpu] = _as_method(_cpu)
+    SPECIAL[Tensor.type_as] = _type_as
+    PretendedTensor.cpu = _cpu

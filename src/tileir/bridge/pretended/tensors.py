@@ -1,0 +1,152 @@
+"""Tensors that say they are on a CUDA device and live in main memory.
+
+A pretended tensor is a tensor of the CPU whose *class* is changed: `tensor.__class__ = PretendedTensor`.  Nothing is
+copied or wrapped, the operations are those of the CPU with their results bit for bit, and autograd sees an ordinary
+tensor.  The class answers `device`, `is_cuda` and the like, and its `__torch_function__` changes the class of whatever
+comes out of an operation that a pretended tensor went into.  There is one such class for each class of tensors
+(`Tensor`, `Parameter`, a user's own) and index of a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+
+from tileir.bridge.pretended.mixing import check_devices
+
+Tensor: Final[Any] = torch.Tensor
+
+# Calls a function as if tensors of other classes were plain ones: (function, types, arguments[, keywords]).
+undispatched: Final[Any] = torch._C._disabled_torch_function_impl
+
+SPECIAL: Final[dict[Any, Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]]] = {}
+"""Functions of torch that a pretended tensor has its own of."""
+
+
+_SHAPE: Final[Any] = Tensor.shape.__get__
+_DTYPE: Final[Any] = Tensor.dtype.__get__
+_NDIM: Final[Any] = Tensor.ndim.__get__
+_REQUIRES_GRAD: Final[Any] = Tensor.requires_grad.__get__
+_SET_REQUIRES_GRAD: Final[Any] = Tensor.requires_grad.__set__
+_STRIDE: Final[Any] = Tensor.stride
+_SIZE: Final[Any] = Tensor.size
+_DATA_PTR: Final[Any] = Tensor.data_ptr
+_DIM: Final[Any] = Tensor.dim
+_NUMEL: Final[Any] = Tensor.numel
+
+
+class PretendedTensor(Tensor):  # type: ignore[misc]
+    """A tensor on a pretended device."""
+
+    __tileir_host_memory__ = True
+    """Whatever its device says, it can be given to a kernel that runs here."""
+    pretended_device = torch.device("cuda", 0)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        special = SPECIAL.get(func)
+        if special is not None:
+            return special(func, args, kwargs or {})
+        check_devices(func, args, kwargs)
+        result = undispatched(func, types, args, kwargs) if kwargs else undispatched(func, types, args)
+        kind = type(result)
+        if kind is Tensor:
+            # Where a tensor of the CPU is changed in place, it stays what it is.
+            if result is not args[0]:
+                result.__class__ = cls._of_tensors()
+        elif kind is not torch.Size and isinstance(result, (tuple, list)):
+            for item in result:
+                if type(item) is Tensor:
+                    item.__class__ = cls._of_tensors()
+        return result
+
+    @classmethod
+    def _of_tensors(cls) -> Any:
+        return _CLASSES[Tensor, cls.pretended_device.index]
+
+    # --- where it is ---
+
+    @property
+    def device(self) -> Any:
+        return self.pretended_device
+
+    @property
+    def is_cuda(self) -> bool:
+        return True
+
+    @property
+    def is_cpu(self) -> bool:
+        return False
+
+    def get_device(self) -> int:
+        return int(self.pretended_device.index)
+
+    # --- what launches ask for, without the way through `__torch_function__` ---
+
+    shape = property(lambda self: undispatched(_SHAPE, (), (self,)))
+    dtype = property(lambda self: undispatched(_DTYPE, (), (self,)))
+    ndim = property(lambda self: undispatched(_NDIM, (), (self,)))
+    requires_grad = property(
+        lambda self: undispatched(_REQUIRES_GRAD, (), (self,)),
+        lambda self, value: undispatched(_SET_REQUIRES_GRAD, (), (self, value)),
+    )
+
+    def stride(self, *dimension: Any, **keywords: Any) -> Any:
+        return undispatched(_STRIDE, (), (self, *dimension), keywords)
+
+    def size(self, *dimension: Any, **keywords: Any) -> Any:
+        return undispatched(_SIZE, (), (self, *dimension), keywords)
+
+    def data_ptr(self) -> Any:
+        return undispatched(_DATA_PTR, (), (self,))
+
+    def dim(self) -> Any:
+        return undispatched(_DIM, (), (self,))
+
+    def numel(self) -> Any:
+        return undispatched(_NUMEL, (), (self,))
+
+
+PretendedTensor.__name__ = PretendedTensor.__qualname__ = "Tensor"
+PretendedTensor.__module__ = "torch"
+
+# --- from one device to another ---
+
+_CLASSES: Final[dict[tuple[Any, int], Any]] = {(Tensor, 0): PretendedTensor}
+"""For a class of tensors of the CPU and an index, that of tensors of a pretended device."""
+_HOST_CLASSES: Final[dict[Any, Any]] = {PretendedTensor: Tensor}
+
+
+def pretended_class(host: Any, index: int = 0) -> Any:
+    """The class of the tensors on a device that are of class `host` on the CPU."""
+    found = _CLASSES.get((host, index))
+    if found is None:
+        names: dict[str, Any] = {"pretended_device": torch.device("cuda", index), "__module__": host.__module__}
+        bases = (PretendedTensor,) if host is Tensor else (PretendedTensor, host)
+        found = type(host)(host.__name__, bases, names)
+        found = _CLASSES.setdefault((host, index), found)
+        _HOST_CLASSES[found] = host
+        pretended_class(Tensor, index)
+    return found
+
+
+def placed(tensor: Any, index: int = 0) -> Any:
+    """This very tensor of the CPU, on a device from now on."""
+    host = type(tensor)
+    if host not in _HOST_CLASSES and isinstance(tensor, Tensor):
+        tensor.__class__ = _CLASSES.get((host, index)) or pretended_class(host, index)
+    return tensor
+
+
+def unplaced(tensor: Any) -> Any:
+    """This very tensor, on the CPU from now on."""
+    host = _HOST_CLASSES.get(type(tensor))
+    if host is not None:
+        tensor.__class__ = host
+    return tensor
+
+
+def is_pretended(value: object) -> bool:
+    return type(value) in _HOST_CLASSES
