@@ -18,7 +18,7 @@ from tileir.text.format import CUSTOM
 from tileir.tools import explain
 from tileir.tools.explain import overview_text, page_text, styled
 from tileir.tools.grammar import grammar
-from tileir.tools.pages import Code, operation_page
+from tileir.tools.pages import Code, operation_page, operations, title_of
 from tileir.tools.vocabulary import all_entries, close_names, find
 
 DECLARATIONS = [d for d in REGISTRY.declarations() if not d.testing]
@@ -343,3 +343,49 @@ def test_the_program_runs() -> None:
     code = "import sys; from tileir.tools import explain; explain.run(['addf']); print('difflib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("False\n")
+
+
+# --- numbers ---
+
+
+def test_opcode_leads_to_its_operation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain.run(["mmaf"]) == 0
+    page = capsys.readouterr().out
+    for spelled in ("0x49", "0X49", "73"):
+        assert explain.run([spelled]) == 0
+        assert capsys.readouterr().out == page
+
+
+def test_number_with_several_meanings_names_them_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain.run(["0x05"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("0x05: 5 in bytecode; where it stands tells which of these it is\n")
+    rows = re.findall(r"^  ([a-z ]+?)  +(\S.*)$", printed.partition("MEANINGS\n")[2].partition("\n\n")[0], re.MULTILINE)
+    assert [row[0] for row in rows] == ["opcode", "type tag", "attribute tag", "debug attribute tag", "section id"]
+    assert [row[1] for row in rows[1:]] == ["`f16`", "`string`, in the public layout", "subprogram", "Type"]
+
+
+@pytest.mark.parametrize(
+    ("number", "meaning"),
+    [
+        ("0x82", "type tag    `fnv8E5M3FNU` (since 13.4)\n  section id  Func, with an alignment"),
+        ("8", "section id     Attribute, in the documented layout"),
+        ("110", "since 13.2, opcode 0x6E"),
+    ],
+)
+def test_meaning_of_a_number(number: str, meaning: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain.run([number]) == 0
+    assert meaning in capsys.readouterr().out
+
+
+def test_every_opcode_is_explained() -> None:
+    for declaration in operations():
+        if declaration.opcode is not None:
+            titles = [page.name for page in explain.pages_of(f"{declaration.opcode:#x}")]
+            assert title_of(declaration) in titles
+
+
+@pytest.mark.parametrize("number", ["0xfff", "999999999999999999999", "0x", "1e5", "١", "-1"])
+def test_number_without_a_meaning(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain.run(["--", number]) == 1
+    assert capsys.readouterr().err.startswith(f"tileir explain: nothing is known about '{number}'")

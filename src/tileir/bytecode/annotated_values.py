@@ -32,7 +32,7 @@ from tileir.ir.quoting import quote
 Entries = list[tuple[int, int]]
 
 _MOST_ELEMENTS: Final = 64
-_TYPE_TAGS: Final[dict[int, str]] = {
+TYPE_TAGS: Final[dict[int, str]] = {
     12: "ptr",
     13: "tile",
     14: "tensor_view",
@@ -41,8 +41,8 @@ _TYPE_TAGS: Final[dict[int, str]] = {
     20: "gather_scatter_view",
     21: "strided_view",
 }
-_DEBUG_TAGS: Final = ("unknown", "compile unit", "file", "lexical block", "location", "subprogram", "call site")
-_ATTRIBUTE_TAGS: Final = (
+DEBUG_TAGS: Final = ("unknown", "compile unit", "file", "lexical block", "location", "subprogram", "call site")
+ATTRIBUTE_TAGS: Final = (
     *("", "integer", "float", "bool", "type", "string", "array", "dense", "div_by", "same_elements", "dictionary"),
     *("optimization_hints", "bounded"),
 )
@@ -260,10 +260,10 @@ def tag_name(kind: str, tag: int) -> str:
     """What a tag of a blob or attribute in the public layout says."""
     if kind == "type":
         scalar = SCALARS.get(tag)
-        return scalar.spelling if scalar is not None else _TYPE_TAGS.get(tag, "")
+        return scalar.spelling if scalar is not None else TYPE_TAGS.get(tag, "")
     if kind == "debug attribute":
-        return _DEBUG_TAGS[tag] if tag < len(_DEBUG_TAGS) else ""
-    return _ATTRIBUTE_TAGS[tag] if tag < len(_ATTRIBUTE_TAGS) else ""
+        return DEBUG_TAGS[tag] if tag < len(DEBUG_TAGS) else ""
+    return ATTRIBUTE_TAGS[tag] if tag < len(ATTRIBUTE_TAGS) else ""
 
 
 # A description is one line of a dump.

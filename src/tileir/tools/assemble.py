@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
 from tileir.ir.core import Operation
 from tileir.ir.declaration import VERSION_NAMES, version_named
 from tileir.ir.diagnostics import has_errors
-from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.output import OVERWRITE, protect_input, write_bytes
-from tileir.tools.programs import BYTECODE, READING_OPTIONS, Settings, guarded, read_program, tell
+from tileir.ir.escapes import harmless
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.output import OUTPUT_DIRECTORY, OVERWRITE, output_paths, protect_input, write_bytes
+from tileir.tools.programs import BYTECODE, READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
 
 USAGE = Usage(
     "tileir as",
-    "Reads a Tile IR program, verifies it and writes it as bytecode.",
-    "FILE",
+    "Reads Tile IR programs, verifies them and writes them as bytecode.",
+    "FILE...",
     (
         Option("output", "where to write the bytecode (default: standard output)", value="OUT", short="o"),
+        OUTPUT_DIRECTORY,
         Option("bytecode-version", "the version to write (default: the newest of the layout)", choices=VERSION_NAMES),
         Option(
             "layout",
@@ -27,9 +31,12 @@ USAGE = Usage(
         COLOR,
         *READING_OPTIONS,
     ),
-    details="FILE may be '-' for standard input, and may be bytecode of another version or layout. Bytecode is not\n"
-    "written to a terminal. Exit status: 0 fine, 1 the program has errors or cannot be written in that version and\n"
-    "layout, 2 the command line is wrong or a file cannot be read or written.",
+    most=-1,
+    details="""\
+FILE may be '-' for standard input, and may be bytecode of another version or layout. Several files are written to
+NAME.tileirbc in the directory of --output-dir. Bytecode is not written to a terminal. Exit status: 0 fine, 1 a program
+has errors or cannot be written in that version and layout, 2 the command line is wrong or a file cannot be read or
+written.""",
 )
 
 
@@ -41,12 +48,26 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
-    program = read_program(given.operands[0], Settings(given))
+    outputs = output_paths(given, ".tileirbc")
+    if len(outputs) > 1 and "-" in outputs:
+        raise ToolFailure("bytecode of several programs needs '--output-dir DIR'", EXIT_USAGE)
+    status = EXIT_FINE
+    for path, output in zip(given.operands, outputs, strict=True):
+        try:
+            status = max(status, _assemble(path, output, given))
+        except ToolFailure as failure:
+            # The other files are written all the same.
+            print(f"tileir as: {harmless(failure.message)}", file=sys.stderr)
+            status = max(status, failure.status)
+    return status
+
+
+def _assemble(path: str, output: str, given: Arguments) -> int:
+    program = read_program(path, Settings(given))
     tell(program.diagnostics, given)
     if program.module is None:
         return EXIT_WRONG_INPUT
-    output = given.value("output", "-")
-    protect_input(given, output, given.operands[0], (program.kind, BYTECODE))
+    protect_input(given, output, path, (program.kind, BYTECODE))
     if given.has("legalize") and not _legalize(program.module, given):
         return EXIT_WRONG_INPUT
     if given.has("debug-info"):

@@ -10,7 +10,16 @@ from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.escapes import harmless
 from tileir.ir.location import UNKNOWN, UnknownLocation
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Option, Usage
-from tileir.tools.programs import READING_OPTIONS, STANDARD_INPUT, TEXT, Settings, ToolFailure, guarded, read_program
+from tileir.tools.programs import (
+    READING_OPTIONS,
+    STANDARD_INPUT,
+    TEXT,
+    Settings,
+    ToolFailure,
+    guarded,
+    read_program,
+    with_suggestions,
+)
 
 FORMATS = ("text", "json", "sarif", "github")
 
@@ -150,7 +159,7 @@ class Checker:
             severity = diagnostic.severity
             counts[_SEVERITIES.index(severity)] += 1
             if not self.quiet or severity == "error":
-                suggest(diagnostic)
+                with_suggestions(diagnostic)
                 rule = {"warning": "doubtful", "remark": "draft-spelling"}.get(severity, unsound)
                 out.append(self._shown(diagnostic, name, offset, rule))
         return out, "", EXIT_WRONG_INPUT if counts[0] else EXIT_FINE, counts
@@ -220,22 +229,6 @@ class _Total:
         read = f"{files} file{'' if files == 1 else 's'}"
         text = f"{text} in {self.with_findings} of {read}" if text else f"{read}, no findings"
         return f"{text}; {self.failures} could not be read" if self.failures else text
-
-
-def suggest(diagnostic: Diagnostic) -> None:
-    """Add a note about what a misspelled operation may have been meant to be."""
-    message = diagnostic.message
-    if not (message.startswith("custom op '") and " is unknown" in message):
-        return
-    import difflib
-
-    from tileir.ir.declaration import REGISTRY
-
-    word = message.split("'")[1].rpartition(".")[2]
-    names = [declaration.mnemonic for declaration in REGISTRY.by_name.values() if not declaration.testing]
-    close = difflib.get_close_matches(word, names, 1, 0.7)
-    if close and close[0] != word:  # a newer dialect has it
-        diagnostic.notes.append(Diagnostic("note", f"did you mean '{close[0]}'?", diagnostic.location))
 
 
 def json_finding(diagnostic: Diagnostic, path: str, offset: int) -> str:

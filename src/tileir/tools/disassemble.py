@@ -11,22 +11,26 @@ from tileir.ir.diagnostics import has_errors
 from tileir.ir.escapes import harmless
 from tileir.ir.verifier import VerifyContext, verify_operation
 from tileir.text.printer import print_disassembly
-from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Option, Usage
-from tileir.tools.output import OVERWRITE, protect_input, write_output
-from tileir.tools.programs import BYTECODE, TEXT, guarded, not_bytecode, read_bytes
+from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.output import OUTPUT_DIRECTORY, OVERWRITE, output_paths, protect_input, write_output
+from tileir.tools.programs import BYTECODE, TEXT, ToolFailure, guarded, not_bytecode, read_bytes
 
 USAGE = Usage(
     "tileir dis",
-    "Prints the program in a bytecode file, exactly as NVIDIA's tileirdisasm does.",
-    "FILE",
+    "Prints the programs in bytecode files, exactly as NVIDIA's tileirdisasm does.",
+    "FILE...",
     (
         Option("print-debug-info", "print locations", short="g"),
         Option("output", "where to write the text (default: standard output)", value="OUT", short="o"),
+        OUTPUT_DIRECTORY,
         Option("layout", "read the file in this layout (default: recognized by content)", choices=LAYOUTS),
         OVERWRITE,
     ),
-    details="FILE may be '-' for standard input. Exit status: 0 fine, 1 the file cannot be decoded or its program\n"
-    "breaks a rule, 2 the command line is wrong or a file cannot be read or written.",
+    most=-1,
+    details="""\
+FILE may be '-' for standard input. Each of several files is printed after a comment with its name, or written to
+NAME.mlir in the directory of --output-dir. Exit status: 0 fine, 1 a file cannot be decoded or its program breaks a
+rule, 2 the command line is wrong or a file cannot be read or written.""",
 )
 
 # What tileirdisasm says after the mistakes themselves.
@@ -42,27 +46,55 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
-    data = read_bytes(given.operands[0])
+    outputs = output_paths(given, ".mlir")
+    several = len(outputs) > 1
+    status = EXIT_FINE
+    for path, output in zip(given.operands, outputs, strict=True):
+        try:
+            text = _disassembled(path, given, several)
+            if text is None:
+                status = max(status, EXIT_WRONG_INPUT)
+                continue
+            protect_input(given, output, path, (BYTECODE, TEXT))
+            if several and output == "-":
+                text = f"// {harmless(path)}\n{text}\n"
+            write_output(output, text)
+        except ToolFailure as failure:
+            # The other files are printed all the same.
+            print(f"tileir dis: {harmless(failure.message)}", file=sys.stderr)
+            status = max(status, failure.status)
+    return status
+
+
+def _disassembled(path: str, given: Arguments, several: bool) -> str | None:
+    """The text of a file; None after saying what is wrong with it."""
+    data = read_bytes(path)
     try:
         module = from_bytes(data, given.options.get("layout"))
     except BytecodeError as error:
         # Without notes: tileirdisasm has none.
+        _name(path, several)
         for diagnostic in error.diagnostics:
             print(diagnostic, file=sys.stderr)
-        hint = not_bytecode(data, given.operands[0])
+        hint = not_bytecode(data, path)
         if hint is not None:
             print(harmless(hint), file=sys.stderr)
-        return EXIT_WRONG_INPUT
+        return None
     context = VerifyContext(NEWEST, first_only=True)
     verify_operation(module, context)
     if has_errors(context.diagnostics):
+        _name(path, several)
         # Neither warnings nor notes: tileirdisasm keeps them to itself.
         for diagnostic in context.diagnostics:
             if diagnostic.severity == "error":
                 print(diagnostic, file=sys.stderr)
         print(_NOT_VERIFIED, _NOT_READ, sep="\n", file=sys.stderr)
-        return EXIT_WRONG_INPUT
-    output = given.value("output", "-")
-    protect_input(given, output, given.operands[0], (BYTECODE, TEXT))
-    write_output(output, print_disassembly(module, given.has("print-debug-info")))
-    return EXIT_FINE
+        return None
+    return print_disassembly(module, given.has("print-debug-info"))
+
+
+def _name(path: str, several: bool) -> None:
+    """Of several files, the one that the following lines are about: they are NVIDIA's, and name none."""
+    if several:
+        sys.stdout.flush()
+        print(f"{harmless(path)}:", file=sys.stderr)

@@ -17,13 +17,14 @@ from tileir.tools.vocabulary import close_names, find, groups
 
 USAGE: Final = Usage(
     "tileir explain",
-    "Shows the documentation of an operation, type, attribute, keyword or version; without a name, lists them all.",
+    "Shows the documentation of an operation, type, attribute, keyword, version or opcode; without a name, the list.",
     "[NAME...]",
     (COLOR,),
     least=0,
     most=-1,
-    details="NAME may carry its prefix (cuda_tile.addf, !cuda_tile.tile) or be one of the drafts' spellings (mulhi);\n"
-    "a type may be written out ('tile<4x8xf32>').",
+    details="""\
+NAME may carry its prefix (cuda_tile.addf, !cuda_tile.tile) or be one of the drafts' spellings (mulhi); a type may be
+written out ('tile<4x8xf32>'). A number, as 0x49 or 73, is an opcode, a tag or a section of bytecode.""",
 )
 
 _INDENT: Final = "  "
@@ -43,7 +44,7 @@ def run(arguments: list[str]) -> int:
     status = EXIT_FINE
     texts: list[str] = []
     for name in given.operands:
-        pages = find(name)
+        pages = pages_of(name)
         texts.extend([page_text(page, width) for page in pages])
         if not pages:
             status = EXIT_WRONG_INPUT
@@ -51,6 +52,18 @@ def run(arguments: list[str]) -> int:
     separator = "\n" + "-" * width + "\n\n"
     sys.stdout.write(styled(separator.join(texts), colour))
     return status
+
+
+def pages_of(name: str) -> list[Page]:
+    """What there is about a name, or about a number that stands in bytecode."""
+    pages = find(name)
+    if not pages and name[:1].isdigit():
+        # Imported here: few ask for numbers, and the readers of bytecode are large.
+        from tileir.tools.bytecode_numbers import number_in, number_pages
+
+        number = number_in(name)
+        return number_pages(number) if number is not None else []
+    return pages
 
 
 def terminal_width() -> int:

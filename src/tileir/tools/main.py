@@ -15,8 +15,8 @@ COMMANDS = {
     "dis": "print the program in a bytecode file, as NVIDIA's disassembler does",
     "objdump": "show every byte of a bytecode file and what it means",
     "run": "run a kernel and show what it wrote",
-    "explain": "show the documentation of an operation, type or attribute",
-    "info": "show versions and engines, and why an engine is not available",
+    "explain": "show the documentation of an operation, type, attribute or opcode",
+    "info": "show what is in a program, or versions and engines",
 }
 
 

@@ -21,10 +21,39 @@ from tileir.tools.programs import STANDARD_INPUT, ToolFailure, reason
 OVERWRITE = Option("overwrite", "let the output replace an input file of another kind")
 
 
+OUTPUT_DIRECTORY = Option("output-dir", "write the output of each FILE there, under its name", value="DIR")
+
+
 class Sink(Protocol):
     """Where bytes go."""
 
     def write(self, data: Any, /) -> Any: ...
+
+
+def output_paths(given: Arguments, extension: str) -> list[str]:
+    """Where the output of each operand goes: `-o` is for one, `--output-dir` for any number."""
+    operands = given.operands
+    if not given.has(OUTPUT_DIRECTORY.name):
+        output = given.value("output", "-")
+        if len(operands) > 1 and output != "-":
+            raise ToolFailure(f"'-o' names one file, and there are {len(operands)}: use '--output-dir DIR'", EXIT_USAGE)
+        return [output] * len(operands)
+    if given.has("output"):
+        raise ToolFailure("'-o' and '--output-dir' exclude each other", EXIT_USAGE)
+    directory = given.value(OUTPUT_DIRECTORY.name, "")
+    found: dict[str, str] = {}
+    for operand in operands:
+        if operand == "-":
+            raise ToolFailure("standard input has no name for '--output-dir': use '-o FILE'", EXIT_USAGE)
+        name = os.path.splitext(os.path.basename(operand))[0] + extension
+        if name in found:
+            raise ToolFailure(f"'{found[name]}' and '{operand}' would both become '{name}'", EXIT_USAGE)
+        found[name] = operand
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise ToolFailure(f"cannot make the directory '{directory}': {reason(error)}", EXIT_USAGE) from None
+    return [os.path.join(directory, name) for name in found]
 
 
 def write_output(path: str, text: str) -> None:

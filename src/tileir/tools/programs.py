@@ -92,8 +92,11 @@ class Program:
 
 def read_program(path: str, settings: Settings) -> Program:
     """Read and verify what a file holds."""
-    data = read_bytes(path)
-    name = STANDARD_INPUT if path == "-" else path
+    return program_in(read_bytes(path), STANDARD_INPUT if path == "-" else path, settings)
+
+
+def program_in(data: bytes, name: str, settings: Settings) -> Program:
+    """Decode and verify what was in a file."""
     if is_bytecode(data):
         return _read_bytecode(data, settings)
     found = read_text(
@@ -117,9 +120,9 @@ def read_program(path: str, settings: Settings) -> Program:
 
 def tell(diagnostics: list[Diagnostic], given: Arguments) -> None:
     """Diagnostics for people, on standard error."""
-    if not diagnostics:
-        return
-    if given.wants_colour(sys.stderr):
+    for diagnostic in diagnostics:
+        with_suggestions(diagnostic)
+    if diagnostics and given.wants_colour(sys.stderr):
         # Imported here: only who watches pays for colours.
         from tileir.tools.colours import painted
 
@@ -128,6 +131,15 @@ def tell(diagnostics: list[Diagnostic], given: Arguments) -> None:
         return
     for diagnostic in diagnostics:
         print(diagnostic.render(), file=sys.stderr)
+
+
+def with_suggestions(diagnostic: Diagnostic) -> None:
+    """Add to an error what the tools know beyond the message."""
+    if diagnostic.severity == "error":
+        # Imported here: sound programs have no use for it.
+        from tileir.tools.suggestions import suggest
+
+        suggest(diagnostic)
 
 
 def _is_made_up(module: Operation) -> bool:

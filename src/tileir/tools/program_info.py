@@ -1,0 +1,191 @@
+"""What `tileir info FILE` tells about a program: where it comes from, what is in it, how large its parts are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tileir.bytecode.container import ATTRIBUTE, SECTION_NAMES, Container, read_container
+from tileir.bytecode.layouts import layout_of
+from tileir.bytecode.magic import is_bytecode
+from tileir.bytecode.primitives import Malformed
+from tileir.dialect.availability import newer_pieces
+from tileir.dialect.functions import signature
+from tileir.dialect.ops import ENTRY, GLOBAL, MODULE
+from tileir.execute.places import frames_of
+from tileir.ir.attributes import StringAttribute
+from tileir.ir.core import Operation
+from tileir.ir.declaration import VERSION_NAMES, version_named
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.escapes import harmless
+from tileir.ir.location import TextLocation
+
+# Of the kinds of operations, and of the files that debug information names, as many are shown to people.
+_MOST_SHOWN = 12
+
+
+def file_facts(name: str, data: bytes) -> dict[str, Any]:
+    """What the outside of a file says, also of one whose inside cannot be read."""
+    facts: dict[str, Any] = {"file": name, "bytes": len(data), "kind": "text"}
+    if is_bytecode(data):
+        # The version stands after the magic; of a file that is cut off that may be all there is.
+        version = f"{data[8]}.{data[9]}" if len(data) > 9 else None
+        facts.update({"kind": "bytecode", "version": version, "layout": layout_of(data), "sections": []})
+        container = _container(data)
+        if container is not None:
+            facts["version"] = container.version_name
+            facts["sections"] = [
+                {
+                    "name": SECTION_NAMES[section.identifier],
+                    "offset": section.header,
+                    "bytes": section.end - section.header,
+                }
+                for section in container.order
+            ]
+    return facts
+
+
+def _container(data: bytes) -> Container | None:
+    try:
+        return read_container(data, known_sections=ATTRIBUTE)
+    except Malformed:
+        return None
+
+
+def program_facts(root: Operation) -> dict[str, Any]:
+    """What is in a program that was read and verified."""
+    modules = [operation for operation in root.walk() if operation.declaration is MODULE]
+    producers = [p.value for module in modules if isinstance(p := module.attributes.get("producer"), StringAttribute)]
+    operations = [o for o in root.walk() if o.declaration is not MODULE and not o.declaration.is_builtin]
+    functions = [o for o in operations if _is_function(o)]
+    counts: dict[str, int] = {}
+    for operation in operations:
+        if not _is_function(operation):
+            name = operation.declaration.mnemonic if operation.name.startswith("cuda_tile.") else operation.name
+            counts[name] = counts.get(name, 0) + 1
+    return {
+        "producer": producers[0] if producers else None,
+        "needs": _needed_version(root),
+        "modules": [module.symbol_name for module in modules],
+        "functions": [
+            {
+                "name": function.symbol_name,
+                "entry": function.declaration is ENTRY,
+                "parameters": [type.spelling for type in signature(function).inputs],
+                "operations": sum(1 for _ in function.walk()) - 1,
+            }
+            for function in functions
+        ],
+        "globals": [_global_facts(operation) for operation in operations if operation.declaration is GLOBAL],
+        "operations": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+        "constants": _constant_facts([o for o in operations if o.declaration is not GLOBAL]),
+        "debug_info": _debug_facts([o for o in operations if not _is_function(o)]),
+    }
+
+
+def _is_function(operation: Operation) -> bool:
+    return "function_type" in operation.declaration.inherent
+
+
+def _needed_version(root: Operation) -> str:
+    """The first version that has everything in a program."""
+    for name in VERSION_NAMES:
+        if not newer_pieces(root, version_named(name)):
+            return name
+    return VERSION_NAMES[-1]
+
+
+def _global_facts(operation: Operation) -> dict[str, Any]:
+    value = operation.attributes["value"]
+    assert isinstance(value, DenseAttribute)
+    return {
+        "name": operation.symbol_name,
+        "type": value.type.spelling,
+        "bytes": value.count * len(value.data) if value.is_splat else len(value.data),
+        "constant": "constant" in operation.attributes,
+    }
+
+
+def _constant_facts(operations: list[Operation]) -> dict[str, int]:
+    """How many constants there are, and the bytes of their elements; one for a constant whose elements are equal."""
+    values = [v for operation in operations for v in operation.attributes.values() if isinstance(v, DenseAttribute)]
+    return {"count": len(values), "distinct": len(set(values)), "bytes": sum(len(v.data) for v in set(values))}
+
+
+def _debug_facts(operations: list[Operation]) -> dict[str, Any]:
+    """How many operations name a line of a source, and which files those are; positions in the text are none."""
+    files: dict[str, None] = {}
+    located = 0
+    for operation in operations:
+        if isinstance(operation.location, TextLocation):
+            continue
+        frames = frames_of(operation.location)
+        located += bool(frames)
+        files.update(dict.fromkeys([frame.file for frame in frames]))
+    return {"operations": located, "of": len(operations), "files": sorted(files)}
+
+
+# --- for people ---
+
+
+def facts_text(facts: dict[str, Any]) -> str:
+    return harmless("\n".join(_lines(facts)), keep="\n")
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    head = f"{_shown(facts['file'])}: {facts['kind']}, {facts['bytes']} bytes"
+    if facts["kind"] == "bytecode":
+        head += f", version {facts['version'] or 'unknown'}, {facts['layout']} layout"
+    lines = [head]
+    if "operations" in facts:
+        lines.extend(_program_lines(facts))
+    if facts.get("sections"):
+        lines.append("sections:")
+        width = len(str(facts["bytes"]))
+        for section in facts["sections"]:
+            size = f"{section['bytes']:{width}} bytes"
+            lines.append(f"  {section['name']:9} {size} at offset {section['offset']:#x}")
+    return lines
+
+
+def _program_lines(facts: dict[str, Any]) -> list[str]:
+    lines = [f"producer: {_shown(facts['producer'] or 'not given')}", f"needs version: {facts['needs']}"]
+    for kind, title in ((True, "kernels"), (False, "other functions")):
+        group = [function for function in facts["functions"] if function["entry"] is kind]
+        if group or kind:
+            lines.append(f"{title}:" if group else f"{title}: none")
+        for function in group:
+            size = _counted(function["operations"], "operation")
+            lines.append(f"  @{_shown(function['name'])}({', '.join(function['parameters'])}): {size}")
+    if facts["globals"]:
+        lines.append("globals:")
+    for item in facts["globals"]:
+        constant = ", constant" if item["constant"] else ""
+        lines.append(f"  @{_shown(item['name'])}: {item['type']}, {_counted(item['bytes'], 'byte')}{constant}")
+    counts = facts["operations"]
+    lines.append(f"operations: {sum(counts.values())} of {_counted(len(counts), 'kind')}")
+    # "Others" are several.
+    shown = list(counts.items())[: len(counts) if len(counts) == _MOST_SHOWN + 1 else _MOST_SHOWN]
+    width = max([len(name) for name, _ in shown], default=0)
+    lines.extend([f"  {_shown(name):{width}}  {count}" for name, count in shown])
+    if len(counts) > len(shown):
+        rest = list(counts.values())[_MOST_SHOWN:]
+        lines.append(f"  {'others':{width}}  {sum(rest)} of {_counted(len(rest), 'kind')}")
+    constants = facts["constants"]
+    size = _counted(constants["bytes"], "byte")
+    lines.append(f"constants: {constants['count']}, {constants['distinct']} of them different, {size}")
+    debug = facts["debug_info"]
+    if not debug["operations"]:
+        return [*lines, "debug information: none"]
+    lines.append(f"debug information: {debug['operations']} of {_counted(debug['of'], 'operation')}, from")
+    lines.extend([f"  {_shown(file)}" for file in debug["files"][:_MOST_SHOWN]])
+    if len(debug["files"]) > _MOST_SHOWN:
+        lines.append(f"  and {len(debug['files']) - _MOST_SHOWN} other files")
+    return lines
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _shown(text: str) -> str:
+    return harmless(text)

@@ -1,0 +1,80 @@
+"""What the tools add to a message of the readers: what may have been meant, and which version brought what is missing.
+
+The messages are NVIDIA's, word for word, so what is known beyond them comes as notes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tileir.ir.declaration import REGISTRY, V13_1, OperationDeclaration, Version, version_named, version_text
+from tileir.ir.diagnostics import Diagnostic, note
+
+_UNKNOWN_NAME = re.compile(
+    r"custom op '([^']*)' is unknown|unregistered operation '(cuda_tile\.[^']*)' found in dialect"
+)
+_UNAVAILABLE = re.compile(r"operation '(cuda_tile\.[^']*)' is not available in bytecode version ")
+_OPCODE = re.compile(r"(?:unsupported opcode (\d{1,9}) for|unknown or unimplemented opcode: (\d{1,9})$)")
+_KEYWORD = re.compile(r"enum value for attribute '([^']*)' is not available in bytecode version (\d+\.\d+)")
+
+
+def suggest(diagnostic: Diagnostic) -> None:
+    """Add notes to an error, if there is anything to add."""
+    message = diagnostic.message
+    if found := _UNKNOWN_NAME.search(message):
+        words = _about_name(found[1] or found[2])
+    elif found := _UNAVAILABLE.search(message):
+        words = _since(REGISTRY.by_name.get(found[1]))
+    elif found := _OPCODE.search(message):
+        words = _about_opcode(int(found[1] or found[2]))
+    elif found := _KEYWORD.search(message):
+        words = _about_keywords(found[1], version_named(found[2]))
+    else:
+        return
+    if words:
+        diagnostic.notes.append(note(words, diagnostic.location))
+
+
+def _about_name(name: str) -> str:
+    """The version that has an operation, or a name that is spelled nearly so."""
+    declared = REGISTRY.by_name.get(name if "." in name else f"cuda_tile.{name}")
+    if declared is not None:
+        return _since(declared)
+    import difflib
+
+    word = name.rpartition(".")[2]
+    names = [declaration.mnemonic for declaration in _public()]
+    close = difflib.get_close_matches(word, names, 1, 0.7)
+    return f"did you mean '{close[0]}'?" if close and close[0] != word else ""
+
+
+def _since(declared: OperationDeclaration | None) -> str:
+    if declared is None or declared.testing or declared.since is None or declared.since <= V13_1:
+        return ""
+    return f"'{declared.mnemonic}' is there since {version_text(declared.since)}"
+
+
+def _about_opcode(opcode: int) -> str:
+    for declared in _public():
+        if declared.opcode == opcode and declared.since is not None:
+            return f"opcode {opcode} is '{declared.mnemonic}', since {version_text(declared.since)}"
+    return ""
+
+
+def _about_keywords(attribute: str, version: Version) -> str:
+    """The keywords of an attribute that a version has not: the message does not say which it is."""
+    # Imported here: the readers do not need it.
+    from tileir.text.directive import enum_kind_of
+
+    later: dict[str, str] = {}
+    for declared in _public():
+        for piece in declared.attributes:
+            kind = enum_kind_of(piece) if piece.name == attribute else None
+            for keyword, since in (kind.since if kind is not None else {}).items():
+                if since > version:
+                    later[keyword] = f"'{keyword}' since {version_text(since)}"
+    return f"newer keywords of '{attribute}': {', '.join(later.values())}" if later else ""
+
+
+def _public() -> list[OperationDeclaration]:
+    return [declaration for declaration in REGISTRY.by_name.values() if not declaration.testing]

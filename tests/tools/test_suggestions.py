@@ -1,0 +1,70 @@
+"""Notes of the tools beyond NVIDIA's messages: which version brought something, and which name was meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tileir
+from tileir.tools import assemble, check, drop_in_translate
+
+TEXT = "cuda_tile.module @kernels {\n  entry @f(%a: tile<f32>) {\n    BODY\n    return\n  }\n}\n"
+NEW_OPERATION = TEXT.replace("BODY", "%b = atan2 %a, %a : tile<f32>")
+NEW_KEYWORD = TEXT.replace("BODY", "%b = ftof %a rounding<nearest_away> : tile<f32> -> tile<tf32>")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def notes(text: str) -> list[str]:
+    return [line.partition("note: ")[2] for line in text.splitlines() if "note: " in line]
+
+
+@pytest.mark.parametrize("generic", [False, True])
+def test_operation_that_an_older_text_does_not_have(
+    generic: bool, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tileir.parse(NEW_OPERATION).text(generic=True) if generic else NEW_OPERATION
+    Path("k.mlir").write_text(text)
+    assert check.run(["k.mlir"]) == 0
+    assert check.run(["k.mlir", "--dialect-version", "13.1"]) == 1
+    assert notes(capsys.readouterr().out) == ["'atan2' is there since 13.2"]
+
+
+def test_operation_that_older_bytecode_does_not_have(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("k.mlir").write_text(NEW_OPERATION)
+    assert assemble.run(["k.mlir", "-o", "k.tileirbc", "--bytecode-version", "13.1"]) == 1
+    assert notes(capsys.readouterr().err) == ["'atan2' is there since 13.2"]
+
+
+def test_keyword_that_older_bytecode_does_not_have(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("k.mlir").write_text(NEW_KEYWORD)
+    assert assemble.run(["k.mlir", "-o", "k.tileirbc", "--bytecode-version", "13.3"]) == 1
+    (note,) = notes(capsys.readouterr().err)
+    assert note.startswith("newer keywords of 'rounding_mode': ") and "'nearest_away' since 13.4" in note
+
+
+def test_opcode_that_the_version_of_a_file_does_not_have(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = bytearray(tileir.to_bytecode(tileir.parse(NEW_OPERATION)))
+    data[9] = 1
+    Path("k.tileirbc").write_bytes(data)
+    assert check.run(["k.tileirbc"]) == 1
+    assert notes(capsys.readouterr().out) == ["opcode 110 is 'atan2', since 13.2"]
+
+
+@pytest.mark.parametrize("name", ["addf", "no_such_thing_at_all", "'", "test.of_no_dialect"])
+def test_nothing_is_said_about_what_is_not_newer(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("k.mlir").write_text(TEXT.replace("BODY", f"{name} %a, %a, : tile<f32>"))
+    assert check.run(["k.mlir"]) == 1
+    assert "since" not in capsys.readouterr().out
+
+
+def test_drop_ins_say_what_the_tools_they_replace_say(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("k.mlir").write_text(NEW_OPERATION)
+    arguments = ["k.mlir", "-mlir-to-cudatilebc", "-no-implicit-module", "-bytecode-version=13.1", "-o", "k.bc"]
+    assert drop_in_translate.run(arguments) == 1
+    assert "since" not in capsys.readouterr().err
