@@ -99,7 +99,7 @@ def test_a_launch_runs_or_refuses_at_its_own_depth(backend, sanitize, depth, cap
     try:
         kernel.launch((1,), False, 1, 1, sanitize=sanitize)
     except tileir.TileIRError as error:
-        assert "nests deeper" in str(error)
+        assert "nested too deeply" in str(error)
     else:
         assert capfd.readouterr().out == "2"
 

@@ -44,8 +44,8 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "tile<(EXTENTx...)? ELEMENT>",
         "A tile has a fixed shape and one element type.  Each extent is a power of two, and a tile has at most 16777216 "
         "elements.  Without extents it is 0-D, a scalar: `tile<f32>`.  Elements are numbers or pointers; a tile of "
-        "f4E2M1FN that is not 0-D has an even number of them.  Nothing is broadcast by itself: operations want operands "
-        "of equal shape.",
+        "f4E2M1FN that is not 0-D has an even number of them.  There is no implicit broadcasting: the operands of an "
+        "operation must have equal shapes.",
         "tile<4x8xf32>\ntile<128xptr<f16>>\ntile<i1>",
     ),
     Documentation(
@@ -53,9 +53,9 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "Types",
         "A pointer to a number in memory, as an element of a tile",
         "ptr<ELEMENT (, <none>)?>",
-        "Pointers live in tiles: a scalar pointer is a `tile<ptr<f32>>`.  They point to any number type except `i4`.  "
-        "13.4 added a pointer attribute, of which `none` is the only one; a `tensor_view` carries the attribute of the "
-        "pointer it was made from.",
+        "Pointers exist only as elements of tiles: a scalar pointer is a `tile<ptr<f32>>`.  They point to any number type "
+        "except `i4`.  Version 13.4 added a pointer attribute, whose only value is `none`; a `tensor_view` has the "
+        "attribute of the pointer it was made from.",
         "tile<ptr<f32>>\ntile<64xptr<i8>>",
         names=("pointer", "ptr_attr"),
     ),
@@ -64,20 +64,20 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "Types",
         "A tensor in memory: a shape and strides over a pointer",
         "tensor_view<(EXTENTx...)? ELEMENT (, strides=[STRIDE, ...])? (, #cuda_tile.ptr_attr<none>)?>",
-        "Extents and strides are positive integers, or `?` where they are known at run time only.  Strides count "
-        "elements, one per dimension; a 0-D tensor has none.  `make_tensor_view` makes one; tiles are read and written "
+        "Extents and strides are positive integers, or `?` if they are known only at run time.  Strides count "
+        "elements, one per dimension; a 0-D tensor has none.  `make_tensor_view` creates one; tiles are read and written "
         "through a tile view over it.",
         "tensor_view<?x64xf32, strides=[64,1]>\ntensor_view<1024x1024xbf16, strides=[?,1]>\ntensor_view<f32>",
     ),
     Documentation(
         "partition_view",
         "Types",
-        "A tensor cut into tiles that touch and do not overlap",
+        "A tensor divided into adjacent tiles that do not overlap",
         "partition_view<tile=(EXTENTx...), (padding_value = PADDING_VALUE,)? TENSOR_VIEW (, dim_map=[DIMENSION, ...])?>",
-        "An access names a tile by one index per dimension.  The tile has the rank of the tensor, and powers of two as "
-        "extents.  `dim_map` says along which dimension of the tensor each dimension of the tile runs; left out, it is "
-        "the identity.  `padding_value` is what elements outside the tensor read as; without it they are unspecified.  "
-        "Values other than `zero` are for float elements.",
+        "An access selects a tile by one index per dimension.  The tile has the same rank as the tensor, and its extents are "
+        "powers of two.  `dim_map` maps each dimension of the tile to a dimension of the tensor; the default is the "
+        "identity.  Elements outside the tensor read as `padding_value`; without it they are unspecified.  "
+        "Values other than `zero` are only for float elements.",
         "partition_view<tile=(64x64), tensor_view<?x128xf32, strides=[128,1]>>\n"
         "partition_view<tile=(4x2), padding_value = nan, tensor_view<?x64xf32, strides=[64,1]>, dim_map=[1, 0]>",
     ),
@@ -87,37 +87,37 @@ TYPES: Final[tuple[Documentation, ...]] = (
         "Tiles over a tensor at a fixed distance, which may overlap or leave gaps",
         "strided_view<tile=(EXTENTx...), traversal_strides=[STRIDE, ...], (padding_value = PADDING_VALUE,)? TENSOR_VIEW "
         "(, dim_map=[DIMENSION, ...])?>",
-        "As a `partition_view`, except that neighbouring tiles start `traversal_strides` elements apart, one positive "
-        "integer per dimension.  With the extents of the tile as strides it is a partition.",
+        "Like a `partition_view`, except that neighbouring tiles start `traversal_strides` elements apart, one positive "
+        "integer per dimension.  If the strides equal the extents of the tile, it is a partition.",
         "strided_view<tile=(4x2), traversal_strides=[3,1], tensor_view<?x64xf32, strides=[64,1]>>",
         V13_3,
     ),
     Documentation(
         "gather_scatter_view",
         "Types",
-        "Tiles whose positions along one dimension are given one by one",
+        "Tiles whose positions along one dimension are given individually",
         "gather_scatter_view<tile=(EXTENTx...), (padding_value = PADDING_VALUE,)? TENSOR_VIEW, sparse_dim=DIMENSION>",
-        "Along `sparse_dim` an access takes a one-dimensional tile of positions, as long as the tile is in that "
-        "dimension; along the others it takes one index each, as for a `partition_view`.",
+        "Along `sparse_dim`, an access takes a one-dimensional tile of positions, one for each element of the tile in that "
+        "dimension; along each other dimension it takes one index, as for a `partition_view`.",
         "gather_scatter_view<tile=(4x2), tensor_view<?x64xf32, strides=[64,1]>, sparse_dim=0>",
         V13_3,
     ),
     Documentation(
         "token",
         "Types",
-        "An edge that orders memory operations",
+        "A value that orders memory operations",
         "token",
-        "Program order does not order memory operations, tokens do.  An operation whose name ends in `_tko` happens "
-        "after those whose tokens it takes, and gives a token for those that come after it.  `make_token` starts a "
-        "chain, `join_tokens` brings several together.",
+        "Memory operations are ordered by tokens, not by their order in the program.  An operation whose name ends in `_tko` "
+        "happens after the operations whose tokens it takes, and returns a token for operations that must follow it.  "
+        "`make_token` starts a chain, `join_tokens` joins several tokens into one.",
         "token",
     ),
     Documentation(
         "string",
         "Types",
-        "A handle of a string; no portable program has one",
+        "A handle to a string, not part of any portable program",
         "string",
-        "Described by the types draft only.  It is read and printed, and no public version of the dialect knows it "
+        "Exists only in the types draft.  It is read and printed, but no public version of the dialect has it "
         "(docs/conflicts.md D3).",
         "string",
         None,
@@ -125,10 +125,10 @@ TYPES: Final[tuple[Documentation, ...]] = (
     Documentation(
         "function",
         "Types",
-        "The type of an entry: what it takes and gives",
+        "The type of an entry: its parameters and results",
         "(TYPE, ...) -> (TYPE, ...)",
-        "Stands in the generic form, as the `function_type` of an entry and behind each operation.  An entry gives "
-        "nothing back, so its list of results is empty.",
+        "Appears in the generic form, as the `function_type` of an entry and after each operation.  An entry returns "
+        "nothing, so its list of results is empty.",
         "(!cuda_tile.tile<ptr<f32>>, !cuda_tile.tile<i32>) -> ()",
         names=("function_type",),
     ),
@@ -136,22 +136,22 @@ TYPES: Final[tuple[Documentation, ...]] = (
 
 # Summaries of the element types; the layout of the floats comes from `ir/floats.py`.
 ELEMENT_TYPES: Final[dict[str, str]] = {
-    "i1": "One bit: a truth value.  It takes a byte in memory",
+    "i1": "One bit: a truth value.  It occupies one byte in memory",
     "i4": "An integer of 4 bits; conversions, `pack` and `unpack` take it, arithmetic does not",
     "i8": "An integer of 8 bits; operations say whether they read it as signed",
     "i16": "An integer of 16 bits; operations say whether they read it as signed",
     "i32": "An integer of 32 bits; operations say whether they read it as signed",
     "i64": "An integer of 64 bits; operations say whether they read it as signed",
     "f16": "IEEE half precision",
-    "bf16": "The upper half of an f32: its range at 8 bits of precision",
+    "bf16": "The upper half of an f32: the same range with 8 bits of precision",
     "f32": "IEEE single precision",
-    "tf32": "The range of f32 at 11 bits of precision, for matrix products",
+    "tf32": "The range of f32 with 11 bits of precision, for matrix products",
     "f64": "IEEE double precision",
-    "f8E4M3FN": "8 bits with 4 of exponent; no infinity, one NaN for each sign",
-    "f8E5M2": "8 bits with 5 of exponent, as IEEE 754 does it",
-    "f8E8M0FNU": "8 bits of exponent alone: powers of two without sign or zero, for scales",
-    "f4E2M1FN": "4 bits with 2 of exponent; finite values only",
-    "fnv8E5M3FNU": "8 bits with 5 of exponent and no sign, for scales; no infinity, one NaN",
+    "f8E4M3FN": "8 bits, 4 of them exponent; no infinity, one NaN for each sign",
+    "f8E5M2": "8 bits, 5 of them exponent, with the conventions of IEEE 754",
+    "f8E8M0FNU": "8 bits of exponent only: powers of two without sign or zero, for scales",
+    "f4E2M1FN": "4 bits, 2 of them exponent; finite values only",
+    "fnv8E5M3FNU": "8 bits, 5 of them exponent, no sign, for scales; no infinity, one NaN",
 }
 
 ATTRIBUTES: Final[tuple[Documentation, ...]] = (
@@ -161,8 +161,8 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Promise of `assume`: elements are multiples of a number",
         "div_by<DIVISOR (, every EXTENT along DIMENSION)?>",
         "For tiles of integers or pointers and, without the second part, for tensor views.  The divisor is a power of "
-        "two up to 2^62.  Every element is a multiple of it; with `every E along A` only the first of each group of E "
-        "elements along dimension A is, and the others of the group count up from it.",
+        "two up to 2^62.  Every element is a multiple of it.  With `every E along A`, only the first of each group of E "
+        "elements along dimension A is a multiple, and the other elements of the group count up from it.",
         "div_by<16>\ndiv_by<16, every 4 along 0>",
     ),
     Documentation(
@@ -170,14 +170,14 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Assumptions",
         "Promise of `assume`: elements lie between two bounds",
         "bounded<(LOWER | ?), (UPPER | ?) (, strict)?>",
-        "For tiles of integers, read as signed.  Both bounds are allowed values; `?` is no bound.  `strict`, which only "
-        "the types draft has, excludes the bounds themselves (docs/conflicts.md C2).",
+        "For tiles of integers, read as signed.  Both bounds are included; `?` means no bound.  `strict`, which exists only "
+        "in the types draft, excludes the bounds themselves (docs/conflicts.md C2).",
         "bounded<0, 1023>\nbounded<0, ?>",
     ),
     Documentation(
         "same_elements",
         "Assumptions",
-        "Promise of `assume`: a tile consists of groups of one value",
+        "Promise of `assume`: a tile consists of groups of equal elements",
         "same_elements<[EXTENT, ...]>",
         "For tiles of integers or pointers.  One extent per dimension gives the shape of a group; all elements of a "
         "group are equal.",
@@ -188,8 +188,8 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Hints",
         "Advice for the compiler, per architecture",
         "optimization_hints = <ARCHITECTURE = {HINT = VALUE, ...}, ...>",
-        "Hints never change what a program computes.  By default a hint that nothing reads is no mistake; the verifier "
-        "can be told to warn about it or to refuse it.  `default` stands for the architectures that are not listed.",
+        "Hints never change what a program computes.  By default, unknown hints are ignored; the verifier "
+        "can also warn about them or reject them.  `default` stands for all architectures that are not listed.",
         "optimization_hints = <sm_100 = {num_cta_in_cga = 8}, default = {occupancy = 2}>",
     ),
     Documentation(
@@ -197,18 +197,18 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Constants",
         "The elements of a constant or global",
         "<ELEMENT: (NUMBER | [NUMBER, ...])>",
-        "A single number stands for all elements, a nested list gives each.  Numbers are decimal integers, decimal "
-        "floats, the bits of a float in hexadecimal (`0x7FC00000`), or `true` and `false` for i1.  The drafts spell it "
-        "`dense<0>`, which is read too (docs/conflicts.md A1).",
+        "A single number is the value of all elements, a nested list gives each of them.  Numbers are decimal integers, decimal "
+        "floats, the bits of a float in hexadecimal (`0x7FC00000`), or `true` and `false` for i1.  The drafts write "
+        "`dense<0>`, which is also accepted (docs/conflicts.md A1).",
         "<f32: [1.0, 2.5]>\n<i32: 0>\n<i1: true>",
     ),
     Documentation(
         "di_loc",
         "Debug information",
-        "A source position together with the scope it lies in",
+        "A source position and the scope that contains it",
         "#cuda_tile.di_loc<LOCATION in SCOPE>",
         "The scope is a subprogram or a lexical block.  Operations of an entry have scopes only if the entry has one, "
-        "and all lead to the same subprogram (docs/conflicts.md F).",
+        "and all belong to the same subprogram (docs/conflicts.md F).",
         '#cuda_tile.di_loc<loc("k.py":7:3) in #cuda_tile.di_subprogram<file = <"k.py" in "/src">, line = 5, name = "k", '
         'linkageName = "k", compileUnit = <file = <"k.py" in "/src">>>>',
     ),
@@ -217,15 +217,15 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
         "Debug information",
         "A source file",
         "#cuda_tile.di_file<NAME in DIRECTORY>",
-        "Name and folder are strings.",
+        "Name and directory are strings.",
         '#cuda_tile.di_file<"k.py" in "/src">',
     ),
     Documentation(
         "di_compile_unit",
         "Debug information",
-        "What was compiled in one go",
+        "A unit of compilation",
         "#cuda_tile.di_compile_unit<file = DI_FILE>",
-        "Subprograms belong to one.",
+        "Each subprogram belongs to one.",
         '#cuda_tile.di_compile_unit<file = <"k.py" in "/src">>',
     ),
     Documentation(
@@ -250,10 +250,10 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
     Documentation(
         "cute",
         "Foreign",
-        "A cuTe layout, shape or stride that rides on an operation",
+        "A cuTe layout, shape or stride attached to an operation",
         "#cute.(layout | shape | stride)<TERM>",
-        "A term is an integer, `extent@dimension`, or a list of terms in parentheses.  It is read strictly and written "
-        "back; it means nothing here and has no bytecode (docs/conflicts.md A14).",
+        "A term is an integer, `extent@dimension`, or a list of terms in parentheses.  Its syntax is checked, and it "
+        "is printed again; it has no effect and no bytecode (docs/conflicts.md A14).",
         "#cute.layout<(1@0, 16@1)>",
         None,
         ("layout", "cute.layout", "cute.shape", "cute.stride"),
@@ -262,25 +262,25 @@ ATTRIBUTES: Final[tuple[Documentation, ...]] = (
 
 ENUMERATIONS: Final[dict[str, str]] = {
     "signedness": "How an operation reads its integers",
-    "overflow": "Which wrapping the program promises not to happen",
+    "overflow": "Which kind of overflow the program promises will not happen",
     "rounding": "How an inexact result is rounded",
-    "comparison_predicate": "The relation a comparison asks for",
-    "comparison_ordering": "What a comparison of floats says about NaN",
-    "memory_ordering_semantics": "How a memory operation is ordered against those of other tile blocks",
+    "comparison_predicate": "The relation that a comparison tests",
+    "comparison_ordering": "The result of a float comparison with NaN",
+    "memory_ordering_semantics": "How a memory operation is ordered with respect to those of other tile blocks",
     "memory_scope": "Who may access the memory at the same time",
     "atomic_rmw_mode": "How an atomic combines the old value with its argument",
-    "padding_value": "What elements outside a tensor read as",
+    "padding_value": "The value of elements outside a tensor",
     "symbol_visibility": "Who can see a global",
     "barrier_scope": "Which threads wait for each other at a barrier",
 }
 
 KEYWORDS: Final[dict[str, dict[str, str]]] = {
-    "signedness": {"unsigned": "as numbers from 0", "signed": "as two's complement"},
+    "signedness": {"unsigned": "as numbers from 0 up", "signed": "as two's complement"},
     "overflow": {
-        "none": "wrapping may happen",
+        "none": "the result may wrap",
         "no_signed_wrap": "read as signed, the result fits",
         "no_unsigned_wrap": "read as unsigned, the result fits",
-        "no_wrap": "it fits either way",
+        "no_wrap": "the result fits either way",
     },
     "rounding": {
         "nearest_even": "to the nearest value, ties to the even one",
@@ -301,33 +301,33 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
         "greater_than_or_equal": "lhs ≥ rhs",
     },
     "comparison_ordering": {
-        "unordered": "true where an element is NaN",
-        "ordered": "false where an element is NaN",
+        "unordered": "true if either element is NaN",
+        "ordered": "false if either element is NaN",
     },
     "memory_ordering_semantics": {
-        "weak": "no other tile block accesses the memory meanwhile; takes no scope",
-        "relaxed": "others may; nothing else is ordered by it",
-        "acquire": "what comes after sees what was written before the matching release",
-        "release": "what was written before is seen after a matching acquire",
-        "acq_rel": "both at once, for atomics that read and write",
-        "seq_cst": "one order of all such operations; drafts only, has no public counterpart",
+        "weak": "no other tile block may access the memory at the same time; takes no scope",
+        "relaxed": "other tile blocks may; orders no other access",
+        "acquire": "later accesses see everything written before the matching release",
+        "release": "everything written before it is seen after a matching acquire",
+        "acq_rel": "acquire and release, for atomics that read and write",
+        "seq_cst": "a single order of all such operations; only in the drafts, no public counterpart",
     },
     "memory_scope": {
         "tl_blk": "this tile block",
         "device": "all tile blocks on the device",
-        "sys": "everything in the system, the host included",
-        "cluster": "the cluster of the tile block; drafts only, made public as device",
+        "sys": "the whole system, including the host",
+        "cluster": "the cluster of the tile block; only in the drafts, legalized to device",
     },
     "atomic_rmw_mode": {
         "and": "bitwise and",
         "or": "bitwise or",
         "xor": "bitwise exclusive or",
         "add": "sum of integers, wrapping",
-        "addf": "sum of floats, to nearest even",
-        "max": "greater, signed",
-        "min": "lesser, signed",
-        "umax": "greater, unsigned",
-        "umin": "lesser, unsigned",
+        "addf": "sum of floats, rounded to nearest even",
+        "max": "maximum, signed",
+        "min": "minimum, signed",
+        "umax": "maximum, unsigned",
+        "umin": "minimum, unsigned",
         "xchg": "the argument itself",
     },
     "padding_value": {
@@ -337,17 +337,17 @@ KEYWORDS: Final[dict[str, dict[str, str]]] = {
         "pos_inf": "infinity, floats only",
         "neg_inf": "negative infinity, floats only",
     },
-    "symbol_visibility": {"public": "other modules too", "private": "its own module"},
+    "symbol_visibility": {"public": "other modules as well", "private": "only its own module"},
     "barrier_scope": {
-        "warp": "those of the warp",
-        "block": "those of the thread block",
-        "cluster": "those of the cluster",
+        "warp": "the threads of the warp",
+        "block": "the threads of the thread block",
+        "cluster": "the threads of the cluster",
     },
 }
 
 VERSIONS: Final[dict[Version, str]] = {
     V13_1: "The first public version",
     V13_2: "Tokens for printing, unsigned loops, atan2, the scale type f8E8M0FNU",
-    V13_3: "Strided and gathering views, packed and scaled low precision, alloca, constant and private globals",
-    V13_4: "Dependent launches, insertion, saturating conversion; the newest, and what tileir speaks by default",
+    V13_3: "Strided and gather/scatter views, packed and scaled low-precision formats, alloca, constant and private globals",
+    V13_4: "Dependent launches, insertion, saturating conversion; the newest version, and tileir's default",
 }

@@ -17,23 +17,23 @@ _Result = TypeVar("_Result")
 
 
 class LaunchError(TileIRError):
-    """A launch cannot be made as asked; the message says what to do."""
+    """A launch is not possible as requested; the message says what to do."""
 
     def __init__(self, message: str) -> None:
         super().__init__([Diagnostic("error", message, UNKNOWN)])
 
 
 class NestingError(LaunchError):
-    """Walking a program went beyond Python's recursion limit."""
+    """The program is nested more deeply than Python's recursion limit allows."""
 
     def __init__(self) -> None:
         super().__init__(
-            "the program nests deeper than Python allows: raise sys.setrecursionlimit, or flatten its regions"
+            "the program is nested too deeply for Python: raise sys.setrecursionlimit or flatten its regions"
         )
 
 
 class MissingDependencyError(LaunchError):
-    """An optional dependency is not installed; the message has the line that installs it."""
+    """An optional dependency is not installed; the message contains the command that installs it."""
 
 
 def standing_in(name: str, missing: MissingDependencyError) -> object:
@@ -55,11 +55,11 @@ def standing_in(name: str, missing: MissingDependencyError) -> object:
 
 
 class CompilationError(LaunchError):
-    """Native code cannot be made of a kernel, or cannot be loaded."""
+    """Native code for a kernel cannot be generated or loaded."""
 
 
 class InternalError(TileIRError):
-    """A mistake of tileir's own, which the exception that caused this tells."""
+    """A bug in tileir; `__cause__` is the exception that revealed it."""
 
     def __init__(self, error: Exception) -> None:
         words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -80,7 +80,7 @@ def converted(error: Exception) -> TileIRError:
     if isinstance(error, RecursionError):
         return NestingError()
     if isinstance(error, MemoryError):
-        return LaunchError("the launch takes more memory than there is")
+        return LaunchError("the launch needs more memory than is available")
     return InternalError(error)
 
 
@@ -114,7 +114,7 @@ class Callbacks:
 
 
 class ExecutionError(TileIRError):
-    """A tile block did what it must not; carries the operation and the block."""
+    """A tile block did something invalid; carries the operation and the block."""
 
     def __init__(self, message: str, operation: Operation, block: BlockId | None = None) -> None:
         location, notes = place_of(operation.location), notes_of(operation.location)
@@ -130,4 +130,4 @@ class ExecutionError(TileIRError):
 
 
 class AssertionFailedError(ExecutionError):
-    """An `assert` of the program does not hold; the tile block, and with it the launch, stops there."""
+    """An `assert` of the program failed; this stops the tile block and the launch."""

@@ -69,8 +69,8 @@ class Place:
 class Finding:
     """One mistake of one operation; `count` is how often it was seen, `place` where it was seen first.
 
-    `kind` names the sort (docs/sanitizer.md lists them), `title` says it in a line, `details` has the numbers, `other`
-    is the second party, as of a race, with `relation` before it.  A note of a report is one too, of kind "note".
+    `kind` is one of the kinds in docs/sanitizer.md, `title` a one-line summary, `details` has the numbers, `other` is
+    the second operation, for example in a race, and `relation` the word before it.  Notes are findings of kind "note".
     """
 
     __slots__ = ("count", "details", "hint", "kind", "other", "place", "relation", "title")
@@ -115,9 +115,9 @@ class Finding:
 
 
 class SanitizerReport:
-    """All findings of a launch, in the order they were first seen; true if there are any.
+    """All findings of a launch, in the order in which they were first seen; true if there are any.
 
-    `notes` has what is worth knowing and no mistake.
+    `notes` are worth knowing but are not mistakes.
     """
 
     def __init__(self, author: str = "sanitizer", nothing: str = "nothing found") -> None:
@@ -166,7 +166,7 @@ class SanitizerReport:
 
 
 class SanitizerError(TileIRError):
-    """A sanitized launch found something; `report` has it all, and the text is the report's."""
+    """A sanitized launch found mistakes; `report` has all of them, and the message is its text."""
 
     def __init__(self, report: SanitizerReport) -> None:
         diagnostics = []
