@@ -1,7 +1,8 @@
 """Which context of `emulate` the caller is in.
 
 A context holds for the thread or asyncio task that entered it, and tasks started within it; one that the main thread
-enters outside of a coroutine holds for threads without a context of their own as well.
+enters outside of a coroutine holds for threads without a context of their own as well.  A process that is emulated from
+its start to its end has one for all that is in no other.
 """
 
 from __future__ import annotations
@@ -15,17 +16,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tileir.bridge.pretended.gpus import Gpu
+    from tileir.bridge.watching import Watching
 
 
 class Emulation:
-    """A context: how its launches are run, the GPU it pretends to have, and the context around it."""
+    """A context: how its launches are run and looked at, the GPU it pretends to have, and the context around it."""
 
-    __slots__ = ("gpu", "is_open", "options", "outer", "thread")
+    __slots__ = ("gpu", "is_open", "options", "outer", "thread", "watching")
 
-    def __init__(self, outer: Emulation | None, gpu: Gpu, options: dict[str, Any]) -> None:
+    def __init__(
+        self, outer: Emulation | None, gpu: Gpu, options: dict[str, Any], watching: Watching | None = None
+    ) -> None:
         self.outer: Emulation | None = outer
         self.gpu: Gpu = gpu
         self.options: dict[str, Any] = options
+        self.watching: Watching | None = watching
         self.thread: int = threading.get_ident()
         self.is_open: bool = True
 
@@ -34,6 +39,9 @@ _current: ContextVar[Emulation | None] = ContextVar("tileir.emulate", default=No
 
 _everywhere: Final[list[Emulation]] = []
 """Open contexts of the main thread, which hold for threads that have none of their own."""
+
+_process: Final[list[Emulation]] = []
+"""The context of the whole process, if it has one."""
 
 
 def active() -> Emulation | None:
@@ -47,14 +55,16 @@ def active() -> Emulation | None:
         for context in reversed(list(_everywhere)):
             if context.is_open and context.thread != thread:
                 return context
+    if found is None and _process:
+        return _process[0]
     return found
 
 
 @contextmanager
-def entered(gpu: Gpu, options: dict[str, Any]) -> Iterator[Emulation]:
+def entered(gpu: Gpu, options: dict[str, Any], watching: Watching | None = None) -> Iterator[Emulation]:
     """Within this the caller is in a new context."""
     before = _current.get()
-    context = Emulation(before, gpu, options)
+    context = Emulation(before, gpu, options, watching)
     is_everywhere = threading.current_thread() is threading.main_thread() and not _is_in_coroutine()
     try:
         _current.set(context)
@@ -67,6 +77,13 @@ def entered(gpu: Gpu, options: dict[str, Any]) -> Iterator[Emulation]:
             _everywhere.remove(context)
         if _current.get() is context:
             _current.set(before)
+
+
+def enter_for_good(gpu: Gpu, options: dict[str, Any], watching: Watching | None = None) -> Emulation:
+    """The process is in a new context from now on."""
+    context = Emulation(None, gpu, options, watching)
+    _process[:] = [context]
+    return context
 
 
 def _is_in_coroutine() -> bool:

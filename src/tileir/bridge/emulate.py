@@ -1,26 +1,37 @@
 """`emulate`: cuTile's own launches, run here.
 
-The first context puts a function in the place of `cuda.tile.launch`, for good: it runs a kernel here where a context
-says so, and does what the original does elsewhere.  So contexts of threads and tasks may overlap in any way.
+The first context puts functions in the place of cuTile's, for good (`hooks`): they work here where a context says so,
+and do what the originals do elsewhere.
 """
 
 from __future__ import annotations
 
-import functools
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
-from tileir.bridge.contexts import active, entered
+from tileir.bridge.contexts import Emulation, active, enter_for_good, entered
+from tileir.bridge.hooks import Hook, hook
 from tileir.bridge.launch import cutile, launch
 from tileir.bridge.pretended import install
 from tileir.bridge.pretended.gpus import DEFAULT as DEFAULT_GPU
-from tileir.forking import NO_FORK
+from tileir.bridge.settings import Settings, SettingsMistake, trace_block_of
+from tileir.bridge.watching import Findings, Watching
+from tileir.execute.errors import LaunchError
 
 
 @contextmanager
-def emulate(backend: str = "auto", *, exact: bool = False, gpu: str = DEFAULT_GPU, **options: Any) -> Iterator[None]:
+def emulate(
+    backend: str = "auto",
+    *,
+    exact: bool = False,
+    gpu: str = DEFAULT_GPU,
+    sanitize: bool | str = False,
+    watch_nan: bool = False,
+    trace_block: str | int | tuple[int, ...] | None = None,
+    debug: bool = False,
+    **options: Any,
+) -> Iterator[None]:
     """Within this context `cuda.tile.launch(stream, grid, kernel, args)` runs kernels here instead of on a GPU.
 
     Streams are ignored: a launch is over when it returns.  torch's CUDA devices are pretended, with their tensors in
@@ -28,43 +39,54 @@ def emulate(backend: str = "auto", *, exact: bool = False, gpu: str = DEFAULT_GP
     other arguments are those of `tileir.launch`, and hold for each launch.  Contexts may be nested; the innermost one
     counts.  It also works as a decorator of a function.
 
+    `sanitize` looks for mistakes, `watch_nan` for operations that make a NaN or an infinity: a launch with findings
+    ends in a `SanitizerError`.  `trace_block` writes each value that a tile block computes to standard error, for every
+    kernel (`(0, 1)`) or for one (`"matmul:0,1"`).  `debug` opens Python's debugger at a launch that fails.
+
     A context holds for the thread or asyncio task that entered it, and tasks started within it.  One that the main
     thread enters outside of a coroutine holds for threads without a context of their own as well.
     """
-    _hook(cutile())
-    with entered(install(gpu), {"backend": backend, "exact": exact, **options}):
+    block = None
+    if trace_block is not None:
+        numbers = trace_block if isinstance(trace_block, tuple) else (trace_block,)
+        try:
+            block = trace_block_of(",".join([str(number) for number in numbers]))
+        except SettingsMistake as mistake:
+            raise LaunchError(str(mistake)) from None
+    watching = None
+    if watch_nan or block is not None or debug:
+        watching = Watching(sanitize, watch_nan, block, debug)
+    elif sanitize is not False:
+        options["sanitize"] = sanitize
+    hook_cutile(cutile())
+    with entered(install(gpu), {"backend": backend, "exact": exact, **options}, watching):
         yield
+
+
+def emulate_process(settings: Settings, findings: Findings) -> None:
+    """Emulate all of this process from now on, where no context says otherwise."""
+    watching = None
+    if settings.watches or settings.trace_block is not None or settings.debug:
+        watching = Watching(settings.sanitize, settings.watch_nan, settings.trace_block, settings.debug, findings)
+    options = {"backend": settings.backend, "exact": settings.exact, "fast": settings.fast}
+    enter_for_good(install(settings.gpu or DEFAULT_GPU), options, watching)
 
 
 # --- the functions in the place of others' ---
 
 
-class _Hooked:
-    """A function in the place of another, `original`."""
-
-    __name__: str
-
-    def __init__(self, original: Callable[..., Any]) -> None:
-        self.original: Callable[..., Any] = original
-        functools.update_wrapper(cast(Any, self), original)
-
-    def __reduce__(self) -> str:
-        # Pickled by name, as the original.
-        return str(self.__name__)
-
-
-class _Launch(_Hooked):
+class _Launch(Hook):
     """In the place of `cuda.tile.launch`."""
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         context = active()
         if context is None:
             return self.original(*arguments, **keywords)
-        return _emulated(context.options, *arguments, **keywords)
+        return _emulated(context, *arguments, **keywords)
 
 
 def _emulated(
-    options: dict[str, Any],
+    context: Emulation,
     stream: object,
     grid: tuple[int, ...],
     kernel: Any,
@@ -73,25 +95,13 @@ def _emulated(
     *,
     programmatic_dependent_launch: bool = False,
 ) -> None:
-    launch(kernel, grid, kernel_args, **options)
+    # A launch is over when it returns, so one that depends on another finds it done.
+    if context.watching is not None:
+        context.watching.launch(kernel, grid, kernel_args, context.options)
+    else:
+        launch(kernel, grid, kernel_args, **context.options)
 
 
-def _hook(tile: Any) -> None:
-    """Have launches come by here, also those of modules that have imported the function by whatever name."""
-    if isinstance(tile.launch, _Launch):
-        return
-    with NO_FORK:
-        original = tile.launch
-        if isinstance(original, _Launch):
-            return
-        # A new one each time: where somebody has replaced the last one, theirs may lead to it.
-        hook = _Launch(original)
-        for module in list(sys.modules.values()):
-            names = getattr(module, "__dict__", None)
-            if not isinstance(names, dict) or module is tile:
-                continue
-            for name, value in list(names.items()):
-                if value is original:
-                    names[name] = hook
-        # Last: where an interrupt comes before this, the next context begins once more.
-        tile.launch = hook
+def hook_cutile(tile: Any) -> None:
+    """Have what cuTile does with a GPU come by here."""
+    hook(tile, "launch", _Launch)

@@ -108,7 +108,9 @@ class Usage:
     """The command line of one tool.
 
     `operands` is how the help shows what is not an option, `least` and `most` how many there may be (-1: any number).
-    `single_dash` lets long options begin with one dash or two, as LLVM's tools do.
+    `single_dash` lets long options begin with one dash or two, as LLVM's tools do.  With `rest_after` what follows the
+    first operand, or one of the options it names, are operands whatever they look like: the command line of another
+    program.
     """
 
     def __init__(
@@ -123,6 +125,7 @@ class Usage:
         details: str = "",
         single_dash: bool = False,
         usage_status: int = EXIT_USAGE,
+        rest_after: tuple[str, ...] | None = None,
     ) -> None:
         self.program: str = program
         self.summary: str = summary
@@ -133,6 +136,7 @@ class Usage:
         self.details: str = details
         self.single_dash: bool = single_dash
         self.usage_status: int = usage_status
+        self.rest_after: tuple[str, ...] | None = rest_after
 
     def read(self, arguments: list[str]) -> Arguments:
         """Read a command line; help and mistakes are printed here."""
@@ -155,6 +159,9 @@ class Usage:
                 break
             if argument == "-" or not argument.startswith("-"):
                 found.operands.append(argument)
+                if self.rest_after is not None:
+                    found.operands.extend(arguments[index:])
+                    break
                 continue
             spelled, equals, value = argument.partition("=")
             if spelled == "--help" or spelled == "-h" or (self.single_dash and spelled == "-help"):
@@ -188,6 +195,9 @@ class Usage:
                 raise UsageMistake(f"'{value}' is not a value of '{spelled}': use {_alternatives(option.choices)}")
             found.options[option.name] = value
             found.sequence.append((option.name, value))
+            if self.rest_after is not None and option.name in self.rest_after:
+                found.operands.extend(arguments[index:])
+                break
         self._check_operands(found.operands)
         return found
 
@@ -224,7 +234,8 @@ class Usage:
         rows = [(option.spelling(self._dash), option.help) for option in self.options]
         rows.append(("-h, --help" if not self.single_dash else "-help", "show this text"))
         width = min(max([len(left) for left, _ in rows]), 30)
-        usage = " ".join(["usage:", self.program, *self.operands.split(), "[options]"])
+        words = [*self.operands.split(), "[options]"] if self.rest_after is None else ["[options]", self.operands]
+        usage = " ".join(["usage:", self.program, *words])
         lines = [usage, "", self.summary, "", "options:"]
         for left, right in rows:
             lines.extend(_row(left, right, width))

@@ -15,6 +15,7 @@ COMMANDS = {
     "dis": "print the program in a bytecode file, as NVIDIA's disassembler does",
     "objdump": "show every byte of a bytecode file and what it means",
     "run": "run a kernel and show what it wrote",
+    "emulate": "run a Python program that launches cuTile kernels, without a GPU",
     "explain": "show the documentation of an operation, type, attribute or opcode",
     "info": "show what is in a program, or versions and engines",
 }
@@ -23,6 +24,11 @@ COMMANDS = {
 def main() -> int:
     # The process ends with the command, so garbage need not be looked for: a tenth of the start-up time.
     gc.disable()
+    if sys.argv[1:2] == ["emulate"]:
+        # The program that it runs has the streams that Python gives it, and ends as Python ends it.
+        from tileir.tools import emulate
+
+        return emulate.main(sys.argv[2:])
     from tileir.tools.programs import run_process
 
     return run_process("tileir", run, sys.argv[1:])
@@ -68,6 +74,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import run as run_tool
 
         return run_tool.run(rest)
+    if command == "emulate":
+        from tileir.tools import emulate
+
+        return emulate.run(rest)
     if command == "explain":
         from tileir.tools import explain
 

@@ -1,0 +1,205 @@
+"""A whole process emulated: `tileir emulate script.py`, or TILEIR_EMULATE in the environment of any Python.
+
+Nothing happens until the script imports what is emulated: a process without kernels, as one that TILEIR_EMULATE reaches
+by the way, pays for a finder of modules.  `tileir_emulate.pth`, which lies beside the package, begins here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from importlib.abc import MetaPathFinder
+from typing import TYPE_CHECKING, Any, Final
+
+from tileir.bridge.settings import VARIABLE, Settings, SettingsMistake, settings_of_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType, TracebackType
+
+    from tileir.bridge.watching import Findings
+
+_EXIT_FINDINGS = 1
+_EXIT_USAGE = 2
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class Process:
+    """This process, as it is emulated."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings: Settings = settings
+        self.findings: Findings | None = None
+        """What was found; there from the first import on that has to do with GPUs."""
+        self.status: int = 0
+        """What the process ends with as far as the script is concerned."""
+
+
+_process: Final[list[Process]] = []
+
+
+def begin_as_asked() -> None:
+    """Begin if TILEIR_EMULATE asks for it; called when Python starts."""
+    try:
+        settings = settings_of_variable(os.environ.get(VARIABLE, ""))
+        if settings is not None:
+            check_gpu(settings)
+    except SettingsMistake as mistake:
+        # Python would go on, or end with its own words about a broken installation.
+        sys.stderr.write(f"tileir: {VARIABLE}: {mistake}\n")
+        sys.stderr.flush()
+        os._exit(_EXIT_USAGE)
+    if settings is not None:
+        begin(settings)
+
+
+def check_gpu(settings: Settings) -> None:
+    if settings.gpu:
+        from tileir.bridge.pretended.gpus import gpu_named
+        from tileir.execute.errors import LaunchError
+
+        try:
+            gpu_named(settings.gpu)
+        except LaunchError as error:
+            raise SettingsMistake(error.message) from None
+
+
+def begin(settings: Settings) -> Process:
+    """Emulate what the rest of this process does.  A process begins once: what it began with holds."""
+    if _process:
+        return _process[0]
+    process = Process(settings)
+    _process.append(process)
+    # For the processes that this one starts.
+    os.environ[VARIABLE] = settings.words()
+    if "torch" in sys.modules or "cupy" in sys.modules or "cuda.tile" in sys.modules:
+        _pretend(process)
+    tile = sys.modules.get("cuda.tile")
+    if tile is not None:
+        _hook_cutile(tile)
+    sys.meta_path.insert(0, _Imports(process))
+    if settings.watches:
+        # The first to be registered is the last to be called.
+        atexit.register(_end, process)
+    _show_without_own_frames(process)
+    return process
+
+
+def _pretend(process: Process) -> None:
+    """From here on there is a GPU: the program is about to look for one."""
+    if process.findings is not None:
+        return
+    from tileir.bridge.emulate import emulate_process
+    from tileir.bridge.watching import Findings
+
+    process.findings = Findings()
+    emulate_process(process.settings, process.findings)
+
+
+def _hook_cutile(tile: ModuleType) -> None:
+    from tileir.bridge.emulate import hook_cutile
+
+    hook_cutile(tile)
+
+
+class _Imports(MetaPathFinder):
+    """Acts when the program imports what has to do with GPUs."""
+
+    def __init__(self, process: Process) -> None:
+        self._process: Process = process
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
+        if name not in ("torch", "cupy", "cuda.tile"):
+            return None
+        _pretend(self._process)
+        # Those that pretending has put there are among them.
+        for finder in list(sys.meta_path):
+            spec = None if finder is self else finder.find_spec(name, path, target)
+            if spec is not None:
+                if name == "cuda.tile":
+                    _then(spec, _hook_cutile)
+                return spec
+        return None
+
+
+def _then(spec: ModuleSpec, action: Callable[[ModuleType], None]) -> None:
+    """Have a module do something more when it has been imported."""
+    loader: Any = spec.loader
+    if loader is None or not hasattr(loader, "exec_module"):
+        return
+    execute = loader.exec_module
+
+    def execute_and_act(module: ModuleType) -> None:
+        # The loader is the module's own, and may be asked again: as it was.
+        del loader.exec_module
+        execute(module)
+        action(module)
+
+    loader.exec_module = execute_and_act
+
+
+def _end(process: Process) -> None:
+    """The last words of a process whose launches were looked at, and its status where something was found."""
+    findings = process.findings
+    if findings is None or not findings.launches:
+        sys.stderr.write("tileir: no kernel was launched\n")
+        return
+    sys.stderr.write(findings.summary() + "\n")
+    if findings and process.status == 0:
+        # Nothing else can change the status of a process that is ending.
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass
+        os._exit(_EXIT_FINDINGS)
+
+
+# --- what a script raises ---
+
+
+def _show_without_own_frames(process: Process) -> None:
+    before = sys.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, place: TracebackType | None) -> None:
+        place = without_own_frames(error, place)
+        before(kind, error.with_traceback(place), place)
+        stopped_before = getattr(error, "tileir_stopped", False)
+        if process.settings.debug and place is not None and isinstance(error, Exception) and not stopped_before:
+            import pdb
+
+            pdb.post_mortem(place)
+
+    sys.excepthook = show
+
+
+def without_own_frames(error: BaseException, place: TracebackType | None) -> TracebackType | None:
+    """A traceback without the lines of tileir that lead from a launch to what went wrong there.
+
+    A mistake of tileir's own is shown whole: somebody has to find it.
+    """
+    from types import TracebackType
+
+    frames = []
+    while place is not None:
+        frames.append(place)
+        place = place.tb_next
+    is_own = [frame.tb_frame.f_code.co_filename.startswith(_PACKAGE) for frame in frames]
+    if all(is_own) or (is_own[-1] and not _is_told_to_users(error)):
+        kept = frames
+    else:
+        kept = [frame for frame, own in zip(frames, is_own, strict=True) if not own]
+    following = None
+    for frame in reversed(kept):
+        following = TracebackType(following, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return following
+
+
+def _is_told_to_users(error: BaseException) -> bool:
+    from tileir.ir.diagnostics import TileIRError
+
+    return isinstance(error, (TileIRError, KeyboardInterrupt)) and type(error).__name__ != "InternalError"

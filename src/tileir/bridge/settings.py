@@ -1,0 +1,122 @@
+"""How scripts are emulated: the options of `tileir emulate`, of TILEIR_EMULATE and of the pytest plugin, read once.
+
+Nothing is imported here: a process that TILEIR_EMULATE is set for may never launch a kernel.
+"""
+
+from __future__ import annotations
+
+VARIABLE = "TILEIR_EMULATE"
+BlockId = tuple[int, int, int]
+
+# Each option and what it takes; those that take nothing are switches.
+OPTIONS = {
+    "backend": "NAME",
+    "gpu": "NAME",
+    "sanitize": "mistakes|all",
+    "watch-nan": "",
+    "trace-block": "[KERNEL:]X[,Y[,Z]]",
+    "debug": "",
+    "exact": "",
+    "fast": "",
+}
+_NO = ("", "0", "no", "off", "false")
+_YES = ("1", "yes", "on", "true")
+
+
+class SettingsMistake(ValueError):
+    """Options that make no sense; the message says why."""
+
+
+class Settings:
+    """What a script is run with.
+
+    `gpu` is "" for the default one, `sanitize` False, True or "all", `trace_block` the name of a kernel, or "" for all,
+    and a tile block.
+    """
+
+    __slots__ = ("backend", "debug", "exact", "fast", "gpu", "sanitize", "trace_block", "watch_nan")
+
+    def __init__(self) -> None:
+        self.backend: str = "auto"
+        self.gpu: str = ""
+        self.sanitize: bool | str = False
+        self.watch_nan: bool = False
+        self.trace_block: tuple[str, BlockId] | None = None
+        self.debug: bool = False
+        self.exact: bool = False
+        self.fast: bool = False
+
+    @property
+    def watches(self) -> bool:
+        """Whether something is looked for in launches, so that there is something to tell at the end."""
+        return bool(self.sanitize) or self.watch_nan
+
+    def words(self) -> str:
+        """As TILEIR_EMULATE says it: for the processes that a script starts."""
+        found = []
+        if self.backend != "auto":
+            found.append(f"backend={self.backend}")
+        if self.gpu:
+            found.append(f"gpu={self.gpu}")
+        if self.sanitize:
+            found.append("sanitize=all" if self.sanitize == "all" else "sanitize")
+        if self.trace_block is not None:
+            kernel, block = self.trace_block
+            found.append(f"trace-block={f'{kernel}:' if kernel else ''}{','.join([str(n) for n in block])}")
+        for name, is_on in (("watch-nan", self.watch_nan), ("exact", self.exact), ("fast", self.fast)):
+            if is_on:
+                found.append(name)
+        # Not `debug`: a process without a terminal of its own cannot be talked to.
+        return " ".join(found) or "1"
+
+
+def settings_of(options: list[tuple[str, str | None]]) -> Settings:
+    """Settings from options by name, with what was given for each."""
+    found = Settings()
+    for name, value in options:
+        if name not in OPTIONS:
+            raise SettingsMistake(f"there is no option '{name}': use {', '.join(OPTIONS)}")
+        takes = OPTIONS[name]
+        if value is not None and not takes:
+            raise SettingsMistake(f"{name} takes no value, but '{value}' was given")
+        if not value and takes and name != "sanitize":
+            raise SettingsMistake(f"{name} needs a value: {name}={takes}")
+        if name == "backend":
+            found.backend = value or ""
+        elif name == "gpu":
+            found.gpu = value or ""
+        elif name == "sanitize":
+            if value not in (None, "", "mistakes", "all"):
+                raise SettingsMistake(f"'{value}' is nothing to look for: use sanitize or sanitize=all")
+            found.sanitize = "all" if value == "all" else True
+        elif name == "trace-block":
+            found.trace_block = trace_block_of(value or "")
+        else:
+            setattr(found, name.replace("-", "_"), True)
+    if found.exact and found.fast:
+        raise SettingsMistake("exact and fast contradict each other: use one of them")
+    return found
+
+
+def settings_of_variable(text: str) -> Settings | None:
+    """What TILEIR_EMULATE asks for: nothing, `1`, or options as in `sanitize gpu=b200`."""
+    text = text.strip()
+    if text.lower() in _NO:
+        return None
+    if text.lower() in _YES:
+        return Settings()
+    options: list[tuple[str, str | None]] = []
+    for word in text.split():
+        name, equals, value = word.partition("=")
+        options.append((name.removeprefix("--"), value if equals else None))
+    return settings_of(options)
+
+
+def trace_block_of(text: str) -> tuple[str, BlockId]:
+    """A tile block, of one kernel or of all: `2`, `0,1`, `matmul:0,1,0`."""
+    kernel, _, block = text.rpartition(":")
+    numbers = block.split(",")
+    if not 1 <= len(numbers) <= 3 or not all(number.strip().isdecimal() for number in numbers):
+        raise SettingsMistake(f"'{text}' is no tile block: give one to three numbers, as in 0 or 2,1 or matmul:0,3")
+    x, y, z = [*[int(number) for number in numbers], 0, 0][:3]
+    return kernel, (x, y, z)

@@ -1,0 +1,165 @@
+"""Launches that are looked at: what `sanitize`, `watch_nan`, `trace_block` and `debug` of an emulation do.
+
+In an `emulate()` context a finding is an error of its launch.  Where a whole script is emulated the launch goes on, the
+report is written at once, and the end of the script has a summary (`Findings`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tileir.bridge.launch import launch
+from tileir.execute.debugging import Trace
+from tileir.execute.number_watch import NumberWatch
+from tileir.execute.observer import Observer, Observers
+from tileir.execute.sanitizer.report import SanitizerError, SanitizerReport
+from tileir.execute.wording import several
+from tileir.ir.escapes import harmless
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from tileir.bridge.settings import BlockId
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class Findings:
+    """What was found in the launches of a script; each report is written once, however often it is made."""
+
+    def __init__(self) -> None:
+        self.launches: int = 0
+        self.launches_with_findings: int = 0
+        self.findings: int = 0
+        self._told: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return self.findings > 0
+
+    def add(self, reports: list[SanitizerReport], place: str) -> None:
+        self.launches += 1
+        self.launches_with_findings += any(reports)
+        for report in reports:
+            if not report and not report.notes:
+                continue
+            text = report.render()
+            if text in self._told:
+                continue
+            self._told.add(text)
+            self.findings += len(report)
+            _write(f"{harmless(text, keep=_LINES)}\n  launched {place}\n\n")
+
+    def summary(self) -> str:
+        of_all = f"{self.launches} launch{'' if self.launches == 1 else 'es'}"
+        if not self.findings:
+            return f"tileir: nothing found in {of_all}"
+        return (
+            f"tileir: {several(self.findings, 'different finding')} in {self.launches_with_findings} of {of_all}, "
+            "written above"
+        )
+
+
+_LINES = "\n\t"
+
+
+class Watching:
+    """How the launches of a context are looked at."""
+
+    def __init__(
+        self,
+        sanitize: bool | str = False,
+        watch_nan: bool = False,
+        trace_block: tuple[str, BlockId] | None = None,
+        debug: bool = False,
+        findings: Findings | None = None,
+    ) -> None:
+        self._sanitize: bool | str = sanitize
+        self._watch_nan: bool = watch_nan
+        self._trace_block: tuple[str, BlockId] | None = trace_block
+        self._debug: bool = debug
+        self._findings: Findings | None = findings
+
+    def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None:
+        """`tileir.launch`, looked at; what is found is an error, or written where findings are collected."""
+        caller = _caller()
+        reports: list[SanitizerReport] = []
+        observers: list[Observer] = []
+        if self._watch_nan:
+            watch = NumberWatch()
+            observers.append(watch)
+            reports.append(watch.report)
+        self._add_trace(observers, kernel, caller)
+        given = options.get("observer")
+        if given is not None:
+            observers.append(given)
+        if observers:
+            options = {**options, "observer": observers[0] if len(observers) == 1 else Observers(observers)}
+        try:
+            try:
+                launch(kernel, grid, args, sanitize=self._sanitize, **options)
+            except SanitizerError as error:
+                reports.insert(0, error.report)
+            name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
+            for report in reports:
+                report.kernel = report.kernel or name
+            if self._findings is not None and not self._debug:
+                self._findings.add(reports, _place(caller))
+                return
+            for report in reports:
+                if report:
+                    raise SanitizerError(report)
+        except Exception as error:
+            if self._debug:
+                _stop(error, caller)
+            raise
+
+    def _add_trace(self, observers: list[Observer], kernel: Any, caller: FrameType | None) -> None:
+        if self._trace_block is None:
+            return
+        wanted, block = self._trace_block
+        name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
+        if wanted in ("", name):
+            _write(f"trace of {harmless(name)}, launched {_place(caller)}\n")
+            observers.append(Trace(block, _write))
+
+
+def _write(text: str) -> None:
+    """Beside the script's own output."""
+    sys.stdout.flush()
+    sys.stderr.write(text)
+
+
+def _caller() -> FrameType | None:
+    """The line of the script that launches: the innermost one that is not tileir's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
+def _place(frame: FrameType | None) -> str:
+    if frame is None:
+        return "outside of Python"
+    return f"at {harmless(_short(frame.f_code.co_filename))}:{frame.f_lineno} in {harmless(frame.f_code.co_name)}"
+
+
+def _short(path: str) -> str:
+    """A path below the working directory, as the user would write it."""
+    here = os.getcwd() + os.sep
+    return path.removeprefix(here)
+
+
+def _stop(error: Exception, caller: FrameType | None) -> None:
+    """Let the user look at the launch that failed, with Python's debugger, before the error goes its way."""
+    import pdb
+
+    _write(f"{harmless(str(error), keep=_LINES)}\n\ntileir: stopped at the launch; 'continue' lets the error go on\n")
+    debugger = pdb.Pdb()
+    debugger.reset()
+    debugger.interaction(caller, None)
+    # Not stopped at once more where it ends the script.
+    error.__dict__["tileir_stopped"] = True
+    if getattr(debugger, "quitting", False):
+        raise SystemExit(1)

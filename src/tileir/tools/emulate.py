@@ -1,0 +1,213 @@
+"""`tileir emulate`: run a script or module as Python does, with its GPU emulated."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tileir.bridge.process import begin, check_gpu
+from tileir.bridge.settings import OPTIONS, Settings, SettingsMistake, settings_of
+from tileir.ir.escapes import harmless
+from tileir.tools.arguments import EXIT_USAGE, Option, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, ModuleType, TracebackType
+
+    from tileir.bridge.process import Process
+
+USAGE = Usage(
+    "tileir emulate",
+    "Runs a Python program that launches cuTile kernels, unmodified, on a machine without a GPU.",
+    "SCRIPT|-m MODULE|-c CODE [ARGUMENTS..]",
+    (
+        Option(
+            "backend", "the engine: cpu, interpreter, another one (see tileir info), or auto (default)", value="NAME"
+        ),
+        Option("gpu", "the GPU that the program finds, as in h100 or b200", value="NAME"),
+        Option(
+            "sanitize",
+            "find and explain mistakes in every launch (docs/sanitizer.md); all: also elements never written",
+            choices=("mistakes", "all"),
+            bare="mistakes",
+        ),
+        Option("watch-nan", "name every operation that produces a NaN or an infinity"),
+        Option(
+            "trace-block",
+            "write each value that one tile block computes to standard error",
+            value=OPTIONS["trace-block"],
+        ),
+        Option("debug", "open Python's debugger at the first launch that fails or has findings, or uncaught exception"),
+        Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
+        Option("fast", "faster functions and matrix units in the cpu backend; results round differently"),
+        Option("m", "run a module, as python -m does", value="MODULE"),
+        Option("c", "run a text, as python -c does", value="CODE"),
+    ),
+    least=0,
+    most=-1,
+    rest_after=("m", "c"),
+    details="""Everything after SCRIPT, MODULE or CODE is the program's own. SCRIPT may be a directory with a
+__main__.py, a zip file, or '-' for standard input. TILEIR_EMULATE=1 in the environment of any Python does the same,
+and so does TILEIR_EMULATE="sanitize gpu=b200" with options. Processes that the program starts are emulated as well.
+
+The exit status is that of the program. With --sanitize or --watch-nan every launch goes on to its end, its findings are
+written to standard error, and the program continues; a program that ends well then exits with 1 if there were any.""",
+)
+
+
+def main(arguments: list[str]) -> int:
+    """The command as a process: the program has the streams and the garbage collector that Python gives it."""
+    gc.enable()
+    return run(arguments)
+
+
+def run(arguments: list[str]) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    try:
+        settings = _settings(given.sequence)
+        work = _program(given.options, given.operands)
+    except SettingsMistake as mistake:
+        print(f"tileir emulate: {harmless(str(mistake))}", file=sys.stderr)
+        print("Try 'tileir emulate --help'.", file=sys.stderr)
+        return EXIT_USAGE
+    process = begin(settings)
+    _perform(process, work)
+    return 0
+
+
+def _settings(sequence: list[tuple[str, str]]) -> Settings:
+    settings = settings_of([(name, value or None) for name, value in sequence if name in OPTIONS])
+    if settings.backend != "auto":
+        from tileir.execute.engines import find_engine
+        from tileir.ir.diagnostics import TileIRError
+
+        try:
+            find_engine(settings.backend)
+        except TileIRError as error:
+            raise SettingsMistake(error.message) from None
+    check_gpu(settings)
+    return settings
+
+
+# --- as Python runs a program ---
+
+
+def _program(options: dict[str, str], operands: list[str]) -> Callable[[], None]:
+    """What runs the program: `sys.argv` and `sys.path[0]` are as Python makes them."""
+    if "m" in options:
+        name = options["m"]
+        # `_run_module_as_main` replaces the first argument by the module's file.
+        return lambda: _run_module(name, ["-m", *operands])
+    if "c" in options:
+        text = options["c"]
+        return lambda: _run_code(lambda: compile(text, "<string>", "exec"), None, ["-c", *operands], "")
+    if not operands:
+        raise SettingsMistake("expected SCRIPT, -m MODULE or -c CODE")
+    script = operands[0]
+    if script == "-":
+        return lambda: _run_code(lambda: compile(sys.stdin.read(), "<stdin>", "exec"), None, operands, "")
+    if os.path.isdir(script) or script.endswith((".zip", ".pyz")):
+        return lambda: _run_container(script, operands)
+    if not os.path.exists(script):
+        raise SettingsMistake(f"cannot open '{script}': there is no such file")
+    folder = os.path.dirname(os.path.realpath(script))
+    return lambda: _run_code(lambda: _compiled(script), script, operands, folder)
+
+
+def _compiled(path: str) -> CodeType:
+    import io
+
+    # The encoding may be declared in the file.
+    with io.open_code(os.path.abspath(path)) as file:
+        return compile(file.read(), path, "exec")
+
+
+def _new_main() -> ModuleType:
+    """The module `__main__`, as empty as that of a new Python."""
+    import builtins
+    from types import ModuleType
+
+    module = ModuleType("__main__")
+    module.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    return module
+
+
+def _run_code(code: Callable[[], CodeType], path: str | None, arguments: list[str], folder: str) -> None:
+    module: Any = _new_main()
+    if path is not None:
+        from importlib.machinery import SourceFileLoader
+
+        module.__file__ = path
+        module.__cached__ = None
+        module.__loader__ = SourceFileLoader("__main__", path)
+    sys.argv[:] = arguments
+    _set_first_path(folder)
+    exec(code(), module.__dict__)
+
+
+def _run_module(name: str, arguments: list[str]) -> None:
+    import runpy
+
+    _new_main()
+    sys.argv[:] = arguments
+    _set_first_path(os.getcwd())
+    run_as_main: Any = getattr(runpy, "_run_module_as_main")  # noqa: B009
+    run_as_main(name)
+
+
+def _run_container(path: str, arguments: list[str]) -> None:
+    import runpy
+
+    _new_main()
+    sys.argv[:] = arguments
+    _set_first_path(path)
+    run_as_main: Any = getattr(runpy, "_run_module_as_main")  # noqa: B009
+    run_as_main("__main__", False)
+
+
+def _set_first_path(folder: str) -> None:
+    """The folder of the program in the place of that of the `tileir` script."""
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = folder
+
+
+def _perform(process: Process, work: Callable[[], None]) -> None:
+    """Run the program; what it raises is shown as Python would, and ends the process as it would."""
+    try:
+        work()
+    except SystemExit as end:
+        process.status = _status(end.code)
+        raise
+    except BaseException as error:
+        process.status = 1
+        _show(error)
+
+
+def _status(code: object) -> int:
+    if code is None:
+        return 0
+    return code if isinstance(code, int) else 1
+
+
+def _show(error: BaseException) -> NoReturn:
+    place = _from_program_on(error.__traceback__)
+    sys.excepthook(type(error), error.with_traceback(place), place)
+    # Shown: Python still ends as it does for this error, by the signal where it was an interrupt.
+    sys.excepthook = lambda *_: None
+    raise error
+
+
+def _from_program_on(place: TracebackType | None) -> TracebackType | None:
+    """A traceback without this file and what runs modules."""
+    here = (__file__, "<frozen runpy>")
+    first = place
+    while first is not None and (
+        first.tb_frame.f_code.co_filename in here or first.tb_frame.f_code.co_filename.endswith("runpy.py")
+    ):
+        first = first.tb_next
+    return first

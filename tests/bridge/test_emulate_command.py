@@ -1,0 +1,231 @@
+"""`tileir emulate` and TILEIR_EMULATE: scripts run as Python runs them, with launches that run here."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tileir
+
+pytest.importorskip("cuda.tile", reason="scripts launch cuTile kernels")
+
+SOURCES = Path(tileir.__file__).parents[1]
+
+KERNEL = """
+import sys
+sys.modules["torch"] = None  # which cuTile imports where it can
+import cuda.tile as ct
+import numpy
+
+@ct.kernel
+def add(a, b, c):
+    i = ct.bid(0)
+    ct.store(c, (i,), ct.load(a, (i,), (16,)) + ct.load(b, (i,), (16,)))
+
+a, c = numpy.ones(32, "f4"), numpy.zeros(32, "f4")
+
+def start(grid, *arguments):
+    ct.launch(None, (grid,), add, arguments)
+"""
+
+
+def python(*arguments: str, cwd: Path, variable: str = "", stdin: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != "TILEIR_EMULATE"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(SOURCES), *sys.path])
+    if variable:
+        environment["TILEIR_EMULATE"] = variable
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, input=stdin, timeout=300
+    )
+
+
+def emulate(*arguments: str, cwd: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return python("-m", "tileir", "emulate", *arguments, cwd=cwd, stdin=stdin)
+
+
+def written(folder: Path, body: str, name: str = "script.py") -> str:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(KERNEL + body, encoding="utf-8")
+    return name
+
+
+# --- a program as Python has it ---
+
+
+def test_script_finds_what_python_gives_it(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "neighbour.py").write_text("WORD = 'beside'\n", encoding="utf-8")
+    body = """
+import gc, os
+from neighbour import WORD
+start(2, a, a, c)
+print(c.sum(), WORD, __name__, __file__, sys.argv, os.path.basename(sys.path[0]), __spec__, gc.isenabled())
+print(sys.modules["__main__"].start is start, os.environ["TILEIR_EMULATE"], __builtins__ is sys.modules["builtins"])
+"""
+    script = written(tmp_path, body, "inner/script.py")
+    found = emulate("--gpu", "h100", script, "--sanitize", "-x", "--", cwd=tmp_path)
+    assert found.stderr == ""
+    assert found.stdout.splitlines() == [
+        f"64.0 beside __main__ {script} {[script, '--sanitize', '-x', '--']} inner None True",
+        "True gpu=h100 True",
+    ]
+    assert found.returncode == 0
+
+
+def test_module_and_text_run_as_python_runs_them(tmp_path: Path) -> None:
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "__init__.py").touch()
+    body = "start(2, a, a, c)\nprint(c.sum(), __package__, __spec__.name, sys.argv[1:])\n"
+    written(tmp_path, body, "part/tool.py")
+    found = emulate("-m", "part.tool", "--gpu", "x", cwd=tmp_path)
+    assert (found.stdout, found.stderr, found.returncode) == ("64.0 part part.tool ['--gpu', 'x']\n", "", 0)
+    found = emulate("-c", "import sys; print(sys.argv, repr(sys.path[0]))", "y", cwd=tmp_path)
+    assert found.stdout == "['-c', 'y'] ''\n"
+    found = emulate("-m", "part.missing", cwd=tmp_path)
+    assert "No module named part.missing" in found.stderr
+    assert found.returncode == 1
+
+
+@pytest.mark.parametrize(("body", "status"), [("sys.exit(7)", 7), ("sys.exit()", 0), ("sys.exit('no')", 1), ("", 0)])
+def test_exit_status_is_that_of_the_program(tmp_path: Path, body: str, status: int) -> None:
+    (tmp_path / "script.py").write_text(f"import sys\n{body}\n", encoding="utf-8")
+    assert emulate("script.py", cwd=tmp_path).returncode == status
+
+
+def test_traceback_has_the_lines_of_the_script_alone(tmp_path: Path) -> None:
+    found = emulate(written(tmp_path, "start(1, a, a)\n"), cwd=tmp_path)
+    assert found.returncode == 1
+    lines = found.stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert (
+        re.findall(r'File "(.*)", line', found.stderr) == ["script.py"] * 2
+        or re.findall(r'File "(.*)", line', found.stderr) == [str(tmp_path / "script.py")] * 2
+    )
+    assert lines[-1].endswith("LaunchError: error: add takes 3 arguments (a, b, c), but 2 were given")
+
+
+def test_exception_of_the_script_looks_as_with_python(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("def f():\n    return 1 / 0\n\nf()\n", encoding="utf-8")
+    found, plain = emulate("script.py", cwd=tmp_path), python("script.py", cwd=tmp_path)
+    assert found.stderr.replace(f"{tmp_path}{os.sep}", "") == plain.stderr.replace(f"{tmp_path}{os.sep}", "")
+    assert found.returncode == plain.returncode == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals of this kind")
+def test_interrupt_ends_the_process_as_python_does(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    found, plain = emulate("script.py", cwd=tmp_path), python("script.py", cwd=tmp_path)
+    assert found.stderr.splitlines()[-1] == "KeyboardInterrupt"
+    assert "tileir" not in found.stderr
+    assert found.returncode == plain.returncode
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "expected SCRIPT, -m MODULE or -c CODE"),
+        (("missing.py",), "cannot open 'missing.py': there is no such file"),
+        (("--trace-block", "x", "s.py"), "'x' is no tile block"),
+        (("--backend", "abacus", "s.py"), "abacus"),
+        (("--sanitize=most", "s.py"), "'most' is not a value of '--sanitize'"),
+    ],
+)
+def test_wrong_command_line_is_named(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    found = emulate(*arguments, cwd=tmp_path)
+    assert found.returncode == 2
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+# --- launches that are looked at ---
+
+
+def test_findings_are_written_and_decide_the_exit_status(tmp_path: Path) -> None:
+    # The same mistake twice is told once; a summary follows whatever the script says when it ends.
+    body = "start(2, a, a, c)\nstart(3, a, a, c)\nstart(3, a, a, c)\nprint('goes on')\n"
+    found = emulate("--sanitize", written(tmp_path, body), cwd=tmp_path)
+    assert found.stdout == "goes on\n"
+    assert found.stderr.count("sanitizer: 3 findings in @add, grid (3, 1, 1)") == 1
+    assert "launched at script.py:15 in start" in found.stderr
+    last = "tileir: 3 different findings in 2 of 3 launches, written above"
+    assert found.stderr.splitlines()[-1] == last
+    assert found.returncode == 1
+
+
+def test_nothing_found_is_said(tmp_path: Path) -> None:
+    found = emulate("--sanitize", "--watch-nan", written(tmp_path, "start(2, a, a, c)\n"), cwd=tmp_path)
+    assert found.stderr == "tileir: nothing found in 1 launch\n"
+    assert found.returncode == 0
+
+
+def test_exit_status_of_the_program_comes_before_findings(tmp_path: Path) -> None:
+    found = emulate("--sanitize", written(tmp_path, "start(3, a, a, c)\nsys.exit(5)\n"), cwd=tmp_path)
+    assert found.returncode == 5
+
+
+def test_watch_and_trace_of_one_kernel(tmp_path: Path) -> None:
+    body = "a[0] = numpy.inf\nstart(2, a, -a, c)\n"
+    found = emulate("--watch-nan", "--trace-block", "add:1", written(tmp_path, body), cwd=tmp_path)
+    assert "trace of add, launched at script.py:15 in start\ntile block (1, 0, 0)\n" in found.stderr
+    assert "watch: 1 finding in @add" in found.stderr
+    assert found.returncode == 1
+
+
+def test_debugger_stops_at_the_launch(tmp_path: Path) -> None:
+    body = "try:\n    start(3, a, a, c)\nexcept Exception as error:\n    print(type(error).__name__)\n"
+    script = written(tmp_path, body)
+    found = emulate("--sanitize", "--debug", script, cwd=tmp_path, stdin="p grid + 40\ncontinue\n")
+    assert "(Pdb) 43\n" in found.stdout
+    assert "SanitizerError" in found.stdout
+    assert "tileir: stopped at the launch" in found.stderr
+    found = emulate("--sanitize", "--debug", script, cwd=tmp_path, stdin="quit\n")
+    assert "SanitizerError" not in found.stdout
+    assert found.returncode == 1
+
+
+# --- the variable ---
+
+
+def started(variable: str, script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A Python that has the `.pth` file among its packages."""
+    text = f"import site, sys; site.addsitedir({str(SOURCES)!r}); sys.argv.pop(0)\n"
+    text += f"exec(compile(open({script!r}).read(), {script!r}, 'exec'))\n"
+    return python("-c", text, script, cwd=cwd, variable=variable)
+
+
+@pytest.mark.skipif(not (SOURCES / "tileir_emulate.pth").exists(), reason="the package has no file for site")
+def test_variable_does_what_the_command_does(tmp_path: Path) -> None:
+    body = "start(3, a, a, c)\nprint(c.sum())\n"
+    found = started("sanitize", written(tmp_path, body), tmp_path)
+    assert found.stdout == "64.0\n"
+    assert found.stderr.splitlines()[-1] == "tileir: 3 different findings in 1 of 1 launch, written above"
+    assert found.returncode == 1
+    found = started("1", written(tmp_path, "start(2, a, a)\n"), tmp_path)
+    assert found.stderr.count("File ") == 3
+    assert found.stderr.endswith("add takes 3 arguments (a, b, c), but 2 were given\n")
+    found = started("sanitise", written(tmp_path, body), tmp_path)
+    assert found.stderr.startswith("tileir: TILEIR_EMULATE: there is no option 'sanitise'")
+    assert found.returncode == 2
+
+
+@pytest.mark.skipif(not (SOURCES / "tileir_emulate.pth").exists(), reason="the package has no file for site")
+@pytest.mark.parametrize("variable", ["", "1"])
+def test_nothing_is_imported_until_it_is_needed(tmp_path: Path, variable: str) -> None:
+    (tmp_path / "script.py").write_text("print([n for n in sys.modules if n.startswith(('tileir', 'numpy'))])\n")
+    found = started(variable, "script.py", tmp_path)
+    names = eval(found.stdout)
+    if variable:
+        assert set(names) == {
+            "tileir",
+            "tileir.forking",
+            "tileir.bridge",
+            "tileir.bridge.process",
+            "tileir.bridge.settings",
+        }
+    else:
+        assert names == []
