@@ -44,8 +44,16 @@ def _copied(thing: object, memo: dict[int, object]) -> object:
     return copy
 
 
+def _described(thing: object) -> str:
+    # Imported here: who checks or runs a program looks at none of its parts.
+    from tileir.ir.describing import described
+
+    return described(thing)
+
+
 REDUCING.reduce = _reduced
 REDUCING.clone = _copied
+REDUCING.describe = _described
 
 
 def parse(

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 
 from tileir.annotations import TYPE_CHECKING, Final, cast
 from tileir.ir.attributes import Attribute, StringAttribute, plain_attributes
-from tileir.ir.describing import block_words, operation_words, region_words
 from tileir.ir.enums import EnumAttribute
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
@@ -309,7 +308,7 @@ class Operation:
         return self.text()
 
     def __repr__(self) -> str:
-        return operation_words(self)
+        return REDUCING.describe(self)
 
     # --- copies ---
 
@@ -406,7 +405,7 @@ class Block:
         return True
 
     def __repr__(self) -> str:
-        return block_words(self)
+        return REDUCING.describe(self)
 
 
 class Region:
@@ -443,4 +442,4 @@ class Region:
         return only
 
     def __repr__(self) -> str:
-        return region_words(self)
+        return REDUCING.describe(self)

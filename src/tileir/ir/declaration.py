@@ -263,13 +263,13 @@ class OperationDeclaration:
     """
 
     __slots__ = (
+        "_class_name",
         "_operand_index",
         "accesses_memory",
         "aliases",
         "assembly",
         "attributes",
         "chapter",
-        "class_name",
         "defaults",
         "description",
         "example",
@@ -349,7 +349,7 @@ class OperationDeclaration:
         self.example: str = example
         self.syntax: str = syntax
         self.opcode: int | None = opcode
-        self.class_name: str = class_name or "".join([part.capitalize() for part in name.split("_")])
+        self._class_name: str = class_name
         self.since: Version | None = since
         self.section: str = section
         self.draft_only: bool = since is None
@@ -363,8 +363,10 @@ class OperationDeclaration:
         self.accesses_memory: bool = reads is not None or writes is not None
         self.same_types: tuple[tuple[str, ...], ...] = same_types
         self.fixed_types: dict[str, Type] = fixed_types if fixed_types is not None else {}
-        stated = [rule.alike for rule in rules]
-        self.rules: tuple[TypeRule, ...] = (*[same_type(*group) for group in same_types if group not in stated], *rules)
+        self.rules: tuple[TypeRule, ...] = rules
+        if same_types:
+            stated = [rule.alike for rule in rules]
+            self.rules = (*[same_type(*group) for group in same_types if group not in stated], *rules)
         self.verify: Verifier | None = verify
         self.verify_regions: Verifier | None = verify_regions
         self.inference: object = inference
@@ -377,13 +379,26 @@ class OperationDeclaration:
         self.unregistered: bool = False
         self.is_builtin: bool = dialect == "builtin"
         self.is_terminator: bool = bool(traits & TERMINATOR)
-        self.defaults: dict[str, Attribute] = {a.name: a.default for a in attributes if a.default is not None}
-        self.inherent: dict[str, AttributeDeclaration] = {a.name: a for a in attributes}
-        self.plain_operands: bool = all(o.count == ONE for o in operands)
+        self.defaults: dict[str, Attribute] = {}
+        self.inherent: dict[str, AttributeDeclaration] = {}
+        for declared in attributes:
+            self.inherent[declared.name] = declared
+            if declared.default is not None:
+                self.defaults[declared.name] = declared.default
+        self.plain_operands: bool = True
+        self._operand_index: dict[str, int] = {}
+        for index, each in enumerate(operands):
+            self._operand_index[each.name] = index
+            if each.count != ONE:
+                self.plain_operands = False
         # Filled on first use by the text layer and by the verifier; kept here so that a look-up is one attribute.
         self.assembly: object = None
         self.verified_types: set[tuple[object, ...]] = set()
-        self._operand_index: dict[str, int] = {o.name: i for i, o in enumerate(operands)}
+
+    @property
+    def class_name(self) -> str:
+        """NVIDIA's C++ class without its `Op`."""
+        return self._class_name or "".join([part.capitalize() for part in self.mnemonic.split("_")])
 
     def operand_number(self, name: str) -> int:
         """The position of a declared operand."""

@@ -6,16 +6,14 @@ function to work out, are left out, and of long lists the beginning is shown.
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING, Final
+from tileir.annotations import Final
 from tileir.ir.attributes import SymbolAttribute
+from tileir.ir.core import Block, Operation, Region
 from tileir.ir.diagnostics import location_prefix
 from tileir.ir.escapes import harmless
 from tileir.ir.location import Location
 from tileir.ir.types import Type
-
-if TYPE_CHECKING:
-    from tileir.ir.core import Block, Operation, Region
-    from tileir.ir.values import BlockArgument, OperationResult
+from tileir.ir.values import BlockArgument, OperationResult
 
 # Of a list of types or names, so many; of a block, so many operations are counted.
 _SHOWN: Final = 4
@@ -23,7 +21,22 @@ _COUNTED: Final = 1000
 _LONGEST_NAME: Final = 60
 
 
-def operation_words(operation: Operation) -> str:
+def described(thing: object) -> str:
+    """The line for an operation, a block, a region or a value."""
+    if isinstance(thing, Operation):
+        return _operation_words(thing)
+    if isinstance(thing, Block):
+        return _block_words(thing)
+    if isinstance(thing, Region):
+        return _region_words(thing)
+    if isinstance(thing, OperationResult):
+        return _result_words(thing)
+    if isinstance(thing, BlockArgument):
+        return _argument_words(thing)
+    return f"<{type(thing).__name__}>"
+
+
+def _operation_words(operation: Operation) -> str:
     """`<Operation cuda_tile.addf (tile<8xf32>, tile<8xf32>) -> tile<8xf32> at a.mlir:5:12>`."""
     words = _named(operation)
     if operation.operands or operation.results:
@@ -44,21 +57,21 @@ def function_words(function: Operation) -> str:
     return f"@{_cut(function.symbol_name or '')}({_types([argument.type for argument in arguments])})"
 
 
-def result_words(value: OperationResult) -> str:
+def _result_words(value: OperationResult) -> str:
     """`<OperationResult 0 of cuda_tile.addf: tile<8xf32>, 2 uses, at a.mlir:5:12>`."""
     owner = value.operation
     facts = f"{_cut(value.type.spelling)}, {_several(value.use_count, 'use')}"
     return f"<OperationResult {value.index} of {_named(owner)}: {facts}{_place(owner.location)}>"
 
 
-def argument_words(value: BlockArgument) -> str:
+def _argument_words(value: BlockArgument) -> str:
     """`<BlockArgument 0 of cuda_tile.entry @k: tile<ptr<f32>>, 2 uses>`."""
     owner = value.block.parent_operation
     of = _named(owner) if owner is not None else "a block of no operation"
     return f"<BlockArgument {value.index} of {of}: {_cut(value.type.spelling)}, {_several(value.use_count, 'use')}>"
 
 
-def block_words(block: Block) -> str:
+def _block_words(block: Block) -> str:
     """`<Block of cuda_tile.for, (tile<i32>), 12 operations>`."""
     owner = block.parent_operation
     of = f"of {_named(owner)}" if owner is not None else "of no operation"
@@ -66,7 +79,7 @@ def block_words(block: Block) -> str:
     return f"<Block {of}{arguments}, {_counted(block)}>"
 
 
-def region_words(region: Region) -> str:
+def _region_words(region: Region) -> str:
     """`<Region 1 of cuda_tile.if, 1 block>`."""
     owner = region.parent
     number = next((at for at, each in enumerate(owner.regions) if each is region), -1) if owner is not None else -1

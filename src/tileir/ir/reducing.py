@@ -1,6 +1,6 @@
-"""The ways from a part of a program to its pickled form and to a copy of it.
+"""The ways from a part of a program to its pickled form, to a copy of it, and to the line a debugger shows of it.
 
-Both are made in modules that know more than those that define the parts; these put themselves here (`interface.py`),
+All are made in modules that know more than those that define the parts; these put themselves here (`interface.py`),
 so that no arrow points up.
 """
 
@@ -14,11 +14,12 @@ Reduced = tuple[object, tuple[object, ...]]
 
 
 class Reducing:
-    __slots__ = ("clone", "reduce")
+    __slots__ = ("clone", "describe", "reduce")
 
     def __init__(self) -> None:
         self.reduce: Callable[[object], Reduced] = _not_ready
         self.clone: Callable[[object, dict[int, object]], object] = _no_clone
+        self.describe: Callable[[object], str] = _kind
 
 
 def _not_ready(thing: object) -> Reduced:
@@ -27,6 +28,10 @@ def _not_ready(thing: object) -> Reduced:
 
 def _no_clone(thing: object, memo: dict[int, object]) -> object:
     raise TypeError(f"a {type(thing).__name__} can be copied when the package is in use: import tileir.interface")
+
+
+def _kind(thing: object) -> str:
+    return f"<{type(thing).__name__}>"
 
 
 def part_of_a_program(thing: object) -> TypeError:

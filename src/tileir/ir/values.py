@@ -6,7 +6,6 @@ Most values have few users and a program has many values: their users are a list
 from __future__ import annotations
 
 from tileir.annotations import TYPE_CHECKING, Final
-from tileir.ir.describing import argument_words, result_words
 from tileir.ir.location import UNKNOWN, Location
 from tileir.ir.reducing import REDUCING, Reduced, part_of_a_program
 from tileir.ir.types import Type
@@ -141,7 +140,7 @@ class OperationResult(Value):
         return self.operation.parent
 
     def __repr__(self) -> str:
-        return result_words(self)
+        return REDUCING.describe(self)
 
 
 class BlockArgument(Value):
@@ -158,4 +157,4 @@ class BlockArgument(Value):
         return self.block
 
     def __repr__(self) -> str:
-        return argument_words(self)
+        return REDUCING.describe(self)

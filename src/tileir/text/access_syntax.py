@@ -15,7 +15,7 @@ from tileir.ir.enums import EnumAttribute, EnumKind
 from tileir.ir.types import I1, Type
 from tileir.ir.values import Value
 from tileir.text import draft_spellings
-from tileir.text.directive import Custom, Doubtful, fail_custom, read_bool_array
+from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom, read_bool_array
 from tileir.text.state import ParseState
 from tileir.text.structure_syntax import parse_attributes_with_keyword, print_attributes_with_keyword
 
@@ -254,3 +254,9 @@ class LoadOperands(Doubtful):
 
     def print(self, printer: Printer, operation: Operation) -> None:
         return None
+
+
+DIRECTIVES: Final[dict[str, CustomClass]] = {
+    "view-access": ViewAccess,
+    "load-operands": LoadOperands,
+}

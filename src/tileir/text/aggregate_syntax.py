@@ -14,7 +14,7 @@ from tileir.ir.location import TextLocation
 from tileir.ir.types import FloatType, Type
 from tileir.ir.values import Value
 from tileir.text import draft_spellings
-from tileir.text.directive import AttributeValue, Custom, enum_kind_of, fail_custom
+from tileir.text.directive import AttributeValue, Custom, CustomClass, enum_kind_of, fail_custom
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Assume(Custom):
 
 
 # What may stand between `%` and the conversion letter of a printf expression.
-_EXPRESSION: Final = re.compile(r"%(?:%|[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|q|j|z|t|L)?[diuoxXeEfFgGaAcsSpn])")
+_EXPRESSION: Final = r"%(?:%|[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|q|j|z|t|L)?[diuoxXeEfFgGaAcsSpn])"
 
 
 class PrintArguments(Custom):
@@ -191,6 +191,8 @@ class PrintArguments(Custom):
 
     def _placeholders(self, parser: Parser, text: str, types: list[Type], token: int) -> str:
         """A bare `%` takes the conversion of its argument's element type (docs/conflicts.md A8)."""
+        # Compiled here: most programs print nothing.
+        expression = re.compile(_EXPRESSION)
         parts: list[str] = []
         index = 0
         position = 0
@@ -200,7 +202,7 @@ class PrintArguments(Custom):
                 parts.append(text[position])
                 position += 1
                 continue
-            match = _EXPRESSION.match(text, position)
+            match = expression.match(text, position)
             if match is not None:
                 index += 0 if match.group() == "%%" else 1
                 parts.append(match.group())
@@ -352,3 +354,16 @@ class AtomicMode(Custom):
 
     def print(self, printer: Printer, operation: Operation) -> None:
         return None
+
+
+DIRECTIVES: Final[dict[str, CustomClass]] = {
+    "combine": Combine,
+    "assume": Assume,
+    "atomic-operands": AtomicOperands,
+    "atomic-mode": AtomicMode,
+    "shift-amount": ShiftAmount,
+    "print-arguments": PrintArguments,
+    "cast-types": CastTypes,
+    "comparison-types": ComparisonTypes,
+    "grid-type": GridType,
+}

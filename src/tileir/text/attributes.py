@@ -10,7 +10,6 @@ from tileir.dialect.attributes import (
     optimization_hints_mistake,
     same_elements,
 )
-from tileir.dialect.cute import parse_cute
 from tileir.dialect.enums import ENUM_KINDS
 from tileir.dialect.types import TileType
 from tileir.ir.attributes import (
@@ -423,6 +422,9 @@ class AttributeCursor(AliasCursor):
         inner = self.source.token_offset(self.position) + 1
         self.skip_balanced()
         end = self.source.token_offset(self.position - 1)
+        # Imported here: hardly any program has one.
+        from tileir.dialect.cute import parse_cute
+
         try:
             return parse_cute(kind, self.source.text[inner:end])
         except Invalid as failure:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.ops import CONTINUE, YIELD
 from tileir.ir.attributes import UNIT
 from tileir.ir.core import Operation, Region
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.types import Type
-from tileir.text.directive import Custom, fail_custom
+from tileir.text.directive import Custom, CustomClass, fail_custom
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
@@ -229,3 +229,10 @@ class Loop(Custom):
         out.append(" ")
         printer.print_region(region, CONTINUE)
         printer.attribute_dictionary(operation, _NOTHING)
+
+
+DIRECTIVES: Final[dict[str, CustomClass]] = {
+    "if": If,
+    "for": For,
+    "loop": Loop,
+}

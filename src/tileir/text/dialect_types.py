@@ -33,7 +33,6 @@ from tileir.text import draft_spellings
 if TYPE_CHECKING:
     from tileir.text.types import TypeCursor
 
-_INTEGER: Final = re.compile(r"([su]?)i([1-9]\d{0,7})\Z", re.ASCII)
 _BLANKS: Final = re.compile(r"(?:\s+|//[^\n]*)*", re.ASCII)
 WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 _NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
@@ -44,9 +43,10 @@ def builtin_type(name: str) -> Type | None:
     found = FLOAT_TYPES.get(name)
     if found is not None:
         return found
-    match = _INTEGER.match(name)
-    if match is not None:
-        return integer_type(int(match.group(2)), match.group(1))
+    sign = name[:1] if name[:1] in ("s", "u") else ""
+    letter, width = name[len(sign) : len(sign) + 1], name[len(sign) + 1 :]
+    if letter == "i" and width.isascii() and width.isdigit() and width[0] != "0" and len(width) <= 8:
+        return integer_type(int(width), sign)
     if name in ("index", "none"):
         return opaque_type(name)
     return None

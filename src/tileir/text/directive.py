@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tileir.annotations import TYPE_CHECKING, NoReturn
 from tileir.dialect.enums import enum_kind_of as enum_kind_of
 from tileir.ir.attributes import (
@@ -132,6 +134,9 @@ class Custom(Directive):
 
     def set_operands(self, state: ParseState, name: str, tokens: list[int]) -> None:
         state.operands[self.declaration.operand_number(name)] = tokens
+
+
+CustomClass = Callable[[OperationDeclaration, str], Custom]
 
 
 class Doubtful(Custom):

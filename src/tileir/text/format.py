@@ -17,7 +17,6 @@ printers do, double blanks included.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import tileir.dialect.ops  # noqa: F401  (registers the declarations)
 from tileir.annotations import TYPE_CHECKING, Final
@@ -26,12 +25,11 @@ from tileir.ir.declaration import ONE, SEGMENTS, VARIADIC, OperationDeclaration
 from tileir.ir.location import TextLocation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
-from tileir.text import access_syntax, aggregate_syntax, control_flow_syntax, structure_syntax, view_syntax
 from tileir.text.directive import (
     AttributeDictionary,
     AttributeValue,
     Blank,
-    Custom,
+    CustomClass,
     Directive,
     Doubtful,
     Flag,
@@ -54,30 +52,61 @@ if TYPE_CHECKING:
 
 ELEMENT: Final = re.compile(r"'([^']*)'|\$(\w+)|([a-z][\w\-]*)\(([^()]*)\)|([a-z][\w\-]*)|(\(|\)\?|~|_)")
 
-CUSTOM: Final[dict[str, Callable[[OperationDeclaration, str], Custom]]] = {
-    "dense-constant": structure_syntax.DenseConstant,
-    "global": structure_syntax.Global,
-    "module": structure_syntax.Module,
-    "module-wrapper": structure_syntax.ModuleWrapper,
-    "function": structure_syntax.Function,
-    "if": control_flow_syntax.If,
-    "for": control_flow_syntax.For,
-    "loop": control_flow_syntax.Loop,
-    "combine": aggregate_syntax.Combine,
-    "assume": aggregate_syntax.Assume,
-    "atomic-operands": aggregate_syntax.AtomicOperands,
-    "atomic-mode": aggregate_syntax.AtomicMode,
-    "shift-amount": aggregate_syntax.ShiftAmount,
-    "print-arguments": aggregate_syntax.PrintArguments,
-    "cast-types": aggregate_syntax.CastTypes,
-    "comparison-types": aggregate_syntax.ComparisonTypes,
-    "grid-type": aggregate_syntax.GridType,
-    "tensor-view": view_syntax.TensorView,
-    "make-view": view_syntax.MakeView,
-    "view-access": access_syntax.ViewAccess,
-    "shape-query": view_syntax.ShapeQuery,
-    "load-operands": access_syntax.LoadOperands,
+_STRUCTURE: Final = "structure"
+_CONTROL_FLOW: Final = "control flow"
+_AGGREGATES: Final = "aggregates"
+_VIEWS: Final = "views"
+_ACCESSES: Final = "accesses"
+
+# The words of the custom directives, by the module that has them.
+CUSTOM: Final[dict[str, str]] = {
+    "dense-constant": _STRUCTURE,
+    "global": _STRUCTURE,
+    "module": _STRUCTURE,
+    "module-wrapper": _STRUCTURE,
+    "function": _STRUCTURE,
+    "if": _CONTROL_FLOW,
+    "for": _CONTROL_FLOW,
+    "loop": _CONTROL_FLOW,
+    "combine": _AGGREGATES,
+    "assume": _AGGREGATES,
+    "atomic-operands": _AGGREGATES,
+    "atomic-mode": _AGGREGATES,
+    "shift-amount": _AGGREGATES,
+    "print-arguments": _AGGREGATES,
+    "cast-types": _AGGREGATES,
+    "comparison-types": _AGGREGATES,
+    "grid-type": _AGGREGATES,
+    "tensor-view": _VIEWS,
+    "make-view": _VIEWS,
+    "shape-query": _VIEWS,
+    "view-access": _ACCESSES,
+    "load-operands": _ACCESSES,
 }
+
+
+def custom_directive(word: str) -> CustomClass:
+    """The directive of a word; its module is imported for the first operation that needs it."""
+    home = CUSTOM[word]
+    if home is _STRUCTURE:
+        from tileir.text import structure_syntax
+
+        return structure_syntax.DIRECTIVES[word]
+    if home is _CONTROL_FLOW:
+        from tileir.text import control_flow_syntax
+
+        return control_flow_syntax.DIRECTIVES[word]
+    if home is _VIEWS:
+        from tileir.text import view_syntax
+
+        return view_syntax.DIRECTIVES[word]
+    if home is _ACCESSES:
+        from tileir.text import access_syntax
+
+        return access_syntax.DIRECTIVES[word]
+    from tileir.text import aggregate_syntax
+
+    return aggregate_syntax.DIRECTIVES[word]
 
 
 class Assembly:
@@ -376,7 +405,7 @@ class _Compiler:
         for declared in (*self.declaration.operands, *self.declaration.results):
             if self.slot_of(declared.name) < 0 and declared.name not in self.declaration.fixed_types:
                 self.slots[declared.name] = len(self.slots)
-        directive = CUSTOM[word](self.declaration, arguments)
+        directive = custom_directive(word)(self.declaration, arguments)
         directive.bind(self.slots)
         return self._placed(directive)
 

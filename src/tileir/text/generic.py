@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING
 from tileir.ir.attributes import Attribute, DenseArrayAttribute, IntegerAttribute
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import ISOLATED, OperationDeclaration, unregistered
 from tileir.ir.location import TextLocation
 from tileir.ir.types import I32, FunctionType
 from tileir.text.directive import enum_kind_of
-
-if TYPE_CHECKING:
-    from tileir.text.parser import Parser
+from tileir.text.parser import Parser
 
 
 def parse_generic(parser: Parser, name: str) -> Operation:

@@ -9,10 +9,11 @@ not add noise.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from tileir.annotations import Final, NoReturn
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
-from tileir.ir.declaration import NEWEST, REGISTRY, OperationDeclaration, Version
+from tileir.ir.declaration import REGISTRY, OperationDeclaration, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import Location, TextLocation
 from tileir.ir.traversal import DEEPEST_REGION
@@ -20,7 +21,6 @@ from tileir.ir.types import Type
 from tileir.text import draft_spellings as drafts
 from tileir.text.cursor import SyntaxFailure
 from tileir.text.format import Assembly, assembly_of
-from tileir.text.generic import parse_generic
 from tileir.text.stack import on_fresh_stack
 from tileir.text.state import ParseState
 from tileir.text.types import DIALECT_TYPES
@@ -36,24 +36,29 @@ _AROUND: Final = 4
 
 
 class Parser(ValueCursor):
-    """Parses operations.  `allow_unregistered` accepts operations nobody declared, in generic form."""
+    """Parses operations.
+
+    `allow_unregistered` accepts operations nobody declared, in generic form, which `parse_generic` reads.
+    """
 
     def __init__(
         self,
         text: str,
-        name: str = "-",
-        version: Version = NEWEST,
-        allow_unregistered: bool = False,
-        first_line: int = 1,
-        recover: bool = True,
-        testing: bool = False,
-        draft_spellings: bool = True,
+        name: str,
+        version: Version,
+        allow_unregistered: bool,
+        first_line: int,
+        recover: bool,
+        testing: bool,
+        draft_spellings: bool,
+        parse_generic: Callable[[Parser, str], Operation],
     ) -> None:
         super().__init__(text, name, version, first_line)
         self.allow_unregistered: bool = allow_unregistered
         self.recover = recover
         self.testing: bool = testing
         self.draft_spellings = draft_spellings
+        self.parse_generic: Callable[[Parser, str], Operation] = parse_generic
         self.block: Block = Block()
         self.blocks: dict[str, Block] = {}
         self.waiting_blocks: dict[str, int] = {}
@@ -259,7 +264,7 @@ class Parser(ValueCursor):
         if declaration is None:
             declaration = self._find_declaration(name)
         if declaration is None:
-            operation = parse_generic(self, name)
+            operation = self.parse_generic(self, name)
         else:
             assembly = declaration.assembly
             if assembly is None:

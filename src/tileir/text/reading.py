@@ -27,6 +27,13 @@ def _print_when_asked(operation: Operation, generic: bool, debug_info: bool, nam
 PRINTING.print_operation = _print_when_asked
 
 
+def _parse_generic(parser: Parser, name: str) -> Operation:
+    # Imported here: people and most tools write the custom form.
+    from tileir.text.generic import parse_generic
+
+    return parse_generic(parser, name)
+
+
 class ReadText:
     """What came of a text: the module if it could be read, and everything there is to say about it."""
 
@@ -63,7 +70,9 @@ def read_text(
         except UnicodeEncodeError as failure:
             place = CharacterLocation(SourceText(text, name, TOKEN, first_line), 0, failure.start)
             return ReadText(None, [Diagnostic("error", "text has half of a surrogate pair", place)])
-    parser = Parser(text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings)
+    parser = Parser(
+        text, name, version, allow_unregistered, first_line, recover, testing, draft_spellings, _parse_generic
+    )
     if implicit_module:
         # As in MLIR's tools, only a cuda_tile module lets its contents leave the prefix out.
         parser.dialects = ["builtin"]

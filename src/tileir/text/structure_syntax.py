@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.constraints import NUMBER
 from tileir.dialect.enums import SYMBOL_VISIBILITY
 from tileir.dialect.types import TileType, scalar_tile
@@ -26,7 +26,7 @@ from tileir.ir.types import I64, FunctionType, Type, function_type
 from tileir.text import draft_spellings
 from tileir.text.dense import DenseReader
 from tileir.text.dialect_types import builtin_type
-from tileir.text.directive import Custom, Doubtful, fail_custom, say_first
+from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom, say_first
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
@@ -317,3 +317,12 @@ class Function(Custom):
                 printer.out.append(f"{printer.indent}{label}:\n")
             printer.print_block_body(block)
         printer.out.append(printer.indent + "}")
+
+
+DIRECTIVES: Final[dict[str, CustomClass]] = {
+    "dense-constant": DenseConstant,
+    "global": Global,
+    "module": Module,
+    "module-wrapper": ModuleWrapper,
+    "function": Function,
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tileir.annotations import TYPE_CHECKING
+from tileir.annotations import TYPE_CHECKING, Final
 from tileir.dialect.constraints import TENSOR_VIEW
 from tileir.dialect.types import (
     DYNAMIC,
@@ -17,7 +17,7 @@ from tileir.ir.core import Operation
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 from tileir.text import draft_spellings
-from tileir.text.directive import Custom, Doubtful, fail_custom
+from tileir.text.directive import Custom, CustomClass, Doubtful, fail_custom
 from tileir.text.state import ParseState
 
 if TYPE_CHECKING:
@@ -260,3 +260,10 @@ class ShapeQuery(Doubtful):
         printer.attribute_dictionary(operation, frozenset())
         result = operation.results[0].type.spelling if operation.results else ""
         printer.out.append(f" : {source.type.spelling} -> {result}")
+
+
+DIRECTIVES: Final[dict[str, CustomClass]] = {
+    "tensor-view": TensorView,
+    "make-view": MakeView,
+    "shape-query": ShapeQuery,
+}

@@ -14,7 +14,7 @@ from tileir.dialect.ops import MODULE
 from tileir.ir.declaration import NEWEST, VARIADIC, AttributeDeclaration, OperationDeclaration
 from tileir.ir.enums import FIRST_DRAFT_ONLY_VALUE, EnumKind
 from tileir.text.directive import enum_kind_of
-from tileir.text.format import CUSTOM, ELEMENT
+from tileir.text.format import ELEMENT, custom_directive
 
 LEGEND: Final[tuple[tuple[str, str], ...]] = (
     ("`%x`", "a value"),
@@ -151,7 +151,7 @@ def _word(declaration: OperationDeclaration, word: str) -> str:
         return ""
     if word == "hints":
         return "(optimization_hints = <OPTIMIZATION_HINTS>)?"
-    return CUSTOM[word](declaration, "").form()
+    return custom_directive(word)(declaration, "").form()
 
 
 def allowed_keywords(declaration: OperationDeclaration, declared: AttributeDeclaration) -> list[str] | None:

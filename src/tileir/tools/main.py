@@ -31,7 +31,10 @@ def main() -> int:
         return emulate.main(sys.argv[2:])
     from tileir.tools.programs import run_process
 
-    return run_process("tileir", run, sys.argv[1:])
+    status = run_process("tileir", run, sys.argv[1:])
+    # Nor does Python look for any on its way out: as much again.
+    gc.freeze()
+    return status
 
 
 def run(arguments: list[str]) -> int:
