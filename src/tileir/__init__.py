@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
     from tileir.execute.arguments import Pointer, pointer_to
     from tileir.execute.debugging import Callback, Trace
-    from tileir.execute.engine import Engine, KernelSettings, LaunchOptions, PreparedKernel
+    from tileir.execute.engine import DirectLaunches, Engine, KernelSettings, LaunchOptions, PreparedKernel
     from tileir.execute.engines import register_engine, unregister_engine
     from tileir.execute.errors import (
         AssertionFailedError,
@@ -88,6 +88,7 @@ __all__ = [
     "CompilationError",
     "Coverage",
     "Diagnostic",
+    "DirectLaunches",
     "Engine",
     "EntryScope",
     "ExecutionError",
@@ -175,7 +176,7 @@ _HOMES = {
     "tileir.dialect.attributes": "bounded div_by same_elements",
     "tileir.builder": "Builder",
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
-    "tileir.execute.engine": "Engine KernelSettings LaunchOptions PreparedKernel",
+    "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions PreparedKernel",
     "tileir.execute.engines": "register_engine unregister_engine",
     "tileir.execute.errors": "AssertionFailedError CompilationError ExecutionError InternalError LaunchError"
     " MissingDependencyError NestingError",

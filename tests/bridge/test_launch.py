@@ -327,7 +327,7 @@ def test_missing_cutile_is_named_with_its_pip_line(monkeypatch: pytest.MonkeyPat
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "cuda", None)
     with pytest.raises(MissingDependencyError, match="pip install cuda-tile"):
-        tileir.launch(add, 1, (A, A, A))
+        tileir.launch(lambda a: a, 1, (A,))
     with pytest.raises(MissingDependencyError, match="pip install cuda-tile"), tileir.emulate():
         pass
 

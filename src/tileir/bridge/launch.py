@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from tileir.bridge.parameters import (
@@ -16,19 +16,18 @@ from tileir.bridge.parameters import (
     ScalarParameter,
     describe,
 )
+from tileir.bridge.recognition import KnownLaunches
 from tileir.bytecode.primitives import BytecodeError
+from tileir.execute.arguments import check_grid
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.execute.launch import Kernel, compile
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import UnknownLocation
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
 # From this version on bytecode need not name a GPU.
 BYTECODE_VERSION = "13.4"
-_COMPILED: WeakKeyDictionary[Any, dict[Hashable, Kernel]] = WeakKeyDictionary()
+_KNOWN: Final[WeakKeyDictionary[Any, KnownLaunches]] = WeakKeyDictionary()
 
 
 def launch(
@@ -48,31 +47,62 @@ def launch(
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
     further options those of `Kernel.launch` (`sanitize`, `schedule`, `num_threads`, `unchecked`, `output`, ..).
     """
-    description, compiled = _prepare(kernel, args, backend, exact, fast)
+    try:
+        known = _KNOWN[kernel]
+    except (KeyError, TypeError):
+        known = _known(cutile(), kernel)
+    if not isinstance(args, (tuple, list)):
+        raise LaunchError(f"the arguments of a launch are a tuple, but a {type(args).__name__} was given: pass (x,)")
+    if not options:
+        found = known.find(args, backend, exact, fast)
+        if found is not None:
+            direct, numbers, memory, tables = found
+            direct.launch(check_grid(grid), numbers, lambda: _again(kernel, args, tables), memory)
+            return
+    description = _described(kernel, args)
+    compiled, is_new = _compiled(known, kernel, description.parameters, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)
+    if not options and not is_new:
+        known.learn(args, description, compiled, backend, exact, fast)
 
 
 def export(kernel: Any, args: tuple[object, ...] | list[object]) -> bytes:
     """The bytecode that cuTile writes for a kernel and arguments of this kind."""
     tile = cutile()
-    return _exported(tile, kernel, _described(tile, kernel, args).parameters)
+    _known(tile, kernel)
+    return _exported(tile, kernel, _described(kernel, args).parameters)
 
 
-def _prepare(kernel: Any, args: object, backend: str, exact: bool, fast: bool) -> tuple[Description, Kernel]:
-    tile = cutile()
-    description = _described(tile, kernel, args)
-    compiled = _COMPILED.setdefault(kernel, {})
-    key = (tuple(description.parameters), backend, exact, fast)
-    found = compiled.get(key)
-    if found is None:
-        from tileir.bytecode.layouts import from_bytes
+def _known(tile: Any, kernel: Any) -> KnownLaunches:
+    """What is known of a kernel."""
+    if not isinstance(kernel, tile.kernel):
+        hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
+        raise LaunchError(f"a {type(kernel).__name__} cannot be launched as a cuTile kernel: {hint}")
+    return _KNOWN.setdefault(kernel, KnownLaunches(kernel._annotated_function.parameter_annotations))
 
-        try:
-            module = from_bytes(_exported(tile, kernel, description.parameters))
-        except BytecodeError as error:
-            raise _placed(error) from None
-        found = compiled[key] = compile(module, None, backend, exact=exact, fast=fast)
-    return description, found
+
+def _compiled(
+    known: KnownLaunches, kernel: Any, parameters: list[Parameter], backend: str, exact: bool, fast: bool
+) -> tuple[Kernel, bool]:
+    """The kernel, compiled for arguments of a kind, and whether it was not before."""
+    key = (tuple(parameters), backend, exact, fast)
+    found = known.compiled.get(key)
+    if found is not None:
+        return found, False
+    from tileir.bytecode.layouts import from_bytes
+
+    try:
+        module = from_bytes(_exported(cutile(), kernel, parameters))
+    except BytecodeError as error:
+        raise _placed(error) from None
+    found = known.compiled[key] = compile(module, None, backend, exact=exact, fast=fast)
+    return found, True
+
+
+def _again(kernel: Any, args: tuple[object, ...] | list[object], tables: object) -> tuple[tuple[object, ...], Any]:
+    """The arguments of a launch under way, which has `tables` in use, in words."""
+    description = _described(kernel, args)
+    return tuple(description.values), description.memory
 
 
 def _placed(error: BytecodeError) -> BytecodeError:
@@ -97,12 +127,7 @@ def cutile() -> Any:
     return cuda.tile
 
 
-def _described(tile: Any, kernel: Any, args: object) -> Description:
-    if not isinstance(kernel, tile.kernel):
-        hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
-        raise LaunchError(f"a {type(kernel).__name__} cannot be launched as a cuTile kernel: {hint}")
-    if not isinstance(args, (tuple, list)):
-        raise LaunchError(f"the arguments of a launch are a tuple, but a {type(args).__name__} was given: pass (x,)")
+def _described(kernel: Any, args: tuple[object, ...] | list[object]) -> Description:
     function = kernel._annotated_function
     return describe(
         function.pyfunc.__name__, list(function.pysig.parameters), list(function.parameter_annotations), tuple(args)

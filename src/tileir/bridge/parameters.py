@@ -126,7 +126,7 @@ def _describe(description: Description, annotation: Any, value: object, name: st
         return _describe_list(description, annotation.list, value, name)
     if is_array(value):
         buffer = buffer_of(value, name)
-        facts = _ArrayFacts(buffer, annotation.array, name)
+        facts = ArrayFacts(buffer, annotation.array, name)
         description.add(Pointer(value, name), name)
         for number in (*buffer.shape, *facts.strides):
             description.add(number, name)
@@ -195,14 +195,14 @@ def _describe_list(description: Description, annotation: Any, value: list[object
     if not value:
         raise LaunchError(f"{name} is an empty list: pass at least one array")
     element = None if annotation is None else annotation.element
-    facts: list[_ArrayFacts] = []
+    facts: list[ArrayFacts] = []
     rows: list[list[int]] = []
     for number, item in enumerate(value):
         what = f"item {number} of {name}"
         if not is_array(item):
             raise LaunchError(f"{what} is a {type(item).__name__}, but a list is a list of arrays: pass an array")
         buffer = buffer_of(item, what)
-        facts.append(_ArrayFacts(buffer, element, what))
+        facts.append(ArrayFacts(buffer, element, what))
         rows.append([buffer.address, *buffer.shape, *facts[-1].strides])
         description.memory.append(Pointer(item, what))
         first = facts[0]
@@ -216,7 +216,7 @@ def _describe_list(description: Description, annotation: Any, value: list[object
     return ListParameter(facts[0].parameter(facts))
 
 
-class _ArrayFacts:
+class ArrayFacts:
     """What is to be known about one array."""
 
     def __init__(self, buffer: Buffer, annotation: Any, name: str) -> None:
@@ -241,7 +241,7 @@ class _ArrayFacts:
                         "int32: annotate the parameter with ct.IndexedWithInt64"
                     )
 
-    def parameter(self, all_facts: list[_ArrayFacts]) -> ArrayParameter:
+    def parameter(self, all_facts: list[ArrayFacts]) -> ArrayParameter:
         """What holds for all these arrays."""
         size = self.buffer.dtype.itemsize
         rank = len(self.strides)

@@ -397,6 +397,12 @@ def check_grid(grid: object) -> BlockId:
     """The extents of a grid of one to three dimensions."""
     if type(grid) is int and 0 < grid <= GRID_LIMITS[0]:
         return grid, 1, 1
+    if type(grid) is tuple and 0 < len(grid) <= 3:
+        x, y, z = grid if len(grid) == 3 else (*grid, 1, 1)[:3]
+        if type(x) is int and type(y) is int and type(z) is int:
+            limits = GRID_LIMITS
+            if 0 < x <= limits[0] and 0 < y <= limits[1] and 0 < z <= limits[2]:
+                return x, y, z
     extents = (grid,) if isinstance(grid, (int, numpy.integer)) else grid
     if is_array(grid):
         raise LaunchError("the grid comes first, as in (4,) or (16, 16, 1), but an array was given in its place")

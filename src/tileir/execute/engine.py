@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.ir.core import Operation
@@ -69,6 +69,36 @@ class LaunchOptions:
         self.unchecked: bool = unchecked
 
 
+Given = tuple[int, bool] | None
+"""An argument of a kind that was looked at: of an array, how many parameters follow its pointer that belong to it, and
+whether its memory may be written to; None for a scalar."""
+
+
+Again = Callable[[], tuple[tuple[object, ...], Sequence[object]]]
+"""The arguments of a launch, as it takes them, and its `memory`, for those who look at them again."""
+
+
+class DirectLaunches(ABC):
+    """Launches with arguments of one kind, which whoever launches has looked at already."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def launch(
+        self,
+        grid: BlockId,
+        numbers: tuple[Any, ...],
+        again: Again,
+        memory: Sequence[int] = (),
+    ) -> None:
+        """Run the kernel as `PreparedKernel.launch` does.
+
+        `numbers` has three things for an array, its address, the parameters that follow it as bytes, 8 for each, and
+        how many bytes of memory it has, and for a scalar its value.  `memory` has three words for each further array:
+        where it begins and ends, and whether it may be written to.  `again` keeps all of them alive.
+        """
+
+
 class PreparedKernel(ABC):
     """A kernel as an engine has it."""
 
@@ -87,6 +117,10 @@ class PreparedKernel(ABC):
         the `Sanitizer` that is to be told what is found.
         """
         raise LaunchError("the engine of this kernel says that it sanitizes, and its kernels cannot")
+
+    def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
+        """The short way for launches with such options and arguments of a kind; None if there is none."""
+        return None
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
         """The code of the kernel at one of the engine's `stages`, to read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from tileir.execute.errors import LaunchError, MissingDependencyError
@@ -17,7 +17,7 @@ except ImportError as _missing:
     ) from None
 
 from tileir.execute.arguments import check_grid, checked_arrays, checked_threads, select_entry
-from tileir.execute.engine import Engine, KernelSettings, LaunchOptions, PreparedKernel, Progress
+from tileir.execute.engine import DirectLaunches, Engine, Given, KernelSettings, LaunchOptions, PreparedKernel, Progress
 from tileir.execute.engines import AUTO, choose, find_engine, require
 from tileir.execute.globals import Globals
 from tileir.execute.observer import Observer
@@ -208,6 +208,14 @@ class Kernel:
             from tileir.execute.sanitizer.report import SanitizerError
 
             raise SanitizerError(report)
+
+    def direct(self, kind: Sequence[Given], arguments: tuple[object, ...]) -> DirectLaunches | None:
+        """The short way for launches that ask for nothing with arguments like these, which are of a kind; None if the
+        engine that runs them has none."""
+        if self._plain is not None:
+            return self._plain.direct(kind, self._ordinary)
+        engine = self._chosen(self._ordinary, arguments)
+        return self._prepared_by(engine).direct(kind, self._ordinary) if engine.overlaps else None
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None) -> str:
         """The code of the kernel, to read, at one of the stages of the engine that runs it: for the CPU engine "tiles",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import ctypes
 import sys
+from array import array
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -19,12 +20,13 @@ from tileir.execute.cpu.loops.checks import refused_allocation
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.statements import Reserve, statements
 from tileir.execute.cpu.native import record, scratch, thread_pool
-from tileir.execute.cpu.native.binding import Binder, Binding
+from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, listed
+from tileir.execute.cpu.native.filling import Fill, filling
 from tileir.execute.cpu.native.overlapping import AT_ONCE, Launches
 from tileir.execute.cpu.native.pending import Launch
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
-from tileir.execute.engine import LaunchOptions, PreparedKernel
+from tileir.execute.engine import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, ExecutionError, LaunchError, converted
 from tileir.execute.memory import Region, reserved_label
 from tileir.execute.overlap import overlapped
@@ -63,26 +65,36 @@ class CpuKernel(KernelCode, PreparedKernel):
         self._launch(grid, arguments, options, sanitizer)
         return sanitizer.report
 
+    def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
+        fill = filling(self._binder, kind)
+        return None if fill is None else _DirectLaunches(self, fill, options)
+
     def _launch(
         self,
         grid: BlockId,
-        arguments: tuple[object, ...],
+        arguments: Arguments,
         options: LaunchOptions,
         sanitizer: Sanitizer | None,
         apart: bool = True,
+        fill: Fill | None = None,
+        numbers: tuple[Any, ...] = (),
+        words: Sequence[int] = (),
     ) -> None:
         """`sanitizer` gets what is found, if there is one.  `apart` says that views may be taken to stay in their
-        arrays until seen otherwise."""
+        arrays until seen otherwise.  `fill` puts `numbers` into a record, if the arguments were looked at already; then
+        `words` are about the further memory."""
         count = grid[0] * grid[1] * grid[2]
         threads = self._threads if options.num_threads is None else options.num_threads
-        binding = self._binder(arguments, grid, max(1, min(64, count // (8 * threads))))
+        binding = self._binder(arguments, grid, max(1, min(64, count // (8 * threads))), fill, numbers)
         if not apart:
             binding.overlap = True
         version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
         slots = binding.record.slots
         memory, progress = options.memory, options.progress
         table: object = None
-        if memory or binding.bound is not None:
+        if words:
+            table = self._table_of(binding, words)
+        elif memory or binding.bound is not None:
             table = self._table(binding, arguments, memory)
         if version.shared_axis >= 0 and threads > 1:
             # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
@@ -102,7 +114,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         keep = (arguments, callback, memory, inspector, table)
         launches = overlapped()
         if launches is not None:
-            is_plain = not (memory or inspector or version.print_count or progress is not None)
+            is_plain = not (memory or words or inspector or version.print_count or progress is not None)
             if is_plain and self._submit(launches, version, binding, arguments, grid, threads):
                 return
             if not launches.is_idle:
@@ -120,7 +132,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             if slots[record.FAILED] != record.UNSUITED:
                 self._failed(version.options, slots, grid, arguments, memory)
             # No tile block has run yet.
-            self._launch(grid, arguments, options, sanitizer, apart=False)
+            self._launch(grid, arguments, options, sanitizer, False, fill, numbers, words)
             return
         self._binder.recycle(binding)
         if progress is not None:
@@ -134,7 +146,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         self,
         version: Version,
         extents: BlockId,
-        arguments: tuple[object, ...],
+        arguments: Arguments,
         memory: Sequence[object],
         sanitizer: Sanitizer,
         slots: Any,
@@ -146,7 +158,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             version.lowered = self.lower(version.options)
         lowered = version.lowered
         reserves = [each for each in statements(lowered.program.body) if isinstance(each, Reserve)]
-        known = known_memory(self.globals.values(), bind(self.entry, arguments), memory)
+        known = known_memory(self.globals.values(), bind(self.entry, listed(arguments)), memory)
         inspector = Inspector(lowered.sites, len(reserves), extents, known, sanitizer.unwritten)
         slots[record.REGIONS] = inspector.regions.ctypes.data
         slots[record.REGIONS + 1] = inspector.region_count
@@ -165,7 +177,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         launches: Launches,
         version: Version,
         binding: Binding,
-        arguments: tuple[object, ...],
+        arguments: Arguments,
         extents: BlockId,
         threads: int,
     ) -> bool:
@@ -178,7 +190,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             return False
         if self._reach is None:
             self._reach = Reach(self.entry, self.globals)
-        spans = self._binder.spans(binding, arguments) if self._reach.is_known else None
+        spans = self._binder.spans(binding) if self._reach.is_known else None
         if spans is None or not scratch.has_memory(version.arena_bytes, self._threads):
             return False
         if not binding.overlap:
@@ -205,27 +217,41 @@ class CpuKernel(KernelCode, PreparedKernel):
         slots[record.FAILED] = slots[record.STOP] = 0
         return self.version(True, False, version.options.unchecked)
 
-    def _table(self, binding: Binding, arguments: tuple[object, ...], memory: Sequence[object]) -> object:
+    def _table(self, binding: Binding, arguments: Arguments, memory: Sequence[object]) -> object:
         """Have a table of the launch's memory, where its arguments and globals are not all, or are not apart and some
         not writable: who asks takes what overlaps for one stretch, to which one may write if one may to a part."""
         bound = binding.bound
         if not memory and (bound is None or not binding.overlap):
             return None
-        known = known_memory(self.globals.values(), bound if bound is not None else bind(self.entry, arguments), memory)
+        known = known_memory(
+            self.globals.values(), bound if bound is not None else bind(self.entry, listed(arguments)), memory
+        )
         words = [number for each in known.regions for number in (each.start, each.end, int(each.writable))]
         table = numpy.array(words, numpy.uint64)
         slots = binding.record.slots
         slots[record.REGIONS], slots[record.REGIONS + 1] = table.ctypes.data, len(known.regions)
         return table
 
+    def _table_of(self, binding: Binding, words: Sequence[int]) -> object:
+        """The same from what is known already; stretches may overlap."""
+        slots = binding.record.slots
+        begin = self._layout.regions
+        own = slots[begin : begin + record.REGION_WORDS * self._layout.region_count]
+        table = array("Q", words)
+        table.frombytes(own.tobytes())
+        slots[record.REGIONS], slots[record.REGIONS + 1] = table.buffer_info()[0], len(table) // record.REGION_WORDS
+        return table
+
     def _failed(
-        self, options: Options, slots: Any, extents: BlockId, arguments: tuple[object, ...], memory: Sequence[object]
+        self, options: Options, slots: Any, extents: BlockId, arguments: Arguments, memory: Sequence[object]
     ) -> None:
         """Raise what went wrong.  The checks are lowered again: a kernel from the cache has none in memory."""
         check = self.lower(options).checks[slots[record.FAILED] - 1]
         number, element, detail = (slots[record.FAILURE + place] for place in range(3))
         block = block_at(number, extents)
         if check.kind == "outside":
+            if not isinstance(arguments, tuple):
+                arguments, memory = arguments()
             known = known_memory(self.globals.values(), bind(self.entry, arguments), memory)
             for place in range(self._layout.reserves, self._layout.lock, 2):
                 start, end = slots[place], slots[place + 1]
@@ -289,6 +315,26 @@ class CpuKernel(KernelCode, PreparedKernel):
             return "".join([part if isinstance(part, str) else nested(*next(rest), part) for part in parts])
 
         return _CALLBACK(call)
+
+
+class _DirectLaunches(DirectLaunches):
+    """Launches of a kernel whose arguments are of a kind that was looked at."""
+
+    __slots__ = ("_fill", "_kernel", "_options")
+
+    def __init__(self, kernel: CpuKernel, fill: Fill, options: LaunchOptions) -> None:
+        self._kernel: CpuKernel = kernel
+        self._fill: Fill = fill
+        self._options: LaunchOptions = options
+
+    def launch(
+        self,
+        grid: BlockId,
+        numbers: tuple[Any, ...],
+        again: Again,
+        memory: Sequence[int] = (),
+    ) -> None:
+        self._kernel._launch(grid, again, self._options, None, True, self._fill, numbers, memory)
 
 
 def _tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], run: Callable[[], None]) -> None:

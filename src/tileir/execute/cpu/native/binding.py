@@ -10,29 +10,38 @@ takes longer than the thorough way, so that a kernel's first launch goes without
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import struct
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from types import CodeType
 from typing import Any, Final, cast
 
 import numpy
 
 from tileir.dialect.ops import ALLOCA, GET_GLOBAL
 from tileir.dialect.types import PointerType, TileType
+from tileir.execute import array_addresses
 from tileir.execute.arguments import TORCH_DTYPES, BoundArguments, accepted_dtypes, bind, may_write, tensor_dtype
-from tileir.execute.cpu.native.record import ARGUMENTS, REGION_WORDS, Layout, Record
-from tileir.execute.dtypes import value_dtype
+from tileir.execute.array_addresses import address_expression
+from tileir.execute.cpu.native.record import ARGUMENTS, REGION_WORDS, SLOT_BYTES, Layout, Record
+from tileir.execute.engine import Again
 from tileir.execute.errors import BlockId
+from tileir.execute.generated_functions import generated
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64, IntegerType, Type
 
 Span = tuple[int, int, bool]
 """From where to where, and whether the kernel may write there."""
+
+
+Arguments = tuple[object, ...] | Again
+"""The arguments of a launch, or what gives them, and further memory, where they are looked at again."""
+
+
+def listed(arguments: Arguments) -> tuple[object, ...]:
+    return arguments if isinstance(arguments, tuple) else arguments()[0]
 
 
 class Binding:
@@ -58,9 +67,9 @@ class Binder:
         self._pointers: list[int] = pointers
         self._writes: list[bool] = [may_write(entry, number) for number in pointers]
         """Of the pointers, in order: whether the kernel may write through it."""
-        self._types: list[Type] = types
+        self.types: list[Type] = types
         self._quick: Callable[..., bool | None] = self._first
-        self._pack_bits = struct.Struct(f"<{ARGUMENTS}q{len(types) + REGION_WORDS * len(pointers)}Q").pack_into
+        self._pack_bits = struct.Struct(f"{HEADER_FORMAT}{len(types) + REGION_WORDS * len(pointers)}Q").pack_into
         self._fixed: list[int] = []
         """What the records have to say about globals, which stay where they are."""
         for region in (globals or {}).values():
@@ -69,16 +78,30 @@ class Binder:
         self._globals: Stretches = Stretches([region for name, region in (globals or {}).items() if name in used])
         self._spare: list[Binding] = []
 
-    def __call__(self, arguments: tuple[object, ...], grid: BlockId, chunk: int) -> Binding:
-        """Check arguments and fill a record with them; to be given back to `recycle` after the launch."""
+    def __call__(
+        self,
+        arguments: Arguments,
+        grid: BlockId,
+        chunk: int,
+        fill: Callable[..., bool | None] | None = None,
+        numbers: tuple[Any, ...] = (),
+    ) -> Binding:
+        """Check arguments and fill a record with them; to be given back to `recycle` after the launch.
+
+        `fill` does it with `numbers`, where somebody has looked at the arguments already (`filling`).
+        """
         try:
             binding = self._spare.pop()
         except IndexError:
             binding = Binding(self._new_record())
         x, y, z = grid
-        overlap = self._quick(arguments, binding.record.slots, x * y * z, x, y, z, chunk)
+        slots = binding.record.slots
+        if fill is None:
+            overlap = self._quick(arguments, slots, x * y * z, x, y, z, chunk)
+        else:
+            overlap = fill(slots, x * y * z, x, y, z, chunk, *numbers)
         if overlap is None:
-            self._thorough(arguments, binding, grid, chunk)
+            self._thorough(listed(arguments), binding, grid, chunk)
         else:
             binding.overlap = overlap
         return binding
@@ -92,7 +115,7 @@ class Binder:
 
     def write_function(self) -> None:
         """Have the short way from the next launch on."""
-        self._quick = _quick_function(self._types, self._overlapping_pairs(self._pointers), self._globals)
+        self._quick = _quick_function(self)
 
     def _first(self, *_given: object) -> None:
         self._quick = self._second
@@ -106,26 +129,22 @@ class Binder:
         binding.bound = None
         self._spare.append(binding)
 
-    def spans(self, binding: Binding, arguments: tuple[Any, ...]) -> list[Span] | None:
+    def spans(self, binding: Binding) -> list[Span] | None:
         """The memory of a launch's arguments; None if one is a bare address, which may be any."""
-        found: list[Span] = []
-        if binding.bound is None:
-            slots = binding.record.slots
-            for number, writes in zip(self._pointers, self._writes, strict=True):
-                low = slots[ARGUMENTS + number] & _ALL_BITS
-                found.append((low, low + arguments[number].nbytes, writes))
-            return found
-        buffers = binding.bound.buffers
-        if len(buffers) < len(self._writes):
+        if binding.bound is not None and len(binding.bound.buffers) < len(self._writes):
             return None
-        for (buffer, _), writes in zip(buffers, self._writes, strict=True):
-            found.append((buffer.low, buffer.high, writes))
+        slots = binding.record.slots
+        place = self.layout.regions
+        found: list[Span] = []
+        for writes in self._writes:
+            found.append((slots[place] & _ALL_BITS, slots[place + 1] & _ALL_BITS, writes))
+            place += REGION_WORDS
         return found
 
     def _thorough(self, arguments: tuple[object, ...], binding: Binding, grid: BlockId, chunk: int) -> None:
         bound = bind(self.entry, arguments)
         x, y, z = grid
-        header = (0, x * y * z, x, y, z, 0, chunk, *_ZEROS)
+        header = (0, x * y * z, x, y, z, 0, chunk)
         spans = [(buffer.low, buffer.high) for buffer, _ in bound.buffers]
         regions: list[int] = []
         for number in self._pointers:
@@ -143,6 +162,14 @@ class Binder:
             or any(self._globals.touch(low, high) for low, high in spans)
         )
         binding.bound = bound
+
+    def meetings(self, names: dict[str, Any]) -> str:
+        """Python code that tells whether memory is shared of which some is written; pointer 2 has it from p2 to q2."""
+        meets = [f"p{one} < q{other} and p{other} < q{one}" for one, other in self._overlapping_pairs(self._pointers)]
+        if self._globals:
+            names["is_global"] = self._globals.touch
+            meets += [f"is_global(p{number}, q{number})" for number in self._pointers]
+        return " or ".join(meets) or "False"
 
     def _overlapping_pairs(self, names: list[int]) -> list[tuple[int, int]]:
         """The pairs of pointers of which one at least may be written through, as it is they that must not overlap."""
@@ -186,8 +213,9 @@ def _names_global(operation: Operation) -> bool:
 
 
 _ALL_BITS: Final = (1 << 64) - 1
-_ZEROS: Final = (0,) * (ARGUMENTS - 7)
-"""The rest of a record's beginning, after the size of the chunks."""
+HEADER: Final = "0, count, x, y, z, 0, chunk"
+"""The beginning of a record, up to the size of the chunks; the rest of it is zero."""
+HEADER_FORMAT: Final = f"<7q{SLOT_BYTES * (ARGUMENTS - 7)}x"
 
 
 def _pointee(type: Type) -> Type | None:
@@ -204,16 +232,13 @@ def _bits(value: Any) -> int:
 # --- the function written for a kernel ---
 
 
-def _quick_function(types: list[Type], pairs: list[tuple[int, int]], globals: Stretches) -> Callable[..., bool | None]:
+def _quick_function(binder: Binder) -> Callable[..., bool | None]:
     """A function that fills a record and says whether arguments overlap; None if one is out of the ordinary."""
-    names: dict[str, Any] = {
-        "ndarray": numpy.ndarray,
-        "address_of": ctypes.addressof,
-        "first_byte": ctypes.c_char.from_buffer,
-    }
+    names: dict[str, Any] = {"ndarray": numpy.ndarray, **array_addresses.NAMES}
     checks: list[str] = []
     values: list[str] = []
-    layout = [f"<{ARGUMENTS}q"]
+    layout = [HEADER_FORMAT]
+    types = binder.types
     for number, type in enumerate(types):
         name = f"a{number}"
         pointee = _pointee(type)
@@ -222,8 +247,10 @@ def _quick_function(types: list[Type], pairs: list[tuple[int, int]], globals: St
             names[f"accepted{number}"] = accepted_dtypes(pointee)
             names[f"tensors{number}"] = tensors_for(pointee)
             checks.append(f"if type({name}) is ndarray:")
-            checks.append(f"    if {name}.dtype not in accepted{number} or not {name}.flags.c_contiguous: return None")
-            checks.append(f"    p{number} = address_of(first_byte({_exported(name, number, pointee, names)}))")
+            # Aligned, contiguous and writable; an empty one goes the thorough way.
+            is_usual = f"{name}.dtype in accepted{number} and {name}.flags.carray and {name}.size"
+            checks.append(f"    if not ({is_usual}): return None")
+            checks.append(f"    p{number} = {address_expression(name)}")
             # The data of an empty tensor is nowhere.
             checks.append(f"elif not (p{number} := tensors{number}.address({name})): return None")
             values.append(f"p{number}")
@@ -239,52 +266,27 @@ def _quick_function(types: list[Type], pairs: list[tuple[int, int]], globals: St
             layout.append("f4x" if element is F32 else "d")
         else:
             return lambda *_: None
-    pointers = [number for number, type in enumerate(types) if _pointee(type) is not None]
+    pointers = binder.layout.pointers
     checks.extend([f"q{number} = p{number} + a{number}.nbytes" for number in pointers])
     for number in pointers:
         # What is not writable goes the thorough way.
         values.append(f"p{number}, q{number}, 1")
         layout.append(f"{REGION_WORDS}Q")
-    meets = [f"p{one} < q{other} and p{other} < q{one}" for one, other in pairs]
-    if globals:
-        names["is_global"] = globals.touch
-        meets += [f"is_global(p{number}, q{number})" for number in pointers]
-    overlap = " or ".join(meets) or "False"
     names["pack"] = struct.Struct("".join(layout)).pack_into
     unpacked = "".join([f"a{number}, " for number in range(len(types))])
-    header = ", ".join(["0", "count", "x", "y", "z", "0", "chunk", *[str(zero) for zero in _ZEROS]])
     lines = [
         "def quick(arguments, slots, count, x, y, z, chunk):",
         "    try:",
         f"        [{unpacked}] = arguments",
         *[f"        {check}" for check in checks],
-        f"        pack(slots, 0, {header}, {', '.join(values)})",
-        # Another number of arguments; an array that is empty or read-only; a float that its type cannot hold; a tensor
-        # of an old torch, or one whose data cannot be had.
-        "    except (TypeError, ValueError, BufferError, OverflowError, AttributeError, RuntimeError):",
+        f"        pack(slots, 0, {', '.join([HEADER, *values])})",
+        # Another number of arguments; a float that its type cannot hold; a tensor of an old torch, or one whose data
+        # cannot be had.
+        "    except (TypeError, ValueError, OverflowError, AttributeError, RuntimeError):",
         "        return None",
-        f"    return {overlap}",
+        f"    return {binder.meetings(names)}",
     ]
-    exec(_code("\n".join(lines)), names)
-    found: Callable[..., bool | None] = names["quick"]
-    return found
-
-
-@functools.lru_cache(256)
-def _code(text: str) -> CodeType:
-    """Most kernels have parameters like another's; their types are not in the text."""
-    return compile(text, "<binding>", "exec")
-
-
-def _exported(name: str, number: int, pointee: Type, names: dict[str, Any]) -> str:
-    """The array in a form that gives its memory away: NumPy does not export the types that ml_dtypes adds."""
-    try:
-        for dtype in accepted_dtypes(pointee):
-            memoryview(cast(Any, numpy.empty(1, dtype)))
-    except (ValueError, BufferError):
-        names[f"bits{number}"] = numpy.dtype(f"u{value_dtype(pointee).itemsize}")
-        return f"{name}.view(bits{number})"
-    return name
+    return generated("quick", lines, names)
 
 
 class Tensors:

@@ -1,0 +1,393 @@
+"""Launches that are like one before: the second time, kernel and arguments are recognized at once.
+
+`parameters.describe` says what a kernel is compiled for and what it runs with, and takes many times as long as a small
+kernel runs.  What it finds follows from little: of an array, from its dtype, shape, strides, and whether it may be
+written to and begins at a multiple of 16 bytes; of a constant, from its type and value; of a number, from its type.
+So there is a table from each of those to what was found (`ArrayKinds`), and for each kernel one from the kinds of all
+arguments to the compiled kernel (`KnownLaunches`).
+
+A function written for the types of the arguments looks at each of them once, and makes both the key of that table and
+the numbers that go into the record of a launch.  It takes no argument on trust: arrays may have been resized, tensors
+may have lost their memory.  Whatever it does not know is left to `describe`, which has the words for all mistakes.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final
+
+import numpy
+
+from tileir.bridge.parameters import (
+    ALIGNMENT,
+    ArrayFacts,
+    ArrayParameter,
+    Description,
+    ListParameter,
+    Parameter,
+    ScalarParameter,
+    TupleParameter,
+)
+from tileir.execute import array_addresses
+from tileir.execute.arguments import TORCH_DTYPES, Buffer, buffer_of, tensor_dtype
+from tileir.execute.array_addresses import address_expression, address_of
+from tileir.execute.engine import DirectLaunches, Given
+from tileir.execute.errors import LaunchError
+from tileir.execute.generated_functions import generated
+from tileir.execute.launch import Kernel
+
+MOST_KEPT: Final = 4096
+"""How many kinds of arrays, or launches, are remembered at a time; then all are forgotten."""
+
+Seen = tuple[tuple[Hashable, ...], tuple[Any, ...], tuple[int, ...], object]
+"""Of a launch: the key of its kind; the numbers for its record; three words for each array that is reached through a
+list (`DirectLaunches.launch`); and what keeps the tables of lists alive."""
+
+Look = Callable[[Sequence[object], str, bool, bool], Seen]
+
+UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError)
+"""What a look at arguments raises that are not known, or out of the ordinary."""
+
+# --- arrays ---
+
+_numbers: Final[dict[tuple[ArrayParameter, bool], int]] = {}
+"""A number for each kind of array, which is quicker to look up than the kind."""
+
+
+class ArrayKinds(dict[tuple[Any, ...], tuple[int, bytes, int]]):
+    """What is known of NumPy arrays, by dtype, shape, strides, whether they may be written to, and whether they begin
+    where they should: the number of their kind, extents and strides as a kernel takes them, and their size."""
+
+    def __init__(self, annotation: Any) -> None:
+        super().__init__()
+        self._annotation: Any = annotation
+
+    def __missing__(self, key: tuple[Any, ...]) -> tuple[int, bytes, int]:
+        dtype, shape, strides, writable, aligned = key
+        buffer = Buffer(ALIGNMENT if aligned else 1, tuple(shape), strides, dtype, writable, None, "array")
+        try:
+            facts = ArrayFacts(buffer, self._annotation, "")
+            parameter = facts.parameter([facts])
+        except LaunchError:
+            # Said elsewhere, with the name of the argument.
+            raise KeyError(key) from None
+        number = _numbers.setdefault((parameter, writable), len(_numbers))
+        words = struct.pack(f"<{2 * len(shape)}Q", *shape, *facts.strides)
+        if len(self) >= MOST_KEPT:
+            self.clear()
+        found = self[key] = (number, words, buffer.high - buffer.low)
+        return found
+
+
+class TensorKinds(ArrayKinds):
+    """The same for tensors of torch, by their own dtype and strides in elements."""
+
+    def __missing__(self, key: tuple[Any, ...]) -> tuple[int, bytes, int]:
+        kind, shape, strides, aligned = key
+        name = str(kind).removeprefix("torch.")
+        if name not in TORCH_DTYPES:
+            raise KeyError(key)
+        dtype = tensor_dtype(name)
+        found = super().__missing__((dtype, shape, tuple([dtype.itemsize * each for each in strides]), True, aligned))
+        self[key] = found
+        return found
+
+
+class _Kinds:
+    """What is known of arrays with an annotation, of either library."""
+
+    def __init__(self, annotation: Any) -> None:
+        self.arrays: ArrayKinds = ArrayKinds(annotation)
+        self.tensors: TensorKinds = TensorKinds(annotation)
+
+
+_without_annotation: Final = _Kinds(None)
+
+
+# --- tensors ---
+
+_plain_tensors: Final[dict[type, Callable[[Any], Any]]] = {}
+
+
+def register_tensors(kind: type, plain: Callable[[Any], Any]) -> None:
+    """Tensors of a class have their elements in main memory; `plain` gives a `torch.Tensor` of the same memory."""
+    _plain_tensors[kind] = plain
+
+
+def _is_tensor(kind: type) -> bool:
+    """Whether a class is one of torch's own: the data of others may be elsewhere."""
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and kind in (torch.Tensor, torch.nn.Parameter) and hasattr(kind, "untyped_storage")
+
+
+# --- the function written for the types of arguments ---
+
+Structure = tuple[Any, ...]
+"""The types of arguments; of a tuple those of its items."""
+
+
+def structure_of(arguments: Sequence[object]) -> Structure:
+    return tuple([structure_of(each) if type(each) is tuple else type(each) for each in arguments])
+
+
+def _tuple(items: list[str]) -> str:
+    """Python code for a tuple of these."""
+    return f"({''.join([f'{item}, ' for item in items])})"
+
+
+class _Unknown(Exception):
+    """There is no short way for arguments of these types."""
+
+
+class _Writer:
+    """Writes the function that looks at arguments."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {**array_addresses.NAMES}
+        self.lines: list[str] = []
+        self.key: list[str] = []
+        self.numbers: list[str] = []
+        self.memory: list[str] = []
+        self.tables: list[str] = []
+
+    def write(self, annotations: Sequence[Any], structure: Structure) -> Look:
+        arguments = [f"a{number}" for number in range(len(structure))]
+        for name, annotation, kind in zip(arguments, annotations, structure, strict=True):
+            self._argument(name, annotation, kind)
+        memory = " + ".join(self.memory) or "()"
+        lines = [
+            "def look(arguments, backend, exact, fast):",
+            f"    [{', '.join(arguments)}] = arguments",
+            *[f"    {line}" for line in self.lines],
+            f"    return {_tuple([*self.key, 'backend', 'exact', 'fast'])}, "
+            f"{_tuple(self.numbers)}, {memory}, {_tuple(self.tables)}",
+        ]
+        return generated("look", lines, self.names)
+
+    def _argument(self, name: str, annotation: Any, kind: Any) -> None:
+        if isinstance(kind, tuple):
+            self._items(name, annotation, kind)
+        elif annotation.KIND != "leaf":
+            raise _Unknown
+        elif annotation.constant:
+            self._constant(name, kind)
+        elif kind is list:
+            element = None if annotation.list is None else annotation.list.element
+            self.names[f"look_{name}"] = _ListLook(self._kinds(element))
+            self.lines.append(f"k_{name}, p_{name}, b_{name}, n_{name}, m_{name}, t_{name} = look_{name}({name})")
+            self._add(name)
+            self.memory.append(f"m_{name}")
+            self.tables.append(f"t_{name}")
+        elif kind is numpy.ndarray:
+            self.names[f"kinds_{name}"] = self._kinds(annotation.array).arrays
+            self.lines.append(f"p_{name} = {address_expression(name)}")
+            self.lines.append(
+                f"k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.strides, "
+                f"{name}.flags.writeable, not p_{name} & {ALIGNMENT - 1}]"
+            )
+            self._add(name)
+        elif kind in _plain_tensors or _is_tensor(kind):
+            self._tensor(name, annotation, kind)
+        else:
+            self._scalar(name, annotation.scalar, kind)
+
+    def _kinds(self, annotation: Any) -> _Kinds:
+        return _without_annotation if annotation is None else _Kinds(annotation)
+
+    def _add(self, name: str) -> None:
+        self.key.append(f"k_{name}")
+        self.numbers += [f"p_{name}", f"b_{name}", f"n_{name}"]
+
+    def _items(self, name: str, annotation: Any, kinds: Structure) -> None:
+        if annotation.KIND == "heterogeneous_tuple":
+            annotations = annotation.items
+        else:
+            annotations = [annotation if annotation.KIND == "leaf" else annotation.each] * len(kinds)
+        if len(annotations) != len(kinds):
+            raise _Unknown
+        items = [f"{name}_{number}" for number in range(len(kinds))]
+        self.lines.append(f"[{', '.join(items)}] = {name}")
+        for item, inner, kind in zip(items, annotations, kinds, strict=True):
+            self._argument(item, inner, kind)
+
+    def _constant(self, name: str, kind: type) -> None:
+        self._number(name, kind)
+        if issubclass(kind, (float, numpy.floating)):
+            # -0.0 is not 0.0, and a NaN is itself.
+            self.names["bits_of"] = struct.Struct("=d").pack
+            self.key.append(f"bits_of({name})")
+        else:
+            self.key.append(name)
+
+    def _number(self, name: str, kind: type) -> None:
+        """Have a number of Python in the place of one of NumPy."""
+        if issubclass(kind, numpy.generic):
+            if not issubclass(kind, _NUMPY_NUMBERS):
+                raise _Unknown
+            self.lines.append(f"{name} = {name}.item()")
+
+    def _tensor(self, name: str, annotation: Any, kind: type) -> None:
+        if kind in _plain_tensors:
+            self.names[f"plain_{name}"] = _plain_tensors[kind]
+            self.lines.append(f"{name} = plain_{name}({name})")
+        self.names[f"kinds_{name}"] = self._kinds(annotation.array).tensors
+        self.lines += _TENSOR.format(name=name, low=ALIGNMENT - 1).splitlines()
+        self._add(name)
+
+    def _scalar(self, name: str, annotation: Any, kind: type) -> None:
+        self._number(name, kind)
+        if kind is int or issubclass(kind, numpy.integer):
+            width = 32 if annotation is None else int(annotation.dtype.name.removeprefix("int"))
+            self.lines.append(f"if not {-(1 << (width - 1))} <= {name} < {1 << (width - 1)}: raise KeyError")
+        elif kind not in (float, bool) and not issubclass(kind, _NUMPY_NUMBERS):
+            raise _Unknown
+        self.numbers.append(name)
+
+
+_NUMPY_NUMBERS: Final = (numpy.integer, numpy.bool_, numpy.float16, numpy.float32, numpy.float64)
+
+# Tensors that are nested, sparse or inside a transformation raise at one of these; of one whose memory was given back
+# there is less than it says.
+_TENSOR: Final = """\
+p_{name} = {name}.data_ptr()
+k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.stride(), not p_{name} & {low}]
+s_{name} = {name}.untyped_storage()
+if p_{name} + n_{name} > s_{name}.data_ptr() + s_{name}.nbytes() or {name}.is_neg() or not {name}.is_cpu: raise KeyError
+"""
+
+
+class _ListLook:
+    """Looks at a list of arrays: their kinds, the address, number and size of their table, and words about each."""
+
+    def __init__(self, kinds: _Kinds) -> None:
+        self._kinds: _Kinds = kinds
+
+    def __call__(self, items: list[Any]) -> tuple[tuple[int, ...], int, bytes, int, tuple[int, ...], object]:
+        kinds: list[int] = []
+        rows: list[bytes] = []
+        words: list[int] = []
+        for item in items:
+            kind = type(item)
+            if kind is numpy.ndarray:
+                address = address_of(item)
+                writable = item.flags.writeable
+                aligned = not address & (ALIGNMENT - 1)
+                number, row, size = self._kinds.arrays[item.dtype, item.shape, item.strides, writable, aligned]
+            else:
+                writable = True
+                if kind in _plain_tensors:
+                    item = _plain_tensors[kind](item)
+                elif not _is_tensor(kind):
+                    raise KeyError
+                address = item.data_ptr()
+                aligned = not address & (ALIGNMENT - 1)
+                number, row, size = self._kinds.tensors[item.dtype, item.shape, item.stride(), aligned]
+                storage = item.untyped_storage()
+                if not item.is_cpu or item.is_neg() or address + size > storage.data_ptr() + storage.nbytes():
+                    raise KeyError
+            kinds.append(number)
+            rows += [_word(address), row]
+            words += [address, address + size, writable]
+        table = array("Q", b"".join(rows))
+        address, count = table.buffer_info()
+        return tuple(kinds), address, _word(len(items)), count * table.itemsize, tuple(words), table
+
+
+_word: Final = struct.Struct("<Q").pack
+
+
+# --- the launches of a kernel ---
+
+
+class _Recognizer:
+    """Launches with arguments of certain types."""
+
+    __slots__ = ("known", "look")
+
+    def __init__(self, look: Look) -> None:
+        self.look: Look = look
+        self.known: dict[tuple[Hashable, ...], DirectLaunches] = {}
+
+
+class KnownLaunches:
+    """What is known of a kernel: what it was compiled for, and launches that are recognized."""
+
+    __slots__ = ("_recognizers", "annotations", "compiled")
+
+    def __init__(self, annotations: Sequence[Any]) -> None:
+        self.annotations: Sequence[Any] = annotations
+        self.compiled: dict[Hashable, Kernel] = {}
+        self._recognizers: dict[Structure, _Recognizer | None] = {}
+        """By the types of the arguments; None if there is no short way for them."""
+
+    def find(
+        self, arguments: Sequence[object], backend: str, exact: bool, fast: bool
+    ) -> tuple[DirectLaunches, tuple[Any, ...], tuple[int, ...], object] | None:
+        """How to launch with such arguments, what `DirectLaunches.launch` takes, and what to keep alive meanwhile."""
+        types = tuple(map(type, arguments))
+        recognizer = self._recognizers.get(types)
+        if recognizer is None:
+            if tuple not in types:
+                return None
+            recognizer = self._recognizers.get(structure_of(arguments))
+            if recognizer is None:
+                return None
+        try:
+            key, numbers, memory, tables = recognizer.look(arguments, backend, exact, fast)
+            return recognizer.known[key], numbers, memory, tables
+        except UNKNOWN_ARGUMENTS:
+            return None
+
+    def learn(
+        self,
+        arguments: Sequence[object],
+        description: Description,
+        compiled: Kernel,
+        backend: str,
+        exact: bool,
+        fast: bool,
+    ) -> None:
+        """Recognize launches like this one from now on, if its kernel has a short way for them."""
+        structure = structure_of(arguments)
+        if structure not in self._recognizers:
+            self._recognizers[structure] = _recognizer(self.annotations, structure)
+        recognizer = self._recognizers[structure]
+        if recognizer is None:
+            return
+        kind: list[Given] = []
+        for parameter, value in zip(description.parameters, arguments, strict=True):
+            _add_kind(kind, parameter, value)
+        direct = compiled.direct(kind, tuple(description.values))
+        if direct is None:
+            return
+        try:
+            key = recognizer.look(arguments, backend, exact, fast)[0]
+        except UNKNOWN_ARGUMENTS:
+            return
+        if len(recognizer.known) >= MOST_KEPT:
+            recognizer.known.clear()
+        recognizer.known[key] = direct
+
+
+def _recognizer(annotations: Sequence[Any], structure: Structure) -> _Recognizer | None:
+    try:
+        return _Recognizer(_Writer().write(annotations, structure))
+    except _Unknown:
+        return None
+
+
+def _add_kind(kind: list[Given], parameter: Parameter, value: Any) -> None:
+    """What of a parameter stands in a record."""
+    if isinstance(parameter, ArrayParameter):
+        kind.append((2 * parameter.rank, buffer_of(value, "").writable))
+    elif isinstance(parameter, ListParameter):
+        # The table, and the number of its rows.
+        kind.append((1, True))
+    elif isinstance(parameter, ScalarParameter):
+        kind.append(None)
+    elif isinstance(parameter, TupleParameter):
+        for item, inner in zip(parameter.items, value, strict=True):
+            _add_kind(kind, item, inner)
