@@ -6,6 +6,7 @@ and do what the originals do elsewhere.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from tileir.bridge.contexts import Emulation, active, enter_for_good, entered
 from tileir.bridge.hooks import Hook, hook
 from tileir.bridge.launch import cutile, launch
 from tileir.bridge.pretended import install
+from tileir.bridge.pretended.capturing import is_recorded
 from tileir.bridge.pretended.gpus import DEFAULT as DEFAULT_GPU
 from tileir.bridge.settings import Settings, SettingsMistake, trace_block_of
 from tileir.bridge.watching import Findings, Watching
@@ -96,10 +98,12 @@ def _emulated(
     programmatic_dependent_launch: bool = False,
 ) -> None:
     # A launch is over when it returns, so one that depends on another finds it done.
-    if context.watching is not None:
-        context.watching.launch(kernel, grid, kernel_args, context.options)
+    if context.watching is None:
+        work = functools.partial(launch, kernel, grid, kernel_args, **context.options)
     else:
-        launch(kernel, grid, kernel_args, **context.options)
+        work = functools.partial(context.watching.launch, kernel, grid, kernel_args, context.options)
+    if not is_recorded(work):
+        work()
 
 
 def hook_cutile(tile: Any) -> None:

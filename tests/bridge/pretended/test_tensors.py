@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
+
+import numpy
 import pytest
 
 import tileir
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("cuda.tile")
-
-
-@pytest.fixture(autouse=True)
-def _emulated():
-    with tileir.emulate():
-        yield
 
 
 @pytest.mark.parametrize(
@@ -88,3 +86,105 @@ def test_outside_of_contexts_torch_is_as_it_was():
 
     if not torch.version.cuda:
         Context().run(outside)
+
+
+# --- text, NumPy, pickles ---
+
+
+def test_text_names_the_device():
+    x = torch.arange(3, device="cuda", dtype=torch.int32)
+    assert repr(x) == "tensor([0, 1, 2], device='cuda:0', dtype=torch.int32)"
+    assert repr(torch.nn.Parameter(torch.ones(2, device="cuda"))) == (
+        "Parameter containing:\ntensor([1., 1.], device='cuda:0', requires_grad=True)"
+    )
+    assert f"{torch.tensor(0.5, device='cuda'):.3f}" == "0.500"
+
+
+def test_numpy_is_refused_as_torch_refuses_it():
+    x = torch.ones(2, device="cuda")
+    for convert in (x.numpy, lambda: numpy.asarray(x), lambda: numpy.array(x)):
+        with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+            convert()
+    assert x.cpu().numpy().tolist() == x.numpy(force=True).tolist() == [1, 1]
+
+
+def test_saved_tensors_are_loaded_on_their_device_or_the_one_asked_for():
+    x = torch.randn(3, device="cuda")
+    file = io.BytesIO()
+    torch.save({"x": x, "view": x[1:], "host": torch.ones(1)}, file)
+    file.seek(0)
+    loaded = torch.load(file)
+    assert loaded["x"].is_cuda and loaded["view"].is_cuda and not loaded["host"].is_cuda
+    loaded["x"][1] = 7
+    assert loaded["view"][0] == 7
+    file.seek(0)
+    assert not torch.load(file, map_location="cpu")["x"].is_cuda
+    file = io.BytesIO()
+    torch.save(x.cpu(), file)
+    file.seek(0)
+    assert torch.load(file, map_location="cuda").is_cuda
+
+
+def test_copies_are_on_the_device():
+    x = torch.randn(3, device="cuda", requires_grad=True)
+    for copied in (copy.deepcopy(x), pickle.loads(pickle.dumps(x)), copy.copy(x)):
+        assert copied.is_cuda and copied.requires_grad and torch.equal(copied, x)
+    pair = copy.deepcopy([x.detach(), x.detach()[1:]])
+    pair[0][1] = 5
+    assert pair[1][0] == 5
+
+
+def test_arrays_of_cuda_are_described_by_the_interface_of_cuda():
+    x = torch.zeros(2, 3, device="cuda")
+    described = x.__cuda_array_interface__
+    assert (described["shape"], described["typestr"], described["data"]) == ((2, 3), "<f4", (x.data_ptr(), False))
+    assert x.__dlpack_device__() == (2, 0)
+    y = torch.from_dlpack(x)
+    y += 1
+    assert y.is_cuda and x.sum() == 6
+    with pytest.raises(tileir.TileIRError, match=r"Tensor\.__dlpack__ cannot be had .* pass tensor\.cpu\(\)"):
+        numpy.from_dlpack(x)
+
+
+# --- defaults and random numbers ---
+
+
+def test_default_device():
+    with torch.device("cuda"):
+        assert torch.ones(2).is_cuda and torch.tensor(3.0).is_cuda and torch.nn.Linear(2, 2).weight.is_cuda
+        assert not torch.ones(2, device="cpu").is_cuda
+    torch.set_default_device("cuda")
+    try:
+        assert torch.randn(2).is_cuda and torch.get_default_device().type == "cuda"
+    finally:
+        torch.set_default_device(None)
+    assert not torch.ones(2).is_cuda
+
+
+def test_random_numbers_are_those_of_the_cpu():
+    torch.manual_seed(3)
+    host = torch.randn(5), torch.randint(0, 9, (4,)), torch.rand(2, generator=torch.Generator().manual_seed(1))
+    torch.cuda.manual_seed(3)
+    generator = torch.Generator(device="cuda").manual_seed(1)
+    device = (
+        torch.randn(5, device="cuda"),
+        torch.randint(0, 9, (4,), device="cuda"),
+        torch.rand(2, device="cuda", generator=generator),
+    )
+    assert generator.device.type == "cuda" and isinstance(generator, torch.Generator)
+    for expected, found in zip(host, device, strict=True):
+        assert found.is_cuda and torch.equal(expected, found.cpu())
+
+
+def test_autocast_changes_the_dtype():
+    x = torch.ones(2, 2, device="cuda")
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert torch.is_autocast_enabled("cuda") and (x @ x).dtype is torch.bfloat16
+    assert (x @ x).dtype is torch.float32 and not torch.is_autocast_enabled("cpu")
+
+
+def test_assert_close_looks_at_the_device():
+    x = torch.ones(2, device="cuda")
+    torch.testing.assert_close(x, x.clone())
+    with pytest.raises(AssertionError, match=r"'device' do not match: cuda:0 != cpu"):
+        torch.testing.assert_close(x, x.cpu())

@@ -9,7 +9,7 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.contexts import active
-from tileir.bridge.pretended import gpus, streams
+from tileir.bridge.pretended import defaults, gpus, graphs, libraries, memory, streams
 from tileir.bridge.pretended.devices import DEVICES, index_asked
 from tileir.bridge.pretended.gpus import Gpu
 
@@ -88,6 +88,14 @@ def set_device(device: Any) -> None:
     DEVICES.current = _index(device)
 
 
+def _exchange_device(device: int) -> int:
+    """Gives the device that was current; a negative number changes nothing."""
+    before = DEVICES.current
+    if device >= 0:
+        DEVICES.current = _index(device)
+    return before
+
+
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "is_available": lambda: True,
     "is_initialized": lambda: True,
@@ -102,12 +110,16 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "get_arch_list": lambda: [_gpu().architecture],
     "synchronize": lambda device=None: None,
     "is_bf16_supported": lambda including_emulation=True: True,
-    "empty_cache": lambda: None,
     "current_stream": streams.current_stream,
     "default_stream": streams.default_stream,
     "set_stream": streams.set_stream,
     "stream": streams.StreamContext,
-    "is_current_stream_capturing": lambda: False,
+    "_exchange_device": _exchange_device,
+    "_maybe_exchange_device": _exchange_device,
+    **defaults.FUNCTIONS,
+    **graphs.FUNCTIONS,
+    **memory.FUNCTIONS,
+    **libraries.FUNCTIONS,
 }
 
 
@@ -121,8 +133,29 @@ def replaced(original: Callable[..., Any], replacement: Callable[..., Any]) -> C
     return chosen
 
 
+CLASSES: Final[dict[str, Any]] = {
+    "Stream": streams.Stream,
+    "ExternalStream": streams.ExternalStream,
+    "Event": streams.Event,
+    "CUDAGraph": graphs.CUDAGraph,
+}
+
+
 def hook_cuda() -> None:
+    # Functions are known in their own modules too.
+    modules = [torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.graphs, torch.cuda.streams]
     for name, replacement in FUNCTIONS.items():
-        setattr(torch.cuda, name, replaced(getattr(torch.cuda, name), replacement))
-    for name in ("Stream", "ExternalStream", "Event"):
-        setattr(torch.cuda, name, getattr(streams, name))
+        original = getattr(torch.cuda, name, None)
+        if original is not None:
+            _put(modules, name, replaced(original, replacement))
+    for name, replacement in CLASSES.items():
+        _put(modules, name, replacement)
+    if not torch.cuda.default_generators:
+        torch.cuda.default_generators = (torch.default_generator,)
+    libraries.hook_libraries(replaced)
+
+
+def _put(modules: list[Any], name: str, replacement: Any) -> None:
+    for module in modules:
+        if hasattr(module, name):
+            setattr(module, name, replacement)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.pretended.devices import index_asked
-from tileir.bridge.pretended.tensors import SPECIAL, is_pretended, placed, undispatched, unplaced
+from tileir.bridge.pretended.tensors import SPECIAL, host_array, is_pretended, placed, undispatched, unplaced
 
 FACTORIES: Final = [
     "arange",
@@ -74,6 +74,10 @@ def replaced_conversion(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def make(data: Any, *arguments: Any, **keywords: Any) -> Any:
         device = keywords.get("device")
+        host = host_array(data)
+        if host is not None:
+            # An array of CuPy's: where nothing has to change it is the same memory.
+            data = placed(torch.from_numpy(host))
         given = is_pretended(data)
         if device is None and not given:
             # A list of tensors of one element each is where the first of them is.
@@ -108,11 +112,12 @@ def _first_is_pretended(data: Any) -> bool:
 def _like(function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """`zeros_like` of a pretended tensor, and `new_zeros`."""
     device = keywords.get("device")
-    index = arguments[0].get_device() if device is None and arguments else index_asked(device)
-    if index is None and not is_pretended(arguments[0] if arguments else keywords.get("input")):
-        index = None
-    if device is not None:
-        keywords = {**keywords, "device": "cpu" if index is not None else device}
+    if device is None:
+        given = arguments[0] if arguments else keywords["input"]
+        index = given.get_device() if is_pretended(given) else None
+    else:
+        index = index_asked(device)
+        keywords = {**keywords, "device": device if index is None else "cpu"}
     result = undispatched(function, (), arguments, keywords)
     return result if index is None else placed(result, index)
 

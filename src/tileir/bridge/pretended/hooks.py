@@ -5,9 +5,16 @@ from __future__ import annotations
 import sys
 from typing import Any, Final
 
+import torch.utils._device
+
+from tileir.bridge.pretended.autocast import hook_autocast
 from tileir.bridge.pretended.cuda_module import hook_cuda
+from tileir.bridge.pretended.defaults import hook_defaults
 from tileir.bridge.pretended.factories import hook_factories
+from tileir.bridge.pretended.gradients import hook_gradients
+from tileir.bridge.pretended.modules import hook_modules
 from tileir.bridge.pretended.moving import hook_moving
+from tileir.bridge.pretended.presenting import hook_presenting
 from tileir.forking import NO_FORK
 
 _hooked: Final[list[bool]] = []
@@ -19,9 +26,16 @@ def hook() -> None:
     with NO_FORK:
         if _hooked:
             return
+        # torch keeps the list of these functions when it is first asked for: it must be that of its own.
+        torch.utils._device._device_constructors()
         replacements: dict[Any, Any] = {}
         hook_factories(replacements)
         hook_moving()
+        hook_presenting()
+        hook_modules()
+        hook_gradients()
+        hook_defaults(replacements)
+        hook_autocast()
         hook_cuda()
         _replace_imported(replacements)
         _hooked.append(True)

@@ -20,7 +20,7 @@ _handles: Final = itertools.count(0x5EED0000, 0x100)
 """Made-up addresses, none of which is that of a default stream (0) or a stream per thread (1, 2)."""
 
 
-class _Replacing(type):
+class Replacing(type):
     """Classes in the place of torch's: outside of contexts they make the original's objects."""
 
     original: Any
@@ -34,7 +34,7 @@ class _Replacing(type):
         return super().__instancecheck__(instance) or isinstance(instance, cls.original)
 
 
-class Stream(metaclass=_Replacing):
+class Stream(metaclass=Replacing):
     original: Any = torch.cuda.Stream
 
     def __init__(self, device: Any = None, priority: int = 0, *, cuda_stream: int | None = None, **more: Any) -> None:
@@ -108,7 +108,7 @@ class ExternalStream(Stream):
         super().__init__(device, cuda_stream=int(stream_ptr))
 
 
-class Event(metaclass=_Replacing):
+class Event(metaclass=Replacing):
     original: Any = torch.cuda.Event
 
     def __init__(

@@ -150,3 +150,9 @@ def unplaced(tensor: Any) -> Any:
 
 def is_pretended(value: object) -> bool:
     return type(value) in _HOST_CLASSES
+
+
+def host_array(value: object) -> Any:
+    """The NumPy array in the memory of an array of another library's pretended device, None for anything else."""
+    found = getattr(type(value), "__tileir_host_array__", None)
+    return None if found is None else found(value)

@@ -1,0 +1,76 @@
+"""Autograd, parameters, modules and optimizers on the pretended device."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+torch: Any = pytest.importorskip("torch")
+
+
+def test_functions_of_the_user_see_tensors_of_the_device():
+    seen = []
+
+    class Exponential(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x):
+            y = torch.exp(x)
+            context.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(context, gradient):
+            x, y = context.saved_tensors
+            out = torch.empty_like(gradient)
+            seen.extend([gradient.device, x.device, y.device, out.device, (gradient * y).device])
+            return out.copy_(gradient * y)
+
+    x = torch.randn(3, device="cuda", requires_grad=True)
+    hooked = []
+    x.register_hook(lambda gradient: hooked.append(gradient.device))
+    Exponential.apply(x).sum().backward()
+    assert x.grad.is_cuda and torch.equal(x.grad, torch.exp(x).detach())
+    (again,) = torch.autograd.grad(Exponential.apply(x * 1).sum(), x)
+    assert torch.equal(again, x.grad)
+    assert {str(device) for device in [*seen, *hooked]} == {"cuda:0"} and (len(seen), len(hooked)) == (10, 2)
+
+
+def train(device):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.LayerNorm(8), torch.nn.GELU(), torch.nn.Linear(8, 2))
+    model.to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+    x, y = torch.randn(16, 4, device=device), torch.randn(16, 2, device=device)
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return model, loss
+
+
+def test_training_gives_the_numbers_of_the_cpu():
+    host, host_loss = train("cpu")
+    device, device_loss = train("cuda")
+    assert device_loss.is_cuda and device_loss.item() == host_loss.item()
+    for expected, found in zip(host.parameters(), device.parameters(), strict=True):
+        assert found.is_cuda and found.grad.is_cuda and isinstance(found, torch.nn.Parameter)
+        assert torch.equal(expected, found.cpu())
+
+
+def test_modules_move_their_parameters_in_place():
+    module = torch.nn.BatchNorm1d(3)
+    weight = module.weight
+    assert module.cuda() is module and module.weight is weight and weight.is_cuda and module.running_mean.is_cuda
+    copied = copy.deepcopy(module)
+    assert copied.weight.is_cuda and copied.weight is not weight
+    state = module.state_dict()
+    assert all(value.is_cuda for value in state.values())
+    module.cpu()
+    assert module.weight is weight and not weight.is_cuda and not module.running_mean.is_cuda
+    module.load_state_dict(state)
+    weight.data = weight.data.cuda()
+    assert weight.is_cuda and isinstance(weight, torch.nn.Parameter)
