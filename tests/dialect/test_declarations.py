@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from tests.dialect.example_programs import missing_values, program_of
 from tests.dialect.roster import DRAFT_NAMES, DRAFT_SECTIONS, LATER, PUBLIC
 
 import tileir
@@ -27,6 +26,7 @@ from tileir.ir.declaration import (
     unregistered,
 )
 from tileir.ir.effects import memory_changes
+from tileir.tools.example_programs import missing_values, program_of
 
 DECLARATIONS = [d for d in REGISTRY.declarations() if d.name.startswith("cuda_tile.") and not d.testing]
 DOCUMENTED = [d for d in REGISTRY.declarations() if not d.testing]

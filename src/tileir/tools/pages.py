@@ -43,6 +43,7 @@ from tileir.ir.declaration import (
     version_text,
 )
 from tileir.text.directive import enum_kind_of
+from tileir.tools.builder_examples import builder_example
 from tileir.tools.grammar import allowed_keywords, grammar
 
 
@@ -57,6 +58,7 @@ class Code(NamedTuple):
 
     text: str
     is_grammar: bool = False
+    language: str = "mlir"
 
 
 class Table(NamedTuple):
@@ -301,6 +303,9 @@ def operation_page(declaration: OperationDeclaration) -> Page:
         sections.append(Section("Legalization", (Paragraph(words), Paragraph(prose(declaration.legalization)))))
     if declaration.example:
         sections.append(Section("Example", (Code(declaration.example),)))
+    built = builder_example(declaration)
+    if built:
+        sections.append(Section("Example in Python", (Code(built, language="python"),)))
     return Page(title_of(declaration), declaration.chapter, declaration.summary, _facts(declaration), tuple(sections))
 
 

@@ -92,6 +92,10 @@ def index_text(index: list[tuple[str, str, list[Entry]]]) -> str:
         f"The {count} operations tileir knows, the types, attributes and versions of the dialect. "
         "`tileir explain NAME` shows the same in the terminal.",
         "",
+        "Each operation has an example as text and in Python. In Python, `build` is a "
+        "[`tileir.Builder`](../building.md), types such as `f32`, `ptr` and `tile` come from `tileir.types`, `div_by` "
+        "from `tileir.attributes`, and the other names are values.",
+        "",
         "## How syntax is written",
         "",
         *_table(Table(("form", "meaning"), LEGEND)),
@@ -144,7 +148,7 @@ def block_lines(block: Block) -> list[str]:
     if isinstance(block, Paragraph):
         return [_linked(block.text)]
     if isinstance(block, Code):
-        return ["```text" if block.is_grammar else "```mlir", *block.text.split("\n"), "```"]
+        return [f"```{'text' if block.is_grammar else block.language}", *block.text.split("\n"), "```"]
     if isinstance(block, Bullets):
         return [f"- {item}" for item in block.items]
     return _table(block)

@@ -1,48 +1,51 @@
 """Whole programs around the examples of the declarations.
 
-An example is a statement that uses values nobody defined.  Their types are found by asking the parser: each value starts
-as a `tile<i1>`, and whenever the parser says that a use expects another type, the value gets that one.
+An example is a statement that uses values it does not define.  Their types are found by asking the parser: each value
+starts as a `tile<i1>`, and whenever the parser says that a use expects another type, the value gets that one.
 """
 
 from __future__ import annotations
 
 import re
 
-import tileir
+from tileir.annotations import Final
+from tileir.dialect.ops import BREAK, BUILTIN_MODULE, CONTINUE, ENTRY, GET_GLOBAL, GLOBAL, MODULE, YIELD
+from tileir.interface import parse
 from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.diagnostics import ParseError
 
-#: What stands around a statement that cannot stand alone in an entry.
-FRAMES: dict[str, str] = {
-    "break": "%r = loop : tile<f32> {{\n{example}\n}}",
-    "continue": "%r = loop iter_values(%carried = %x) : tile<f32> -> tile<f32> {{\n{example}\n}}",
-    "yield": "%r = if %condition -> (tile<f32>) {{\n{example}\n}} else {{\n{example}\n}}",
+# What stands around a statement that cannot stand alone in an entry.
+FRAMES: Final[dict[OperationDeclaration, str]] = {
+    BREAK: "%r = loop : tile<f32> {{\n{example}\n}}",
+    CONTINUE: "%r = loop iter_values(%carried = %x) : tile<f32> -> tile<f32> {{\n{example}\n}}",
+    YIELD: "%r = if %condition -> (tile<f32>) {{\n{example}\n}} else {{\n{example}\n}}",
 }
-#: What the module holds besides the entry.
-COMPANIONS: dict[str, str] = {"get_global": "global @table <f32: [0.5, 1.5]> : tile<2xf32>"}
-#: Examples that are items of a module, or modules.
-ITEMS = frozenset(["entry", "global"])
-MODULES = frozenset(["cuda_tile.module", "builtin.module"])
+# What the module holds besides the entry.
+COMPANIONS: Final[dict[OperationDeclaration, str]] = {GET_GLOBAL: "global @table <f32: [0.5, 1.5]> : tile<2xf32>"}
+# Examples that are items of a module, or modules.
+ITEMS: Final = (ENTRY, GLOBAL)
+MODULES: Final = (MODULE, BUILTIN_MODULE)
 
 _VALUE = re.compile(r"%[A-Za-z_]\w*")
 _DEFINITION = re.compile(r"^\s*(%[\w:]+(?:\s*,\s*%[\w:]+)*)\s*=", re.MULTILINE)
-#: Block arguments, the induction variable and the carried values of loops.
+# Block arguments, the induction variable and the carried values of loops.
 _LOCAL = re.compile(r"(%\w+)(?=:\s*tile|\s*=\s*%|\s+in\s*\()")
 _OTHER_TYPE = re.compile(r"use of value '(%\w+)' expects different type than prior uses: '([^']+)' vs ")
 
 
 def program_of(declaration: OperationDeclaration) -> str:
     """The text of a module that contains the example."""
-    if declaration.name in MODULES:
+    if declaration in MODULES:
         return declaration.example
-    if declaration.mnemonic in ITEMS:
+    if declaration in ITEMS:
         return f"cuda_tile.module @m {{\n{declaration.example}\n}}"
-    statement = FRAMES.get(declaration.mnemonic, "{example}").format(example=declaration.example)
+    statement = statement_of(declaration)
     types = dict.fromkeys(missing_values(statement), "tile<i1>")
     for _ in range(len(types) + 1):
-        text = _module(statement, types, COMPANIONS.get(declaration.mnemonic, ""))
+        text = _module(statement, types, COMPANIONS.get(declaration, ""))
         try:
-            tileir.parse(text)
-        except tileir.ParseError as error:
+            parse(text)
+        except ParseError as error:
             found = [_OTHER_TYPE.search(d.message) for d in error.diagnostics]
             corrections = [(match[1], match[2]) for match in found if match is not None]
             if not corrections:
@@ -51,6 +54,11 @@ def program_of(declaration: OperationDeclaration) -> str:
         else:
             break
     return text
+
+
+def statement_of(declaration: OperationDeclaration) -> str:
+    """The example, inside of what it needs around it."""
+    return FRAMES.get(declaration, "{example}").format(example=declaration.example)
 
 
 def missing_values(statement: str) -> list[str]:

@@ -1,0 +1,185 @@
+"""The example of an operation in Python: the call of `tileir.Builder` that builds it.
+
+A call is derived from the parsed example and the signature of the builder's method, so a new operation has one without
+a line of code.  Operations with blocks, and the few whose method does not take the operands of the declaration, are
+written by hand in `WRITTEN`.  `build` is the builder; values have the names that they have in the example.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+from tileir.annotations import Final
+from tileir.dialect.attributes import PredicateAttribute
+from tileir.dialect.enums import MEMORY_ORDERING
+from tileir.dialect.inference import CONVERTED
+from tileir.dialect.ops import CONSTANT, ENTRY, FOR, GLOBAL, IF, LOOP, MAKE_TENSOR_VIEW, MODULE, REDUCE, SCAN
+from tileir.dialect.signature import Parameter, signature_of
+from tileir.dialect.types import (
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TileType,
+    TileViewType,
+    scalar_tile,
+)
+from tileir.interface import parse
+from tileir.ir.attributes import (
+    UNIT,
+    Attribute,
+    DenseArrayAttribute,
+    IntegerAttribute,
+    StringAttribute,
+    SymbolAttribute,
+)
+from tileir.ir.core import Operation
+from tileir.ir.declaration import OPTIONAL, VARIADIC, OperationDeclaration
+from tileir.ir.enums import EnumAttribute
+from tileir.ir.types import I32, Type
+from tileir.ir.values import Value
+from tileir.tools.example_programs import missing_values, program_of, statement_of
+
+WRITTEN: Final[dict[OperationDeclaration, str]] = {
+    MODULE: 'build = tileir.Builder("kernels", producer="example")\nwith build.entry("k"):\n    build.return_()',
+    ENTRY: 'hints = {"sm_100": {"num_cta_in_cga": 2}}\n'
+    'with build.entry("k", ptr(f32), i32, optimization_hints=hints) as (data, n):\n    build.return_()',
+    GLOBAL: 'build.global_("table", [0.5, 1.5, 2.5, 3.5], f32, alignment=128)',
+    CONSTANT: "r = build.constant([1.0, 2.5], f32)",
+    REDUCE: "r = build.reduce(t, 0, 0.0, body=build.addf)",
+    SCAN: "r = build.scan(t, 1, 1.0, body=build.mulf)",
+    FOR: "with build.for_(lb, ub, s, init=[x]) as loop:\n    build.continue_(loop.value)\nr = loop.result",
+    IF: "with build.if_(c) as branch:\n    build.yield_(a)\n"
+    "with branch.else_():\n    build.yield_(b)\nr = branch.result",
+    LOOP: "with build.loop(init=[x]) as loop:\n    build.break_(y)\nr = loop.result",
+    MAKE_TENSOR_VIEW: "tv = build.make_tensor_view(p, [n, 64], [64, 1])",
+}
+
+_RESULTS: Final = re.compile(r"\s*(%\w+(?:\s*,\s*%\w+)*)(?::\d+)?\s*=")
+
+
+def builder_example(declaration: OperationDeclaration) -> str:
+    """Python that builds the example of an operation; empty for operations of other dialects, which it cannot build."""
+    if not declaration.name.startswith("cuda_tile."):
+        return ""
+    written = WRITTEN.get(declaration)
+    return written if written is not None else _call(declaration)
+
+
+def _call(declaration: OperationDeclaration) -> str:
+    module = parse(program_of(declaration))
+    operation = next(found for found in reversed(list(module.walk())) if found.declaration is declaration)
+    names = _names(module, declaration)
+    arguments: list[str] = []
+    by_name = False
+    signature = signature_of(declaration)
+    for parameter in [*signature.positional, *signature.keyword_only]:
+        text = _argument(operation, parameter, names)
+        if not text:
+            by_name = True
+        elif signature.spread and text.startswith("["):
+            arguments.append(text[1:-1])
+        elif by_name or parameter in signature.keyword_only or _is_optional(parameter):
+            by_name = True
+            arguments.append(f"{_python_name(parameter.name)}={text}")
+        else:
+            arguments.append(text)
+    results = _RESULTS.match(declaration.example)
+    assigned = results.group(1).replace("%", "") + " = " if results is not None else ""
+    return f"{assigned}build.{_python_name(declaration.mnemonic)}({', '.join(arguments)})"
+
+
+def _is_optional(parameter: Parameter) -> bool:
+    """A mask or a token is easier to read with its name."""
+    return parameter.operand is not None and parameter.operand.count == OPTIONAL
+
+
+def _names(module: Operation, declaration: OperationDeclaration) -> dict[Value, str]:
+    """What the example calls the values that it uses; the program around it begins with their definitions."""
+    entry = next(found for found in module.walk() if found.declaration is ENTRY)
+    used = missing_values(statement_of(declaration))
+    definitions = list(entry.regions[0].block)[: len(used)]
+    return {definition.result: name[1:] for definition, name in zip(definitions, used, strict=True)}
+
+
+def _python_name(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _argument(operation: Operation, parameter: Parameter, names: dict[Value, str]) -> str:
+    """An argument in Python; empty where it is left out because it has its default."""
+    if parameter.operand is not None:
+        values = [_python_name(names[value]) for value in operation.operand_group(parameter.name)]
+        if parameter.operand.count == VARIADIC:
+            return f"[{', '.join(values)}]" if values else ""
+        return values[0] if values else ""
+    if parameter.attribute is None:
+        return _type_argument(operation, parameter)
+    found = operation.attributes.get(parameter.name)
+    # Accesses are weak unless they say otherwise.
+    if found is None or (not parameter.required and found is MEMORY_ORDERING["weak"]):
+        return ""
+    return _attribute(found)
+
+
+def _attribute(attribute: Attribute) -> str:
+    if isinstance(attribute, EnumAttribute):
+        return f'"{attribute.bare_text}"'
+    if isinstance(attribute, StringAttribute):
+        return '"' + attribute.value.encode("unicode_escape").decode() + '"'
+    if isinstance(attribute, SymbolAttribute):
+        return f'"{attribute.path[0]}"'
+    if isinstance(attribute, IntegerAttribute):
+        return str(attribute.value)
+    if isinstance(attribute, DenseArrayAttribute):
+        return str(list(attribute.values))
+    if isinstance(attribute, PredicateAttribute):
+        return attribute.bare_text.replace("<", "(").replace(">", ")")
+    if attribute is UNIT:
+        return "True"
+    raise ValueError(f"{attribute.text} has no spelling in Python: write the example by hand")
+
+
+def _type_argument(operation: Operation, parameter: Parameter) -> str:
+    """An argument that describes the types of the results."""
+    name = parameter.name
+    if name == "regions":
+        return ""
+    types = [result.type for result in operation.results]
+    if name == "types":
+        return f"[{', '.join([_type(type) for type in types])}]" if types else ""
+    type = types[0]
+    if isinstance(type, TileType):
+        if name == "shape":
+            return str(type.shape)
+        if name == "type":
+            is_default = not parameter.required and type is scalar_tile(I32)
+            short = signature_of(operation.declaration).inference is CONVERTED or not type.shape
+            return "" if is_default else _type(type.element if short else type)
+    if isinstance(type, TileViewType):
+        return _view_argument(type, name)
+    raise ValueError(f"{operation.name}: no rule for '{name}': write the example by hand")
+
+
+def _view_argument(type: TileViewType, name: str) -> str:
+    if name == "tile":
+        return str(type.tile_shape)
+    if name == "padding":
+        return f'"{type.padding.bare_text}"' if type.padding is not None else ""
+    if isinstance(type, (PartitionViewType, StridedViewType)) and name == "dim_map":
+        is_identity = type.dim_map == tuple(range(len(type.dim_map)))
+        return "" if is_identity else str(type.dim_map)
+    if isinstance(type, StridedViewType) and name == "traversal_strides":
+        return str(type.traversal_strides)
+    assert isinstance(type, GatherScatterViewType) and name == "sparse_dim"
+    return str(type.sparse_dim)
+
+
+def _type(type: Type) -> str:
+    """A type in the names of `tileir.types`."""
+    if isinstance(type, TileType):
+        return f"tile({type.shape}, {_type(type.element)})" if type.shape else f"tile({_type(type.element)})"
+    if isinstance(type, PointerType):
+        return f"ptr({_type(type.pointee)})"
+    return type.spelling
