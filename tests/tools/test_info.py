@@ -113,7 +113,9 @@ def test_broken_bytecode_shows_what_its_outside_says(tmp_path: Path, capsys: pyt
     path = tmp_path / "k.tileirbc"
     path.write_bytes(data)
     functions = next(section for section in facts(path, capsys)["sections"] if section["name"] == "Func")
-    data[functions["offset"] + functions["bytes"] - 1] ^= 0x7F
+    # All of it but the header.
+    length = functions["bytes"] - 8
+    data[functions["offset"] + 8 : functions["offset"] + functions["bytes"]] = b"\x7f" * length
     path.write_bytes(data)
     assert info.run([str(path)]) == 1
     captured = capsys.readouterr()
