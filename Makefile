@@ -133,7 +133,7 @@ docs-check: $(VENV)/.installed-test
 $(FAST)/.installed: pyproject.toml $(SOURCES) | $(FAST)/.made
 	@echo "compiling tileir with mypyc (a few minutes)"
 	@rm -rf build/fast && mkdir -p build/fast/dist
-	@cp -R src pyproject.toml README.md LICENSE build/fast/
+	@cp -R src docs pyproject.toml README.md LICENSE build/fast/
 	@find build/fast/src \( -name '*.so' -o -name '*.pyc' \) -delete
 	@HATCH_BUILD_HOOK_ENABLE_MYPYC=true $(FAST_BIN)/python $(PIP) wheel --quiet --no-deps --wheel-dir build/fast/dist ./build/fast
 	@$(FAST_BIN)/python $(PIP) install --quiet --no-deps --force-reinstall build/fast/dist/*.whl

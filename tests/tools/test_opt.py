@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from tileir.passes import registry
+from tileir.passes.catalogue import registered_passes
 from tileir.tools import check, opt
 
 PROGRAM = """\
@@ -182,3 +185,38 @@ def test_what_happened_is_told_on_standard_error(program: str, capsys: pytest.Ca
     assert "--- dead-code\n-" in told
     assert "canonicalize: 5 operations before, 3 after\n       2  dead-code\n" in told
     assert " s  total\n" in told
+
+
+def test_help_lists_the_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run(["--help"]) == 0
+    printed = capsys.readouterr().out
+    for known in registered_passes():
+        assert re.search(rf"^  {known.name} +{re.escape(known.summary)}", printed, re.MULTILINE)
+    assert "split loops where a condition on the induction variable changes {split-threshold=1}\n" in printed
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_help_lists_the_passes_of_loaded_files(
+    before: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = []
+    for number in (1, 2):
+        path = tmp_path / f"mine{number}{before}.py"
+        names.append(f"mine-{number}-{before}")
+        path.write_text(f"import tileir\ntileir.register_pass({names[-1]!r}, 'does it', lambda o, p, s: 0)\n")
+    paths = [str(path) for path in sorted(tmp_path.iterdir())]
+    loads = ["--load", paths[0], f"--load={paths[1]}"]
+    try:
+        assert opt.run(["--help", *loads] if before else [*loads, "--help"]) == 0
+    finally:
+        for name in names:
+            registry.REGISTERED.pop(name, None)
+    printed = capsys.readouterr().out
+    assert f"\npasses of {paths[0]}, {paths[1]}:\n" in printed
+    for name in names:
+        assert re.search(rf"^  {name} +does it$", printed, re.MULTILINE)
+
+
+def test_help_with_a_file_that_cannot_be_loaded(capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.run(["--load", "/nowhere.py", "--help"]) == 2
+    assert capsys.readouterr().err == "tileir opt: cannot read '/nowhere.py': No such file or directory\n"

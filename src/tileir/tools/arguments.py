@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 from tileir.annotations import TYPE_CHECKING
 from tileir.ir.escapes import harmless
@@ -110,7 +111,7 @@ class Usage:
     `operands` is how the help shows what is not an option, `least` and `most` how many there may be (-1: any number).
     `single_dash` lets long options begin with one dash or two, as LLVM's tools do.  With `rest_after` what follows the
     first operand, or one of the options it names, are operands whatever they look like: the command line of another
-    program.
+    program.  `more_help`, given the command line, makes what the help ends with and takes time to find out.
     """
 
     def __init__(
@@ -126,7 +127,9 @@ class Usage:
         single_dash: bool = False,
         usage_status: int = EXIT_USAGE,
         rest_after: tuple[str, ...] | None = None,
+        more_help: Callable[[list[str]], str] | None = None,
     ) -> None:
+        self.more_help: Callable[[list[str]], str] | None = more_help
         self.program: str = program
         self.summary: str = summary
         self.operands: str = operands
@@ -165,7 +168,8 @@ class Usage:
                 continue
             spelled, equals, value = argument.partition("=")
             if spelled == "--help" or spelled == "-h" or (self.single_dash and spelled == "-help"):
-                print(self.help())
+                more = self.more_help(arguments) if self.more_help is not None else ""
+                print(f"{self.help()}\n\n{more}" if more else self.help())
                 found.status = EXIT_FINE
                 return found
             option = self._find(spelled)

@@ -18,6 +18,8 @@ COMMANDS = {
     "emulate": "run a Python program that launches cuTile kernels, without a GPU",
     "explain": "show the documentation of an operation, type, attribute or opcode",
     "info": "show what is in a program, or versions and engines",
+    "docs": "print a page of the documentation",
+    "completion": "print a script that completes command lines in bash, zsh or fish",
 }
 
 
@@ -89,6 +91,14 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import info
 
         return info.run(rest)
+    if command == "docs":
+        from tileir.tools import documents
+
+        return documents.run(rest)
+    if command == "completion":
+        from tileir.tools import completion
+
+        return completion.run(rest, COMMANDS)
     what = "option" if command.startswith("-") else "command"
     print(f"tileir: unknown {what} '{harmless(command)}'{_suggestion(command)}", file=sys.stderr)
     print("Try 'tileir --help'.", file=sys.stderr)
@@ -104,7 +114,7 @@ def _suggestion(command: str) -> str:
 
 def help_text() -> str:
     lines = ["usage: tileir COMMAND ...", "", "The toolkit for CUDA Tile IR.", "", "commands:"]
-    lines.extend([f"  {name:8}  {summary}" for name, summary in COMMANDS.items()])
+    lines.extend([f"  {name:10}  {summary}" for name, summary in COMMANDS.items()])
     lines.extend(
         [
             "",

@@ -6,7 +6,7 @@ from tileir.dialect.ops import MODULE
 from tileir.ir.core import Operation
 from tileir.text.printer import print_disassembly, print_operation
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.optimizing import OPTIMIZING_OPTIONS, Optimization
+from tileir.tools.optimizing import OPTIMIZING_OPTIONS, Optimization, passes_help
 from tileir.tools.output import OVERWRITE, protect_input, write_output
 from tileir.tools.programs import READING_OPTIONS, TEXT, Settings, ToolFailure, guarded, read_program, tell
 
@@ -27,8 +27,11 @@ USAGE = Usage(
         COLOR,
         *READING_OPTIONS,
     ),
-    details="FILE may be '-' for standard input. Diagnostics go to standard error. Exit status: 0 fine, 1 the program\n"
-    "has errors, 2 the command line is wrong or a file cannot be read or written.",
+    details="""\
+FILE may be '-' for standard input. Diagnostics go to standard error. 'tileir docs optimizing' is about levels, rules
+and passes, 'tileir docs writing_passes' about your own; with --load FILE.py this help lists those of the file too. Exit
+status: 0 fine, 1 the program has errors, 2 the command line is wrong or a file cannot be read or written.""",
+    more_help=passes_help,
 )
 
 

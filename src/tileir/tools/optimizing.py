@@ -9,6 +9,7 @@ from tileir.annotations import TYPE_CHECKING
 from tileir.ir.core import Operation
 from tileir.ir.declaration import Version, version_text
 from tileir.ir.diagnostics import PassError, TileIRError
+from tileir.ir.escapes import harmless
 from tileir.tools.arguments import EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option
 from tileir.tools.programs import ToolFailure, read_bytes, tell
 
@@ -43,7 +44,9 @@ class Optimization:
         self.given: Arguments = given
         self.steps: list[Step] = []
         if given.has("load"):
-            _load(given.value("load", ""))
+            for name, path in given.sequence:
+                if name == "load":
+                    _load(path)
         self.rules: str = given.value("rules", "parity")
         if not (given.has("O") or given.has("passes") or given.has("rules")):
             return
@@ -108,6 +111,36 @@ class Optimization:
             lines += report.statistics_lines()
         for line in lines:
             print(line, file=sys.stderr)
+
+
+def passes_help(arguments: list[str]) -> str:
+    """The passes, one on each line, for the help; those of files that the command line loads too."""
+    from tileir.passes.catalogue import ENTRY_POINTS, registered_passes
+
+    loaded: list[str] = []
+    for number, argument in enumerate(arguments):
+        if argument == "--load":
+            loaded.extend(arguments[number + 1 : number + 2])
+        elif argument.startswith("--load="):
+            loaded.append(argument.removeprefix("--load="))
+    own = len(registered_passes())
+    for path in loaded:
+        _load(path)
+    passes = registered_passes()
+    width = max([len(known.name) for known in passes])
+    lines = ["passes:"]
+    for number, known in enumerate(passes):
+        if number == own:
+            lines.extend(["", f"passes of {harmless(', '.join(loaded))}:"])
+        taken = ",".join([f"{option}={value}" for option, value in known.options.items()])
+        summary = f"{known.summary} {{{taken}}}" if taken else known.summary
+        lines.append(f"  {harmless(known.name):{width}}  {harmless(summary)}")
+    from importlib.metadata import entry_points
+
+    others = [f"{point.name} ({point.value})" for point in entry_points(group=ENTRY_POINTS)]
+    if others:
+        lines.extend(["", "passes of installed packages:", *[f"  {harmless(other)}" for other in others]])
+    return "\n".join(lines)
 
 
 def _load(path: str) -> None:

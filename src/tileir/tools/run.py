@@ -40,7 +40,7 @@ USAGE = Usage(
         Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
         Option(
             "sanitize",
-            "find and explain mistakes while the kernel runs (docs/sanitizer.md); all: also elements never written",
+            "find and explain mistakes of the kernel ('tileir docs sanitizer'); all: also elements never written",
             choices=("mistakes", "all"),
             bare="mistakes",
         ),
@@ -64,7 +64,7 @@ USAGE = Usage(
 FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
 wrong or a file cannot be read or written, 124 --timeout has stopped it.
 
-With --dump nothing runs and no arguments are needed; docs/cpu.md explains what is shown.""",
+With --dump nothing runs and no arguments are needed; 'tileir docs cpu' explains what is shown.""",
 )
 
 _FIRST_ELEMENTS = 6
