@@ -29,7 +29,7 @@ USAGE = Usage(
         Option("gpu", "the GPU that the program finds, as in h100 or b200", value="NAME"),
         Option(
             "sanitize",
-            "find and explain mistakes in every launch (docs/sanitizer.md); all: also elements never written",
+            "find and explain mistakes in every launch ('tileir docs sanitizer'); all: also elements never written",
             choices=("mistakes", "all"),
             bare="mistakes",
         ),
