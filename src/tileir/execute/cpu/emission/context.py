@@ -33,13 +33,19 @@ Emitters = Mapping[type[Statement], Callable[["Emission", Statement], None]]
 
 
 class Guard:
-    """What the sanitizer says about an access: `fine` is an i1, `buffer` has an answer for each element where not."""
+    """What the sanitizer says about an access: `fine` is an i1, `buffer` has an answer for each element where not.
 
-    __slots__ = ("buffer", "fine")
+    `whole` is another i1, if there is one: the tile as such lies in its memory, and no index in it wraps (`ranges`);
+    `unmasked` says that its mask is true everywhere then.
+    """
 
-    def __init__(self, buffer: Buffer, fine: str) -> None:
+    __slots__ = ("buffer", "fine", "unmasked", "whole")
+
+    def __init__(self, buffer: Buffer, fine: str, whole: str = "", unmasked: bool = False) -> None:
         self.buffer: Buffer = buffer
         self.fine: str = fine
+        self.whole: str = whole
+        self.unmasked: bool = unmasked
 
 
 class EnclosingLoop:

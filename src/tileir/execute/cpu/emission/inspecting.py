@@ -1,23 +1,25 @@
 """Emission under the sanitizer: looking at accesses before they happen.
 
-Each look has a fast way, a few instructions for a vector of pointers or a tile of a view, which says that all is well
-or that there is doubt.  In doubt the addresses go to scratch memory and are looked at one by one
-(`inspection_functions`), and only if that finds something too is Python called (`findings`), which reports it and says
-which elements may be touched.
+Each look has a fast way, which says that all is well or that there is doubt: a few instructions for a whole tile,
+where its least and its greatest address are known (`ranges`) or it is one of a view; else for a vector of pointers.  In
+doubt the addresses go to scratch memory and are looked at one by one (`inspection_functions`), and only if that finds
+something too is Python called (`findings`), which reports it and says which elements may be touched.
 """
 
 from __future__ import annotations
 
 from typing import cast
 
+from tileir.dialect.ops import OFFSET
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.cpu.emission import accesses, inspection
 from tileir.execute.cpu.emission.context import Emission, Guard
 from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.inspection_functions import STRICT
 from tileir.execute.cpu.emission.nests import Term
+from tileir.execute.cpu.emission.ranges import Ranges
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView
-from tileir.execute.cpu.loops.expressions import row_major
+from tileir.execute.cpu.loops.expressions import Applied, Expression, Mapped, Splat, row_major
 from tileir.execute.cpu.loops.sites import ANY_ARRAY, END, SHADOW, START, WRITABLE, WRITES, access_kind
 from tileir.execute.cpu.loops.statements import Inspect
 from tileir.execute.cpu.vector.builder import Number
@@ -75,8 +77,61 @@ def _emit_pointers(emission: Emission, statement: Inspect) -> None:
         _report_unless(emission, statement, well, site, [str(count), f"ptr {addresses}", f"ptr {mask}"])
         return [f"i1 {well}"]
 
-    (fine,) = builder.attempt(fast, slow)
-    _note(emission, statement, fine)
+    def each() -> list[str]:
+        return [f"i1 {answer}" for answer in builder.attempt(fast, slow)]
+
+    judged = _judge_tile(emission, statement, start, limit, size)
+    if judged is None:
+        (fine,) = builder.attempt(fast, slow)
+        _note(emission, statement, fine)
+        return
+    inside, whole, unmasked = judged
+    (fine,) = builder.branch(inside, lambda: ["i1 true"], each, likely=True)
+    _note(emission, statement, fine, whole, unmasked)
+
+
+def _judge_tile(
+    emission: Emission, statement: Inspect, start: str, limit: str, size: int
+) -> tuple[str, str, bool] | None:
+    """Two i1s: all pointers of a tile, masked or not, lie in one stretch of memory; and nothing is masked besides, if
+    the last answer says that this can be known.  None where nothing is known of the tile as such."""
+    pointers, *masks = statement.sources
+    ranges = Ranges(emission)
+    found = ranges.of(pointers)
+    if found is None or not _steps_are_multiples(pointers, size):
+        return None
+    builder = emission.builder
+    conditions = ranges.conditions
+    for end in dict.fromkeys((found.low, found.high)):
+        moved = builder.emit(f"sub i64 {end}, {start}")
+        conditions.append(builder.emit(f"icmp ult i64 {moved}, {limit}"))
+    if size > 1:
+        low = builder.emit(f"and i64 {found.low}, {size - 1}")
+        conditions.append(builder.emit(f"icmp eq i64 {low}, 0"))
+    inside = _conjunction(emission, conditions)
+    known = len(conditions)
+    unmasked = bool(masks) and ranges.is_true(masks[0])
+    return inside, _conjunction(emission, [inside, *conditions[known:]]), unmasked
+
+
+def _conjunction(emission: Emission, conditions: list[str]) -> str:
+    return "false" if "false" in conditions else emission.builder.all_of(conditions)
+
+
+def _steps_are_multiples(pointers: Expression, size: int) -> bool:
+    """Whether the pointers of a tile are apart by multiples of some bytes, so that all are aligned if one is."""
+    while not isinstance(pointers, Splat):
+        if isinstance(pointers, Mapped):
+            pointers = pointers.source
+            continue
+        assert isinstance(pointers, Applied)
+        operation = pointers.operation
+        if operation.declaration is OFFSET:
+            type = cast(TileType, operation.results[0].type)
+            if memory_bytes(cast(PointerType, type.element).pointee) % size:
+                return False
+        pointers = pointers.arguments[0]
+    return True
 
 
 def _limit(emission: Emission, words: str, start: str, size: int, access: int) -> str:
@@ -146,9 +201,9 @@ def _report_unless(emission: Emission, statement: Inspect, well: str, site: int,
     emission.builder.branch(well, None, lambda: inspection.call(emission, site, given))
 
 
-def _note(emission: Emission, statement: Inspect, fine: str) -> None:
+def _note(emission: Emission, statement: Inspect, fine: str, whole: str = "", unmasked: bool = False) -> None:
     assert statement.guard is not None
-    emission.guards[statement.operation] = Guard(statement.guard, fine)
+    emission.guards[statement.operation] = Guard(statement.guard, fine, whole, unmasked)
 
 
 # --- views ---

@@ -38,10 +38,10 @@ def versions(
         if operation in fetches:
             box.ahead = streaming.distance_ahead(emission, box.view, fetches[operation])
         answers.append(accesses.is_inside(emission, box))
-    if emission.guards:
-        answers += _guard_answers(emission, roots, sinks)
     sure: dict[Operation, bool] = {}
-    if not emission.sanitize:
+    if emission.sanitize:
+        answers += _guard_answers(emission, roots, sinks, sure)
+    else:
         answers += _pointer_answers(emission, roots, sinks, sure)
 
     def emit_version(masked: bool) -> None:
@@ -73,11 +73,23 @@ def two_versions(
         emission.builder.branch(emission.builder.all_of(answers), lambda: emit(False), edge)
 
 
-def _guard_answers(emission: Emission, roots: list[Expression], sinks: list[Sink]) -> list[str]:
+def _guard_answers(
+    emission: Emission, roots: list[Expression], sinks: list[Sink], sure: dict[Operation, bool]
+) -> list[str]:
+    """What the sanitizer says about all accesses; fills in those whose tiles are judged as a whole."""
     accessed = [node.operation for node in nodes(roots) if isinstance(node, (Gathered, Viewed))]
     accessed += [sink.operation for sink in sinks if isinstance(sink, (StorePointers, StoreView, Update))]
-    guards = emission.guards
-    return [guards[operation].fine for operation in dict.fromkeys(accessed) if operation in guards]
+    answers = []
+    for operation in dict.fromkeys(accessed):
+        guard = emission.guards.get(operation)
+        if guard is None:
+            continue
+        if guard.whole and not is_ordered(operation):
+            answers.append(guard.whole)
+            sure[operation] = guard.unmasked
+        else:
+            answers.append(guard.fine)
+    return answers
 
 
 def _pointer_answers(
