@@ -1,108 +1,186 @@
-"""What the README and the newcomer's page show is what happens, and files that are named anywhere are there."""
+"""Every block and command of the documentation is run, and prints what is shown; files that are named are there."""
 
 from __future__ import annotations
 
 import functools
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
+from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions
 
+from tileir.passes.registry import REGISTERED
+from tileir.tools.drop_in_opt import run as run_opt
 from tileir.tools.main import run
 
-ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/getting_started.md")
-# What a user follows line by line.
-GUIDES = (
-    *PAGES,
-    "docs/writing_passes.md",
-    "docs/execution.md",
-    "docs/cpu.md",
-    "docs/sanitizer.md",
-    "docs/cutile.md",
-    "docs/command_line.md",
-)
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
+# Blocks that are not run here, by page and the beginning of their first line, and why.
+NOT_RUN: dict[str, dict[str, str]] = {
+    "README.md": {"make demo": "installs packages; CI runs it"},
+    "CONTRIBUTING.md": {"make demo": "installs packages; CI runs it", "src/tileir/": "the tree, see below"},
+    "docs/api.md": {">>> tileir.compile": "needs a Python without NumPy: tests/test_public_interface.py"},
+    "docs/architecture.md": {
+        "src/tileir/": "the tree, see below",
+        "     ": "figures of a benchmark",
+        "command ": "figures of a benchmark",
+        "operations ": "figures of a benchmark",
+    },
+    "docs/bytecode.md": {
+        "file    :=": "a grammar",
+        "section     :=": "a grammar",
+        "functions:varint": "a grammar",
+        "operation :=": "a grammar",
+    },
+    "docs/cpu.md": {"%v1871 = load": "LLVM IR beside instructions for x86-64, put together by hand"},
+    "docs/cutile.md": {"tileir emulate train.py": "scripts of the reader's: tests/bridge/test_emulate.py"},
+    "docs/getting_started.md": {"python3 -m venv": "installs packages; CI runs it"},
+    "docs/sanitizer.md": {
+        "// grid ": "tests/execute/test_sanitizer_document.py",
+        "watch: ": "the report of the command above, shortened",
+    },
+    "docs/nvidia.md": {"cuda_tile.module": "tests/hardware/test_nvidia_page.py"},
+}
+# What the blocks of a page take for granted.
+GIVEN = {"docs/cutile.md": "stream, grid, kernel, args = None, (8,), vector_add, (a, b, c)"}
+ALL_BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 
-def blocks(page: str, language: str) -> list[str]:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+def reason(block: Block) -> str:
+    """Why a block is not run; empty if it is."""
+    known = NOT_RUN.get(block.page, {})
+    return next((why for start, why in known.items() if block.first_line.startswith(start)), "")
 
 
-def sessions() -> list[tuple[str, str]]:
-    """Each command of the console blocks with the output shown for it."""
-    found = []
-    for page in PAGES:
-        for block in blocks(page, "console"):
-            for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-                line, _, output = command.partition("\n")
-                found.append((line, output))
-    return found
+def is_run(block: Block) -> bool:
+    """Whether one of the tests below runs the block."""
+    if block.language in ("python", "console", "toml"):
+        return True
+    if block.language == "mlir":
+        return not reason(block)
+    return bool(commands(block))
 
 
-@pytest.mark.parametrize(("page", "code"), [(page, code) for page in PAGES for code in blocks(page, "python")])
-def test_python_in_the_documents_runs(
-    page: str, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("block", ALL_BLOCKS, ids=lambda block: f"{block.page}:{block.line}")
+def test_a_block_is_run_or_says_why_not(block: Block) -> None:
+    assert is_run(block) != bool(reason(block)), f"{block.page}, line {block.line}: {block.first_line}"
+
+
+def test_no_exception_is_left_over() -> None:
+    for page, exceptions in NOT_RUN.items():
+        for start in exceptions:
+            assert any(block.first_line.startswith(start) for block in blocks(page)), (page, start)
+
+
+# --- Python ---
+
+
+@pytest.fixture
+def registered_passes() -> object:
+    """Pages register passes; other tests do not want them."""
+    known = dict(REGISTERED)
+    yield
+    REGISTERED.clear()
+    REGISTERED.update(known)
+
+
+@pytest.mark.usefixtures("registered_passes")
+@pytest.mark.parametrize("page", [page for page in PAGES if any(b.language == "python" for b in blocks(page))])
+def test_python_runs_and_prints_what_is_shown(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The blocks of a page, one after the other, in one namespace."""
     monkeypatch.chdir(ROOT)
-    exec(compile(code, page, "exec"), {"__name__": "__main__"})
-    assert capsys.readouterr().out
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.language != "python":
+            continue
+        if "cuda" in block.text:
+            pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+        # cuTile reads the source of kernels, so the code has to be in a file.
+        file = tmp_path / f"line_{block.line}.py"
+        file.write_text(block.text, encoding="utf-8")
+        exec(compile(block.text, str(file), "exec"), names)
+        printed = capsys.readouterr().out
+        assert agrees(printed, block.output or ""), f"{page}, line {block.line} prints\n{printed}"
+        if block is next(b for b in blocks(page) if b.language == "python"):
+            exec(GIVEN.get(page, ""), names)
 
 
-def plain_commands() -> dict[str, list[str]]:
-    """The commands of the blocks without a language, which show no output, of each page."""
-    found: dict[str, list[str]] = {}
-    for page in GUIDES:
-        language: str | None = None
-        for line in (ROOT / page).read_text(encoding="utf-8").splitlines():
-            if line.startswith("```"):
-                language = line[3:] if language is None else None
-            elif language == "" and line.startswith("tileir "):
-                found.setdefault(page, []).append(line)
-    return found
+# --- commands ---
 
 
-@pytest.mark.parametrize(("page", "commands"), plain_commands().items())
+def run_command(command: str) -> int:
+    program, *arguments = shlex.split(command, comments=True)
+    if program == "tileir-opt":
+        return run_opt(arguments)
+    assert program == "tileir"
+    return run(arguments)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(commands(block) for block in blocks(page))])
 def test_commands_without_output_work_as_they_stand(
-    page: str, commands: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One after the other, in a place that has the examples and nothing else."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
-    for command in commands:
-        status = run(shlex.split(command, comments=True)[1:])
-        errors = capsys.readouterr().err
-        assert status == 0 or (status == 1 and errors.startswith("sanitizer: ")), (command, errors)
+    for block in blocks(page):
+        for command in commands(block) if not reason(block) else []:
+            status = run_command(command)
+            errors = capsys.readouterr().err
+            assert status == 0 or (status == 1 and errors.startswith("sanitizer: ")), (command, errors)
 
 
-@pytest.mark.parametrize(("command", "output"), sessions())
+CONSOLE = [
+    pytest.param(command, output, id=f"{block.page}:{block.line} {command[:40]}")
+    for block in ALL_BLOCKS
+    if block.language == "console"
+    for command, output in sessions(block)
+]
+
+
+@pytest.mark.parametrize(("command", "output"), CONSOLE)
 def test_commands_in_the_documents_print_what_is_shown(
     command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    program, *arguments = shlex.split(command)
-    assert program == "tileir"
-    run(arguments)
+    run_command(command)
     captured = capsys.readouterr()
-    printed = captured.out + captured.err
-    if "0x.." in output:
-        printed = re.sub(r"\b0x[0-9a-f]+", "0x..", printed)
-    shown, more, rest = output.partition("...\n")
-    assert not rest, "only the end can be left out"
-    if more:
-        assert printed.startswith(shown) and len(printed) > len(shown)
-    else:
-        assert printed == shown
+    assert agrees(captured.out + captured.err, output), captured.out + captured.err
 
 
-def test_both_pages_show_programs_and_commands() -> None:
-    for page in PAGES:
-        assert blocks(page, "python") and blocks(page, "console")
+# --- other languages ---
 
 
-@pytest.mark.parametrize("page", DOCUMENTS)
+@pytest.mark.parametrize("block", [b for b in ALL_BLOCKS if b.language == "mlir" and not reason(b)])
+def test_shortened_programs_are_those_of_the_examples(block: Block) -> None:
+    """The lines stand in an example in this order; `...` is where some are left out."""
+    page = (ROOT / block.page).read_text(encoding="utf-8")
+    named = re.findall(r"`(examples/\w+\.mlir)`", page.partition(block.text)[0])[-1]
+    rest = (ROOT / named).read_text(encoding="utf-8").splitlines()
+    for line in block.text.splitlines():
+        if line.strip() != "...":
+            assert line in rest, (named, line)
+            rest = rest[rest.index(line) + 1 :]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python reads TOML from 3.11 on")
+@pytest.mark.parametrize("block", [block for block in ALL_BLOCKS if block.language == "toml"])
+def test_toml_is_toml(block: Block) -> None:
+    import tomllib
+
+    ((group, entries),) = tomllib.loads(block.text)["project"]["entry-points"].items()
+    assert group in ("tileir.engines", "tileir.passes") and entries
+
+
+def test_the_first_pages_show_programs_and_commands() -> None:
+    for page in ("README.md", "docs/getting_started.md"):
+        languages = [block.language for block in blocks(page)]
+        assert "python" in languages and "console" in languages
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_files(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", re.sub(r"`[^`\n]*`", "", text)):
@@ -112,7 +190,7 @@ def test_links_lead_to_files(page: str) -> None:
 # --- files that are named ---
 
 # A path of a source, a page or a folder, in backquotes in a document; in the sources with a folder in front.
-_IN_DOCUMENTS = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:py|pyi|md|toml)|[a-z_]+(?:/[a-z_]+)*/)`")
+_IN_PAGES = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:py|pyi|md|toml)|[a-z_]+(?:/[a-z_]+)*/)`")
 _IN_SOURCES = re.compile(r"(?<![\w/.<])((?:[a-z_]+/)+[a-z_]+\.(?:py|md))\b")
 
 
@@ -128,10 +206,10 @@ def known_places() -> frozenset[str]:
     return frozenset([*found, *(path.name for path in ROOT.iterdir())])
 
 
-@pytest.mark.parametrize("page", [*DOCUMENTS, "benchmarks/README.md", "tests/fuzz/README.md"])
+@pytest.mark.parametrize("page", [*PAGES, "benchmarks/README.md", "tests/fuzz/README.md"])
 def test_files_that_a_document_names_exist(page: str) -> None:
     text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    missing = [name for name in _IN_DOCUMENTS.findall(text) if name.rstrip("/") not in known_places()]
+    missing = [name for name in _IN_PAGES.findall(text) if name.rstrip("/") not in known_places()]
     assert [name for name in missing if "NAME" not in name] == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -434,14 +433,6 @@ def test_sanitizer_shows_the_line_of_the_kernel() -> None:
     assert "| ct.scatter(out, 0, ct.gather(out, 0) + 1.0)" in str(caught.value)
     assert "both touch argument 'out' of race (array float32[1])" in str(caught.value)
     tileir.launch(race, 1, (numpy.zeros(1, F32),), sanitize=True)
-
-
-def test_page_about_cutile_shows_a_launch_that_works(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "cutile.md").read_text(encoding="utf-8")
-    code = page.partition("```python\n")[2].partition("```")[0]
-    # cuTile reads the source of a kernel, so the code has to be a file.
-    (tmp_path / "shown.py").write_text(code + "assert c.tolist() == [2.0] * 1000\n", encoding="utf-8")
-    runpy.run_path(str(tmp_path / "shown.py"))
 
 
 @ct.kernel

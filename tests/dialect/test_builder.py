@@ -293,17 +293,6 @@ def test_mnemonics_that_are_python_words_are_found_by_their_plain_name(kernel: A
     assert b.exti(from_=v.ints, type=i64, signedness="signed").type is tile(8, i64)
 
 
-# --- the documentation ---
-
-
-def test_first_example_of_the_documentation_runs() -> None:
-    page = (EXAMPLES.parent / "docs" / "building.md").read_text(encoding="utf-8")
-    source = page.split("```python\n")[1].split("```")[0]
-    names: dict[str, Any] = {}
-    exec(source, names)
-    assert "addf" in str(names["b"].module)
-
-
 def test_lists_that_hold_themselves_are_no_attribute() -> None:
     from tileir.dialect.literals import any_attribute
 

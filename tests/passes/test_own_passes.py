@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,17 +27,6 @@ def forget_passes() -> Iterator[None]:
     yield
     REGISTERED.clear()
     REGISTERED.update(known)
-
-
-def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "docs" / "writing_passes.md").read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
-    exec(compile(code, "writing_passes.md", "exec"), {"__name__": "page"})
-    shown = capsys.readouterr().out
-    assert "cuda_tile.module @m {" in shown
-    assert "muli %arg0, %cst_2_i32" in shown
-    assert "None 64 True (" in shown
-    assert "loop-split 6" in shown
 
 
 def test_the_example_runs_and_tells_what_it_did() -> None:
