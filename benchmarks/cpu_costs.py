@@ -125,17 +125,47 @@ def long_kernel_rows(rounds: int) -> list[Row]:
 # --- launching ---
 
 
-def launch_row(seconds: float) -> Row:
+def launch_rows(seconds: float) -> list[Row]:
+    """`Kernel.launch` with arrays of NumPy and tensors of torch, and `tileir.launch` beside it (`cutile_launches`)."""
     kernel = compiled(cpu_programs.vector_add(1024))
     a, b, c = (numpy.zeros(1024, numpy.float32) for _ in range(3))
-    count = 100
+    names = ["launching a small kernel"]
+    bars = [LAUNCH_BAR]
+    actions: list[Callable[[], object]] = [lambda: kernel.launch(1, a, b, c, 1024)]
+    try:
+        import torch
+    except ImportError:
+        pass
+    else:
+        x, y, z = (torch.zeros(1024) for _ in range(3))
+        names.append("launching a small kernel, tensors of torch")
+        bars.append(0.0)
+        actions.append(lambda: kernel.launch(1, x, y, z, 1024))
+    try:
+        import cutile_launches
+    except ImportError as missing:
+        print(f"no rows about cuTile kernels: {missing}", file=sys.stderr)
+    else:
+        for name, bar, action in cutile_launches.launches():
+            names.append(name)
+            bars.append(bar)
+            actions.append(action)
+    rows: list[Row] = []
+    for name, bar, found in zip(names, bars, race(seconds, *[repeated(each) for each in actions]), strict=True):
+        each = found / REPEATS * 1e6
+        rows.append((name, f"{each:.1f} us", f"<= {bar:.0f} us" if bar else "", verdict(each <= bar) if bar else ""))
+    return rows
 
+
+REPEATS = 100
+
+
+def repeated(action: Callable[[], object]) -> Callable[[], None]:
     def many() -> None:
-        for _ in range(count):
-            kernel.launch(1, a, b, c, 1024)
+        for _ in range(REPEATS):
+            action()
 
-    each = race(seconds, many)[0] / count * 1e6
-    return "launching a small kernel", f"{each:.1f} us", f"<= {LAUNCH_BAR:.0f} us", verdict(each <= LAUNCH_BAR)
+    return many
 
 
 def grid_rows(seconds: float) -> list[Row]:
@@ -195,7 +225,7 @@ def edge_rows(seconds: float) -> list[Row]:
 
 def report(seconds: float, rounds: int = 5) -> tuple[str, int]:
     """The table, and how many bars are missed."""
-    rows = [*compile_rows(rounds), launch_row(seconds), *edge_rows(seconds), *grid_rows(seconds)]
+    rows = [*compile_rows(rounds), *launch_rows(seconds), *edge_rows(seconds), *grid_rows(seconds)]
     rows += long_kernel_rows(min(rounds, 3))
     missed = sum([row[3] == "MISSED" for row in rows])
     return table(("cost", "ours", "bar", "met"), [tuple(row) for row in rows]), missed
@@ -206,12 +236,17 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0, help="how long each comparison takes (default: 2)")
     parser.add_argument("--rounds", type=int, default=5, help="processes for each compile time (default: 5)")
     parser.add_argument("--compile", type=int, help="compile one kernel of so many operations, 0 for a matmul")
+    parser.add_argument("--launches", action="store_true", help="only what launches cost")
     parser.add_argument("--strict", action="store_true", help="exit with status 1 when a bar is missed")
     options = parser.parse_args()
     if options.compile is not None:
         print(json.dumps(compile_once(options.compile)))
         return 0
     print(f"{tileir_build()}\n{machine()}\n")
+    if options.launches:
+        rows = launch_rows(options.seconds)
+        print(table(("cost", "ours", "bar", "met"), [tuple(row) for row in rows]))
+        return 1 if options.strict and any(row[3] == "MISSED" for row in rows) else 0
     text, missed = report(options.seconds, options.rounds)
     print(text)
     return 1 if options.strict and missed else 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import weakref
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from tileir.bridge.parameters import (
     ArrayParameter,
@@ -27,7 +27,8 @@ from tileir.ir.location import UnknownLocation
 
 # From this version on bytecode need not name a GPU.
 BYTECODE_VERSION = "13.4"
-_KNOWN: Final[WeakKeyDictionary[Any, KnownLaunches]] = WeakKeyDictionary()
+_KNOWN: Final[dict[int, KnownLaunches]] = {}
+"""What is known of kernels, by `id`, as long as they live: a `WeakKeyDictionary` takes thrice the time."""
 
 
 def launch(
@@ -47,9 +48,8 @@ def launch(
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
     further options those of `Kernel.launch` (`sanitize`, `schedule`, `num_threads`, `unchecked`, `output`, ..).
     """
-    try:
-        known = _KNOWN[kernel]
-    except (KeyError, TypeError):
+    known = _KNOWN.get(id(kernel))
+    if known is None or known.kernel() is not kernel:
         known = _known(cutile(), kernel)
     if not isinstance(args, (tuple, list)):
         raise LaunchError(f"the arguments of a launch are a tuple, but a {type(args).__name__} was given: pass (x,)")
@@ -78,7 +78,12 @@ def _known(tile: Any, kernel: Any) -> KnownLaunches:
     if not isinstance(kernel, tile.kernel):
         hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
         raise LaunchError(f"a {type(kernel).__name__} cannot be launched as a cuTile kernel: {hint}")
-    return _KNOWN.setdefault(kernel, KnownLaunches(kernel._annotated_function.parameter_annotations))
+    number = id(kernel)
+    found = _KNOWN.get(number)
+    if found is None or found.kernel() is not kernel:
+        gone = weakref.ref(kernel, lambda _: _KNOWN.pop(number, None))
+        found = _KNOWN[number] = KnownLaunches(gone, kernel._annotated_function.parameter_annotations)
+    return found
 
 
 def _compiled(

@@ -109,18 +109,17 @@ _without_annotation: Final = _Kinds(None)
 
 # --- tensors ---
 
-_plain_tensors: Final[dict[type, Callable[[Any], Any]]] = {}
-
-
-def register_tensors(kind: type, plain: Callable[[Any], Any]) -> None:
-    """Tensors of a class have their elements in main memory; `plain` gives a `torch.Tensor` of the same memory."""
-    _plain_tensors[kind] = plain
-
 
 def _is_tensor(kind: type) -> bool:
     """Whether a class is one of torch's own: the data of others may be elsewhere."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and kind in (torch.Tensor, torch.nn.Parameter) and hasattr(kind, "untyped_storage")
+
+
+def _is_pretended(kind: type) -> bool:
+    """Whether tensors of a class pretend to be on another device, and have their memory here."""
+    torch: Any = sys.modules.get("torch")
+    return torch is not None and issubclass(kind, torch.Tensor) and hasattr(kind, "__tileir_host_memory__")
 
 
 # --- the function written for the types of arguments ---
@@ -152,6 +151,8 @@ class _Writer:
         self.numbers: list[str] = []
         self.memory: list[str] = []
         self.tables: list[str] = []
+        self.pretends: bool = False
+        """Whether there are tensors that pretend to be elsewhere."""
 
     def write(self, annotations: Sequence[Any], structure: Structure) -> Look:
         arguments = [f"a{number}" for number in range(len(structure))]
@@ -165,7 +166,8 @@ class _Writer:
             f"    return {_tuple([*self.key, 'backend', 'exact', 'fast'])}, "
             f"{_tuple(self.numbers)}, {memory}, {_tuple(self.tables)}",
         ]
-        return generated("look", lines, self.names)
+        look = generated("look", lines, self.names)
+        return _undispatched(look) if self.pretends else look
 
     def _argument(self, name: str, annotation: Any, kind: Any) -> None:
         if isinstance(kind, tuple):
@@ -189,7 +191,7 @@ class _Writer:
                 f"{name}.flags.writeable, not p_{name} & {ALIGNMENT - 1}]"
             )
             self._add(name)
-        elif kind in _plain_tensors or _is_tensor(kind):
+        elif _is_tensor(kind) or _is_pretended(kind):
             self._tensor(name, annotation, kind)
         else:
             self._scalar(name, annotation.scalar, kind)
@@ -230,11 +232,12 @@ class _Writer:
             self.lines.append(f"{name} = {name}.item()")
 
     def _tensor(self, name: str, annotation: Any, kind: type) -> None:
-        if kind in _plain_tensors:
-            self.names[f"plain_{name}"] = _plain_tensors[kind]
-            self.lines.append(f"{name} = plain_{name}({name})")
         self.names[f"kinds_{name}"] = self._kinds(annotation.array).tensors
-        self.lines += _TENSOR.format(name=name, low=ALIGNMENT - 1).splitlines()
+        if _is_pretended(kind):
+            self.names |= _tensor_readers()
+            self.pretends = True
+        template = _PRETENDED_TENSOR if _is_pretended(kind) else _TENSOR
+        self.lines += template.format(name=name, low=ALIGNMENT - 1).splitlines()
         self._add(name)
 
     def _scalar(self, name: str, annotation: Any, kind: type) -> None:
@@ -257,6 +260,26 @@ k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.s
 s_{name} = {name}.untyped_storage()
 if p_{name} + n_{name} > s_{name}.data_ptr() + s_{name}.nbytes() or {name}.is_neg() or not {name}.is_cpu: raise KeyError
 """
+# The same with torch's own functions, in the place of those of a class that pretends.
+_PRETENDED_TENSOR: Final = """\
+p_{name} = data_ptr({name})
+k_{name}, b_{name}, n_{name} = kinds_{name}[dtype({name}), shape({name}), stride({name}), not p_{name} & {low}]
+s_{name} = untyped_storage({name})
+if p_{name} + n_{name} > s_{name}.data_ptr() + s_{name}.nbytes() or is_neg({name}): raise KeyError
+"""
+
+
+def _tensor_readers() -> dict[str, Any]:
+    """What the code for tensors that pretend uses, once torch is imported."""
+    tensor: Any = sys.modules["torch"].Tensor
+    methods = {name: getattr(tensor, name) for name in ("data_ptr", "stride", "untyped_storage", "is_neg")}
+    return {**methods, "dtype": tensor.dtype.__get__, "shape": tensor.shape.__get__}
+
+
+def _undispatched(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, in which tensors of all classes are plain ones."""
+    call: Any = sys.modules["torch"]._C._disabled_torch_function_impl
+    return lambda *arguments: call(function, (), arguments)
 
 
 class _ListLook:
@@ -278,15 +301,14 @@ class _ListLook:
                 number, row, size = self._kinds.arrays[item.dtype, item.shape, item.strides, writable, aligned]
             else:
                 writable = True
-                if kind in _plain_tensors:
-                    item = _plain_tensors[kind](item)
-                elif not _is_tensor(kind):
+                pretends = _is_pretended(kind)
+                if not pretends and not (_is_tensor(kind) and item.is_cpu):
                     raise KeyError
                 address = item.data_ptr()
                 aligned = not address & (ALIGNMENT - 1)
                 number, row, size = self._kinds.tensors[item.dtype, item.shape, item.stride(), aligned]
                 storage = item.untyped_storage()
-                if not item.is_cpu or item.is_neg() or address + size > storage.data_ptr() + storage.nbytes():
+                if item.is_neg() or address + size > storage.data_ptr() + storage.nbytes():
                     raise KeyError
             kinds.append(number)
             rows += [_word(address), row]
@@ -315,9 +337,11 @@ class _Recognizer:
 class KnownLaunches:
     """What is known of a kernel: what it was compiled for, and launches that are recognized."""
 
-    __slots__ = ("_recognizers", "annotations", "compiled")
+    __slots__ = ("_recognizers", "annotations", "compiled", "kernel")
 
-    def __init__(self, annotations: Sequence[Any]) -> None:
+    def __init__(self, kernel: Callable[[], Any], annotations: Sequence[Any]) -> None:
+        self.kernel: Callable[[], Any] = kernel
+        """A weak reference."""
         self.annotations: Sequence[Any] = annotations
         self.compiled: dict[Hashable, Kernel] = {}
         self._recognizers: dict[Structure, _Recognizer | None] = {}

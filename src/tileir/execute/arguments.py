@@ -397,11 +397,13 @@ def check_grid(grid: object) -> BlockId:
     """The extents of a grid of one to three dimensions."""
     if type(grid) is int and 0 < grid <= GRID_LIMITS[0]:
         return grid, 1, 1
-    if type(grid) is tuple and 0 < len(grid) <= 3:
-        x, y, z = grid if len(grid) == 3 else (*grid, 1, 1)[:3]
+    if type(grid) is tuple and len(grid) == 1 and type(x := grid[0]) is int and 0 < x <= GRID_LIMITS[0]:
+        return x, 1, 1
+    if type(grid) is tuple and 2 <= len(grid) <= 3:
+        x, y, z = grid if len(grid) == 3 else (*grid, 1)
         if type(x) is int and type(y) is int and type(z) is int:
-            limits = GRID_LIMITS
-            if 0 < x <= limits[0] and 0 < y <= limits[1] and 0 < z <= limits[2]:
+            most_x, most_y, most_z = GRID_LIMITS
+            if 0 < x <= most_x and 0 < y <= most_y and 0 < z <= most_z:
                 return x, y, z
     extents = (grid,) if isinstance(grid, (int, numpy.integer)) else grid
     if is_array(grid):

@@ -85,22 +85,36 @@ class CpuKernel(KernelCode, PreparedKernel):
         `words` are about the further memory."""
         count = grid[0] * grid[1] * grid[2]
         threads = self._threads if options.num_threads is None else options.num_threads
-        binding = self._binder(arguments, grid, max(1, min(64, count // (8 * threads))), fill, numbers)
+        chunk = count // (8 * threads)
+        binding = self._binder(arguments, grid, (chunk if chunk < 64 else 64) or 1, fill, numbers)
         if not apart:
             binding.overlap = True
-        version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
+        version = self._versions.get((binding.overlap, sanitizer is not None, options.unchecked))
+        if version is None:
+            version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
         slots = binding.record.slots
+        if threads > 1:
+            if version.shared_axis >= 0:
+                # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
+                slots[record.CHUNK] = max(1, min(grid[version.shared_axis], count // (2 * threads)))
+            slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
         memory, progress = options.memory, options.progress
+        launches = overlapped()
+        is_plain = sanitizer is None and progress is None and not (memory or words or version.print_count)
+        if is_plain and launches is None and binding.bound is None:
+            # What most launches are.
+            self._run(version, binding, threads, arguments, False)
+            if slots[record.FAILED]:
+                self._check_suited(version.options, slots, grid, arguments, memory)
+                self._launch(grid, arguments, options, sanitizer, False, fill, numbers)
+                return
+            self._binder.recycle(binding)
+            return
         table: object = None
         if words:
             table = self._table_of(binding, words)
         elif memory or binding.bound is not None:
             table = self._table(binding, arguments, memory)
-        if version.shared_axis >= 0 and threads > 1:
-            # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
-            slots[record.CHUNK] = max(1, min(grid[version.shared_axis], count // (2 * threads)))
-        if threads > 1:
-            slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
         callback: Any = None
         failures: list[BaseException] = []
         if version.print_count:
@@ -112,9 +126,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         if sanitizer is not None:
             inspector = self._inspector(version, grid, arguments, memory, sanitizer, slots)
         keep = (arguments, callback, memory, inspector, table)
-        launches = overlapped()
         if launches is not None:
-            is_plain = not (memory or words or inspector or version.print_count or progress is not None)
             if is_plain and self._submit(launches, version, binding, arguments, grid, threads):
                 return
             if not launches.is_idle:
@@ -129,9 +141,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         if failures:
             raise failures[0]
         if slots[record.FAILED]:
-            if slots[record.FAILED] != record.UNSUITED:
-                self._failed(version.options, slots, grid, arguments, memory)
-            # No tile block has run yet.
+            self._check_suited(version.options, slots, grid, arguments, memory)
             self._launch(grid, arguments, options, sanitizer, False, fill, numbers, words)
             return
         self._binder.recycle(binding)
@@ -241,6 +251,13 @@ class CpuKernel(KernelCode, PreparedKernel):
         table.frombytes(own.tobytes())
         slots[record.REGIONS], slots[record.REGIONS + 1] = table.buffer_info()[0], len(table) // record.REGION_WORDS
         return table
+
+    def _check_suited(
+        self, options: Options, slots: Any, extents: BlockId, arguments: Arguments, memory: Sequence[object]
+    ) -> None:
+        """Raise what went wrong, unless it is that the version does not suit: then no tile block has run yet."""
+        if slots[record.FAILED] != record.UNSUITED:
+            self._failed(options, slots, extents, arguments, memory)
 
     def _failed(
         self, options: Options, slots: Any, extents: BlockId, arguments: Arguments, memory: Sequence[object]

@@ -271,11 +271,15 @@ def run(
     """
     slots = record.slots
     count = slots[COUNT]
+    expected = function.pace * count
+    if 0 < expected < WORTH_WAKING and not (function.repeats or calls_back):
+        # The shortest launches, for which it matters what is asked before.
+        _run_here(function, record, arena_bytes, True)
+        return
     if arena_bytes > scratch.LARGE:
         threads = scratch.affordable(arena_bytes, threads)
     if threads > 1:
         threads = min(threads, -(-count // slots[CHUNK]))
-    expected = function.pace * count
     is_left = False
     is_known = not function.repeats
     if not is_known or calls_back:
