@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from types import FrameType
 
 import pytest
 
@@ -16,13 +17,26 @@ from tileir.ir.collector import CollectorPaused
 PROGRAM = "cuda_tile.module @m { entry @k() { %0 = constant <i32: 1> : tile<i32> return } }"
 
 
+USUAL = (700, 10, 10)
+
+
 @pytest.fixture(autouse=True)
 def _collector_as_it_was() -> Iterator[None]:
-    was = gc.isenabled()
+    was, thresholds = gc.isenabled(), gc.get_threshold()
     gc.enable()
+    gc.set_threshold(*USUAL)
     yield
+    gc.set_threshold(*thresholds)
     if not was:
         gc.disable()
+
+
+def is_paused() -> bool:
+    """Whether the collector looks at objects only rarely."""
+    now = gc.get_threshold()
+    assert now[1:] == USUAL[1:]
+    assert now[0] == USUAL[0] or now[0] > 100 * USUAL[0]
+    return now != USUAL
 
 
 def test_pauses_that_overlap_without_nesting_leave_the_collector_on() -> None:
@@ -32,33 +46,75 @@ def test_pauses_that_overlap_without_nesting_leave_the_collector_on() -> None:
     other.start()
     other.join()
     first.__exit__()
-    assert not gc.isenabled()
+    assert is_paused()
     second.__exit__()
-    assert gc.isenabled()
+    assert not is_paused()
 
 
 def test_collector_that_the_user_switched_off_stays_off() -> None:
     gc.disable()
     with CollectorPaused(), CollectorPaused():
-        pass
+        assert not gc.isenabled()
     assert not gc.isenabled()
+
+
+@pytest.mark.parametrize("first", [0, 10**6])
+def test_collector_that_the_user_has_look_never_or_rarely_stays_so(first: int) -> None:
+    gc.set_threshold(first, *USUAL[1:])
+    with CollectorPaused():
+        assert gc.get_threshold()[0] == first
+    assert gc.get_threshold()[0] == first
+
+
+def test_what_the_user_sets_meanwhile_stays() -> None:
+    with CollectorPaused():
+        gc.set_threshold(1000, 20, 30)
+    assert gc.get_threshold() == (1000, 20, 30)
 
 
 def test_pauses_may_nest_and_end_by_an_exception() -> None:
     with pytest.raises(ZeroDivisionError), CollectorPaused():
         with CollectorPaused():
-            assert not gc.isenabled()
-        assert not gc.isenabled()
+            assert is_paused()
+        assert is_paused()
         raise ZeroDivisionError
-    assert gc.isenabled()
+    assert not is_paused()
 
 
 def test_pause_whose_end_was_interrupted_ends_with_it() -> None:
     paused = CollectorPaused()
     paused.__enter__()
-    assert not gc.isenabled()
+    assert is_paused()
     del paused
-    assert gc.isenabled()
+    assert not is_paused()
+
+
+def test_pause_whose_end_was_interrupted_ends_though_a_cycle_of_garbage_knows_it() -> None:
+    def interrupt(frame: FrameType, event: str, argument: object) -> None:
+        if frame.f_code.co_name == "__exit__" and isinstance(frame.f_locals.get("self"), CollectorPaused):
+            sys.settrace(None)
+            raise KeyboardInterrupt
+
+    def read() -> None:
+        # The exception knows the traceback, that knows this function, and this function knows the exception.
+        known = None
+        try:
+            tileir.parse(PROGRAM)
+        except KeyboardInterrupt as error:
+            known = error
+        assert known is not None
+
+    trace = sys.gettrace()
+    sys.settrace(interrupt)
+    try:
+        read()
+    finally:
+        sys.settrace(trace)
+    assert is_paused()
+    # A program goes on, and never calls the collector.
+    objects = [[number] for number in range(gc.get_threshold()[0] + USUAL[0])]
+    assert not is_paused()
+    del objects
 
 
 def test_reading_in_threads_leaves_the_collector_on() -> None:
@@ -79,7 +135,7 @@ def test_reading_in_threads_leaves_the_collector_on() -> None:
             thread.join()
     finally:
         sys.setswitchinterval(interval)
-    assert gc.isenabled()
+    assert not is_paused()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
@@ -100,13 +156,13 @@ def test_forked_process_has_the_pauses_of_its_own_thread_only(own: bool) -> None
         mine.__enter__()
     child = os.fork()
     if child == 0:
-        right = gc.isenabled() != own
+        right = is_paused() == own
         mine.__exit__()
-        right = right and gc.isenabled()
+        right = right and not is_paused()
         os._exit(0 if right else 1)
     assert os.waitpid(child, 0)[1] == 0
-    assert not gc.isenabled()
+    assert is_paused()
     leave.set()
     other.join()
     mine.__exit__()
-    assert gc.isenabled()
+    assert not is_paused()
