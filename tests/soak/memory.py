@@ -1,26 +1,15 @@
-"""How much memory this process has, in three numbers that tell a leak from an allocator that keeps what it was given."""
+"""How much memory this process has, in numbers that tell a leak from an allocator that keeps what it was given."""
 
 from __future__ import annotations
 
 import ctypes
-import os
+import gc
 import statistics
 import sys
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from array import array
+from typing import Any
 
 MEGABYTE = 1 << 20
-
-
-class Sample(NamedTuple):
-    moment: float
-    resident: float
-    """Megabytes of the process in memory, whoever has them."""
-    in_use: float
-    """Megabytes that the C library has given out and not got back: LLVM's, NumPy's, large ones of Python; 0 where it
-    cannot be asked."""
-    blocks: int
-    """Small blocks that Python's own allocator has given out."""
 
 
 class _MallocInfo(ctypes.Structure):
@@ -49,7 +38,8 @@ def can_tell_use() -> bool:
 
 
 def bytes_in_use() -> int:
-    """What the C library has given out and not got back."""
+    """What the C library has given out and not got back: to LLVM, to NumPy, large blocks to Python; 0 if it does not
+    say."""
     if _ask is None:
         return 0
     found = _ask()
@@ -57,35 +47,58 @@ def bytes_in_use() -> int:
 
 
 def resident_bytes() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    """What this process has in memory of its own: pages of files come and go with the memory that others need."""
+    with open("/proc/self/status") as file:
+        fields = dict([line.split(":", 1) for line in file])
+    return int(fields["RssAnon"].split()[0]) * 1024
 
 
-def sample(moment: float) -> Sample:
-    return Sample(moment, resident_bytes() / MEGABYTE, bytes_in_use() / MEGABYTE, sys.getallocatedblocks())
+def python_blocks() -> int:
+    """How many small blocks Python's own allocator has given out, without those of garbage."""
+    gc.collect()
+    return sys.getallocatedblocks()
 
 
-def thirds(samples: Sequence[Sample], begin: float) -> tuple[Sample, Sample]:
-    """The medians of the first and the last third of what came after a moment."""
-    counted = [each for each in samples if each.moment > begin]
-    third = max(1, len(counted) // 3)
-    return _median(counted[:third]), _median(counted[-third:])
+class History:
+    """The memory of a run, and whether it stays what it is."""
 
+    def __init__(self) -> None:
+        # In arrays: a list of objects would be growth itself.
+        self._moments = array("d")
+        self._resident = array("d")
+        self._in_use = array("d")
+        self.blocks: list[int] = []
+        """Python's, after the warm-up and at the end: garbage may wait for so long that thirds say nothing."""
 
-def _median(samples: Sequence[Sample]) -> Sample:
-    moment, resident, in_use, blocks = map(statistics.median, zip(*samples, strict=True))
-    return Sample(moment, resident, in_use, round(blocks))
+    def take(self, moment: float) -> None:
+        self._moments.append(moment)
+        self._resident.append(resident_bytes() / MEGABYTE)
+        self._in_use.append(bytes_in_use() / MEGABYTE)
 
+    def count_blocks(self) -> None:
+        self.blocks.append(python_blocks())
 
-def growth(first: Sample, last: Sample) -> list[str]:
-    """What is more at the end than it may be, in words."""
-    found = []
-    for name, before, after, most in (
-        ("resident memory", first.resident, last.resident, 1.1 * first.resident + 20),
-        ("memory in use", first.in_use, last.in_use, 1.05 * first.in_use + 10),
-    ):
-        if after > most:
-            found.append(f"{name} grows from {before:.0f} to {after:.0f} MB")
-    if last.blocks > 1.05 * first.blocks + 10_000:
-        found.append(f"Python's blocks grow from {first.blocks:,} to {last.blocks:,}")
-    return found
+    def resident(self, begin: float) -> tuple[float, float]:
+        """Megabytes of the process: the medians of the first and the last third after a moment."""
+        return self._thirds(self._resident, begin)
+
+    def in_use(self, begin: float) -> tuple[float, float]:
+        """The same for what the C library has given out."""
+        return self._thirds(self._in_use, begin)
+
+    def _thirds(self, values: array[float], begin: float) -> tuple[float, float]:
+        counted = [value for moment, value in zip(self._moments, values, strict=True) if moment > begin]
+        third = max(1, len(counted) // 3)
+        return statistics.median(counted[:third]), statistics.median(counted[-third:])
+
+    def growth(self, begin: float) -> list[str]:
+        """What is more at the end than it may be, in words."""
+        found = []
+        for name, (first, last), most, more in (
+            ("memory", self.resident(begin), 1.1, 20),
+            ("memory in use", self.in_use(begin), 1.05, 10),
+            ("Python's blocks", (self.blocks[0], self.blocks[-1]), 1.02, 5000),
+        ):
+            if last > most * first + more:
+                found.append(f"{name}: {first:,.0f} at first, {last:,.0f} at last")
+        return found

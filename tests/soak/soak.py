@@ -68,8 +68,9 @@ class Soak:
         self.counts: Counter[str] = Counter()
         self.failures: list[str] = []
         self.alive: dict[str, tuple[float, str]] = {}
-        self.memory: list[memory.Sample] = []
+        self.memory = memory.History()
         self.is_armed = False
+        self.thresholds = gc.get_threshold()
         self.elementwise = [Elementwise(seed * 1000 + number) for number in range(KNOWN_PROGRAMS)]
         self.shared = [(each, compiled(each.text)) for each in self.elementwise[:6]]
         self.sum = compiled(programs.SUM)
@@ -427,7 +428,9 @@ IN_MAIN: list[Action] = [*IN_THREADS, interrupt, interrupt, interrupt, handle]
 def watch(soak: Soak, done: threading.Event) -> None:
     while not done.wait(1.0):
         now = time.monotonic()
-        soak.memory.append(memory.sample(now - soak.begin))
+        soak.memory.take(now - soak.begin)
+        if not soak.memory.blocks and now - soak.begin > WARM_UP * soak.seconds:
+            soak.memory.count_blocks()
         for name, (since, action) in list(soak.alive.items()):
             if now - since > HANG_SECONDS:
                 print(f"{name} hangs in {action}", file=sys.stderr, flush=True)
@@ -466,18 +469,20 @@ def soaked(soak: Soak) -> int:
     for thread in threads:
         thread.join()
     done.set()
-    if not gc.isenabled():
-        soak.failures.append("the garbage collector is off")
+    gc.collect()
+    if not gc.isenabled() or gc.get_threshold() != soak.thresholds:
+        soak.failures.append(f"the garbage collector is not as it was: {gc.isenabled()}, {gc.get_threshold()}")
     report: dict[str, Any] = {
         "seconds": round(time.monotonic() - soak.begin),
         "actions": dict(sorted(soak.counts.items())),
     }
     if not soak.failures and soak.seconds >= LEAST_FOR_MEMORY:
-        first, last = memory.thirds(soak.memory, WARM_UP * soak.seconds)
-        report["megabytes"] = [round(first.resident), round(last.resident)]
-        report["in use"] = [round(first.in_use, 1), round(last.in_use, 1)]
-        report["blocks"] = [first.blocks, last.blocks]
-        soak.failures += memory.growth(first, last)
+        begin = WARM_UP * soak.seconds
+        soak.memory.count_blocks()
+        report["megabytes"] = [round(size) for size in soak.memory.resident(begin)]
+        report["in use"] = [round(size, 1) for size in soak.memory.in_use(begin)]
+        report["blocks"] = soak.memory.blocks
+        soak.failures += soak.memory.growth(begin)
     print(json.dumps(report))
     for failure in soak.failures:
         print(failure, file=sys.stderr)
