@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tileir.execute.errors import (
         AssertionFailedError,
         CompilationError,
+        EmulationError,
         ExecutionError,
         InternalError,
         LaunchError,
@@ -89,6 +90,7 @@ __all__ = [
     "Coverage",
     "Diagnostic",
     "DirectLaunches",
+    "EmulationError",
     "Engine",
     "EntryScope",
     "ExecutionError",
@@ -178,8 +180,8 @@ _HOMES = {
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
     "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions PreparedKernel",
     "tileir.execute.engines": "register_engine unregister_engine",
-    "tileir.execute.errors": "AssertionFailedError CompilationError ExecutionError InternalError LaunchError"
-    " MissingDependencyError NestingError",
+    "tileir.execute.errors": "AssertionFailedError CompilationError EmulationError ExecutionError InternalError"
+    " LaunchError MissingDependencyError NestingError",
     "tileir.execute.releasing": "release_memory",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
     "tileir.interface": "from_bytecode load losses parse to_bytecode verify",

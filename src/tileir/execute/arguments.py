@@ -145,6 +145,10 @@ def buffer_of(value: object, what: str) -> Buffer:
     """The memory of an array; `what` begins the message if there is none."""
     if isinstance(value, numpy.ndarray):
         return _numpy_buffer(value)
+    host = getattr(type(value), "__tileir_host_array__", None)
+    if host is not None:
+        # An array of a pretended GPU.
+        return _numpy_buffer(host(value), value)
     if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr"):
         return _torch_buffer(value, what)
     try:

@@ -54,6 +54,14 @@ def standing_in(name: str, missing: MissingDependencyError) -> object:
     return type(name, (), {"__new__": refuse, "__doc__": refuse.__doc__, "__module__": "tileir"})
 
 
+class EmulationError(LaunchError):
+    """Something that only a real GPU has was asked of one that `emulate` pretends; the message names it."""
+
+    def __init__(self, name: str, advice: str) -> None:
+        super().__init__(f"{name} cannot be had on the CUDA device that tileir.emulate pretends: {advice}")
+        self.name: str = name
+
+
 class CompilationError(LaunchError):
     """Native code for a kernel cannot be generated or loaded."""
 

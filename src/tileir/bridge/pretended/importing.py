@@ -1,7 +1,11 @@
-"""torch and CuPy are made to look for contexts when they have been imported, which may be before or after."""
+"""torch and CuPy are made to look for contexts when they have been imported, which may be before or after.
+
+`import cupy` within a context gives CuPy's interface met with NumPy, unless there are a CuPy and a driver of CUDA.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import sys
 from collections.abc import Sequence
@@ -10,6 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from tileir.bridge.contexts import active
 from tileir.forking import NO_FORK
 
 
@@ -18,10 +23,10 @@ def prepare() -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         _hook_torch(torch)
-        return
-    with NO_FORK:
-        if _FINDER not in sys.meta_path:
-            sys.meta_path.insert(0, _FINDER)
+    if _FINDER not in sys.meta_path:
+        with NO_FORK:
+            if _FINDER not in sys.meta_path:
+                sys.meta_path.insert(0, _FINDER)
 
 
 def _hook_torch(torch: Any) -> None:
@@ -40,16 +45,32 @@ class _Finder(MetaPathFinder):
         self.is_looking: bool = False
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != "torch" or self.is_looking:
+        if name not in ("torch", "cupy", "cupyx") or self.is_looking:
             return None
-        self.is_looking = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.is_looking = False
+        if name != "torch":
+            if active() is None or (self._found(name) is not None and _has_driver()):
+                return None
+            return ModuleSpec(name, _PretendedLoader(), is_package=True)
+        spec = self._found(name)
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)
         return spec
+
+    def _found(self, name: str) -> ModuleSpec | None:
+        """What the other finders find."""
+        self.is_looking = True
+        try:
+            return importlib.util.find_spec(name)
+        finally:
+            self.is_looking = False
+
+
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 class _Loader(Loader):
@@ -72,6 +93,19 @@ class _Loader(Loader):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)
+
+
+class _PretendedLoader(Loader):
+    """Makes all modules of CuPy at once."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        from tileir.bridge.pretended.cupy.modules import make_modules
+
+        make_modules()
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
 
 
 _FINDER = _Finder()

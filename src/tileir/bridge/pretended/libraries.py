@@ -13,7 +13,7 @@ import torch
 from tileir.bridge.contexts import active
 from tileir.bridge.pretended import memory, streams
 from tileir.bridge.pretended.devices import DEVICES
-from tileir.bridge.pretended.errors import EmulationError
+from tileir.execute.errors import EmulationError
 
 CUDA_VERSION: Final = "13.0"
 

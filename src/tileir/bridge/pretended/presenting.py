@@ -10,8 +10,8 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.pretended.devices import DEVICES, index_asked
-from tileir.bridge.pretended.errors import EmulationError
 from tileir.bridge.pretended.tensors import PretendedTensor, host_array, placed, undispatched
+from tileir.execute.errors import EmulationError
 
 Tensor: Final[Any] = torch.Tensor
 # DLPack's numbers of devices.

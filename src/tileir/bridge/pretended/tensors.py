@@ -15,6 +15,7 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.pretended.mixing import check_devices
+from tileir.bridge.recognition import register_tensors
 
 Tensor: Final[Any] = torch.Tensor
 
@@ -117,6 +118,15 @@ PretendedTensor.__module__ = "torch"
 _CLASSES: Final[dict[tuple[Any, int], Any]] = {(Tensor, 0): PretendedTensor}
 """For a class of tensors of the CPU and an index, that of tensors of a pretended device."""
 _HOST_CLASSES: Final[dict[Any, Any]] = {PretendedTensor: Tensor}
+_DETACH: Final[Any] = Tensor.detach
+
+
+def plain(tensor: Any) -> Any:
+    """A plain tensor of the same memory."""
+    return undispatched(_DETACH, (), (tensor,))
+
+
+register_tensors(PretendedTensor, plain)
 
 
 def pretended_class(host: Any, index: int = 0) -> Any:
@@ -128,6 +138,7 @@ def pretended_class(host: Any, index: int = 0) -> Any:
         found = type(host)(host.__name__, bases, names)
         found = _CLASSES.setdefault((host, index), found)
         _HOST_CLASSES[found] = host
+        register_tensors(found, plain)
         pretended_class(Tensor, index)
     return found
 
