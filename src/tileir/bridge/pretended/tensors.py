@@ -15,7 +15,6 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.pretended.mixing import check_devices
-from tileir.bridge.recognition import register_tensors
 
 Tensor: Final[Any] = torch.Tensor
 
@@ -126,9 +125,6 @@ def plain(tensor: Any) -> Any:
     return undispatched(_DETACH, (), (tensor,))
 
 
-register_tensors(PretendedTensor, plain)
-
-
 def pretended_class(host: Any, index: int = 0) -> Any:
     """The class of the tensors on a device that are of class `host` on the CPU."""
     found = _CLASSES.get((host, index))
@@ -138,7 +134,6 @@ def pretended_class(host: Any, index: int = 0) -> Any:
         found = type(host)(host.__name__, bases, names)
         found = _CLASSES.setdefault((host, index), found)
         _HOST_CLASSES[found] = host
-        register_tensors(found, plain)
         pretended_class(Tensor, index)
     return found
 
