@@ -12,20 +12,10 @@ from typing import Any, Final
 
 import numpy
 
+from tileir.bridge.pretended.cupy.device import Device, MemoryPointer
+
 _CUDA: Final = 2
 """DLPack's number."""
-
-
-class MemoryPointer:
-    """`array.data`."""
-
-    def __init__(self, array: Any) -> None:
-        self.ptr: int = int(array.ctypes.data)
-        self.mem: Any = array
-        self.device_id: int = 0
-
-    def __int__(self) -> int:
-        return self.ptr
 
 
 class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
@@ -50,8 +40,6 @@ class ndarray(numpy.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def device(self) -> Any:
-        from tileir.bridge.pretended.cupy.device import Device
-
         return Device(0)
 
     @property

@@ -200,6 +200,18 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
 # --- memory ---
 
 
+class MemoryPointer:
+    """`array.data`."""
+
+    def __init__(self, array: Any) -> None:
+        self.ptr: int = int(array.ctypes.data)
+        self.mem: Any = array
+        self.device_id: int = 0
+
+    def __int__(self) -> int:
+        return self.ptr
+
+
 class MemoryPool:
     """NumPy allocates; nothing is kept that is not in use."""
 
@@ -227,8 +239,6 @@ def get_default_memory_pool() -> MemoryPool:
 
 
 def alloc(size: int) -> Any:
-    from tileir.bridge.pretended.cupy.arrays import MemoryPointer
-
     return MemoryPointer(numpy.empty(size, numpy.uint8))
 
 
