@@ -12,11 +12,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from tileir.bridge.pretended.gpus import Gpu
-    from tileir.bridge.watching import Watching
+
+
+class Watcher(Protocol):
+    """Who looks at the launches of a context."""
+
+    def launch(self, kernel: Any, grid: Any, args: Any, options: dict[str, Any]) -> None: ...
 
 
 class Emulation:
@@ -25,12 +30,12 @@ class Emulation:
     __slots__ = ("gpu", "is_open", "options", "outer", "thread", "watching")
 
     def __init__(
-        self, outer: Emulation | None, gpu: Gpu, options: dict[str, Any], watching: Watching | None = None
+        self, outer: Emulation | None, gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None
     ) -> None:
         self.outer: Emulation | None = outer
         self.gpu: Gpu = gpu
         self.options: dict[str, Any] = options
-        self.watching: Watching | None = watching
+        self.watching: Watcher | None = watching
         self.thread: int = threading.get_ident()
         self.is_open: bool = True
 
@@ -61,7 +66,7 @@ def active() -> Emulation | None:
 
 
 @contextmanager
-def entered(gpu: Gpu, options: dict[str, Any], watching: Watching | None = None) -> Iterator[Emulation]:
+def entered(gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None) -> Iterator[Emulation]:
     """Within this the caller is in a new context."""
     before = _current.get()
     context = Emulation(before, gpu, options, watching)
@@ -79,7 +84,7 @@ def entered(gpu: Gpu, options: dict[str, Any], watching: Watching | None = None)
             _current.set(before)
 
 
-def enter_for_good(gpu: Gpu, options: dict[str, Any], watching: Watching | None = None) -> Emulation:
+def enter_for_good(gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None) -> Emulation:
     """The process is in a new context from now on."""
     context = Emulation(None, gpu, options, watching)
     _process[:] = [context]

@@ -6,16 +6,14 @@ and do what the originals do elsewhere.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tileir.bridge.contexts import Emulation, active, enter_for_good, entered
-from tileir.bridge.hooks import Hook, hook
-from tileir.bridge.launch import cutile, launch
+from tileir.bridge.contexts import enter_for_good, entered
+from tileir.bridge.entry_points import hook_cutile
+from tileir.bridge.launch import cutile
 from tileir.bridge.pretended import install
-from tileir.bridge.pretended.capturing import is_recorded
 from tileir.bridge.pretended.gpus import DEFAULT as DEFAULT_GPU
 from tileir.bridge.settings import Settings, SettingsMistake, trace_block_of
 from tileir.bridge.watching import Findings, Watching
@@ -65,47 +63,13 @@ def emulate(
         yield
 
 
-def emulate_process(settings: Settings, findings: Findings) -> None:
-    """Emulate all of this process from now on, where no context says otherwise."""
+def emulate_process(settings: Settings, findings: Findings | None) -> None:
+    """Emulate all of this process from now on, where no context says otherwise.
+
+    What is looked for and found goes to `findings`; without, it is an error of its launch.
+    """
     watching = None
     if settings.watches or settings.trace_block is not None or settings.debug:
         watching = Watching(settings.sanitize, settings.watch_nan, settings.trace_block, settings.debug, findings)
     options = {"backend": settings.backend, "exact": settings.exact, "fast": settings.fast}
     enter_for_good(install(settings.gpu or DEFAULT_GPU), options, watching)
-
-
-# --- the functions in the place of others' ---
-
-
-class _Launch(Hook):
-    """In the place of `cuda.tile.launch`."""
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        context = active()
-        if context is None:
-            return self.original(*arguments, **keywords)
-        return _emulated(context, *arguments, **keywords)
-
-
-def _emulated(
-    context: Emulation,
-    stream: object,
-    grid: tuple[int, ...],
-    kernel: Any,
-    kernel_args: tuple[object, ...],
-    /,
-    *,
-    programmatic_dependent_launch: bool = False,
-) -> None:
-    # A launch is over when it returns, so one that depends on another finds it done.
-    if context.watching is None:
-        work = functools.partial(launch, kernel, grid, kernel_args, **context.options)
-    else:
-        work = functools.partial(context.watching.launch, kernel, grid, kernel_args, context.options)
-    if not is_recorded(work):
-        work()
-
-
-def hook_cutile(tile: Any) -> None:
-    """Have what cuTile does with a GPU come by here."""
-    hook(tile, "launch", _Launch)

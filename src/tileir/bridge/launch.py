@@ -7,6 +7,7 @@ import re
 import weakref
 from typing import Any, Final
 
+from tileir.bridge.contexts import active
 from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
@@ -71,6 +72,13 @@ def export(kernel: Any, args: tuple[object, ...] | list[object]) -> bytes:
     tile = cutile()
     _known(tile, kernel)
     return _exported(tile, kernel, _described(kernel, args).parameters)
+
+
+def constraints(kernel: Any, args: tuple[object, ...] | list[object]) -> list[Any]:
+    """What cuTile assumes about arguments of this kind, in its own words."""
+    tile = cutile()
+    _known(tile, kernel)
+    return [_constraint(tile, parameter) for parameter in _described(kernel, args).parameters]
 
 
 def _known(tile: Any, kernel: Any) -> KnownLaunches:
@@ -148,11 +156,18 @@ def _exported(tile: Any, kernel: Any, parameters: list[Parameter]) -> bytes:
         signature = compilation.KernelSignature(constraints, convention, name)
     except (TypeError, ValueError) as error:
         raise LaunchError(f"cuTile does not take these arguments for {name}: {error}") from None
+    context = active()
     file = io.BytesIO()
     # cuTile's own errors pass: they point into the kernel's source.
     try:
         compilation.export_kernel(
-            kernel, [signature], file, output_format="tileir_bytecode", bytecode_version=BYTECODE_VERSION
+            kernel,
+            [signature],
+            file,
+            # In a context cuTile refuses what the GPU that is pretended cannot do.
+            gpu_code=None if context is None else context.gpu.architecture,
+            output_format="tileir_bytecode",
+            bytecode_version=BYTECODE_VERSION,
         )
     except Exception as error:
         _add_note(error, f"{name} is compiled for what it is launched with: {_words(kernel, parameters)}")

@@ -29,8 +29,9 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 class Process:
     """This process, as it is emulated."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, collects: bool) -> None:
         self.settings: Settings = settings
+        self.collects: bool = collects
         self.findings: Findings | None = None
         """What was found; there from the first import on that has to do with GPUs."""
         self.status: int = 0
@@ -66,11 +67,14 @@ def check_gpu(settings: Settings) -> None:
             raise SettingsMistake(error.message) from None
 
 
-def begin(settings: Settings) -> Process:
-    """Emulate what the rest of this process does.  A process begins once: what it began with holds."""
+def begin(settings: Settings, *, collects: bool = True) -> Process:
+    """Emulate what the rest of this process does.  A process begins once: what it began with holds.
+
+    With `collects` findings are written and summed up at the end; without they are errors of their launches.
+    """
     if _process:
         return _process[0]
-    process = Process(settings)
+    process = Process(settings, collects)
     _process.append(process)
     # For the processes that this one starts.
     os.environ[VARIABLE] = settings.words()
@@ -80,7 +84,7 @@ def begin(settings: Settings) -> Process:
     if tile is not None:
         _hook_cutile(tile)
     sys.meta_path.insert(0, _Imports(process))
-    if settings.watches:
+    if settings.watches and collects:
         # The first to be registered is the last to be called.
         atexit.register(_end, process)
     _show_without_own_frames(process)
@@ -95,11 +99,11 @@ def _pretend(process: Process) -> None:
     from tileir.bridge.watching import Findings
 
     process.findings = Findings()
-    emulate_process(process.settings, process.findings)
+    emulate_process(process.settings, process.findings if process.collects else None)
 
 
 def _hook_cutile(tile: ModuleType) -> None:
-    from tileir.bridge.emulate import hook_cutile
+    from tileir.bridge.entry_points import hook_cutile
 
     hook_cutile(tile)
 

@@ -1,0 +1,282 @@
+"""cuTile's own functions that need a GPU or its driver, and what they do in a context.
+
+A launch runs here.  What asks about the GPU is told of the one that is pretended.  What measures, for `cuda.tile.tune`,
+measures on this machine.  What has no meaning without a GPU says so by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, cast
+from weakref import WeakKeyDictionary
+
+from tileir.bridge.contexts import Emulation, active
+from tileir.bridge.hooks import Hook, hook
+from tileir.bridge.launch import constraints, launch
+from tileir.bridge.pretended.capturing import CAPTURE, is_recorded
+from tileir.execute.arguments import is_array
+from tileir.execute.errors import LaunchError
+
+
+class _Launches:
+    """How many launches were made: here, and on a GPU since the first context."""
+
+    def __init__(self) -> None:
+        self.here: int = 0
+        self.natively: int = 0
+
+
+LAUNCHES: Final = _Launches()
+
+
+def perform(context: Emulation, grid: Any, kernel: Any, arguments: Any) -> None:
+    """A launch, as a context has it."""
+    LAUNCHES.here += 1
+    if context.watching is not None:
+        context.watching.launch(kernel, grid, arguments, context.options)
+    else:
+        launch(kernel, grid, arguments, **context.options)
+
+
+def _launch(
+    context: Emulation,
+    stream: object,
+    grid: tuple[int, ...],
+    kernel: Any,
+    kernel_args: tuple[object, ...],
+    /,
+    *,
+    programmatic_dependent_launch: bool = False,
+) -> None:
+    if CAPTURE.recorder is not None and any(isinstance(argument, list) for argument in kernel_args):
+        raise RuntimeError("List argument in CUDAGraph isn't supported yet")
+    # A launch is over when it returns, so one that depends on another finds it done.
+    if not is_recorded(functools.partial(perform, context, grid, kernel, kernel_args)):
+        perform(context, grid, kernel, kernel_args)
+
+
+# --- about the GPU and its driver ---
+
+# The driver of CUDA 13.4, which knows all that the bytecode of this version can say.
+_DRIVER_VERSION: Final = (13, 4)
+_MOST_TILE_BLOCKS: Final = (2**31 - 1, 65535, 65535)
+_streams: Final = itertools.count(0x7E11, 0x10)
+
+
+def _get_compute_capability(context: Emulation, device_id: int = 0) -> tuple[int, int]:
+    return context.gpu.capability
+
+
+def _get_sm_arch(context: Emulation, device_id: int = 0) -> str:
+    return context.gpu.architecture
+
+
+def _get_driver_version(context: Emulation) -> tuple[int, int]:
+    return _DRIVER_VERSION
+
+
+def _get_max_grid_size(context: Emulation, device_id: int, /) -> tuple[int, int, int]:
+    return _MOST_TILE_BLOCKS
+
+
+def _create_stream(context: Emulation) -> int:
+    return next(_streams)
+
+
+def _nothing(context: Emulation, *arguments: object) -> None:
+    """Work is over when the call that asked for it returns: there is nothing to wait for, and nothing to give back."""
+
+
+def _get_parameter_constraints(
+    context: Emulation, kernel: Any, arguments: tuple[object, ...], convention: Any, /
+) -> Any:
+    return constraints(kernel, arguments)
+
+
+# --- measuring, for cuda.tile.tune ---
+
+
+class _Measured:
+    """How long launches of one kind take: the first one is compiled, the second one counts."""
+
+    __slots__ = ("microseconds", "runs")
+
+    def __init__(self) -> None:
+        self.runs: int = 0
+        self.microseconds: float = 0.0
+
+
+_ENOUGH_RUNS: Final = 2
+_measured: Final[WeakKeyDictionary[Any, dict[Any, _Measured]]] = WeakKeyDictionary()
+
+
+def _benchmark(
+    context: Emulation, stream: object, grid: Any, kernel: Any, arguments: Any, flush_l2: bool = True, /
+) -> float:
+    """Microseconds of a launch on this machine.
+
+    The tuner repeats a measurement until it trusts it, on a GPU a matter of milliseconds.  A repetition is answered
+    with what was measured before, so each configuration runs twice.
+    """
+    kinds = _measured.setdefault(kernel, {}) if hasattr(kernel, "_pyfunc") else {}
+    found = kinds.setdefault(_kind(grid, arguments), _Measured())
+    if found.runs < _ENOUGH_RUNS:
+        begin = time.perf_counter()
+        perform(context, grid, kernel, arguments)
+        found.microseconds = (time.perf_counter() - begin) * 1e6
+        found.runs += 1
+    return found.microseconds
+
+
+def _kind(grid: Any, arguments: Any) -> object:
+    return grid, tuple([tuple(value.shape) if is_array(value) else repr(value) for value in arguments])
+
+
+_payloads: Final[dict[bytes, tuple[Any, ...]]] = {}
+_payload_numbers: Final = itertools.count()
+
+
+def _export_ipc_benchmark_payload(
+    context: Emulation, stream: object, grid: Any, kernel: Any, arguments: Any, flush_l2: bool = True, /
+) -> bytes:
+    """What the tuner hands to the process that measures with a time limit: here, the name of a launch of this one."""
+    payload = f"tileir {next(_payload_numbers)}".encode()
+    _payloads[payload] = (grid, kernel, arguments)
+    return payload
+
+
+def _benchmark_with_ipc_payload(context: Emulation, payload: bytes, /) -> float:
+    grid, kernel, arguments = _payloads.pop(payload)
+    begin = time.perf_counter()
+    perform(context, grid, kernel, arguments)
+    return (time.perf_counter() - begin) * 1e6
+
+
+def _run_timed(context: Emulation, runner: object, payload: bytes, timeout_sec: float) -> tuple[float, float]:
+    """In the place of the method that has another process measure: this one does, for no longer than it may."""
+    begin = time.perf_counter()
+    try:
+        with _limit(timeout_sec):
+            microseconds = _benchmark_with_ipc_payload(context, payload)
+    except _TooLong:
+        utilities: Any = sys.modules["cuda.tile.tune._tune_utils"]
+        raise utilities.TileLaunchTimeoutError(f"CUDA kernel launch exceeded timeout {timeout_sec} sec") from None
+    return microseconds, time.perf_counter() - begin
+
+
+class _TooLong(BaseException):
+    """Not an `Exception`, so that nobody takes it for a failure of the kernel."""
+
+
+@contextmanager
+def _limit(seconds: float) -> Iterator[None]:
+    """Ends what runs too long, as an interrupt does.  On other threads than the main one nothing can."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+    is_over = False
+
+    def end(number: int, frame: object) -> None:
+        if not is_over:
+            raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, end)
+    rest, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        is_over = True
+        signal.setitimer(signal.ITIMER_REAL, rest, interval)
+        signal.signal(signal.SIGALRM, before)
+
+
+# --- what needs a GPU ---
+
+
+def _refused(name: str, why: str) -> Callable[..., Any]:
+    def refuse(context: Emulation, *arguments: object, **keywords: object) -> None:
+        raise LaunchError(f"{name} {why}")
+
+    return refuse
+
+
+_IN_CEXT: Final[dict[str, Callable[..., Any]]] = {
+    "launch": _launch,
+    "get_compute_capability": _get_compute_capability,
+    "get_driver_version": _get_driver_version,
+    "_get_max_grid_size": _get_max_grid_size,
+    "get_parameter_constraints_from_pyargs": _get_parameter_constraints,
+    "_create_stream": _create_stream,
+    "_destroy_stream": _nothing,
+    "_synchronize_context": _nothing,
+    "_benchmark": _benchmark,
+    "_export_ipc_benchmark_payload": _export_ipc_benchmark_payload,
+    "_benchmark_with_ipc_payload": _benchmark_with_ipc_payload,
+    "launch_extended": _refused(
+        "cuda.tile's launch_extended", "launches threads of a GPU, which cannot be emulated: launch a tile kernel"
+    ),
+    "_spy_on_cuLaunchKernel_begin": _refused("_spy_on_cuLaunchKernel_begin", "watches the CUDA driver: there is none"),
+}
+
+
+class _Answered(Hook):
+    """A function of cuTile's that is answered here in contexts."""
+
+    answer: Callable[..., Any]
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        context = active()
+        if context is None:
+            if type(self).answer is _launch:
+                LAUNCHES.natively += 1
+            return self.original(*arguments, **keywords)
+        return type(self).answer(context, *arguments, **keywords)
+
+
+def _kind_of_hook(name: str, answer: Callable[..., Any]) -> type[Hook]:
+    return cast(type[Hook], type(f"_{name}", (_Answered,), {"answer": staticmethod(answer)}))
+
+
+_HOOKS: Final = {name: _kind_of_hook(name, answer) for name, answer in _IN_CEXT.items()}
+
+_HOOK_OF_ARCHITECTURE: Final = _kind_of_hook("get_sm_arch", _get_sm_arch)
+
+
+def hook_cutile(tile: Any) -> None:
+    """Have what cuTile does with a GPU come by here; `tile` is `cuda.tile`."""
+    hook(tile, "launch", _HOOKS["launch"])
+    extension: Any = sys.modules.get("cuda.tile._cext")
+    if extension is not None:
+        for name, kind in _HOOKS.items():
+            if hasattr(extension, name):
+                hook(extension, name, kind)
+    compiler: Any = sys.modules.get("cuda.tile._compile")
+    if hasattr(compiler, "get_sm_arch"):
+        # It remembers what it was told first.
+        hook(compiler, "get_sm_arch", _HOOK_OF_ARCHITECTURE)
+    utilities: Any = sys.modules.get("cuda.tile.tune._tune_utils")
+    runner = getattr(utilities, "_TimedBenchmarkRunner", None)
+    if runner is not None:
+        _hook_runner(runner)
+
+
+def _hook_runner(runner: Any) -> None:
+    original = runner.run
+    if getattr(original, "is_of_tileir", False):
+        return
+
+    def run(self: object, payload: bytes, timeout_sec: float) -> Any:
+        context = active()
+        if context is None or payload not in _payloads:
+            return original(self, payload, timeout_sec)
+        return _run_timed(context, self, payload, timeout_sec)
+
+    run.is_of_tileir = True  # type: ignore[attr-defined]
+    runner.run = run

@@ -1,0 +1,184 @@
+"""The pytest plugin: `pytest --tileir` runs a project's GPU tests on a machine without one.
+
+Loaded by every pytest of an environment that has tileir, so nothing is imported here that is not needed; what it adds
+acts only where it is asked for, by option, marker or fixture.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from tileir.bridge.settings import Settings, SettingsMistake, settings_of
+
+_PROPERTY: Final = "tileir"
+_SETTINGS: Final = pytest.StashKey[Settings]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tileir", "cuTile kernels without a GPU (tileir)")
+    group.addoption(
+        "--tileir",
+        nargs="?",
+        const="always",
+        choices=("always", "auto"),
+        help="emulate a GPU in all tests; =auto: only where there is none",
+    )
+    group.addoption("--tileir-gpu", metavar="NAME", help="the GPU that tests find, as in h100 or b200")
+    group.addoption("--tileir-backend", metavar="NAME", help="the engine that runs kernels: cpu or interpreter")
+    group.addoption(
+        "--tileir-sanitize",
+        nargs="?",
+        const="mistakes",
+        choices=("mistakes", "all"),
+        help="look for mistakes in every launch; a test with findings fails",
+    )
+    group.addoption("--tileir-watch-nan", action="store_true", help="fail where a kernel makes a NaN or an infinity")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Before a conftest looks for a GPU."""
+    given = early_config.known_args_namespace
+    wanted = getattr(given, "tileir", None)
+    if wanted is None or (wanted == "auto" and _has_gpu()):
+        return
+    from tileir.bridge.process import begin, check_gpu
+
+    try:
+        settings = settings_of(_options(given))
+        check_gpu(settings)
+    except SettingsMistake as mistake:
+        raise pytest.UsageError(f"--tileir: {mistake}") from None
+    begin(settings, collects=False)
+    early_config.stash[_SETTINGS] = settings
+
+
+def _options(given: Any) -> list[tuple[str, str | None]]:
+    found: list[tuple[str, str | None]] = []
+    for name in ("gpu", "backend", "sanitize"):
+        value = getattr(given, f"tileir_{name}", None)
+        if value is not None:
+            found.append((name, value))
+    if getattr(given, "tileir_watch_nan", False):
+        found.append(("watch-nan", None))
+    return found
+
+
+def _has_gpu() -> bool:
+    """Whether the CUDA driver finds a device."""
+    import ctypes
+
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        count = ctypes.c_int(0)
+        return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    except (OSError, AttributeError):
+        return False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "tileir(**options): run this test in a tileir.emulate context, with options as gpu='b200' or sanitize=True",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    settings = config.stash.get(_SETTINGS, None)
+    if settings is None:
+        return None
+    from tileir.bridge.pretended.gpus import DEFAULT, gpu_named
+
+    gpu = gpu_named(settings.gpu or DEFAULT)
+    return f"tileir: kernels run on this machine, which pretends to have an {gpu.name} ({gpu.architecture})"
+
+
+# --- tests ---
+
+
+@pytest.fixture
+def tileir_emulation(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The test runs in a `tileir.emulate` context, with the options of its marker `tileir`; gives the context."""
+    from tileir.bridge.contexts import active
+    from tileir.bridge.emulate import emulate
+
+    with emulate(**_marked(request.node)):
+        yield active()
+
+
+def _marked(item: pytest.Item) -> dict[str, Any]:
+    """The options of all markers of a test; the closest one counts."""
+    found: dict[str, Any] = {}
+    for marker in item.iter_markers("tileir"):
+        for name, value in marker.kwargs.items():
+            found.setdefault(name, value)
+    return found
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        # A fixture, so that the other fixtures of the test find the GPU as well.
+        names = getattr(item, "fixturenames", None)
+        if names is not None and "tileir_emulation" not in names and item.get_closest_marker("tileir") is not None:
+            names.insert(0, "tileir_emulation")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    here, natively = _launches()
+    yield
+    here_after, natively_after = _launches()
+    if here_after > here:
+        item.user_properties.append((_PROPERTY, "here"))
+    if natively_after > natively:
+        item.user_properties.append((_PROPERTY, "on the GPU"))
+
+
+def _launches() -> tuple[int, int]:
+    """How many launches were made here, and on a GPU."""
+    module: Any = sys.modules.get("tileir.bridge.entry_points")
+    return (0, 0) if module is None else (module.LAUNCHES.here, module.LAUNCHES.natively)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    outcome: Any = yield
+    if call.excinfo is not None and "tileir.execute.errors" in sys.modules:
+        from tileir.execute.errors import LaunchError
+
+        if isinstance(call.excinfo.value, LaunchError):
+            report = outcome.get_result()
+            report.user_properties.append((_PROPERTY, f"could not: {call.excinfo.value.message}"))
+
+
+# --- the summary ---
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    where: dict[str, set[str]] = {}
+    tests: set[str] = set()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if not isinstance(report, pytest.TestReport):
+                continue
+            if report.when == "call":
+                tests.add(report.nodeid)
+            for name, value in report.user_properties:
+                if name == _PROPERTY:
+                    where.setdefault(str(value), set()).add(report.nodeid)
+    if not where and config.stash.get(_SETTINGS, None) is None:
+        return
+    here, natively = where.pop("here", set()), where.pop("on the GPU", set())
+    terminalreporter.section("tileir")
+    count = len(tests - here - natively)
+    terminalreporter.line(f"{_tests(len(here))} launched kernels here, {len(natively)} on a GPU, {count} launched none")
+    for reason, names in sorted(where.items()):
+        terminalreporter.line(f"{_tests(len(names))} {reason.partition(chr(10))[0]}")
+
+
+def _tests(count: int) -> str:
+    return f"{count} test{'' if count == 1 else 's'}"

@@ -1,0 +1,256 @@
+"""Runs the tests and samples of a cutile-python checkout, or TileGym's operator tests, with an emulated GPU.
+
+    python tests/bridge/checkout.py PATH --suite cutile [-n 2] [--every 20] [--results FILE] [--python PYTHON]
+
+The checkout is used where it lies and not written to.  Every result is appended to the file of results at once: a run
+that was stopped goes on where it was.  PYTHON is one that has tileir (with its `.pth` file, for the samples, which are
+processes of their own), cuda-tile, torch, pytest, pytest-xdist and what the checkout's tests import.
+
+This file is also the pytest plugin of such a run: it leaves out what the rules below name, and limits time and memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# What is left out, and why: each rule is a pattern for the names of tests.  Everything else has to pass.
+RULES: dict[str, list[tuple[str, str]]] = {
+    "cutile": [
+        (r"(^|/)bench_", "measures how fast a GPU is"),
+    ],
+    "tilegym": [],
+}
+TARGETS = {"cutile": ("test", "samples"), "tilegym": ("tests/ops",)}
+
+_VARIABLE = "TILEIR_CHECKOUT_RUN"
+_OVER_TIME = "takes more than the time that a test has"
+_OUT_OF_MEMORY = re.compile(
+    r"can't allocate memory|MemoryError|not enough memory|more memory than there is|Unable to allocate"
+)
+
+
+# --- the plugin ---
+
+
+class _Run:
+    """What the processes of a run are told."""
+
+    def __init__(self) -> None:
+        told = json.loads(os.environ[_VARIABLE])
+        self.suite: str = told["suite"]
+        self.every: int = told["every"]
+        self.seconds: float = told["seconds"]
+        self.gibibytes: float = told["gibibytes"]
+        self.results: Path = Path(told["results"])
+        self.done: set[str] = set(json.loads(Path(told["done"]).read_text(encoding="utf-8")))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    run = _Run()
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        import resource
+
+        size = int(run.gibibytes * 2**30)
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    run = _Run()
+    kept = []
+    for number, item in enumerate(list(items)):
+        if number % run.every or item.nodeid in run.done:
+            continue
+        reason = next((why for pattern, why in RULES[run.suite] if re.search(pattern, item.nodeid)), None)
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=f"left out: {reason}"))
+        kept.append(item)
+    items[:] = kept
+
+
+class _TooLong(BaseException):
+    """Not an `Exception`, which a test may catch."""
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    run = _Run()
+
+    def end(number: int, frame: object) -> None:
+        raise pytest.fail.Exception(_OVER_TIME, pytrace=False)
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, run.seconds)
+    # Where something holds Python up for longer, its process ends, and xdist starts another one.
+    faulthandler.dump_traceback_later(3 * run.seconds, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    # With xdist both the worker and the one who started it see reports.
+    if "PYTEST_XDIST_WORKER" in os.environ or (report.when != "call" and report.passed):
+        return
+    run = _Run()
+    entry = {
+        "test": report.nodeid,
+        "outcome": _outcome(report),
+        "why": _why(report),
+        "seconds": round(report.duration, 2),
+    }
+    with run.results.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+
+
+def _outcome(report: pytest.TestReport) -> str:
+    if report.skipped:
+        return "xfailed" if hasattr(report, "wasxfail") else "skipped"
+    if report.passed:
+        return "passed"
+    why = _why(report)
+    if _OVER_TIME in why:
+        return "over time"
+    return "out of memory" if _OUT_OF_MEMORY.search(why) else "failed"
+
+
+def _why(report: pytest.TestReport) -> str:
+    if report.passed:
+        return ""
+    told: Any = report.longrepr
+    if isinstance(told, tuple):
+        return str(told[2]).removeprefix("Skipped: ")
+    crash = getattr(told, "reprcrash", None)
+    return str(crash.message if crash is not None else told)[:600]
+
+
+# --- the run ---
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("checkout", type=Path, help="the checkout")
+    parser.add_argument("--suite", choices=tuple(RULES), default="cutile")
+    parser.add_argument("-n", type=int, default=1, help="processes")
+    parser.add_argument("--every", type=int, default=1, metavar="K", help="every K-th test only")
+    parser.add_argument("--seconds", type=float, default=60.0, help="that a test may take (default: 60)")
+    parser.add_argument("--gibibytes", type=float, default=8.0, help="that a process may take (default: 8)")
+    parser.add_argument("--gpu", default="b200")
+    parser.add_argument("--results", type=Path, help="the file of results, one line of JSON for each test")
+    parser.add_argument("--again", default="", metavar="OUTCOME", help="run tests with this outcome once more")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--only", default="", metavar="PATHS", help="files of the checkout, instead of all")
+    parser.add_argument("--summary", action="store_true", help="run nothing: only sum up")
+    given = parser.parse_args()
+    results: Path = (given.results or Path(tempfile.gettempdir()) / f"tileir_{given.suite}.jsonl").absolute()
+    results.touch()
+    if given.again:
+        kept = [
+            line
+            for line in results.read_text(encoding="utf-8").splitlines()
+            if json.loads(line)["outcome"] != given.again
+        ]
+        results.write_text("".join([line + "\n" for line in kept]), encoding="utf-8")
+    if not given.summary:
+        _run(given, results)
+    return _sum_up(results)
+
+
+def _run(given: argparse.Namespace, results: Path) -> None:
+    checkout = given.checkout.absolute()
+    with tempfile.TemporaryDirectory() as folder:
+        done = Path(folder) / "done.json"
+        done.write_text(json.dumps([entry["test"] for entry in _entries(results)]), encoding="utf-8")
+        told = {
+            "suite": given.suite,
+            "every": given.every,
+            "seconds": given.seconds,
+            "gibibytes": given.gibibytes,
+            "results": str(results),
+            "done": str(done),
+        }
+        here = Path(__file__).absolute().parent
+        paths = [str(here), *([str(checkout / "src")] if given.suite == "tilegym" else [])]
+        environment = {
+            **os.environ,
+            _VARIABLE: json.dumps(told),
+            "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+        }
+        command = [
+            given.python,
+            "-m",
+            "pytest",
+            "-q",
+            "--tb=short",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            Path(__file__).stem,
+        ]
+        if not _has_plugin(given.python):
+            command += ["-p", "tileir.bridge.pytest_plugin"]
+        command += ["--tileir", "--tileir-gpu", given.gpu]
+        if given.n > 1:
+            command += ["-n", str(given.n), "--max-worker-restart", "1000"]
+        targets = given.only.split() or [name for name in TARGETS[given.suite] if (checkout / name).exists()]
+        for target in targets:
+            # Each with its own configuration, as the checkout has it.
+            subprocess.run([*command, target], cwd=checkout, env=environment, check=False)
+
+
+def _has_plugin(python: str) -> bool:
+    """Whether pytest finds tileir's plugin by itself: it does where tileir is installed."""
+    text = "import importlib.metadata as m; print(any(e.name == 'tileir' for e in m.entry_points(group='pytest11')))"
+    return subprocess.run([python, "-c", text], capture_output=True, text=True, check=True).stdout.strip() == "True"
+
+
+def _entries(results: Path) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for line in results.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        # The worst of a test and its fixtures.
+        before = found.get(entry["test"])
+        if before is None or before["outcome"] == "passed":
+            found[entry["test"]] = entry
+    return list(found.values())
+
+
+def _sum_up(results: Path) -> int:
+    entries = _entries(results)
+    counts = Counter(entry["outcome"] for entry in entries)
+    decided = counts["passed"] + counts["failed"]
+    print(f"{len(entries)} tests: " + ", ".join([f"{count} {outcome}" for outcome, count in counts.most_common()]))
+    if decided:
+        print(f"{counts['passed']} of {decided} pass: {100 * counts['passed'] / decided:.2f} of 100")
+    for outcome in ("failed", "over time", "out of memory", "skipped", "xfailed"):
+        reasons = Counter(_class(entry["why"]) for entry in entries if entry["outcome"] == outcome)
+        for reason, count in reasons.most_common():
+            example = next(e["test"] for e in entries if e["outcome"] == outcome and _class(e["why"]) == reason)
+            print(f"  {count:5} {outcome}: {reason}\n        as {example}")
+    return 0 if not counts["failed"] else 1
+
+
+def _class(why: str) -> str:
+    """A reason without its numbers, so that like ones count together."""
+    return re.sub(r"\d+(\.\d+)?", "N", why.strip().partition("\n")[0])[:160]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
