@@ -114,10 +114,11 @@ fuzz: $(VENV)/.installed-test ## a bounded run of the fuzzers (FUZZ_SECONDS each
 	$(BIN)/python tests/fuzz/fuzz_bytecode.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/bytecode- build/fuzz/bytecode tests/fuzz/corpus/bytecode
 	$(BIN)/python tests/fuzz/fuzz_text.py -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) -artifact_prefix=build/fuzz/text- build/fuzz/text tests/fuzz/corpus/text
 
-docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md and the stub of the builder
+docs: $(VENV)/.installed-test ## write docs/operations/*.md, docs/support.md, docs/pictures and the stub of the builder
 	$(BIN)/python -m tileir.tools.reference $(REFERENCE)
 	$(BIN)/python -m tileir.tools.builder_stub $(STUB)
 	$(BIN)/python -m tileir.tools.support $(SUPPORT)
+	$(BIN)/python .ci/pictures.py
 
 docs-check: $(VENV)/.installed-test
 	@rm -rf build/docs && mkdir -p build/docs

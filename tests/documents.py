@@ -54,6 +54,11 @@ def commands(block: Block) -> list[str]:
     return lines if all(line.startswith(("tileir ", "tileir-")) for line in lines) else []
 
 
+def steps(block: Block) -> list[str]:
+    """The commands of tileir in a workflow."""
+    return re.findall(r"^ *- run: (tileir .*)$", block.text, re.MULTILINE) if block.language == "yaml" else []
+
+
 def agrees(printed: str, shown: str) -> bool:
     """Whether an output is as shown: the end may be left out (`...`), and so may the digits of addresses (`0x..`)."""
     if "0x.." in shown:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import re
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
-from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions
+from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
 
 from tileir.passes.registry import REGISTERED
 from tileir.tools.drop_in_opt import run as run_opt
@@ -35,6 +36,7 @@ NOT_RUN: dict[str, dict[str, str]] = {
     "docs/cpu.md": {"%v1871 = load": "LLVM IR beside instructions for x86-64, put together by hand"},
     "docs/cutile.md": {"tileir emulate train.py": "scripts of the reader's: tests/bridge/test_emulate.py"},
     "docs/getting_started.md": {"python3 -m venv": "installs packages; CI runs it"},
+    "docs/kernel_authors.md": {"pip install": "installs packages"},
     "docs/sanitizer.md": {
         "// grid ": "tests/execute/test_sanitizer_document.py",
         "watch: ": "the report of the command above, shortened",
@@ -54,7 +56,7 @@ def reason(block: Block) -> str:
 
 def is_run(block: Block) -> bool:
     """Whether one of the tests below runs the block."""
-    if block.language in ("python", "console", "toml"):
+    if block.language in ("python", "console", "toml", "yaml"):
         return True
     if block.language == "mlir":
         return not reason(block)
@@ -118,7 +120,7 @@ def run_command(command: str) -> int:
     return run(arguments)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(commands(block) for block in blocks(page))])
+@pytest.mark.parametrize("page", [p for p in PAGES if any(commands(block) or steps(block) for block in blocks(p))])
 def test_commands_without_output_work_as_they_stand(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,7 +128,7 @@ def test_commands_without_output_work_as_they_stand(
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     for block in blocks(page):
-        for command in commands(block) if not reason(block) else []:
+        for command in commands(block) if not reason(block) else steps(block):
             status = run_command(command)
             errors = capsys.readouterr().err
             assert status == 0 or (status == 1 and errors.startswith("sanitizer: ")), (command, errors)
@@ -172,6 +174,18 @@ def test_toml_is_toml(block: Block) -> None:
 
     ((group, entries),) = tomllib.loads(block.text)["project"]["entry-points"].items()
     assert group in ("tileir.engines", "tileir.passes") and entries
+
+
+def test_the_pictures_are_those_that_the_script_draws(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("pictures", ROOT / ".ci" / "pictures.py")
+    assert spec is not None and spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    script.main([str(tmp_path)])
+    drawn = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    kept = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "pictures").iterdir()}
+    assert kept == drawn, "run: make docs"
+    assert all(any(f"pictures/{name}" in (ROOT / page).read_text(encoding="utf-8") for page in PAGES) for name in drawn)
 
 
 def test_the_first_pages_show_programs_and_commands() -> None:
