@@ -9,7 +9,7 @@ import os
 
 from tileir.annotations import Final
 
-_RARELY: Final = 200_000
+_RARELY: Final = 1_000_000
 """New objects after which the collector looks at them in spite of a pause, which few files have: looking takes a
 sixteenth of the time that building them takes.  A pause whose end is lost to an interrupt cannot do harm for long."""
 
