@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -107,6 +109,61 @@ def test_directory_that_may_not_be_read_is_a_finding(tree: Path, capsys: pytest.
     finally:
         (tree / "deep").chmod(0o755)
     assert capsys.readouterr().err == "tileir check: cannot read './deep': Permission denied\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets few users make links")
+def test_link_to_itself_is_a_finding(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tree / "deep" / "self.mlir").symlink_to("self.mlir")
+    assert check.run(["deep"]) == 2
+    assert capsys.readouterr().err.startswith("tileir check: cannot read 'deep/self.mlir': ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has shorter limits, and other ways around them")
+def test_directory_too_deep_for_a_name_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(25):
+        os.mkdir("n" * 200)
+        os.chdir("n" * 200)
+    os.chdir(tmp_path)
+    assert check.run(["n" * 200]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("nnn': File name too long")
+
+
+def test_many_programs_do_not_stay_in_memory(tree: Path) -> None:
+    """The command switches the collector off, which is for short ones."""
+    for number in range(12):
+        (tree / f"k{number}.mlir").write_text(GOOD)
+    program = (
+        "import gc, sys; from tileir.tools import check, main; gc.disable(); "
+        "status = check.run(sys.argv[1:]); print(gc.isenabled(), status)"
+    )
+    for arguments, collects in ((["a.mlir", "b.mlir"], False), (["."], True)):
+        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60)
+        assert done.stdout.splitlines()[-1] == f"{collects} 0"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+def test_interrupt_ends_all_processes(tree: Path) -> None:
+    for number in range(64):
+        (tree / f"k{number}.mlir").write_text(GOOD)
+    # The last one, which waits: nobody writes to this pipe.
+    os.mkfifo(tree / "zz")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tileir", "check", "*.mlir", "zz", "--jobs", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    writer = os.open(tree / "zz", os.O_WRONLY)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60) == (b"", b"")
+    os.close(writer)
+    assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
 
 
 def test_nothing_found_is_status_2(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterable
@@ -51,6 +52,8 @@ cannot be read.""",
 _SEVERITIES = ("error", "warning", "remark")
 # Fewer files are checked before other processes have started.
 _FEW = 200
+# As many programs may stay in memory until the end.
+_FEW_PROGRAMS = 8
 
 # What came of a file: words for standard output and standard error, the status, and how many findings of each severity.
 Outcome = tuple[list[str], str, int, list[int]]
@@ -109,6 +112,10 @@ def _jobs(text: str) -> int:
 
 def _checked(checker: Checker, paths: list[str], jobs: int) -> Iterable[Outcome]:
     """What comes of each file, in their order."""
+    if len(paths) > _FEW_PROGRAMS and not gc.isenabled():
+        # A command is too short to collect garbage, unless it reads many programs; what is there now stays.
+        gc.freeze()
+        gc.enable()
     if jobs != 1 and (jobs or len(paths) >= _FEW) and "-" not in paths and len(paths) > 1:
         # Imported here: it takes as long as checking a few files.
         from tileir.tools.processes import in_processes

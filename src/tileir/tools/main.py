@@ -6,7 +6,7 @@ import gc
 import sys
 
 from tileir.ir.escapes import harmless
-from tileir.tools.arguments import EXIT_FINE, EXIT_USAGE
+from tileir.tools.arguments import EXIT_FINE, EXIT_INTERRUPTED, EXIT_USAGE
 
 COMMANDS = {
     "check": "report every mistake in a program at its position",
@@ -31,8 +31,11 @@ def main() -> int:
         from tileir.tools import emulate
 
         return emulate.main(sys.argv[2:])
-    from tileir.tools.programs import run_process
-
+    try:
+        from tileir.tools.programs import run_process
+    except KeyboardInterrupt:
+        # Most of the time of a short command passes here.
+        return EXIT_INTERRUPTED
     status = run_process("tileir", run, sys.argv[1:])
     # Nor does Python look for any on its way out: as much again.
     gc.freeze()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 
 from tileir.bytecode.magic import MAGIC, is_bytecode
 from tileir.tools.arguments import EXIT_USAGE
@@ -32,16 +33,17 @@ class ProgramFiles:
         self.searched: bool = False
         for operand in operands:
             if os.path.isdir(operand):
-                self._add(operand, found, self._programs_in(operand), "there is no Tile IR program in it")
+                self._add(operand, found, self._programs_in, "there is no Tile IR program in it")
             elif _PATTERN.search(operand) and not os.path.lexists(operand):
-                self._add(operand, found, self._matching(operand), "nothing matches this pattern")
+                self._add(operand, found, self._matching, "nothing matches this pattern")
             else:
                 found[operand] = None
         self.paths: list[str] = list(found)
 
-    def _add(self, operand: str, found: dict[str, None], paths: list[str], nothing: str) -> None:
+    def _add(self, operand: str, found: dict[str, None], search: Callable[[str], list[str]], nothing: str) -> None:
         self.searched = True
         failures = len(self.failures)
+        paths = search(operand)
         found.update(dict.fromkeys(paths))
         if not paths and len(self.failures) == failures:
             self._fail(operand, nothing)
@@ -75,9 +77,9 @@ class ProgramFiles:
 
     def _matching(self, pattern: str) -> list[str]:
         """The files that a pattern stands for; in a directory that it stands for, the programs."""
-        start = os.path.sep if os.path.isabs(pattern) else ""
-        places = [start]
-        parts = [part for part in re.split(r"[\\/]" if os.name == "nt" else "/", pattern) if part]
+        drive, rest = os.path.splitdrive(pattern)
+        places = [drive + os.path.sep if os.path.isabs(pattern) else drive]
+        parts = [part for part in re.split(r"[\\/]" if os.name == "nt" else "/", rest) if part]
         for number, part in enumerate(parts):
             last = number == len(parts) - 1
             found: dict[str, None] = {}
@@ -135,11 +137,10 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
 def _is_program(entry: os.DirEntry[str]) -> bool:
     """Whether a file in a directory is a program; pipes and devices are none, whatever their names."""
     try:
-        is_file = entry.is_file()
         if entry.name.endswith(EXTENSIONS):
             # A link that leads nowhere is one that cannot be read.
-            return is_file or (entry.is_symlink() and not os.path.exists(entry.path))
-        if not is_file:
+            return not os.path.exists(entry.path) or entry.is_file()
+        if not entry.is_file():
             return False
         with open(entry.path, "rb") as file:
             return is_bytecode(file.read(len(MAGIC)))
