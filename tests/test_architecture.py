@@ -149,8 +149,8 @@ def reached_from(start: str, imports: Iterable[Import]) -> set[str]:
 
 
 def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Import]) -> None:
-    cache = pytest.importorskip("tileir.execute.cpu.native.cache", reason="running programs needs NumPy")
-    followed = {Path(path) for path, *_ in cache._sources()}
+    keys = pytest.importorskip("tileir.execute.cpu.native.keys", reason="running programs needs NumPy")
+    followed = {Path(path) for path, *_ in keys._sources()}
     paths = modules()
     reached = reached_from("tileir.execute.cpu.engine", imports)
     assert {"tileir.execute.sanitizer.bounds", "tileir.passes.cse", "tileir.text.printer"} <= reached

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import NoReturn, ParamSpec, TypeVar
 
@@ -90,6 +91,16 @@ def converted(error: Exception) -> TileIRError:
     if isinstance(error, MemoryError):
         return LaunchError("the launch needs more memory than is available")
     return InternalError(error)
+
+
+def raise_if_interrupted(module: str, name: str) -> None:
+    """Refuse what a module is wanted for whose import a signal handler interrupts: `name` is not there yet.
+
+    Only on the thread that imports it: others wait.
+    """
+    half = sys.modules.get(module)
+    if half is not None and not hasattr(half, name):
+        raise LaunchError("this signal handler interrupts the loading of the CPU engine, and cannot use it") from None
 
 
 def _is_of_signal_handler(error: Exception) -> bool:

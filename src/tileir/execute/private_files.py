@@ -14,7 +14,6 @@ import os
 import stat
 import sys
 from io import FileIO
-from pathlib import Path
 from typing import Final
 
 _MOST_LINKS: Final = 40
@@ -158,11 +157,11 @@ class PrivateDirectory:
         return found
 
 
-def usable_home() -> Path | None:
+def usable_home() -> str | None:
     """The user's home; None where there is none that does not depend on where the process is."""
     found = os.path.expanduser("~")
     if os.path.isabs(found):
-        return Path(found)
+        return found
     if sys.platform != "win32":
         import pwd
 
@@ -171,7 +170,7 @@ def usable_home() -> Path | None:
         except KeyError:
             return None
         if os.path.isabs(found):
-            return Path(found)
+            return found
     return None
 
 

@@ -245,7 +245,7 @@ def test_files_and_directories_are_for_the_user_alone_whatever_the_mask(tmp_path
 
 def planted(store: Cache, name: str, secret: bytes, content: bytes) -> None:
     assert store.directory is not None
-    path = store.directory / name
+    path = Path(store.directory) / name
     path.write_bytes(cache._MAGIC + cache._code(content, name, secret) + content)
     path.chmod(0o600)
 
@@ -336,19 +336,19 @@ def test_no_place_depends_on_the_current_directory(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("XDG_CACHE_HOME", "also/relative")
     monkeypatch.chdir(tmp_path)
     directory = default_cache().directory
-    assert directory is None or (directory.is_absolute() and not directory.is_relative_to(tmp_path))
+    assert directory is None or (os.path.isabs(directory) and not Path(directory).is_relative_to(tmp_path))
     monkeypatch.setenv("TILEIR_CACHE_DIR", "chosen")
     store = default_cache()
-    assert store.directory == tmp_path / "chosen"
+    assert store.directory == str(tmp_path / "chosen")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert default_cache().directory == tmp_path / "chosen"
+    assert default_cache().directory == str(tmp_path / "chosen")
 
 
 def test_environment_says_where_and_whether(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("TILEIR_CACHE", raising=False)
-    assert default_cache().directory == tmp_path
+    assert default_cache().directory == str(tmp_path)
     for off in ("0", "off", "false"):
         monkeypatch.setenv("TILEIR_CACHE", off)
         store = default_cache()
@@ -356,7 +356,7 @@ def test_environment_says_where_and_whether(tmp_path: Path, monkeypatch: pytest.
         store.put("k", OBJECT, META)
         assert store.get("k") is None
     monkeypatch.setenv("TILEIR_CACHE", "1")
-    assert default_cache().directory == tmp_path
+    assert default_cache().directory == str(tmp_path)
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the place differs from system to system")
@@ -365,7 +365,7 @@ def test_default_place_is_the_cache_directory_of_the_user(tmp_path: Path, monkey
     monkeypatch.delenv("TILEIR_CACHE_DIR", raising=False)
     monkeypatch.delenv("TILEIR_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache().directory == tmp_path / "tileir" / "cpu"
+    assert default_cache().directory == str(tmp_path / "tileir" / "cpu")
 
 
 RACE = """

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tileir.execute.cpu.native import cache
-from tileir.execute.cpu.native.cache import key_of
+from tileir.execute.cpu.native import keys, looks, target
+from tileir.execute.cpu.native.answers import Answers
+from tileir.execute.cpu.native.keys import key_of
 from tileir.execute.cpu.native.target import host
 
 
@@ -30,8 +31,8 @@ def test_key_depends_on_all_that_matters() -> None:
 
 def key_with_sources(monkeypatch: pytest.MonkeyPatch, sources: list[tuple[str, int, int, int]]) -> str:
     """The key that a new process would find, with these files as the sources of the engine."""
-    monkeypatch.setattr(cache, "_sources", lambda: sources)
-    monkeypatch.setattr(cache, "_fingerprint", b"")
+    monkeypatch.setattr(keys, "_sources", lambda: sources)
+    monkeypatch.setattr(keys, "_fingerprint", b"")
     return key_of(host(), [b"program"])
 
 
@@ -74,13 +75,14 @@ def test_contents_of_sources_are_read_once(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_key_changes_with_the_version_of_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
-    import llvmlite
-
-    monkeypatch.setattr(cache, "_fingerprint", b"")
-    before = key_of(host(), [b"program"])
-    monkeypatch.setattr(llvmlite, "__version__", "99.0")
-    monkeypatch.setattr(cache, "_fingerprint", b"")
-    assert key_of(host(), [b"program"]) != before
+    found = target.llvm()
+    before = key_of_new_process(monkeypatch)
+    for binding_version, version in (("99.0", found.version), (found.binding_version, (99, 0, 0))):
+        other = Answers(binding_version, version, found.name, found.triple, found.features)
+        monkeypatch.setattr(target, "_llvm", other)
+        assert key_of_new_process(monkeypatch) != before
+    monkeypatch.setattr(target, "_llvm", found)
+    assert key_of_new_process(monkeypatch) == before
 
 
 FOLDERS = ("", "ir", "dialect", "dialect/ops", "passes", "execute/sanitizer", "execute/cpu/native", "execute/new/inner")
@@ -95,14 +97,14 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in (*FOLDERS, "tools"):
         (package / folder).mkdir(parents=True, exist_ok=True)
         (package / folder / "source.py").write_text(f"folder = '{folder}'\n")
-    monkeypatch.setattr(cache, "__file__", str(package / "execute" / "cpu" / "native" / "cache.py"))
+    monkeypatch.setattr(keys, "__file__", str(package / "execute" / "cpu" / "native" / "keys.py"))
     # As if the sources had been there for a while, so that what is known of them is kept.
-    monkeypatch.setattr(cache, "_SETTLED_NANOSECONDS", 0)
+    monkeypatch.setattr(looks, "_SETTLED_NANOSECONDS", 0)
     return package
 
 
 def key_of_new_process(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(cache, "_fingerprint", b"")
+    monkeypatch.setattr(keys, "_fingerprint", b"")
     return key_of(host(), [b"program"])
 
 

@@ -10,7 +10,8 @@ import numpy
 import pytest
 
 from tileir.execute.cpu.native import runtime
-from tileir.execute.cpu.native.compilation import CALLABLE, assemble
+from tileir.execute.cpu.native.compilation import assemble
+from tileir.execute.cpu.native.objects import CALLABLE
 from tileir.execute.cpu.native.runtime import address_of, load
 from tileir.execute.cpu.native.target import host
 from tileir.execute.errors import CompilationError

@@ -6,44 +6,21 @@ launch asks for it, and kept on disk.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tileir.execute.cpu.analysis import trip_counts
-from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.entry import emit_worker
-from tileir.execute.cpu.emission.statements import EMITTERS
-from tileir.execute.cpu.loops import arena, order, traffic
-from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.sites import Site
-from tileir.execute.cpu.loops.statements import Program, Repeat, statements
-from tileir.execute.cpu.lowering.context import Lowering
-from tileir.execute.cpu.lowering.roster import HANDLERS
-from tileir.execute.cpu.native import cache, compilation, record, runtime
+from tileir.execute.cpu.native import cache, keys, record, runtime
 from tileir.execute.cpu.native.target import Target
-from tileir.execute.errors import CompilationError, LaunchError, converted
+from tileir.execute.errors import CompilationError, converted, raise_if_interrupted
 from tileir.execute.memory import Region, available_memory
-from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
+if TYPE_CHECKING:
+    from tileir.execute.cpu.lowered import Lowered
+
 MANY_CHECKS: Final = 2000
 """Branches of a sanitized kernel beyond which it is compiled quickly rather than well."""
-
-
-class Lowered:
-    """A kernel as LLVM IR, and what its failures and prints mean."""
-
-    __slots__ = ("checks", "prints", "program", "sites", "text")
-
-    def __init__(
-        self, program: Program, text: str, checks: list[Check], prints: list[Operation], sites: list[Site]
-    ) -> None:
-        self.sites: list[Site] = sites
-        self.program: Program = program
-        self.text: str = text
-        self.checks: list[Check] = checks
-        self.prints: list[Operation] = prints
 
 
 class Version:
@@ -80,37 +57,30 @@ class KernelCode:
     def lower(self, options: Options) -> Lowered:
         """Lower and emit, without compiling."""
         try:
-            return self._lowered(options)
+            _import_lowering()
+            from tileir.execute.cpu.lowered import lower
+
+            return lower(self.entry, self.target, self._layout, options)
         except TileIRError:
             raise
         except Exception as error:
             raise converted(error) from error
 
-    def _lowered(self, options: Options) -> Lowered:
-        # The sanitizer looks at the program as it is, at promises too that nothing is made of.
-        entry = self.entry if options.sanitize else optimized(self.entry)
-        program = Lowering(entry, self.target, options, HANDLERS).run()
-        arena.assign(program)
-        if not options.sanitize:
-            traffic.choose(program, self.target, options.overlapping)
-        emission = Emission(program, self.target, self._layout, EMITTERS, options)
-        text = emit_worker(emission)
-        return Lowered(program, text, emission.checks, emission.prints, emission.sites)
-
     def dump(self, stage: str, *, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:
         """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
-        from tileir.execute.cpu.loops import printer
+        _import_lowering()
+        from tileir.execute.cpu.lowered import loop_text, optimized
 
         if stage == "tiles":
             entry = self.entry if sanitize else optimized(self.entry)
             return f"{entry.parent_operation or entry}\n"
         lowered = self.lower(Options(overlapping, self.fast, sanitize, unchecked))
         if stage == "loops":
-            mode = "fast" if self.fast else "exact"
-            vectors = f"{self.target.name}, vectors of {self.target.vector_bytes} bytes, {mode}"
-            return printer.program_text(lowered.program, vectors)
+            return loop_text(lowered, self.target, self.fast)
         if stage == "llvm":
             return lowered.text
+        from tileir.execute.cpu.native import compilation
+
         make = {"llvm-opt": compilation.optimized, "asm": compilation.assembly}[stage]
         return make(lowered.text, self.target)
 
@@ -137,7 +107,7 @@ class KernelCode:
         if "alloca" in self._text:
             # What is refused for its size is refused by the code.
             flags += f" {available_memory()}"
-        key = cache.key_of(self.target, [self._text, flags, ",".join(self.globals)])
+        key = keys.key_of(self.target, [self._text, flags, ",".join(self.globals)])
         found = store.get(key)
         if found is not None:
             self.target.require_runnable()
@@ -147,16 +117,12 @@ class KernelCode:
                 # Not what was meant to be stored: made again, and stored in its place.
                 pass
         lowered = self.lower(options)
+        from tileir.execute.cpu.native.compilation import assemble
+
         # The time LLVM takes for good code grows with the square of the number of checks.
         many = options.sanitize and lowered.text.count("br i1 ") > MANY_CHECKS
-        data = compilation.assemble(lowered.text, self.target, 0 if many else 3)
-        meta: dict[str, Any] = {
-            "arena_bytes": lowered.program.arena_bytes,
-            "prints": len(lowered.prints),
-            "shared_axis": order.shared_axis(lowered.program),
-            "repeats": any(isinstance(statement, Repeat) for statement in statements(lowered.program.body)),
-            "deciding": trip_counts.deciding_parameters(lowered.program.entry),
-        }
+        data = assemble(lowered.text, self.target, 0 if many else 3)
+        meta = lowered.description()
         store.put(key, data, meta)
         self.target.require_runnable()
         version = Version(runtime.load(data), meta, options)
@@ -164,16 +130,12 @@ class KernelCode:
         return version
 
 
-def optimized(entry: Operation) -> Operation:
-    """The kernel in a copy of its module, with passes that keep every bit of the results."""
-    from tileir.passes.pipeline import run_passes
-
-    parent = entry.parent_operation
-    if parent is None:
-        raise LaunchError("the kernel is in no module")
-    module = clone(parent)
-    run_passes(module, ["canonicalize", "cse", "loop-invariant-code-motion", "canonicalize", "dce"], verify_each=False)
-    for operation in module.regions[0].blocks[0]:
-        if operation.symbol_name == entry.symbol_name:
-            return operation
-    raise LaunchError(f"the kernel '{entry.symbol_name}' is gone after optimization")
+def _import_lowering() -> None:
+    """Import what compiles a kernel, which one from the cache does without."""
+    try:
+        from tileir.execute.cpu.lowered import lower  # noqa: F401
+        from tileir.execute.cpu.native.compilation import assemble  # noqa: F401
+    except ImportError:
+        raise_if_interrupted("tileir.execute.cpu.lowered", "lower")
+        raise_if_interrupted("tileir.execute.cpu.native.compilation", "assemble")
+        raise

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tileir.execute.engine import FORWARD, Engine, KernelSettings, LaunchOptions
-from tileir.execute.errors import LaunchError
+from tileir.execute.errors import raise_if_interrupted
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
@@ -28,14 +27,12 @@ class CpuEngine(Engine):
         return "" if _is_installed() else "it needs llvmlite: pip install 'tileir[cpu]'"
 
     def facts(self) -> dict[str, str]:
-        import llvmlite
-
         from tileir.execute.cpu.native import target, thread_pool
 
-        machine = target.host()
+        machine, llvm = target.host(), target.llvm()
         return {
-            "llvmlite": llvmlite.__version__,
-            "LLVM": ".".join([str(number) for number in target.binding().llvm_version_info]),
+            "llvmlite": llvm.binding_version,
+            "LLVM": ".".join([str(number) for number in llvm.version]),
             "machine": f"{machine.name}, vectors of {machine.vector_bytes} bytes",
             "threads": str(thread_pool.default_threads()),
         }
@@ -49,13 +46,8 @@ class CpuEngine(Engine):
             from tileir.execute.cpu.kernel import CpuKernel
             from tileir.execute.cpu.native.target import host
         except ImportError:
-            half = sys.modules.get("tileir.execute.cpu.kernel")
-            if half is None or hasattr(half, "CpuKernel"):
-                raise
-            # Only on the thread that imports it: others wait.
-            raise LaunchError(
-                "this signal handler interrupts the loading of the CPU engine, and cannot use it"
-            ) from None
+            raise_if_interrupted("tileir.execute.cpu.kernel", "CpuKernel")
+            raise
         return CpuKernel(entry, globals, settings.fast, host(settings.cpu))
 
 

@@ -14,27 +14,24 @@ import numpy
 
 from tileir.dialect.types import TileType
 from tileir.execute.arguments import bind, known_memory
-from tileir.execute.cpu.analysis.reach import Reach
 from tileir.execute.cpu.code import KernelCode, Version
-from tileir.execute.cpu.loops.checks import refused_allocation
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.statements import Reserve, statements
 from tileir.execute.cpu.native import record, scratch, thread_pool
 from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, listed
 from tileir.execute.cpu.native.filling import Fill, filling
-from tileir.execute.cpu.native.overlapping import AT_ONCE, Launches
-from tileir.execute.cpu.native.pending import Launch
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
-from tileir.execute.errors import BlockId, ExecutionError, LaunchError, converted
+from tileir.execute.errors import BlockId, LaunchError, converted
 from tileir.execute.memory import Region, reserved_label
 from tileir.execute.overlap import overlapped
 from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
+    from tileir.execute.cpu.analysis.reach import Reach
     from tileir.execute.cpu.findings import Inspector
+    from tileir.execute.cpu.native.overlapping import Launches
     from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
@@ -167,9 +164,8 @@ class CpuKernel(KernelCode, PreparedKernel):
         if version.lowered is None:
             version.lowered = self.lower(version.options)
         lowered = version.lowered
-        reserves = [each for each in statements(lowered.program.body) if isinstance(each, Reserve)]
         known = known_memory(self.globals.values(), bind(self.entry, listed(arguments)), memory)
-        inspector = Inspector(lowered.sites, len(reserves), extents, known, sanitizer.unwritten)
+        inspector = Inspector(lowered.sites, len(lowered.reserves), extents, known, sanitizer.unwritten)
         slots[record.REGIONS] = inspector.regions.ctypes.data
         slots[record.REGIONS + 1] = inspector.region_count
         base = self._layout.inspection
@@ -196,6 +192,11 @@ class CpuKernel(KernelCode, PreparedKernel):
         False if it is to run now: if it is shorter than that takes and nothing is under way, if it is not known what
         memory it reaches, or if it needs all there is.
         """
+        # Imported here: most launches have no others beside them.
+        from tileir.execute.cpu.analysis.reach import Reach
+        from tileir.execute.cpu.native.overlapping import AT_ONCE
+        from tileir.execute.cpu.native.pending import Launch
+
         if launches.is_idle and 0 < version.loaded.pace * binding.record.slots[record.COUNT] < AT_ONCE:
             return False
         if self._reach is None:
@@ -281,16 +282,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         try:
             thread_pool.run(version.loaded, binding.record, version.arena_bytes, threads, keep, calls_back)
         except LaunchError as error:
-            raise self._too_large(version) or error from None
-
-    def _too_large(self, version: Version) -> ExecutionError | None:
-        """The largest `alloca` of a kernel for which there is no scratch memory, if that is what takes most of it."""
-        program = self.lower(version.options).program
-        reserves = [each for each in statements(program.body) if isinstance(each, Reserve)]
-        if not reserves or 2 * sum([each.buffer.bytes for each in reserves]) < version.arena_bytes:
-            return None
-        operation = max(reserves, key=lambda each: each.buffer.bytes).operation
-        return refused_allocation(operation).error(None, 0, 0)
+            raise self.lower(version.options).too_large(version.arena_bytes) or error from None
 
     def _printer(
         self, options: Options, write: Callable[[str], object], slots: Any, failures: list[BaseException]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
-
-@dataclass(eq=False, repr=False, slots=True)
 class Options:
     """What the code is to be like."""
 
-    overlapping: bool = False
-    fast: bool = False
-    sanitize: bool = False
-    unchecked: bool = False
-    """Whether accesses are not checked, so that a wrong one may end the process."""
+    __slots__ = ("fast", "overlapping", "sanitize", "unchecked")
+
+    def __init__(
+        self, overlapping: bool = False, fast: bool = False, sanitize: bool = False, unchecked: bool = False
+    ) -> None:
+        self.overlapping: bool = overlapping
+        self.fast: bool = fast
+        self.sanitize: bool = sanitize
+        self.unchecked: bool = unchecked
+        """Whether accesses are not checked, so that a wrong one may end the process."""

@@ -11,18 +11,20 @@ in the directory too.  A file whose code is wrong is removed and counts as none.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import os
 import sys
 import time
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any, Final
 
-from tileir.execute.cpu.native.target import Target, binding
+# From where `hashlib` and `hmac` have them: those bring OpenSSL, which takes longer to load than a kernel.
+from _blake2 import blake2b
+from _operator import _compare_digest as compare_digest
+from typing import TYPE_CHECKING, Any, Final
+
 from tileir.execute.private_files import PrivateDirectory, usable_home
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SWITCH: Final = "TILEIR_CACHE"
 DIRECTORY: Final = "TILEIR_CACHE_DIR"
@@ -43,11 +45,11 @@ _PRUNE_EVERY: Final = 32
 class Cache:
     """A directory of compiled kernels; with no directory, empty for ever."""
 
-    def __init__(self, directory: Path | None, limit: int = LIMIT) -> None:
-        self.directory: Path | None = directory
+    def __init__(self, directory: str | Path | None, limit: int = LIMIT) -> None:
+        self.directory: str | None = str(directory) if directory is not None else None
         self.limit: int = limit
         """How many bytes are kept; the kernels used longest ago go first."""
-        self._files: PrivateDirectory | None = PrivateDirectory(str(directory)) if directory is not None else None
+        self._files: PrivateDirectory | None = PrivateDirectory(self.directory) if self.directory is not None else None
         self._written: int = 0
 
     def get(self, key: str) -> tuple[bytes, dict[str, Any]] | None:
@@ -142,7 +144,7 @@ def _temporary(name: str) -> str:
 
 
 def _code(content: Any, name: str, secret: bytes) -> bytes:
-    digest = hashlib.blake2b(key=secret, digest_size=_CODE, person=b"tileir cache")
+    digest = blake2b(key=secret, digest_size=_CODE, person=b"tileir cache")
     # With its name: an entry of the user's own under another name would be other code.
     label = name.encode()
     digest.update(len(label).to_bytes(4, "little") + label)
@@ -160,7 +162,7 @@ def _unpack(data: bytes, name: str, secret: bytes) -> tuple[bytes, dict[str, Any
     if len(data) < _HEADER or not data.startswith(_MAGIC):
         return None
     content = memoryview(data)[_HEADER - 4 :]
-    if not hmac.compare_digest(_code(content, name, secret), data[len(_MAGIC) : _HEADER - 4]):
+    if not compare_digest(_code(content, name, secret), data[len(_MAGIC) : _HEADER - 4]):
         return None
     length = int.from_bytes(content[:4], "little")
     try:
@@ -188,106 +190,23 @@ def default_cache() -> Cache:
     return found
 
 
-def _named(text: str) -> Path | None:
+def _named(text: str) -> str | None:
     try:
-        return Path(os.path.abspath(text))
+        return os.path.abspath(text)
     except (OSError, ValueError):
         # The directory that the process is in is gone.
         return None
 
 
-def _user_directory() -> Path | None:
+def _user_directory() -> str | None:
     home = usable_home()
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
-        base = Path(local) if local else home / "AppData" / "Local" if home else None
+        base = local if local else os.path.join(home, "AppData", "Local") if home else None
     elif sys.platform == "darwin":
-        base = home / "Library" / "Caches" if home else None
+        base = os.path.join(home, "Library", "Caches") if home else None
     else:
         # A path that is not absolute is to be ignored, says the specification.
         chosen = os.environ.get("XDG_CACHE_HOME")
-        base = Path(chosen) if chosen and os.path.isabs(chosen) else home / ".cache" if home else None
-    return base / "tileir" / "cpu" if base is not None else None
-
-
-# --- keys ---
-
-_fingerprint: bytes = b""
-
-
-def key_of(target: Target, parts: Iterable[bytes | str]) -> str:
-    """A name for what is compiled: the program and the options, in `parts`, and what they are compiled with and for."""
-    digest = hashlib.blake2b(fingerprint(), digest_size=20)
-    for part in (target.triple, target.name, target.features, *parts):
-        data = part.encode() if isinstance(part, str) else part
-        # With its length, so that no two lists of parts run together to the same bytes.
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()
-
-
-def fingerprint() -> bytes:
-    """A hash of what does the compiling: the sources of this package and the versions of LLVM and its binding."""
-    global _fingerprint
-    if not _fingerprint:
-        from tileir import __version__
-
-        version_info = binding().llvm_version_info
-
-        import llvmlite
-
-        versions = (__version__, llvmlite.__version__, version_info)
-        _fingerprint = hashlib.blake2b(repr(versions).encode() + _hash_of_sources(), digest_size=20).digest()
-    return _fingerprint
-
-
-def _hash_of_sources() -> bytes:
-    """A hash of the contents of the sources, which does not depend on when and where they were installed.
-
-    Reading them takes longer than loading a kernel does, so the hash is kept in the cache too, for as long as the files
-    look the same.
-    """
-    sources = _sources()
-    text = "\n".join([f"{path} {size} {modified} {changed}" for path, size, modified, changed in sources])
-    store = default_cache()
-    key = f"sources-{hashlib.blake2b(text.encode(), digest_size=20).hexdigest()}"
-    found = store.get(key)
-    if found is not None:
-        return found[0]
-    digest = hashlib.blake2b(digest_size=20)
-    for path, *_look in sources:
-        with open(path, "rb") as file:
-            data = file.read()
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    # A file that was changed just now may be changed again within what its clock can tell.
-    now = time.time_ns()
-    if all(abs(now - moment) > _SETTLED_NANOSECONDS for _path, _size, *moments in sources for moment in moments):
-        store.put(key, digest.digest(), {})
-    return digest.digest()
-
-
-_SETTLED_NANOSECONDS: Final = 2 * 10**9
-
-_NO_PART: Final = ("bridge", "bytecode", "tools", "__pycache__")
-"""Folders of the package that nothing the engine does comes from; `tests/test_architecture.py` looks at its imports.
-Everything else is followed, what comes to be too: the worst of that is to compile once more."""
-
-
-def _sources() -> list[tuple[str, int, int, int]]:
-    """The files that decide what code a program gets: their paths, sizes, and times of change, in order.
-
-    The second time is one that nobody can set, where the system has it: a file may be replaced by one of the same size
-    that brings the time of its own last change along.
-    """
-    # Strings, not paths: a process does this before its first kernel, and paths double what it takes.
-    folders = [os.path.abspath(__file__).rsplit(os.sep, 4)[0]]
-    found = []
-    for folder in folders:
-        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-            if entry.name.endswith(".py"):
-                status = entry.stat()
-                found.append((entry.path, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
-            elif entry.name not in _NO_PART and entry.is_dir():
-                folders.append(entry.path)
-    return found
+        base = chosen if chosen and os.path.isabs(chosen) else os.path.join(home, ".cache") if home else None
+    return os.path.normpath(os.path.join(base, "tileir", "cpu")) if base is not None else None

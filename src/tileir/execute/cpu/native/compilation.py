@@ -12,19 +12,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, cast
 
-from tileir.execute.cpu.native.objects import symbols_of
+from tileir.execute.cpu.native.objects import CALLABLE, symbols_of
 from tileir.execute.cpu.native.target import Target, binding
 from tileir.execute.cpu.native.uninterrupted import uninterrupted
 from tileir.execute.errors import CompilationError
-
-_ROUNDING: Final = ("floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven")
-
-CALLABLE: Final = frozenset(
-    ["fmod", "fmodf", "fma", "fmaf", "memcpy", "memmove", "memset", "sqrt", "sqrtf"]
-    + [name + suffix for name in _ROUNDING for suffix in ("", "f")]
-)
-"""Functions of the C library that generated code may call: their results are exact, so they are the same anywhere."""
-
 
 _DECLARATION: Final = re.compile(r'^declare\b[^@\n]*@"?([^"\s(]+)"?\s*\(', re.MULTILINE)
 

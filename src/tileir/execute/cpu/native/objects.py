@@ -9,6 +9,14 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+_ROUNDING: Final = ("floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven")
+
+CALLABLE: Final = frozenset(
+    ["fmod", "fmodf", "fma", "fmaf", "memcpy", "memmove", "memset", "sqrt", "sqrtf"]
+    + [name + suffix for name in _ROUNDING for suffix in ("", "f")]
+)
+"""Functions of the C library that generated code may call: their results are exact, so they are the same anywhere."""
+
 
 class Symbols:
     """The names an object defines for others, and those it needs."""

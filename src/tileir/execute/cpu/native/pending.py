@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tileir.execute.cpu.native import cache, thread_pool
-from tileir.execute.cpu.native.compilation import assemble
+from tileir.execute.cpu.native.keys import key_of
 from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, Record
 from tileir.execute.cpu.native.runtime import Loaded, load
 from tileir.execute.cpu.native.scratch import Scratch
@@ -117,10 +117,14 @@ def _chain_function() -> Loaded:
     made = _chain
     if made is None:
         store, target = cache.default_cache(), host()
-        key = cache.key_of(target, [_CHAIN])
+        key = key_of(target, [_CHAIN])
         found = store.get(key)
-        data = found[0] if found is not None else assemble(_CHAIN, target)
-        if found is None:
+        if found is not None:
+            data = found[0]
+        else:
+            from tileir.execute.cpu.native.compilation import assemble
+
+            data = assemble(_CHAIN, target)
             store.put(key, data, {})
         made = _chain = load(data)
     return made

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
-from tileir.execute.cpu.native.compilation import CALLABLE
 from tileir.execute.cpu.native.mapping import mapped
-from tileir.execute.cpu.native.objects import UnknownObject, symbols_of
+from tileir.execute.cpu.native.objects import CALLABLE, UnknownObject, symbols_of
 from tileir.execute.cpu.native.record import ARGUMENTS, GRID
 from tileir.execute.cpu.native.target import binding
 from tileir.execute.cpu.native.uninterrupted import give_back_after, uninterrupted
@@ -146,7 +144,10 @@ def _c_libraries() -> Iterator[Any]:
 
 def _mathematics() -> Any:
     """The C library's other half, which may not be loaded yet; finding it takes another process."""
-    found = ctypes.util.find_library("m")
+    # Imported here: it brings a fifth of Python's library.
+    from ctypes.util import find_library
+
+    found = find_library("m")
     return ctypes.CDLL(found) if found else None
 
 

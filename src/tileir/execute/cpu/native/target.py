@@ -1,6 +1,6 @@
 """The machine that code is made for: its name to LLVM, its features, its vector width.
 
-The host is asked once.  A name given by the caller or in TILEIR_CPU replaces it: to make code that runs on older
+The host is looked at once.  A name given by the caller or in TILEIR_CPU replaces it: to make code that runs on older
 machines too, to see what another machine would get, to test.  What such a machine has is in the table below, since
 LLVM does not tell.
 """
@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Any, Final
 
+from tileir.execute.cpu.native.answers import Answers, remembered
 from tileir.execute.cpu.native.uninterrupted import uninterrupted
 from tileir.execute.errors import LaunchError, MissingDependencyError
 from tileir.forking import NO_FORK
@@ -172,7 +173,8 @@ def host(override: str | None = None) -> Target:
 
 
 def _this_machine() -> Target:
-    name, triple, features = uninterrupted(_asked, binding())
+    found = llvm()
+    name, triple, features = found.name, found.triple, dict(found.features)
     if features.get("amx-tile") and not _may_use_amx():
         for feature in features:
             if feature.startswith("amx-"):
@@ -184,9 +186,23 @@ def _this_machine() -> Target:
     return Target(name, triple, enabled, ",".join(spelled), True)
 
 
-def _asked(llvm: Any) -> tuple[str, str, dict[str, bool]]:
+def llvm() -> Answers:
+    """What LLVM says of itself and of this machine."""
+    global _llvm
+    if _llvm is None:
+        _llvm = remembered(lambda: uninterrupted(_asked, binding()))
+    return _llvm
+
+
+_llvm: Answers | None = None
+
+
+def _asked(binding: Any) -> Answers:
+    import llvmlite
+
     # LLVM reports a vector extension only where the operating system saves its registers.
-    return llvm.get_host_cpu_name(), llvm.get_process_triple(), dict(llvm.get_host_cpu_features())
+    name, triple, features = binding.get_host_cpu_name(), binding.get_process_triple(), binding.get_host_cpu_features()
+    return Answers(llvmlite.__version__, tuple(binding.llvm_version_info), name, triple, dict(features))
 
 
 def _named(name: str) -> Target:

@@ -16,8 +16,8 @@ import _thread
 import atexit
 import os
 import traceback
+from _queue import SimpleQueue  # `queue` itself imports more than it is
 from collections.abc import Callable
-from queue import SimpleQueue
 from typing import Any, Final, TypeVar, cast
 from weakref import ref
 

@@ -1,0 +1,97 @@
+"""A kernel as LLVM IR: optimized, lowered, emitted.
+
+Imported when a kernel is compiled, or looked at for an error: one from the cache runs without any of this.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tileir.execute.cpu.analysis import trip_counts
+from tileir.execute.cpu.emission.context import Emission
+from tileir.execute.cpu.emission.entry import emit_worker
+from tileir.execute.cpu.emission.statements import EMITTERS
+from tileir.execute.cpu.loops import arena, order, printer, traffic
+from tileir.execute.cpu.loops.checks import Check, refused_allocation
+from tileir.execute.cpu.loops.options import Options
+from tileir.execute.cpu.loops.sites import Site
+from tileir.execute.cpu.loops.statements import Program, Repeat, Reserve, statements
+from tileir.execute.cpu.lowering.context import Lowering
+from tileir.execute.cpu.lowering.roster import HANDLERS
+from tileir.execute.cpu.native.record import Layout
+from tileir.execute.cpu.native.target import Target
+from tileir.execute.errors import ExecutionError, LaunchError
+from tileir.ir.clone import clone
+from tileir.ir.core import Operation
+from tileir.passes.pipeline import run_passes
+
+
+class Lowered:
+    """A kernel as LLVM IR, and what its failures and prints mean."""
+
+    __slots__ = ("checks", "prints", "program", "sites", "text")
+
+    def __init__(
+        self, program: Program, text: str, checks: list[Check], prints: list[Operation], sites: list[Site]
+    ) -> None:
+        self.sites: list[Site] = sites
+        self.program: Program = program
+        self.text: str = text
+        self.checks: list[Check] = checks
+        self.prints: list[Operation] = prints
+
+    @property
+    def reserves(self) -> list[Reserve]:
+        """What reserves memory for a tile block."""
+        return [each for each in statements(self.program.body) if isinstance(each, Reserve)]
+
+    def description(self) -> dict[str, Any]:
+        """What a launch has to know of the code, to be stored with it."""
+        return {
+            "arena_bytes": self.program.arena_bytes,
+            "prints": len(self.prints),
+            "shared_axis": order.shared_axis(self.program),
+            "repeats": any(isinstance(statement, Repeat) for statement in statements(self.program.body)),
+            "deciding": trip_counts.deciding_parameters(self.program.entry),
+        }
+
+    def too_large(self, arena_bytes: int) -> ExecutionError | None:
+        """The largest `alloca` of a kernel for which there is no scratch memory, if that is what takes most of it."""
+        reserves = self.reserves
+        if not reserves or 2 * sum([each.buffer.bytes for each in reserves]) < arena_bytes:
+            return None
+        operation = max(reserves, key=lambda each: each.buffer.bytes).operation
+        return refused_allocation(operation).error(None, 0, 0)
+
+
+def lower(entry: Operation, target: Target, layout: Layout, options: Options) -> Lowered:
+    """Lower and emit, without compiling."""
+    # The sanitizer looks at the program as it is, at promises too that nothing is made of.
+    if not options.sanitize:
+        entry = optimized(entry)
+    program = Lowering(entry, target, options, HANDLERS).run()
+    arena.assign(program)
+    if not options.sanitize:
+        traffic.choose(program, target, options.overlapping)
+    emission = Emission(program, target, layout, EMITTERS, options)
+    text = emit_worker(emission)
+    return Lowered(program, text, emission.checks, emission.prints, emission.sites)
+
+
+def loop_text(lowered: Lowered, target: Target, fast: bool) -> str:
+    """The loop form, to read."""
+    vectors = f"{target.name}, vectors of {target.vector_bytes} bytes, {'fast' if fast else 'exact'}"
+    return printer.program_text(lowered.program, vectors)
+
+
+def optimized(entry: Operation) -> Operation:
+    """The kernel in a copy of its module, with passes that keep every bit of the results."""
+    parent = entry.parent_operation
+    if parent is None:
+        raise LaunchError("the kernel is in no module")
+    module = clone(parent)
+    run_passes(module, ["canonicalize", "cse", "loop-invariant-code-motion", "canonicalize", "dce"], verify_each=False)
+    for operation in module.regions[0].blocks[0]:
+        if operation.symbol_name == entry.symbol_name:
+            return operation
+    raise LaunchError(f"the kernel '{entry.symbol_name}' is gone after optimization")

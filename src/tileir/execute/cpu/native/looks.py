@@ -1,0 +1,34 @@
+"""How files look: what tells, without reading them, that they are what they were."""
+
+from __future__ import annotations
+
+import os
+import time
+from _blake2 import blake2b
+from typing import Final
+
+Look = tuple[str, int, int, int]
+"""The path of a file, its size, and two times of change.
+
+The second time is one that nobody can set, where the system has it: a file may be replaced by one of the same size
+that brings the time of its own last change along.
+"""
+
+_SETTLED_NANOSECONDS: Final = 2 * 10**9
+
+
+def look_of(path: str, status: os.stat_result) -> Look:
+    return (path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def are_settled(looks: list[Look]) -> bool:
+    """Whether files will look different when they change: one that was changed just now may be changed again within
+    what its clock can tell."""
+    now = time.time_ns()
+    return all(abs(now - moment) > _SETTLED_NANOSECONDS for _path, _size, *moments in looks for moment in moments)
+
+
+def name_of(looks: list[Look], further: str = "") -> str:
+    """A name for files that look like this, and for whatever else what is known of them depends on."""
+    text = "\n".join([f"{path} {size} {modified} {changed}" for path, size, modified, changed in looks])
+    return blake2b(f"{text}\n{further}".encode(), digest_size=20).hexdigest()
