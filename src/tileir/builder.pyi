@@ -162,7 +162,7 @@ class Builder:
         lhs: the left operand.
         rhs: the right operand.
         rounding_mode: how an inexact result is rounded.
-        flush_to_zero: take subnormal inputs and results for zeros of the same sign; f32 only.
+        flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
         """
     def addi(self, lhs: _Operand, rhs: _Operand, *, overflow: Literal["none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap"] | Attribute = "none", location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Element-wise integer addition (since 13.1).
@@ -217,7 +217,7 @@ class Builder:
         mask: which elements take part; all when absent.
         token: what the operation comes after.
         memory_ordering_semantics: relaxed, acquire, release or acq_rel.
-        memory_scope: who may access the memory meanwhile.
+        memory_scope: who may access the memory at the same time.
         """
     @overload
     def atomic_cas_tko(self, pointers: _Operand, cmp: _Operand, val: _Operand, mask: _Operand | None, *, token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, Value]: ...
@@ -231,7 +231,7 @@ class Builder:
         mask: which elements to read; all when absent.
         token: what the load comes after.
         memory_ordering_semantics: weak, relaxed or acquire.
-        memory_scope: who may access the memory meanwhile.
+        memory_scope: who may access the memory at the same time.
         """
     @overload
     def atomic_load_tko(self, ptr: _Operand, mask: _Operand | None, *, token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, Value]: ...
@@ -262,7 +262,7 @@ class Builder:
         mask: which elements take part; all when absent.
         token: what the operation comes after.
         memory_ordering_semantics: relaxed, acquire, release or acq_rel.
-        memory_scope: who may access the memory meanwhile.
+        memory_scope: who may access the memory at the same time.
         mode: how the values are combined.
         """
     @overload
@@ -278,7 +278,7 @@ class Builder:
         mask: which elements to write; all when absent.
         token: what the store comes after.
         memory_ordering_semantics: weak, relaxed or release.
-        memory_scope: who may access the memory meanwhile.
+        memory_scope: who may access the memory at the same time.
         """
     @overload
     def atomic_store_tko(self, ptr: _Operand, value: _Operand, mask: _Operand | None, *, token: _Operand | None = None, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute, memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute, location: Location | None = None, attributes: _Attributes = None) -> Value: ...
@@ -372,7 +372,7 @@ class Builder:
         lhs: the dividend.
         rhs: the divisor.
         rounding_mode: how an inexact result is rounded.
-        flush_to_zero: take subnormal inputs and results for zeros of the same sign; f32 only.
+        flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
         """
     def divi(self, lhs: _Operand, rhs: _Operand, signedness: Literal["unsigned", "signed"] | Attribute, *, rounding: Literal["nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full", "nearest_int_to_zero", "nearest_away"] | Attribute = "zero", location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Element-wise integer division (since 13.1).
@@ -392,7 +392,7 @@ class Builder:
         """Element-wise power of two (since 13.1).
 
         source: the input tile.
-        flush_to_zero: take subnormal inputs and results for zeros of the same sign; f32 only.
+        flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
         """
     def exti(self, from_: _Operand, type: _Type, signedness: Literal["unsigned", "signed"] | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Extend integers to a greater width (since 13.1).
@@ -421,7 +421,7 @@ class Builder:
         rhs: the right factor.
         acc: what is added to the product.
         rounding_mode: how an inexact result is rounded.
-        flush_to_zero: take subnormal inputs and results for zeros of the same sign; f32 only.
+        flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
         """
     def fpowi(self, source: _Operand, exponent: _Operand, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Element-wise power with an integer exponent (since 13.4).
@@ -440,7 +440,7 @@ class Builder:
 
         from_: the tile to convert.
         signedness: whether the integers are signed or unsigned.
-        rounding_mode: how a fraction is dropped; there is one way only.
+        rounding_mode: how a fraction is dropped; there is only one way.
         saturating: clamp values outside the range, NaN to 0.
         """
     def gdc_launch_dependents_tko(self, token: _Operand | None = None, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
@@ -506,7 +506,7 @@ class Builder:
         paddingValue: what masked elements become.
         token: what the load comes after.
         memory_ordering_semantics: weak, relaxed or acquire.
-        memory_scope: who may access the memory meanwhile.
+        memory_scope: who may access the memory at the same time.
         optimization_hints: hints per architecture: latency.
         """
     def load_view_tko(self, view: _Operand, index: _Operands = (), token: _Operand | None = None, *, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute = "weak", memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute | None = None, optimization_hints: Mapping[str, object] | Attribute | None = None, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> tuple[Value, Value]:
@@ -516,9 +516,9 @@ class Builder:
         index: which tile, one index per dimension.
         token: what the load comes after.
         memory_ordering_semantics: weak, relaxed or acquire.
-        memory_scope: who may access the memory meanwhile.
+        memory_scope: who may access the memory at the same time.
         optimization_hints: hints per architecture: allow_tma, latency.
-        inbounds: for each index, whether the tile surely lies within the tensor.
+        inbounds: for each index, whether the tile is known to lie within the tensor.
         """
     def log(self, source: _Operand, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Element-wise natural logarithm (since 13.1).
@@ -568,7 +568,7 @@ class Builder:
         lhs: the left operand.
         rhs: the right operand.
         propagate_nan: let a NaN in either operand win.
-        flush_to_zero: take subnormal inputs and results for zeros of the same sign; f32 only.
+        flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
         """
     def maxi(self, lhs: _Operand, rhs: _Operand, signedness: Literal["unsigned", "signed"] | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Element-wise integer maximum (since 13.1).
@@ -595,7 +595,7 @@ class Builder:
         lhs: the left operand.
         rhs: the right operand.
         propagate_nan: let a NaN in either operand win.
-        flush_to_zero: take subnormal inputs and results for zeros of the same sign; f32 only.
+        flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
         """
     def mini(self, lhs: _Operand, rhs: _Operand, signedness: Literal["unsigned", "signed"] | Attribute, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Element-wise integer minimum (since 13.1).
@@ -643,7 +643,7 @@ class Builder:
         lhs: the left operand.
         rhs: the right operand.
         rounding_mode: how an inexact result is rounded.
-        flush_to_zero: take subnormal inputs and results for zeros of the same sign; f32 only.
+        flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
         """
     def mulhii(self, x: _Operand, y: _Operand, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """High half of the element-wise integer product (since 13.1).
@@ -767,7 +767,7 @@ class Builder:
         """Element-wise reciprocal square root (since 13.1).
 
         source: the input tile.
-        flush_to_zero: take subnormal inputs and results for zeros of the same sign; f32 only.
+        flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
         """
     def select(self, cond: _Operand, val_if_true: _Operand, val_if_false: _Operand, *, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Choose between two tiles, element by element (since 13.1).
@@ -810,7 +810,7 @@ class Builder:
 
         source: the input tile.
         rounding_mode: how an inexact result is rounded.
-        flush_to_zero: take subnormal inputs and results for zeros of the same sign; f32 only.
+        flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
         """
     def store_ptr_tko(self, destination: _Operand, value: _Operand, mask: _Operand | None = None, token: _Operand | None = None, *, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute = "weak", memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute | None = None, optimization_hints: Mapping[str, object] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Scatter a tile to memory through a tile of pointers (since 13.1).
@@ -820,7 +820,7 @@ class Builder:
         mask: which elements to write; all when absent.
         token: what the store comes after.
         memory_ordering_semantics: weak, relaxed or release.
-        memory_scope: who may access the memory meanwhile.
+        memory_scope: who may access the memory at the same time.
         optimization_hints: hints per architecture: latency.
         """
     def store_view_tko(self, tile: _Operand, view: _Operand, index: _Operands = (), token: _Operand | None = None, *, memory_ordering_semantics: Literal["weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst"] | Attribute = "weak", memory_scope: Literal["tl_blk", "device", "sys", "cluster"] | Attribute | None = None, optimization_hints: Mapping[str, object] | Attribute | None = None, inbounds: Sequence[bool] | Attribute | None = None, location: Location | None = None, attributes: _Attributes = None) -> Value:
@@ -831,9 +831,9 @@ class Builder:
         index: which tile, one index per dimension.
         token: what the store comes after.
         memory_ordering_semantics: weak, relaxed or release.
-        memory_scope: who may access the memory meanwhile.
+        memory_scope: who may access the memory at the same time.
         optimization_hints: hints per architecture: allow_tma, latency.
-        inbounds: for each index, whether the tile surely lies within the tensor.
+        inbounds: for each index, whether the tile is known to lie within the tensor.
         """
     def subf(self, lhs: _Operand, rhs: _Operand, *, rounding_mode: Literal["nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full", "nearest_int_to_zero", "nearest_away"] | Attribute = "nearest_even", flush_to_zero: bool | Attribute = False, location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Element-wise subtraction (since 13.1).
@@ -841,7 +841,7 @@ class Builder:
         lhs: the left operand.
         rhs: the right operand.
         rounding_mode: how an inexact result is rounded.
-        flush_to_zero: take subnormal inputs and results for zeros of the same sign; f32 only.
+        flush_to_zero: treat subnormal inputs and results as zeros of the same sign; f32 only.
         """
     def subi(self, lhs: _Operand, rhs: _Operand, *, overflow: Literal["none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap"] | Attribute = "none", location: Location | None = None, attributes: _Attributes = None) -> Value:
         """Element-wise integer subtraction (since 13.1).

@@ -106,22 +106,22 @@ CHAPTERS: Final[tuple[str, ...]] = (
 )
 
 _TRAITS: Final[tuple[tuple[int, str], ...]] = (
-    (PURE, "pure: no memory effect, and harmless to execute where the program would not"),
-    (NO_MEMORY_EFFECT, "no memory effect, but not to be executed where the program would not"),
-    (ELEMENTWISE, "element-wise: each element of the result depends on the elements at its place"),
+    (PURE, "pure: no memory effect, and may be executed speculatively"),
+    (NO_MEMORY_EFFECT, "no memory effect, but must not be executed speculatively"),
+    (ELEMENTWISE, "element-wise: each element of the result depends only on the elements at the same position"),
     (CONSTANT_LIKE, "a constant"),
     (TERMINATOR, "terminator: ends a block"),
     (ATOMIC, "atomic: accesses each element in one indivisible step"),
     (TOKEN_ORDERED, "ordered by tokens only"),
     (REGION_EFFECTS, "has the memory effects of its regions"),
     (SIDE_EFFECT, "has an effect besides its results"),
-    (BLOCK_ORDER, "others can tell in which order tile blocks reach it"),
+    (BLOCK_ORDER, "the order in which tile blocks reach it is observable"),
     (ISOLATED, "isolated: its regions use no value from outside"),
     (SYMBOL, "defines a symbol"),
-    (SYMBOL_TABLE, "holds symbols, each name once"),
+    (SYMBOL_TABLE, "symbol table: each name is unique"),
     (GRAPH_REGION, "its items may be used before they are defined"),
     (NO_TERMINATOR, "its region needs no terminator"),
-    (ALLOCATION_SCOPE, "memory allocated inside is given back at the end of its region"),
+    (ALLOCATION_SCOPE, "memory allocated inside is freed at the end of its region"),
     (SEGMENTS, "the generic form counts the values of each operand (`operandSegmentSizes`)"),
 )
 
@@ -254,7 +254,7 @@ def _attribute_row(declaration: OperationDeclaration, declared: AttributeDeclara
 def _region_row(region: RegionDeclaration) -> tuple[str, ...]:
     blocks = {1: "one block", -1: "at most one block", -2: "any number of blocks"}[region.blocks]
     if region.implicit_terminator is not None:
-        blocks += f"; `{region.implicit_terminator.mnemonic}` at its end may be left out where it has no operands"
+        blocks += f"; a final `{region.implicit_terminator.mnemonic}` without operands may be omitted"
     return f"`{region.name}`", blocks, prose(region.documentation)
 
 
@@ -299,7 +299,7 @@ def operation_page(declaration: OperationDeclaration) -> Page:
     if traits:
         sections.append(Section("Traits", (Bullets(tuple(traits)),)))
     if declaration.legalization:
-        words = "Only the drafts have this operation. How it is said with public ones:"
+        words = "This operation exists only in the drafts. In public operations:"
         sections.append(Section("Legalization", (Paragraph(words), Paragraph(prose(declaration.legalization)))))
     if declaration.example:
         sections.append(Section("Example", (Code(declaration.example),)))

@@ -138,7 +138,7 @@ ATOMIC_CAS_TKO: Final[OperationDeclaration] = REGISTRY.add(
         summary="Atomic compare and swap through a tile of pointers",
         description=(
             "For each pointer, in one indivisible step: reads the old value, and writes `val` there if the old value "
-            "equals `cmp`.  Gives the old values.  Floats are compared bit by bit, so +0.0 differs from -0.0 and a NaN "
+            "equals `cmp`.  Returns the old values.  Floats are compared bit by bit, so +0.0 differs from -0.0 and a NaN "
             "equals itself only with the same bits.  Where the mask is false memory is not touched and the result is "
             "`cmp`.  Elements are 32 or 64 bits wide; the steps of different elements have no order among them.  "
             "Other memory operations are ordered by tokens only."
@@ -156,7 +156,7 @@ ATOMIC_CAS_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
         attributes=(
             attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed, acquire, release or acq_rel"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile"),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
         ),
         results=(
             result("result", ANY_TILE, "the values found"),
@@ -191,7 +191,7 @@ ATOMIC_RMW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         summary="Atomic read-modify-write through a tile of pointers",
         description=(
             "For each pointer, in one indivisible step: reads the old value, combines it with `arg` by `mode` and "
-            "writes it back.  Gives the old values; where the mask is false memory is not touched and the result is "
+            "writes it back.  Returns the old values; where the mask is false memory is not touched and the result is "
             "unspecified.  `add` wraps, `addf` rounds to nearest even; `max` and `min` compare signed, `umax` and "
             "`umin` unsigned; `xchg` writes `arg` as it is.  Integer modes take i32 and i64, `addf` f16, bf16, f32 and f64, `xchg` any number of 32 "
             "or 64 bits.  Pointers that meet add up in some order.  Other memory operations are ordered by tokens only."
@@ -208,7 +208,7 @@ ATOMIC_RMW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
         attributes=(
             attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "relaxed, acquire, release or acq_rel"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile"),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
             attribute("mode", MODE_ATTRIBUTE, "how the values are combined"),
         ),
         results=(
@@ -256,7 +256,7 @@ ATOMIC_LOAD_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
         attributes=(
             attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile"),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
         ),
         results=(
             result("result", ANY_TILE, "the elements read"),
@@ -304,7 +304,7 @@ ATOMIC_STORE_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
         attributes=(
             attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile"),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time"),
         ),
         results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
         traits=TOKEN_ORDERED | ATOMIC | SEGMENTS,

@@ -38,7 +38,7 @@ BUILTIN_MODULE: Final[OperationDeclaration] = REGISTRY.add(
         ),
         example="builtin.module {\n}",
         attributes=(
-            attribute("sym_name", SYMBOL_NAME, "the name, which it mostly has not", optional=True),
+            attribute("sym_name", SYMBOL_NAME, "the name; usually absent", optional=True),
             attribute("sym_visibility", STRING, "the visibility of the name", optional=True),
         ),
         regions=(RegionDeclaration("bodyRegion", 1, "the contents"),),

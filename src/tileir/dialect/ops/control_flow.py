@@ -194,7 +194,7 @@ BREAK: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x0A,
         summary="Leave a loop",
         description=(
-            "Ends the innermost `loop` around it, which gives back the operands as its results.  Only `if` may stand "
+            "Ends the innermost `loop` around it, which returns the operands as its results.  Only `if` may stand "
             "in between: a `for` cannot be left early."
         ),
         example="break %x : tile<f32>",
@@ -363,7 +363,7 @@ FOR: Final[OperationDeclaration] = REGISTRY.add(
             "at all when the range is empty.  The comparison is signed, or unsigned with `unsigned`.  A step that is "
             "not positive is undefined.  The body gets the induction variable and the carried values; its `continue` "
             "passes them on, and the last ones (the initial ones of an empty range) are the results.  Views cannot be "
-            "carried.  Memory of an `alloca` in the body is given back after each iteration."
+            "carried.  Memory of an `alloca` in the body is freed after each iteration."
         ),
         example=(
             "%r = for %i in (%lb to %ub, step %s) : tile<i32> iter_values(%a = %x) -> (tile<f32>) {\n"
@@ -439,7 +439,7 @@ LOOP: Final[OperationDeclaration] = REGISTRY.add(
         description=(
             "Runs its body again and again until a `break`, whose operands are the results.  `continue` starts the "
             "next iteration with its operands as carried values.  Results and carried values may differ in number and "
-            "type (docs/conflicts.md C12).  Views can be neither.  Memory of an `alloca` in the body is given back "
+            "type (docs/conflicts.md C12).  Views can be neither.  Memory of an `alloca` in the body is freed "
             "after each iteration."
         ),
         example=("%r = loop iter_values(%a = %x) : tile<i32> -> tile<f32> {\n  break %y : tile<f32>\n}"),

@@ -251,9 +251,9 @@ BITCAST: Final[OperationDeclaration] = _conversion(
     opcode=0x09,
     summary="Reinterpret the bits of each element",
     description=(
-        "Gives each element another type of the same width and leaves its bits as they are.  Pointers are not "
-        "numbers: see `ptr_to_int`, `int_to_ptr` and `ptr_to_ptr`.  The width of tf32 counts as 19, so it has no "
-        "partner.  To change the number of elements use `pack` and `unpack`."
+        "Changes the type of each element to another one of the same width and keeps its bits.  Pointers are not "
+        "numbers: see `ptr_to_int`, `int_to_ptr` and `ptr_to_ptr`.  The width of tf32 counts as 19, so no other type "
+        "matches it.  To change the number of elements, use `pack` and `unpack`."
     ),
     example="%i = bitcast %f : tile<4xf32> -> tile<4xi32>",
     verify=_verify_bitcast,
@@ -286,10 +286,10 @@ FTOF: Final[OperationDeclaration] = _conversion(
     description=(
         "Converts each element to the nearest value of another float type, ties to even.  The types must differ.  "
         "A conversion to f8E8M0FNU, which holds powers of two only, must name one of the modes `zero` and "
-        "`positive_inf`.  Up to 13.3 every other conversion has the default mode only; 13.4 also takes `zero` where "
+        "`positive_inf`.  Up to 13.3, all other conversions have only the default mode; 13.4 also accepts `zero` if "
         "a standard type is narrowed, `nearest_away` from f32 to tf32, the directed modes from f64 to f32, and any of "
-        "these where the target holds every value of the source, so that nothing is rounded.  f8E4M3FN and f8E5M2 have "
-        "their largest value for what is beyond their range, infinities included (docs/conflicts.md C27)."
+        "these if the target holds every value of the source, so that nothing is rounded.  Values beyond the range of "
+        "f8E4M3FN and f8E5M2, including infinities, become their largest value (docs/conflicts.md C27)."
     ),
     example="%h = ftof %x : tile<4xf32> -> tile<4xf16>",
     attributes=(_NEAREST,),
@@ -318,7 +318,7 @@ FTOI: Final[OperationDeclaration] = _conversion(
         attribute(
             "rounding_mode",
             ROUNDING_ATTRIBUTE,
-            "how a fraction is dropped; there is one way only",
+            "how a fraction is dropped; there is only one way",
             ROUNDING["nearest_int_to_zero"],
         ),
         attribute("saturating", UNIT_ATTRIBUTE, "clamp values outside the range, NaN to 0", optional=True, since=V13_4),
@@ -352,8 +352,8 @@ INT_TO_PTR: Final[OperationDeclaration] = _conversion(
     opcode=0x33,
     summary="Turn integers into pointers",
     description=(
-        "Takes each 64-bit element, read as unsigned, as an address.  The inverse is `ptr_to_int`.  Whether the "
-        "address may be accessed is for the program to know."
+        "Uses each 64-bit element, read as unsigned, as an address.  The inverse is `ptr_to_int`.  The program is "
+        "responsible for accessing only valid addresses."
     ),
     example="%p = int_to_ptr %i : tile<4xi64> -> tile<4xptr<f32>>",
 )
@@ -364,7 +364,7 @@ PTR_TO_INT: Final[OperationDeclaration] = _conversion(
     section="8.4.7",
     opcode=0x56,
     summary="Turn pointers into integers",
-    description="Gives the address of each element as a 64-bit integer.  The inverse is `int_to_ptr`.",
+    description="Returns the address of each element as a 64-bit integer.  The inverse is `int_to_ptr`.",
     example="%i = ptr_to_int %p : tile<4xptr<f32>> -> tile<4xi64>",
     inference=Inference(lambda call: [with_element(call.tile("source"), I64)]),
 )
@@ -423,7 +423,7 @@ PACK: Final[OperationDeclaration] = REGISTRY.add(
         since=V13_3,
         summary="Reinterpret a tile as bytes",
         description=(
-            "Gives the bytes of a whole rank-1 tile, in memory order, as a tile of `i8`.  Elements narrower than a "
+            "Returns the bytes of a whole rank-1 tile, in memory order, as a tile of `i8`.  Elements narrower than a "
             "byte are laid side by side (an `i1` takes one bit), tf32 takes 32 bits.  Both tiles must have the same "
             "size in bytes, and the element must not be 8 bits wide: for that there is `bitcast`."
         ),

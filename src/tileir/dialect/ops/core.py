@@ -131,7 +131,7 @@ CAT: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x0C,
         summary="Join two tiles along a dimension",
         description=(
-            "Puts `rhs` behind `lhs` along dimension `dim`.  In every other dimension both have the extent of the "
+            "Appends `rhs` to `lhs` along dimension `dim`.  In every other dimension both have the extent of the "
             "result.  Because tile extents are powers of two, in practice both operands have the same extent along "
             "`dim`."
         ),
@@ -267,7 +267,7 @@ INSERT: Final[OperationDeclaration] = REGISTRY.add(
         since=V13_4,
         summary="Replace a sub-tile of a tile",
         description=(
-            "Gives the destination with one sub-tile replaced by the source; the counterpart of `extract`.  An index "
+            "Returns the destination with one sub-tile replaced by the source; the counterpart of `extract`.  An index "
             "counts sub-tiles of the source's shape, not elements.  Each source extent divides the destination extent. "
             " An index without a sub-tile is undefined behaviour."
         ),
@@ -307,7 +307,7 @@ IOTA: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x3A,
         summary="The numbers 0 to n-1",
         description=(
-            "Gives a one-dimensional tile whose element `i` is `i`.  With an element type of width w there may be at "
+            "Returns a one-dimensional tile whose element `i` is `i`.  With an element type of width w there may be at "
             "most 2^w elements; read as signed, the upper half of a tile that long is negative."
         ),
         example="%r = iota : tile<8xi32>",

@@ -41,7 +41,7 @@ CHAPTER: Final = "Floating point"
 FLUSH_TO_ZERO: Final = attribute(
     "flush_to_zero",
     UNIT_ATTRIBUTE,
-    "take subnormal inputs and results for zeros of the same sign; f32 only",
+    "treat subnormal inputs and results as zeros of the same sign; f32 only",
     optional=True,
 )
 NEAREST_EVEN: Final = attribute(
@@ -51,7 +51,7 @@ _ARITHMETIC: Final[tuple[AttributeDeclaration, ...]] = (NEAREST_EVEN, FLUSH_TO_Z
 _IEEE_SYNTAX: Final = "rounding(rounding_mode, nearest_even zero negative_inf positive_inf) flag(flush_to_zero)"
 _ROUNDS: Final = (
     "The exact result is rounded once, to nearest with ties to even unless `rounding` names another of the four IEEE "
-    "modes.  `flush_to_zero`, for f32 only, takes subnormal inputs and tiny results for zeros of the same sign."
+    "modes.  `flush_to_zero`, for f32 only, treats subnormal inputs and tiny results as zeros of the same sign."
 )
 
 IEEE_MODES: Final[tuple[str, ...]] = ("nearest_even", "zero", "negative_inf", "positive_inf")
@@ -138,7 +138,7 @@ CEIL: Final[OperationDeclaration] = unary(
     opcode=0x0D,
     summary="Element-wise rounding up to an integer",
     description=(
-        "Gives the smallest integer that is not less than the element, as a float.  Zeros, infinities and NaN are "
+        "Returns the smallest integer that is not less than the element, as a float.  Zeros, infinities and NaN are "
         "kept; a value between -1 and 0 becomes -0."
     ),
     example="%r = ceil %x : tile<4xf32>",
@@ -211,7 +211,7 @@ FLOOR: Final[OperationDeclaration] = unary(
     opcode=0x27,
     summary="Element-wise rounding down to an integer",
     description=(
-        "Gives the greatest integer that is not greater than the element, as a float.  Zeros, infinities and NaN are "
+        "Returns the greatest integer that is not greater than the element, as a float.  Zeros, infinities and NaN are "
         "kept."
     ),
     example="%r = floor %x : tile<4xf32>",
@@ -243,8 +243,8 @@ FMA: Final[OperationDeclaration] = REGISTRY.add(
 # --- maximum and minimum ---
 
 _NAN_AND_ZERO: Final = (
-    "Where one element is NaN the result is the other one, unless `propagate_nan` is given, which makes it NaN; two "
-    "NaNs always give NaN.  -0 counts as less than +0.  `flush_to_zero`, for f32 only, takes subnormal numbers for "
+    "If one element is NaN, the result is the other one, unless `propagate_nan` is given, which makes it NaN; two "
+    "NaNs always give NaN.  -0 counts as less than +0.  `flush_to_zero`, for f32 only, treats subnormal numbers as "
     "zeros of the same sign."
 )
 _EXTREMUM: Final[tuple[AttributeDeclaration, ...]] = (
@@ -270,7 +270,7 @@ MAXF: Final[OperationDeclaration] = binary(
     opcode=0x45,
     class_name="MaxF",
     summary="Element-wise maximum",
-    description=f"Gives the greater of the two elements.  {_NAN_AND_ZERO}",
+    description=f"Returns the greater of the two elements.  {_NAN_AND_ZERO}",
     example="%r = maxf %a, %b propagate_nan : tile<4xf32>",
     returns="the greater elements",
     attributes=_EXTREMUM,
@@ -284,7 +284,7 @@ MAXIMUMF: Final[OperationDeclaration] = binary(
     section="8.7.19",
     since=None,
     summary="Element-wise maximum that keeps NaN",
-    description="Gives the greater of the two elements, or NaN where either is NaN.",
+    description="Returns the greater of the two elements, or NaN where either is NaN.",
     example="%r = maximumf %a, %b : tile<4xf32>",
     returns="the greater elements",
     attributes=_DRAFT_EXTREMUM,
@@ -299,7 +299,7 @@ MINF: Final[OperationDeclaration] = binary(
     opcode=0x47,
     class_name="MinF",
     summary="Element-wise minimum",
-    description=f"Gives the lesser of the two elements.  {_NAN_AND_ZERO}",
+    description=f"Returns the lesser of the two elements.  {_NAN_AND_ZERO}",
     example="%r = minf %a, %b : tile<4xf32>",
     returns="the lesser elements",
     attributes=_EXTREMUM,
@@ -313,7 +313,7 @@ MINIMUMF: Final[OperationDeclaration] = binary(
     section="8.7.21",
     since=None,
     summary="Element-wise minimum that keeps NaN",
-    description="Gives the lesser of the two elements, or NaN where either is NaN.",
+    description="Returns the lesser of the two elements, or NaN where either is NaN.",
     example="%r = minimumf %a, %b : tile<4xf32>",
     returns="the lesser elements",
     attributes=_DRAFT_EXTREMUM,
@@ -358,7 +358,7 @@ RECIPF: Final[OperationDeclaration] = unary(
     since=None,
     summary="Element-wise reciprocal",
     description=(
-        "Gives 1 divided by each element: an infinity for a zero and a zero for an infinity, of the same sign.  "
+        "Returns 1 divided by each element: an infinity for a zero and a zero for an infinity, of the same sign.  "
         "f16 and bf16 are computed in f32."
     ),
     example="%r = recipf %x : tile<4xf32>",
@@ -374,7 +374,7 @@ REMF: Final[OperationDeclaration] = binary(
     class_name="RemF",
     summary="Element-wise remainder",
     description=(
-        "Gives `lhs - trunc(lhs / rhs) * rhs`, exact, with the sign of the dividend, as `fmod` in C.  A zero divisor "
+        "Returns `lhs - trunc(lhs / rhs) * rhs`, exact, with the sign of the dividend, as `fmod` in C.  A zero divisor "
         "or an infinite dividend gives NaN, an infinite divisor the finite dividend itself.  The draft speaks of the "
         "IEEE remainder, which rounds the quotient to nearest; the public meaning holds (docs/conflicts.md C7)."
     ),

@@ -36,7 +36,7 @@ from tileir.ir.types import I1, I8, I16, I32
 from tileir.ir.verifier import VerifyContext
 
 _HALF: Final = "f16 and bf16 are computed in f32."
-_FLUSHES: Final = "`flush_to_zero`, for f32 only, takes subnormal inputs and results for zeros of the same sign."
+_FLUSHES: Final = "`flush_to_zero`, for f32 only, treats subnormal inputs and results as zeros of the same sign."
 _APPROXIMATES: Final = (
     "The mode `approx`, for f32 only, asks for the fast approximation of the hardware; the default, `full`, for the "
     "full precision of the element type."
@@ -106,7 +106,9 @@ LOG10: Final[OperationDeclaration] = unary(
     section="8.7.14",
     since=None,
     summary="Element-wise base-10 logarithm",
-    description=("Gives the logarithm to base 10: negative infinity for a zero, NaN for a negative number.  " + _HALF),
+    description=(
+        "Returns the logarithm to base 10: negative infinity for a zero, NaN for a negative number.  " + _HALF
+    ),
     example="%r = log10 %x : tile<4xf32>",
     returns="the logarithms",
     legalization="`log` and a `mulf` by the constant 1 / ln 10; f16 and bf16 go through f32.",
@@ -119,7 +121,7 @@ LOG1P: Final[OperationDeclaration] = unary(
     since=None,
     summary="Element-wise logarithm of one more",
     description=(
-        "Gives the natural logarithm of 1 + x, exact to the precision of the type also where x is so near to 0 that "
+        "Returns the natural logarithm of 1 + x, exact to the precision of the type also where x is so near to 0 that "
         "1 + x rounds to 1.  Negative infinity for -1, NaN below.  " + _HALF
     ),
     example="%r = log1p %x : tile<4xf32>",
@@ -136,7 +138,7 @@ LOG2: Final[OperationDeclaration] = unary(
     section="8.7.16",
     opcode=0x40,
     summary="Element-wise base-2 logarithm",
-    description="Gives the logarithm to base 2: negative infinity for a zero, NaN for a negative number.  " + _HALF,
+    description="Returns the logarithm to base 2: negative infinity for a zero, NaN for a negative number.  " + _HALF,
     example="%r = log2 %x : tile<4xf32>",
     returns="the logarithms",
 )
@@ -147,7 +149,7 @@ LOG: Final[OperationDeclaration] = unary(
     section="8.7.17",
     opcode=0x3F,
     summary="Element-wise natural logarithm",
-    description="Gives the natural logarithm: negative infinity for a zero, NaN for a negative number.  " + _HALF,
+    description="Returns the natural logarithm: negative infinity for a zero, NaN for a negative number.  " + _HALF,
     example="%r = log %x : tile<4xf32>",
     returns="the logarithms",
 )
@@ -158,7 +160,7 @@ SIGMOID: Final[OperationDeclaration] = unary(
     section="8.7.28",
     since=None,
     summary="Element-wise logistic function",
-    description="Gives 1 / (1 + exp(-x)): 0 for negative infinity, 1/2 for a zero, 1 for infinity.  " + _HALF,
+    description="Returns 1 / (1 + exp(-x)): 0 for negative infinity, 1/2 for a zero, 1 for infinity.  " + _HALF,
     example="%r = sigmoid %x : tile<4xf32>",
     returns="values from 0 to 1",
     legalization="`negf`, `exp`, `addf` of 1, `divf` of 1 by the sum; f16 and bf16 go through f32.",
@@ -174,7 +176,7 @@ ATAN2: Final[OperationDeclaration] = REGISTRY.add(
         since=V13_2,
         summary="Element-wise angle of a point",
         description=(
-            "Gives the arc tangent of x / y, in the quadrant that the signs of both choose, from -pi to pi.  Mind the "
+            "Returns the arc tangent of x / y, in the quadrant that the signs of both choose, from -pi to pi.  Mind the "
             f"order: the first operand is the sine side, as in `atan2` of C.  {_HALF}"
         ),
         example="%r = atan2 %x, %y : tile<4xf32>",
@@ -196,7 +198,7 @@ COSH: Final[OperationDeclaration] = unary(
     opcode=0x13,
     class_name="CosH",
     summary="Element-wise hyperbolic cosine",
-    description="Gives (exp(x) + exp(-x)) / 2: never less than 1, infinity for both infinities.  " + _HALF,
+    description="Returns (exp(x) + exp(-x)) / 2: never less than 1, infinity for both infinities.  " + _HALF,
     example="%r = cosh %x : tile<4xf32>",
     returns="the hyperbolic cosines",
 )
@@ -207,7 +209,7 @@ COS: Final[OperationDeclaration] = unary(
     section="8.7.8",
     opcode=0x12,
     summary="Element-wise cosine",
-    description="Gives the cosine of each element, in radians; NaN for an infinity.  " + _HALF,
+    description="Returns the cosine of each element, in radians; NaN for an infinity.  " + _HALF,
     example="%r = cos %x : tile<4xf32>",
     returns="the cosines",
 )
@@ -219,7 +221,7 @@ SINH: Final[OperationDeclaration] = unary(
     opcode=0x63,
     class_name="SinH",
     summary="Element-wise hyperbolic sine",
-    description="Gives (exp(x) - exp(-x)) / 2; zeros and infinities keep their sign.  " + _HALF,
+    description="Returns (exp(x) - exp(-x)) / 2; zeros and infinities keep their sign.  " + _HALF,
     example="%r = sinh %x : tile<4xf32>",
     returns="the hyperbolic sines",
 )
@@ -230,7 +232,7 @@ SIN: Final[OperationDeclaration] = unary(
     section="8.7.30",
     opcode=0x62,
     summary="Element-wise sine",
-    description="Gives the sine of each element, in radians; NaN for an infinity.  " + _HALF,
+    description="Returns the sine of each element, in radians; NaN for an infinity.  " + _HALF,
     example="%r = sin %x : tile<4xf32>",
     returns="the sines",
 )
@@ -240,7 +242,7 @@ TAN: Final[OperationDeclaration] = unary(
     chapter=CHAPTER,
     opcode=0x69,
     summary="Element-wise tangent",
-    description="Gives the tangent of each element, in radians; NaN for an infinity.  " + _HALF,
+    description="Returns the tangent of each element, in radians; NaN for an infinity.  " + _HALF,
     example="%r = tan %x : tile<4xf32>",
     returns="the tangents",
 )
@@ -254,8 +256,8 @@ TANH: Final[OperationDeclaration] = unary(
     aliases=("tanhf",),
     summary="Element-wise hyperbolic tangent",
     description=(
-        f"Gives sinh(x) / cosh(x), between -1 and 1.  {_HALF}  {_APPROXIMATES}  The draft has a second name for it, "
-        "`tanhf`, read as the same operation."
+        f"Returns sinh(x) / cosh(x), between -1 and 1.  {_HALF}  {_APPROXIMATES}  The draft has a second name for it, "
+        "`tanhf`."
     ),
     example="%r = tanh %x rounding<approx> : tile<4xf32>",
     returns="the hyperbolic tangents",
@@ -322,7 +324,7 @@ RSQRT: Final[OperationDeclaration] = unary(
     opcode=0x5D,
     summary="Element-wise reciprocal square root",
     description=(
-        "Gives 1 divided by the square root of each element: an infinity for a zero, NaN for a negative number.  "
+        "Returns 1 divided by the square root of each element: an infinity for a zero, NaN for a negative number.  "
         f"{_HALF}  {_FLUSHES}"
     ),
     example="%r = rsqrt %x flush_to_zero : tile<4xf32>",
@@ -339,7 +341,7 @@ SQRT: Final[OperationDeclaration] = unary(
     opcode=0x64,
     summary="Element-wise square root",
     description=(
-        "Gives the square root of each element: NaN for a negative number, a zero keeps its sign.  It is correctly "
+        "Returns the square root of each element: NaN for a negative number, a zero keeps its sign.  It is correctly "
         "rounded, to nearest with ties to even unless `rounding` names another of the four IEEE modes; `approx`, for "
         f"f32 only, asks for the fast approximation of the hardware.  {_FLUSHES}"
     ),

@@ -152,7 +152,7 @@ MAXI: Final[OperationDeclaration] = binary(
     opcode=0x46,
     class_name="MaxI",
     summary="Element-wise integer maximum",
-    description="Gives the greater of the two elements, compared as signed or as unsigned numbers.",
+    description="Returns the greater of the two elements, compared as signed or as unsigned numbers.",
     example="%r = maxi %a, %b signed : tile<4xi32>",
     returns="the greater elements",
     attributes=_SIGNEDNESS,
@@ -166,7 +166,7 @@ MINI: Final[OperationDeclaration] = binary(
     opcode=0x48,
     class_name="MinI",
     summary="Element-wise integer minimum",
-    description="Gives the lesser of the two elements, compared as signed or as unsigned numbers.",
+    description="Returns the lesser of the two elements, compared as signed or as unsigned numbers.",
     example="%r = mini %a, %b unsigned : tile<4xi32>",
     returns="the lesser elements",
     attributes=_SIGNEDNESS,
@@ -183,7 +183,7 @@ MULHII: Final[OperationDeclaration] = REGISTRY.add(
         summary="High half of the element-wise integer product",
         description=(
             "Multiplies unsigned N-bit elements to 2N bits and gives the upper N bits; `muli` gives the lower N.  "
-            "There is no signed form.  The draft calls the operation `mulhi`, which is read as the same operation."
+            "There is no signed form.  The draft calls it `mulhi`, which is also accepted."
         ),
         example="%r = mulhii %a, %b : tile<4xi32>",
         operands=(operand("x", INT, "the left operand"), operand("y", INT, "the right operand")),
@@ -222,7 +222,7 @@ NEGI: Final[OperationDeclaration] = unary(
     description=(
         "Negates each element in two's complement; the smallest signed number wraps to itself.  The flag "
         "`no_signed_wrap` promises that this does not happen, and a broken promise is undefined behaviour; "
-        "`no_unsigned_wrap` alone is refused.  The draft calls the operation `negsi`, read as the same operation."
+        "`no_unsigned_wrap` alone is refused.  The draft calls it `negsi`, which is also accepted."
     ),
     example="%r = negi %x overflow<no_signed_wrap> : tile<4xi32>",
     returns="the negated elements",
@@ -241,7 +241,7 @@ REMI: Final[OperationDeclaration] = binary(
     class_name="RemI",
     summary="Element-wise integer remainder",
     description=(
-        "Gives the remainder of the division that rounds towards zero, so that a signed remainder has the sign of the "
+        "Returns the remainder of the division that rounds towards zero, so that a signed remainder has the sign of the "
         "dividend.  A zero divisor is undefined behaviour.  Unlike `divi` the operation counts as pure."
     ),
     example="%r = remi %a, %b signed : tile<4xi32>",

@@ -109,11 +109,11 @@ LOAD_PTR_TKO: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x3D,
         summary="Gather a tile from memory through a tile of pointers",
         description=(
-            "Reads one element per pointer.  Where the mask is false nothing is read and the result takes the padding "
-            "value, or is unspecified when there is none.  An i1 takes one byte: zero reads as false, anything else as "
+            "Reads one element per pointer.  Where the mask is false, nothing is read and the result is the padding "
+            "value, or unspecified if there is none.  An i1 takes one byte: zero reads as false, anything else as "
             "true.  Reading outside an allocation is undefined.  Program order does not order the load: only its input "
-            "token does, and later operations follow it only through its result token.  The ordering is weak (nobody "
-            "writes these locations meanwhile; no scope), relaxed or acquire (others within the scope may)."
+            "token does, and later operations follow it only through its result token.  The ordering is weak (no "
+            "one else writes these locations at the same time; no scope), relaxed or acquire (others within the scope may)."
         ),
         example=(
             "%v, %t1 = load_ptr_tko acquire device %p, %m, %z token=%t : "
@@ -127,7 +127,7 @@ LOAD_PTR_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
         attributes=(
             attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile", optional=True),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
             attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: latency", optional=True),
         ),
         results=(
@@ -183,9 +183,10 @@ STORE_PTR_TKO: Final[OperationDeclaration] = REGISTRY.add(
         summary="Scatter a tile to memory through a tile of pointers",
         description=(
             "Writes one element per pointer.  Where the mask is false nothing is written.  An i1 is written as a byte, "
-            "0 or 1.  Writing outside an allocation is undefined; when two elements go to the same place, which "
-            "one stays is unspecified.  Program order does not order the store: only tokens do.  The ordering is weak "
-            "(nobody touches these locations meanwhile; no scope), relaxed or release (others within the scope may)."
+            "0 or 1.  Writing outside an allocation is undefined; if two elements go to the same place, it is "
+            "unspecified which one stays.  Program order does not order the store: only tokens do.  The ordering is weak "
+            "(no one else accesses these locations at the same time; no scope), relaxed or release (others within the scope "
+            "may)."
         ),
         example="%t1 = store_ptr_tko release sys %p, %v, %m token=%t : tile<4xptr<f32>>, tile<4xf32>, tile<4xi1> -> token",
         operands=(
@@ -196,7 +197,7 @@ STORE_PTR_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
         attributes=(
             attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile", optional=True),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
             attribute("optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: latency", optional=True),
         ),
         results=(result("result_token", TOKEN_TYPE, "for what must come after the store"),),
@@ -235,7 +236,7 @@ ALLOCA: Final[OperationDeclaration] = REGISTRY.add(
         summary="Memory that lives as long as its block",
         description=(
             "Reserves memory for `num_elem` elements and gives a pointer to the first, aligned to `alignment` bytes.  "
-            "The memory is given back at the end of the enclosing block; using the pointer later is undefined.  Without "
+            "The memory is freed at the end of the enclosing block; using the pointer later is undefined.  Without "
             "`global` only the current tile thread may use it.  The contents are undefined at first; a kernel that "
             "asks for more than is available traps.  The alignment is a power of two and at least the size of an element."
         ),

@@ -150,7 +150,7 @@ ASSUME: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x06,
         summary="Promise a fact about a value",
         description=(
-            "Gives the value back together with a fact the compiler may rely on; a promise that does not hold is "
+            "Returns the value, with a fact that the compiler may rely on; a promise that does not hold is "
             "undefined behaviour.  `div_by<D>` says that every integer or pointer is a multiple of D; with `every E "
             "along A` only the first of each group of E along dimension A is, and the others count up from it.  "
             "`bounded<L, U>` gives signed inclusive bounds, `?` for none.  `same_elements<[G0, ..]>` says that the "

@@ -212,7 +212,7 @@ GET_GLOBAL: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x2C,
         summary="The address of a global variable",
         description=(
-            "Gives a pointer to the first element of a `global` of the same module.  The pointee type is the element "
+            "Returns a pointer to the first element of a `global` of the same module.  The pointee type is the element "
             "type of the global.  Element `i` is reached by offsetting the pointer by `i`."
         ),
         example="%p = get_global @table : tile<ptr<f32>>",
@@ -233,7 +233,7 @@ GET_NUM_TILE_BLOCKS: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x2E,
         summary="The extents of the grid",
         description=(
-            "Gives the number of tile blocks of the launch along x, y and z.  A dimension the launch did not mention "
+            "Returns the number of tile blocks of the launch along x, y and z.  A dimension the launch did not mention "
             "has extent 1."
         ),
         example="%x, %y, %z = get_num_tile_blocks : tile<i32>",
@@ -257,7 +257,7 @@ GET_TILE_BLOCK_ID: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x30,
         summary="The coordinates of this tile block",
         description=(
-            "Gives the position of the executing tile block in the grid.  Each coordinate runs from 0 to one less than "
+            "Returns the position of the executing tile block in the grid.  Each coordinate runs from 0 to one less than "
             "what `get_num_tile_blocks` gives for that dimension; it is 0 in a dimension the launch did not mention."
         ),
         example="%x, %y, %z = get_tile_block_id : tile<i32>",

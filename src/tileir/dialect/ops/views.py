@@ -127,8 +127,8 @@ GET_INDEX_SPACE_SHAPE: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x2D,
         summary="How many tiles a view has along each dimension",
         description=(
-            "Gives one unsigned integer per dimension of the view's index space: the number of tiles, the last of "
-            "which may hang over the edge of the tensor.  If a number does not fit in the result type the behaviour "
+            "Returns one unsigned integer per dimension of the view's index space: the number of tiles, the last of "
+            "which may extend past the edge of the tensor.  If a number does not fit in the result type the behaviour "
             "is undefined."
         ),
         example=(
@@ -151,7 +151,7 @@ GET_TENSOR_SHAPE: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x2F,
         summary="The shape of a tensor view",
         description=(
-            "Gives one unsigned integer per dimension of the tensor, static and dynamic alike.  If an extent does not "
+            "Returns one unsigned integer per dimension of the tensor, static and dynamic alike.  If an extent does not "
             "fit in the result type the behaviour is undefined."
         ),
         example="%n:2 = get_tensor_shape %tv : tensor_view<?x64xf32, strides=[64,1]> -> tile<i32>",
@@ -189,14 +189,14 @@ LOAD_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
         attributes=(
             attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or acquire"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile", optional=True),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
             attribute(
                 "optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True
             ),
             attribute(
                 "inbounds",
                 BOOL_ARRAY,
-                "for each index, whether the tile surely lies within the tensor",
+                "for each index, whether the tile is known to lie within the tensor",
                 optional=True,
                 since=V13_4,
             ),
@@ -229,7 +229,7 @@ MAKE_PARTITION_VIEW: Final[OperationDeclaration] = REGISTRY.add(
         opcode=0x42,
         summary="See a tensor as a grid of tiles",
         description=(
-            "Cuts a tensor view into tiles that touch and do not overlap; the last ones may hang over its edge.  The "
+            "Divides a tensor view into adjacent tiles that do not overlap; the last ones may extend past its edge.  The "
             "result type says everything: the tile shape, what elements outside the tensor read as (`padding_value`), "
             "and which dimension of the tensor each dimension of the tile runs along (`dim_map`)."
         ),
@@ -324,14 +324,14 @@ STORE_VIEW_TKO: Final[OperationDeclaration] = REGISTRY.add(
         ),
         attributes=(
             attribute("memory_ordering_semantics", ORDERING_ATTRIBUTE, "weak, relaxed or release"),
-            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory meanwhile", optional=True),
+            attribute("memory_scope", SCOPE_ATTRIBUTE, "who may access the memory at the same time", optional=True),
             attribute(
                 "optimization_hints", HINTS_ATTRIBUTE, "hints per architecture: allow_tma, latency", optional=True
             ),
             attribute(
                 "inbounds",
                 BOOL_ARRAY,
-                "for each index, whether the tile surely lies within the tensor",
+                "for each index, whether the tile is known to lie within the tensor",
                 optional=True,
                 since=V13_4,
             ),
