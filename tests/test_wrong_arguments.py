@@ -115,7 +115,7 @@ def test_what_makes_no_sense_is_refused_at_once(name: str) -> None:
         (lambda: tileir.parse(wrong(b"x")), "a program's text is a string, not a bytes; tileir.load takes bytes"),
         (lambda: tileir.verify(wrong(TEXT)), "a module is needed, not a str"),
         (lambda: tileir.to_bytecode(wrong(None)), "a module is needed, not a NoneType"),
-        (lambda: tileir.compile(wrong(TEXT)), "a module is needed, not a str"),
+        (lambda: tileir.compile(wrong(TEXT)), "the text of a program was given where the path of a file belongs"),
         (lambda: tileir.optimize(wrong(TEXT)), "passes run on a module, not on a str"),
         (lambda: tileir.run_passes(module(), "cse"), "passes are a list of names"),
         (lambda: tileir.Block().append(wrong(tileir.Block())), "a block holds operations, not a Block"),

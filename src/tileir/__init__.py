@@ -15,13 +15,16 @@ from tileir import forking as _forking  # noqa: F401
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tileir import attributes, declarations, types
+    from tileir.bridge.compiling import compile
     from tileir.bridge.emulate import emulate
     from tileir.bridge.launch import launch
+    from tileir.bridge.specialized import SpecializedKernel
     from tileir.builder import Builder
     from tileir.bytecode.primitives import BytecodeError
     from tileir.dialect.attributes import bounded, div_by, same_elements
     from tileir.dialect.scopes import BodyScope, BranchScope, EntryScope, LoopScope, Scope
     from tileir.execute.arguments import Pointer, pointer_to
+    from tileir.execute.bound import BoundLaunch
     from tileir.execute.debugging import Callback, Trace
     from tileir.execute.engine import DirectLaunches, Engine, KernelSettings, LaunchOptions, PreparedKernel
     from tileir.execute.engines import register_engine, unregister_engine
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
         NestingError,
     )
     from tileir.execute.globals import Globals
-    from tileir.execute.launch import Kernel, compile
+    from tileir.execute.launch import Kernel
     from tileir.execute.memory import Memory
     from tileir.execute.number_watch import NumberWatch
     from tileir.execute.observer import Access, Observer, TileBlock
@@ -81,6 +84,7 @@ __all__ = [
     "Block",
     "BlockArgument",
     "BodyScope",
+    "BoundLaunch",
     "BranchScope",
     "BuildError",
     "Builder",
@@ -134,6 +138,7 @@ __all__ = [
     "SanitizerError",
     "SanitizerReport",
     "Scope",
+    "SpecializedKernel",
     "Statistics",
     "TileBlock",
     "TileIRError",
@@ -204,12 +209,15 @@ _HOMES = {
 }
 # The same for what runs programs, which needs NumPy and ml_dtypes.
 _RUNNING_HOMES = {
+    "tileir.bridge.compiling": "compile",
     "tileir.bridge.emulate": "emulate",
     "tileir.bridge.launch": "launch",
+    "tileir.bridge.specialized": "SpecializedKernel",
     "tileir.execute.arguments": "Pointer pointer_to",
+    "tileir.execute.bound": "BoundLaunch",
     "tileir.execute.debugging": "Callback Trace",
     "tileir.execute.globals": "Globals",
-    "tileir.execute.launch": "Kernel compile",
+    "tileir.execute.launch": "Kernel",
     "tileir.execute.memory": "Memory",
     "tileir.execute.number_watch": "NumberWatch",
     "tileir.execute.observer": "Access Observer TileBlock",

@@ -16,6 +16,7 @@ from tileir.bridge.parameters import (
     Parameter,
     ScalarParameter,
     describe,
+    words_of,
 )
 from tileir.bridge.recognition import KnownLaunches
 from tileir.bytecode.primitives import BytecodeError
@@ -51,39 +52,53 @@ def launch(
     """
     known = _KNOWN.get(id(kernel))
     if known is None or known.kernel() is not kernel:
-        known = _known(cutile(), kernel)
+        known = known_for(kernel)
     if not isinstance(args, (tuple, list)):
         raise LaunchError(f"the arguments of a launch are a tuple, but a {type(args).__name__} was given: pass (x,)")
-    if not options:
-        found = known.find(args, backend, exact, fast)
-        if found is not None:
-            direct, numbers, memory, tables = found
-            direct.launch(check_grid(grid), numbers, lambda: _again(kernel, args, tables), memory)
-            return
-    description = _described(kernel, args)
-    compiled, is_new = _compiled(known, kernel, description.parameters, backend, exact, fast)
+    if not options and recognized(known, kernel, grid, args, backend, exact, fast):
+        return
+    description = described(kernel, args)
+    compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)
     if not options and not is_new:
         known.learn(args, description, compiled, backend, exact, fast)
 
 
+def recognized(
+    known: KnownLaunches,
+    kernel: Any,
+    grid: int | tuple[int, ...],
+    args: tuple[object, ...] | list[object],
+    backend: str,
+    exact: bool,
+    fast: bool,
+) -> bool:
+    """Launch a kernel, if it is known how; False if it is not."""
+    found = known.find(args, backend, exact, fast)
+    if found is None:
+        return False
+    direct, numbers, memory, tables = found
+    direct.launch(check_grid(grid), numbers, lambda: _again(kernel, args, tables), memory)
+    return True
+
+
 def export(kernel: Any, args: tuple[object, ...] | list[object]) -> bytes:
     """The bytecode that cuTile writes for a kernel and arguments of this kind."""
     tile = cutile()
-    _known(tile, kernel)
-    return _exported(tile, kernel, _described(kernel, args).parameters)
+    known_for(kernel)
+    return _exported(tile, kernel, described(kernel, args).parameters)
 
 
 def constraints(kernel: Any, args: tuple[object, ...] | list[object]) -> list[Any]:
     """What cuTile assumes about arguments of this kind, in its own words."""
     tile = cutile()
-    _known(tile, kernel)
-    return [_constraint(tile, parameter) for parameter in _described(kernel, args).parameters]
+    known_for(kernel)
+    return [_constraint(tile, parameter) for parameter in described(kernel, args).parameters]
 
 
-def _known(tile: Any, kernel: Any) -> KnownLaunches:
+def known_for(kernel: Any) -> KnownLaunches:
     """What is known of a kernel."""
-    if not isinstance(kernel, tile.kernel):
+    if not isinstance(kernel, cutile().kernel):
         hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
         raise LaunchError(f"a {type(kernel).__name__} cannot be launched as a cuTile kernel: {hint}")
     number = id(kernel)
@@ -94,7 +109,7 @@ def _known(tile: Any, kernel: Any) -> KnownLaunches:
     return found
 
 
-def _compiled(
+def compiled_for(
     known: KnownLaunches, kernel: Any, parameters: list[Parameter], backend: str, exact: bool, fast: bool
 ) -> tuple[Kernel, bool]:
     """The kernel, compiled for arguments of a kind, and whether it was not before."""
@@ -114,7 +129,7 @@ def _compiled(
 
 def _again(kernel: Any, args: tuple[object, ...] | list[object], tables: object) -> tuple[tuple[object, ...], Any]:
     """The arguments of a launch under way, which has `tables` in use, in words."""
-    description = _described(kernel, args)
+    description = described(kernel, args)
     return tuple(description.values), description.memory
 
 
@@ -140,7 +155,7 @@ def cutile() -> Any:
     return cuda.tile
 
 
-def _described(kernel: Any, args: tuple[object, ...] | list[object]) -> Description:
+def described(kernel: Any, args: tuple[object, ...] | list[object]) -> Description:
     function = kernel._annotated_function
     return describe(
         function.pyfunc.__name__, list(function.pysig.parameters), list(function.parameter_annotations), tuple(args)
@@ -183,19 +198,8 @@ def _add_note(error: Exception, text: str) -> None:
 
 def _words(kernel: Any, parameters: list[Parameter]) -> str:
     """The arguments as far as the types of the kernel follow from them: `a is float32 of rank 2`."""
-    found = []
-    for name, parameter in zip(kernel._annotated_function.pysig.parameters, parameters, strict=True):
-        array = parameter.element if isinstance(parameter, ListParameter) else parameter
-        if isinstance(array, ArrayParameter):
-            many = "a list of " if isinstance(parameter, ListParameter) else ""
-            found.append(f"{name} is {many}{array.dtype} of rank {array.rank}")
-        elif isinstance(parameter, ScalarParameter):
-            found.append(f"{name} is {parameter.dtype}")
-        elif isinstance(parameter, ConstantParameter):
-            found.append(f"{name} is the constant {parameter.value!r}")
-        else:
-            found.append(f"{name} is a tuple")
-    return ", ".join(found)
+    names = kernel._annotated_function.pysig.parameters
+    return ", ".join([f"{name} is {words_of(each)}" for name, each in zip(names, parameters, strict=True)])
 
 
 def _constraint(tile: Any, parameter: Parameter) -> Any:

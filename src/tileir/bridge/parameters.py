@@ -83,6 +83,33 @@ class ConstantParameter:
 Parameter = ArrayParameter | ListParameter | ScalarParameter | TupleParameter | ConstantParameter
 
 
+def words_of(parameter: Parameter, all_facts: bool = False) -> str:
+    """What a kernel is compiled for, in words: `float32 of rank 2`; with `all_facts` what it relies on as well."""
+    if isinstance(parameter, ListParameter):
+        return f"a list of {words_of(parameter.element, all_facts)}"
+    if isinstance(parameter, ScalarParameter):
+        return parameter.dtype
+    if isinstance(parameter, ConstantParameter):
+        return f"the constant {parameter.value!r}"
+    if isinstance(parameter, TupleParameter):
+        if not all_facts:
+            return "a tuple"
+        return f"a tuple of {', '.join([words_of(item, True) for item in parameter.items]) or 'nothing'}"
+    words = [f"{parameter.dtype} of rank {parameter.rank}"]
+    if all_facts:
+        for axis, (extent, divisor) in enumerate(zip(parameter.shape, parameter.shape_divisor, strict=True)):
+            if extent is not None or divisor > 1:
+                words.append(f"extent {extent if extent is not None else f'a multiple of {divisor}'} along axis {axis}")
+        for axis, (stride, divisor) in enumerate(zip(parameter.strides, parameter.stride_divisor, strict=True)):
+            if stride is not None or divisor > 1:
+                words.append(f"stride {stride if stride is not None else f'a multiple of {divisor}'} along axis {axis}")
+        if parameter.address_divisor > 1:
+            words.append(f"at a multiple of {parameter.address_divisor} bytes")
+        if parameter.overlapping:
+            words.append("with elements that overlap")
+    return ", ".join(words)
+
+
 class Description:
     """A launch as its kernel sees it."""
 

@@ -98,6 +98,12 @@ class DirectLaunches(ABC):
         where it begins and ends, and whether it may be written to.  `again` keeps all of them alive.
         """
 
+    def bind(
+        self, grid: BlockId, numbers: tuple[Any, ...], again: Again, arrays: Sequence[object]
+    ) -> Callable[[], None] | None:
+        """A launch to make again and again, of arguments whose arrays are `arrays`; None if there is no short way."""
+        return None
+
 
 class PreparedKernel(ABC):
     """A kernel as an engine has it."""
@@ -120,6 +126,10 @@ class PreparedKernel(ABC):
 
     def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
         """The short way for launches with such options and arguments of a kind; None if there is none."""
+        return None
+
+    def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
+        """A launch to make again and again with the same arguments; None if there is no short way."""
         return None
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from tileir.execute.errors import LaunchError, MissingDependencyError
+from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError
 
 try:
     import ml_dtypes  # noqa: F401
@@ -16,7 +16,9 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
+from tileir.execute.arguments import bind as bind_arguments
 from tileir.execute.arguments import check_grid, checked_arrays, checked_threads, select_entry
+from tileir.execute.bound import BoundLaunch
 from tileir.execute.engine import DirectLaunches, Engine, Given, KernelSettings, LaunchOptions, PreparedKernel, Progress
 from tileir.execute.engines import AUTO, choose, find_engine, require
 from tileir.execute.globals import Globals
@@ -41,17 +43,9 @@ def compile(
     schedule: str = "forward",
     unchecked: bool = False,
 ) -> Kernel:
-    """Make a kernel of a module ready to run.
+    """Make a kernel of a module ready to run; what the options are is said at `tileir.compile`, which comes by here.
 
-    `entry` may be left out if the module has one only.  `backend` is "cpu" (docs/cpu.md), "interpreter", the name of an
-    engine that was registered or installed (docs/execution.md), or "auto": the CPU engine where llvmlite is installed,
-    and the interpreter for launches that only it can do, with an observer, a schedule or the whole sanitizer.  `exact`
-    makes the interpreter's `mmaf` a chain of single-rounded fused multiply-adds in order of k, which the CPU engine
-    always does, instead of `numpy.matmul`; `fast` lets the CPU engine use quicker functions and matrix units that
-    round differently, and `cpu` names the machine it makes code for, this one if not given.  `schedule` is the order of
-    tile blocks, see `Kernel.launch`.  `unchecked` leaves out what keeps native code inside the memory of its launch: a
-    kernel that leaves it may then end the process, or harm it.  The module is verified and copied: change it afterwards
-    and the kernel does not follow.
+    The module is verified and copied: change it afterwards and the kernel does not follow.
     """
     from tileir.interface import verify
 
@@ -63,6 +57,11 @@ def compile(
     # A copy, as much of a kernel is made of the program only when it is first launched.
     chosen = select_entry(clone(module), entry)
     return Kernel(chosen, exact, schedule, backend=backend, fast=fast, cpu=cpu, unchecked=unchecked)
+
+
+LAUNCH_OPTIONS: Final = frozenset(
+    ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked")
+)
 
 
 class Kernel:
@@ -208,6 +207,33 @@ class Kernel:
             from tileir.execute.sanitizer.report import SanitizerError
 
             raise SanitizerError(report)
+
+    def bind(self, grid: int | tuple[int, ...], *arguments: object, **options: Any) -> BoundLaunch:
+        """A launch to keep: grid and arguments are checked once, and each call of it costs little more than the native
+        code takes.  The options are those of `launch`."""
+        extents = check_grid(grid)
+        return BoundLaunch(self.name, extents, arguments, lambda given: self._bound(extents, given, options))
+
+    def _bound(self, grid: BlockId, arguments: tuple[object, ...], options: dict[str, Any]) -> Callable[[], None]:
+        if not options.keys() - {"num_threads", "unchecked"}:
+            threads = options.get("num_threads")
+            chosen = LaunchOptions(
+                self.schedule,
+                num_threads=None if threads is None else checked_threads(threads),
+                unchecked=self.unchecked if options.get("unchecked") is None else options["unchecked"],
+            )
+            engine = self._chosen(chosen, arguments)
+            # Refused here, in words, if they do not fit.
+            bind_arguments(self.entry, arguments)
+            run = self._prepared_by(engine).bind(grid, arguments, chosen) if engine.overlaps else None
+            if run is not None:
+                return run
+        else:
+            unknown = options.keys() - LAUNCH_OPTIONS
+            if unknown:
+                raise TypeError(f"a launch has no option '{min(unknown)}'")
+            bind_arguments(self.entry, arguments)
+        return lambda: self.launch(grid, *arguments, **options)
 
     def direct(self, kind: Sequence[Given], arguments: tuple[object, ...]) -> DirectLaunches | None:
         """The short way for launches that ask for nothing with arguments like these, which are of a kind; None if the

@@ -378,7 +378,7 @@ def test_products_that_add_to_f16_are_rounded_once_for_each_operation(
     results = []
     for options in ({"backend": "cpu", "fast": fast}, {"backend": "interpreter", "exact": True}):
         results.append(numpy.zeros(count, numpy.float16))
-        tileir.compile(module, **options).launch(1, a, b, results[-1])  # type: ignore[arg-type]
+        tileir.compile(module, **options).launch(1, a, b, results[-1])  # type: ignore[call-overload]
     assert (results[0] == results[1]).all()
     near = numpy.zeros(count, numpy.float16)
     tileir.compile(module, backend="interpreter").launch(1, a, b, near)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.arguments import bind, known_memory
+from tileir.execute.arguments import bind, is_array, known_memory
 from tileir.execute.cpu.code import KernelCode, Version
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.native import record, scratch, thread_pool
 from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, listed
 from tileir.execute.cpu.native.filling import Fill, filling
+from tileir.execute.cpu.native.repeating import Repeated, places_of
 from tileir.execute.cpu.native.target import Target, host
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
@@ -66,6 +67,43 @@ class CpuKernel(KernelCode, PreparedKernel):
         fill = filling(self._binder, kind)
         return None if fill is None else _DirectLaunches(self, fill, options)
 
+    def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
+        return self.repeated(grid, arguments, options, [each for each in arguments if is_array(each)], None, ())
+
+    def repeated(
+        self,
+        grid: BlockId,
+        arguments: Arguments,
+        options: LaunchOptions,
+        arrays: Sequence[object],
+        fill: Fill | None,
+        numbers: tuple[Any, ...],
+    ) -> Repeated | None:
+        """A launch to make again and again; None if it is not one of the shortest."""
+        if options.memory or options.progress is not None or options.sanitize:
+            return None
+        threads = self._threads if options.num_threads is None else options.num_threads
+        places = places_of(arrays)
+        if fill is None:
+            # The first launch of a kernel is bound the thorough way.
+            self._binder.write_function()
+        binding = self._binder(arguments, grid, _chunk(grid, threads), fill, numbers)
+        if binding.bound is not None or places is None:
+            return None
+        version = self.version(binding.overlap, False, options.unchecked)
+        if version.print_count:
+            return None
+        slots = binding.record.slots
+        _divide(slots, version, grid, threads)
+
+        def once() -> None:
+            self._launch(grid, arguments, options, None)
+
+        def failed(slots: Any) -> None:
+            self._check_suited(version.options, slots, grid, arguments, ())
+
+        return Repeated(version.loaded, version.arena_bytes, binding, threads, places, once, failed)
+
     def _launch(
         self,
         grid: BlockId,
@@ -82,8 +120,7 @@ class CpuKernel(KernelCode, PreparedKernel):
         `words` are about the further memory."""
         count = grid[0] * grid[1] * grid[2]
         threads = self._threads if options.num_threads is None else options.num_threads
-        chunk = count // (8 * threads)
-        binding = self._binder(arguments, grid, (chunk if chunk < 64 else 64) or 1, fill, numbers)
+        binding = self._binder(arguments, grid, _chunk(grid, threads), fill, numbers)
         if not apart:
             binding.overlap = True
         version = self._versions.get((binding.overlap, sanitizer is not None, options.unchecked))
@@ -91,10 +128,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             version = self.version(binding.overlap, sanitizer is not None, options.unchecked)
         slots = binding.record.slots
         if threads > 1:
-            if version.shared_axis >= 0:
-                # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
-                slots[record.CHUNK] = max(1, min(grid[version.shared_axis], count // (2 * threads)))
-            slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
+            _divide(slots, version, grid, threads)
         memory, progress = options.memory, options.progress
         launches = overlapped()
         is_plain = sanitizer is None and progress is None and not (memory or words or version.print_count)
@@ -326,6 +360,23 @@ class CpuKernel(KernelCode, PreparedKernel):
         return _CALLBACK(call)
 
 
+def _chunk(grid: BlockId, threads: int) -> int:
+    """How many tile blocks a thread takes at a time."""
+    chunk = grid[0] * grid[1] * grid[2] // (8 * threads)
+    return (chunk if chunk < 64 else 64) or 1
+
+
+def _divide(slots: Any, version: Version, grid: BlockId, threads: int) -> None:
+    """Say in a record how threads share the tile blocks of a launch."""
+    if threads == 1:
+        return
+    if version.shared_axis >= 0:
+        # Tile blocks along this dimension share packed operands: they go to one thread, if all have enough.
+        count = grid[0] * grid[1] * grid[2]
+        slots[record.CHUNK] = max(1, min(grid[version.shared_axis], count // (2 * threads)))
+    slots[record.TAIL] = slots[record.CHUNK] * ((threads + 1) // 2)
+
+
 class _DirectLaunches(DirectLaunches):
     """Launches of a kernel whose arguments are of a kind that was looked at."""
 
@@ -344,6 +395,11 @@ class _DirectLaunches(DirectLaunches):
         memory: Sequence[int] = (),
     ) -> None:
         self._kernel._launch(grid, again, self._options, None, True, self._fill, numbers, memory)
+
+    def bind(
+        self, grid: BlockId, numbers: tuple[Any, ...], again: Again, arrays: Sequence[object]
+    ) -> Callable[[], None] | None:
+        return self._kernel.repeated(grid, again, self._options, arrays, self._fill, numbers)
 
 
 def _tell_progress(slots: Any, count: int, progress: Callable[[int, int], None], run: Callable[[], None]) -> None:

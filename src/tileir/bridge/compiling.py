@@ -1,0 +1,115 @@
+"""`compile`: whatever is a program, ready to run: a module, a file, the bytes of one, a cuTile kernel."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, overload
+
+from tileir.execute import launch
+from tileir.execute.errors import LaunchError
+from tileir.execute.launch import Kernel
+from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from tileir.bridge.specialized import SpecializedKernel
+
+
+@overload
+def compile(
+    module: Operation | str | os.PathLike[str] | bytes | bytearray | memoryview,
+    entry: str | None = None,
+    backend: str = "auto",
+    *,
+    exact: bool = False,
+    fast: bool = False,
+    cpu: str | None = None,
+    schedule: str = "forward",
+    unchecked: bool = False,
+) -> Kernel: ...
+
+
+@overload
+def compile(
+    module: Any,
+    entry: tuple[object, ...] | list[object],
+    backend: str = "auto",
+    *,
+    exact: bool = False,
+    fast: bool = False,
+) -> SpecializedKernel: ...
+
+
+def compile(
+    module: Any,
+    entry: str | tuple[object, ...] | list[object] | None = None,
+    backend: str = "auto",
+    *,
+    exact: bool = False,
+    fast: bool = False,
+    cpu: str | None = None,
+    schedule: str = "forward",
+    unchecked: bool = False,
+) -> Kernel | SpecializedKernel:
+    """Make a kernel ready to run.
+
+    The program is a module, the path of a file (a string is always a path: `tileir.parse` takes text), or the bytes of
+    one; text and bytecode are told apart by content.  `entry` names the kernel, and may be left out if there is one
+    only.  Or it is a `@cuda.tile.kernel` function, with arguments as an example in place of the entry: the kernel is
+    compiled for arguments of their kind (`SpecializedKernel`).
+
+    `backend` is "cpu" (docs/cpu.md), "interpreter", the name of an
+    engine that was registered or installed (docs/execution.md), or "auto": the CPU engine where llvmlite is installed,
+    and the interpreter for launches that only it can do, with an observer, a schedule or the whole sanitizer.  `exact`
+    makes the interpreter's `mmaf` a chain of single-rounded fused multiply-adds in order of k, which the CPU engine
+    always does, instead of `numpy.matmul`; `fast` lets the CPU engine use quicker functions and matrix units that
+    round differently, and `cpu` names the machine it makes code for, this one if not given.  `schedule` is the order of
+    tile blocks, see `Kernel.launch`.  `unchecked` leaves out what keeps native code inside the memory of its launch: a
+    kernel that leaves it may then end the process, or harm it.  The module is verified and copied: change it afterwards
+    and the kernel does not follow.
+    """
+    if _is_cutile_kernel(module):
+        return _specialized(module, entry, backend, exact, fast, (cpu, schedule, unchecked))
+    if isinstance(entry, (tuple, list)):
+        raise LaunchError(
+            f"arguments were given as an example, which cuTile kernels are compiled for, and not a "
+            f"{type(module).__name__}: pass the name of the entry, or none"
+        )
+    if isinstance(module, (str, os.PathLike, bytes, bytearray, memoryview)):
+        module = _loaded(module)
+    return launch.compile(
+        module, entry, backend, exact=exact, fast=fast, cpu=cpu, schedule=schedule, unchecked=unchecked
+    )
+
+
+def _loaded(source: Any) -> Operation:
+    """The module in a file; a text in the place of its name is the mistake to expect."""
+    from tileir.interface import load
+
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        raise TypeError("the text of a program was given where the path of a file belongs: pass tileir.parse(text)")
+    # What cannot be read is an OSError, as from `tileir.load`.
+    return load(source, verify=False)
+
+
+def _is_cutile_kernel(value: object) -> bool:
+    """Whether this is a cuTile kernel, without importing cuTile: who has a kernel has imported it."""
+    tile: Any = sys.modules.get("cuda.tile")
+    return tile is not None and isinstance(value, tile.kernel)
+
+
+def _specialized(
+    kernel: Any, args: object, backend: str, exact: bool, fast: bool, others: tuple[object, ...]
+) -> SpecializedKernel:
+    from tileir.bridge.specialized import SpecializedKernel
+
+    if not isinstance(args, (tuple, list)):
+        given = "none were given" if args is None else f"a {type(args).__name__} was given"
+        raise LaunchError(
+            "a cuTile kernel is compiled for the kinds of its arguments, "
+            f"but {given}: pass an example, as tileir.compile(kernel, (a, b, 16))"
+        )
+    for name, value, usual in zip(("cpu", "schedule", "unchecked"), others, (None, "forward", False), strict=True):
+        if value != usual:
+            raise LaunchError(f"{name} is not an option of tileir.compile for cuTile kernels")
+    return SpecializedKernel(kernel, tuple(args), backend, exact, fast)

@@ -1,0 +1,152 @@
+"""A cuTile kernel compiled for arguments of a kind, to keep: made by `tileir.compile(kernel, args)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tileir.bridge.launch import compiled_for, described, known_for, recognized
+from tileir.bridge.parameters import (
+    ArrayParameter,
+    Description,
+    ListParameter,
+    Parameter,
+    TupleParameter,
+    words_of,
+)
+from tileir.bridge.recognition import KnownLaunches
+from tileir.execute.arguments import check_grid, is_array
+from tileir.execute.bound import BoundLaunch, Run
+from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.launch import Kernel
+
+
+class SpecializedKernel:
+    """A cuTile kernel compiled for arguments of a kind; `tileir.compile(kernel, example_args)` makes one.
+
+    It takes all arguments for which the code it has is right: those of the example's dtypes and ranks, with the
+    constants of the example, and with what the example promised of extents, strides and addresses (docs/cutile.md).
+    Others are refused: `tileir.launch` takes them, and compiles the kernel for them.
+    """
+
+    def __init__(self, kernel: Any, args: tuple[object, ...], backend: str, exact: bool, fast: bool) -> None:
+        known = known_for(kernel)
+        self.cutile_kernel: Any = kernel
+        """The function."""
+        self._options: tuple[str, bool, bool] = (backend, exact, fast)
+        self._parameters: list[Parameter] = described(kernel, args).parameters
+        self.kernel: Kernel = compiled_for(known, kernel, self._parameters, backend, exact, fast)[0]
+        """What is launched: a pointer, extents and strides for each array (docs/cutile.md)."""
+        # Launches of its own: those of others may be of another kind.
+        self._known: KnownLaunches = KnownLaunches(lambda: kernel, known.annotations)
+        self._names: list[str] = list(kernel._annotated_function.pysig.parameters)
+
+    @property
+    def name(self) -> str:
+        return str(self.cutile_kernel._annotated_function.pyfunc.__name__)
+
+    @property
+    def parameters(self) -> list[str]:
+        """What it was compiled for, in words, one for each parameter: "a: float32 of rank 1"."""
+        return [f"{name}: {words_of(parameter)}" for name, parameter in zip(self._names, self._parameters, strict=True)]
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that runs launches which ask for nothing special."""
+        return self.kernel.engine
+
+    def __repr__(self) -> str:
+        return f"<SpecializedKernel {self.name}({', '.join(self.parameters)}), backend {self.kernel.backend}>"
+
+    def launch(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> None:
+        """Run it once for each tile block of a grid; the options are those of `Kernel.launch`."""
+        if not options and recognized(self._known, self.cutile_kernel, grid, args, *self._options):
+            return
+        description = self._checked(args)
+        self.kernel.launch(grid, *description.values, memory=description.memory, **options)
+        if not options:
+            self._known.learn(args, description, self.kernel, *self._options)
+
+    def bind(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> BoundLaunch:
+        """A launch to keep, as `Kernel.bind` makes it; arguments can be replaced by position and by name."""
+        extents = check_grid(grid)
+        return BoundLaunch(self.name, extents, args, lambda given: self._bound(extents, given, options), self._names)
+
+    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None) -> str:
+        """The code, to read: `Kernel.dump`."""
+        return self.kernel.dump(stage, sanitize=sanitize, unchecked=unchecked)
+
+    def _bound(self, grid: BlockId, args: tuple[object, ...], options: dict[str, Any]) -> Run:
+        found = None if options else self._known.find(args, *self._options)
+        if found is None:
+            description = self._checked(args)
+            if not options:
+                self._known.learn(args, description, self.kernel, *self._options)
+                found = self._known.find(args, *self._options)
+        arrays = arrays_in(args)
+        if found is not None and arrays is not None:
+            direct, numbers, _, _ = found
+            run = direct.bind(grid, numbers, lambda: self._again(args), arrays)
+            if run is not None:
+                return run
+        return lambda: self.launch(grid, *args, **options)
+
+    def _again(self, args: tuple[object, ...]) -> tuple[tuple[object, ...], Sequence[object]]:
+        description = described(self.cutile_kernel, args)
+        return tuple(description.values), description.memory
+
+    def _checked(self, args: tuple[object, ...]) -> Description:
+        description = described(self.cutile_kernel, args)
+        for name, expected, found in zip(self._names, self._parameters, description.parameters, strict=True):
+            if not fits(expected, found):
+                facts = words_of(found) == words_of(expected)
+                raise LaunchError(
+                    f"argument '{name}' of {self.name} is {words_of(found, facts)}, but the kernel was compiled for "
+                    f"{words_of(expected, facts)}: compile it for such arguments, or use tileir.launch, which does"
+                )
+        return description
+
+
+def arrays_in(args: Sequence[object]) -> list[object] | None:
+    """The arrays among arguments and in tuples of them; None if there are lists, whose arrays may be exchanged."""
+    found: list[object] = []
+    for value in args:
+        if isinstance(value, list):
+            return None
+        if isinstance(value, tuple):
+            inner = arrays_in(value)
+            if inner is None:
+                return None
+            found += inner
+        elif is_array(value):
+            found.append(value)
+    return found
+
+
+def fits(expected: Parameter, found: Parameter) -> bool:
+    """Whether what was compiled for one parameter is right for another."""
+    if isinstance(expected, ArrayParameter) and isinstance(found, ArrayParameter):
+        return (
+            (expected.dtype, expected.rank, expected.index_width) == (found.dtype, found.rank, found.index_width)
+            and _agree(expected.shape, found.shape)
+            and _agree(expected.strides, found.strides)
+            and _divide(expected.shape_divisor, found.shape_divisor)
+            and _divide(expected.stride_divisor, found.stride_divisor)
+            and found.address_divisor % expected.address_divisor == 0
+            and (expected.overlapping or not found.overlapping)
+        )
+    if isinstance(expected, ListParameter) and isinstance(found, ListParameter):
+        return fits(expected.element, found.element)
+    if isinstance(expected, TupleParameter) and isinstance(found, TupleParameter):
+        return len(expected.items) == len(found.items) and all(
+            fits(one, other) for one, other in zip(expected.items, found.items, strict=True)
+        )
+    return expected == found
+
+
+def _agree(expected: tuple[int | None, ...], found: tuple[int | None, ...]) -> bool:
+    return all(one is None or one == other for one, other in zip(expected, found, strict=True))
+
+
+def _divide(expected: tuple[int, ...], found: tuple[int, ...]) -> bool:
+    return all(other % one == 0 for one, other in zip(expected, found, strict=True))
