@@ -32,8 +32,3 @@ def painted(diagnostic: Diagnostic, file: str = "") -> str:
 def _in(colour: str, text: str) -> str:
     """A text in a colour that ends with each line, so that a pager may begin with any of them."""
     return "\n".join([f"{colour}{line}{PLAIN}" if line else "" for line in text.split("\n")])
-
-
-def painted_word(severity: str) -> str:
-    """The name of a severity, as `painted` shows it."""
-    return f"{_SEVERITIES[severity]}{severity}{PLAIN}"
