@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tileir
-from tileir.tools import assemble, check, drop_in_translate
+from tileir.tools import assemble, check, drop_in_translate, suggestions
 
 TEXT = "cuda_tile.module @kernels {\n  entry @f(%a: tile<f32>) {\n    BODY\n    return\n  }\n}\n"
 NEW_OPERATION = TEXT.replace("BODY", "%b = atan2 %a, %a : tile<f32>")
@@ -61,6 +63,26 @@ def test_nothing_is_said_about_what_is_not_newer(name: str, folder: Path, capsys
     Path("k.mlir").write_text(TEXT.replace("BODY", f"{name} %a, %a, : tile<f32>"))
     assert check.run(["k.mlir"]) == 1
     assert "since" not in capsys.readouterr().out
+
+
+def test_not_every_word_of_something_else_is_compared(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(suggestions, "_meant", {})
+    entries = [f"  entry @k() {{\n    adf{number or 'f'}\n  }}\n" for number in range(300)]
+    Path("k.mlir").write_text(f"cuda_tile.module @m {{\n{''.join(entries)}}}\n")
+    looked_up: list[str] = []
+    compare = difflib.get_close_matches
+
+    def noted(word: str, *more: Any) -> list[str]:
+        looked_up.append(word)
+        return compare(word, *more)
+
+    monkeypatch.setattr(difflib, "get_close_matches", noted)
+    assert check.run(["k.mlir"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.count("error: ") == 300 and "did you mean 'addf'?" in printed
+    assert len(looked_up) == len(set(looked_up)) == 100
 
 
 def test_drop_ins_say_what_the_tools_they_replace_say(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

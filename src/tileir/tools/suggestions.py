@@ -17,6 +17,11 @@ _UNAVAILABLE = re.compile(r"operation '(cuda_tile\.[^']*)' is not available in b
 _OPCODE = re.compile(r"(?:unsupported opcode (\d{1,9}) for|unknown or unimplemented opcode: (\d{1,9})$)")
 _KEYWORD = re.compile(r"enum value for attribute '([^']*)' is not available in bytecode version (\d+\.\d+)")
 
+# What misspelled names may have been meant to be.  A text that is no program at all has thousands of them, and to
+# compare one with all there are takes longer than reading it.
+_meant: dict[str, str] = {}
+_MOST_LOOKED_UP = 100
+
 
 def suggest(diagnostic: Diagnostic) -> None:
     """Add notes to an error, if there is anything to add."""
@@ -40,12 +45,13 @@ def _about_name(name: str) -> str:
     declared = REGISTRY.by_name.get(name if "." in name else f"cuda_tile.{name}")
     if declared is not None:
         return _since(declared)
-    import difflib
-
     word = name.rpartition(".")[2]
-    names = [declaration.mnemonic for declaration in _public()]
-    close = difflib.get_close_matches(word, names, 1, 0.7)
-    return f"did you mean '{close[0]}'?" if close and close[0] != word else ""
+    if word not in _meant and len(_meant) < _MOST_LOOKED_UP:
+        import difflib
+
+        close = difflib.get_close_matches(word, [declaration.mnemonic for declaration in _public()], 1, 0.7)
+        _meant[word] = f"did you mean '{close[0]}'?" if close and close[0] != word else ""
+    return _meant.get(word, "")
 
 
 def _since(declared: OperationDeclaration | None) -> str:
