@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 import tileir
 from tileir.execute.cpu.native import compilation, runtime
 from tileir.execute.launch import Kernel
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "vector_add.mlir"
 
 COUNTING = """cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %turns: tile<i32>) {
   %x, %y, %z = get_tile_block_id : tile<i32>
@@ -120,9 +123,13 @@ def _launched() -> list[int]:
     return counts.tolist()
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux" or os.uname().machine != "x86_64", reason="elsewhere LLVM's linker loads the kernel"
+MAPPED = pytest.mark.skipif(
+    sys.platform != "linux" or os.uname().machine not in ("x86_64", "aarch64"),
+    reason="elsewhere LLVM's linker loads the kernel",
 )
+
+
+@MAPPED
 def test_kernel_from_the_cache_runs_without_compiler_and_linker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +138,39 @@ def test_kernel_from_the_cache_runs_without_compiler_and_linker(
     monkeypatch.setattr(compilation, "assemble", lambda *_given: pytest.fail("compiles"))
     monkeypatch.setattr(runtime, "_linked", lambda *_given: pytest.fail("links"))
     assert _launched() == [3] * 4
+
+
+NEEDED = (
+    "cpu cpu.code cpu.engine cpu.kernel cpu.loops cpu.loops.options cpu.native cpu.native.answers cpu.native.binding"
+    " cpu.native.cache cpu.native.filling cpu.native.keys cpu.native.looks cpu.native.mapping cpu.native.objects"
+    " cpu.native.record cpu.native.runtime cpu.native.scratch cpu.native.target cpu.native.thread_pool"
+    " cpu.native.uninterrupted"
+)
+
+
+@MAPPED
+def test_process_with_a_kernel_from_the_cache_imports_neither_llvm_nor_what_compiles(tmp_path: Path) -> None:
+    """By name, so that what comes to the list is seen: each module takes a part of a millisecond."""
+    program = (
+        "import sys, numpy, tileir\n"
+        f"kernel = tileir.compile(tileir.load({str(EXAMPLE)!r}), backend='cpu')\n"
+        "a, b, c = numpy.ones(8, 'f4'), numpy.ones(8, 'f4'), numpy.zeros(8, 'f4')\n"
+        "kernel.launch(1, a, b, c, 8)\n"
+        "names = [name for name in sys.modules if name.startswith('tileir.execute.cpu')]\n"
+        "print(*c.tolist(), 'llvmlite' in sys.modules, 'tileir.passes' in sys.modules)\n"
+        "print(*sorted(name.removeprefix('tileir.execute.') for name in names))\n"
+    )
+    environment = dict(os.environ, TILEIR_CACHE_DIR=str(tmp_path))
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, env=environment
+        )
+        assert done.stderr == ""
+        result, names = done.stdout.splitlines()
+        if not any(path.name.startswith("llvm-") for path in tmp_path.glob("*.kernel")):
+            pytest.skip("this llvmlite has LLVM from elsewhere, and is asked each time")
+    assert result == "2.0 " * 8 + "False False"
+    assert names == NEEDED
 
 
 @pytest.mark.parametrize("part", [0.0, 0.5, 0.99])

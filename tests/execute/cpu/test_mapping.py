@@ -21,8 +21,11 @@ from tileir.execute.cpu.native.target import KNOWN, Target, host
 from tileir.execute.errors import CompilationError
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or os.uname().machine != "x86_64", reason="elsewhere all objects are LLVM's"
+    sys.platform != "linux" or os.uname().machine not in ("x86_64", "aarch64"), reason="elsewhere all objects are LLVM's"
 )
+
+IS_ARM = sys.platform == "linux" and os.uname().machine == "aarch64"
+OLDEST = "cortex-a72" if IS_ARM else "x86-64"
 
 PLAIN = """
 @table = private constant [4 x i64] [i64 10, i64 20, i64 30, i64 40], align 64
@@ -105,9 +108,9 @@ def permissions_of(address: int) -> str:
 
 
 @pytest.mark.parametrize("level", [0, 3])
-@pytest.mark.parametrize("name", ["x86-64", "native"])
+@pytest.mark.parametrize("name", ["oldest", "native"])
 def test_code_constants_and_calls_work_without_llvm(name: str, level: int) -> None:
-    data = assemble(PLAIN, host(name), level)
+    data = assemble(PLAIN, host(OLDEST if name == "oldest" else name), level)
     assert set(symbols_of(data).undefined) == {"memset", "memcpy"}
     pages = placed(data)
     assert pages is not None
@@ -175,7 +178,10 @@ def test_what_is_of_no_known_kind_is_left_to_llvm(kind: str) -> None:
     assert load(data).call(0, 0) == 5
 
 
-@pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "arm64-apple-macosx11.0.0", "x86_64-pc-windows-msvc"])
+OTHER = "x86_64-unknown-linux-gnu" if IS_ARM else "aarch64-unknown-linux-gnu"
+
+
+@pytest.mark.parametrize("triple", [OTHER, "arm64-apple-macosx11.0.0", "x86_64-pc-windows-msvc"])
 def test_objects_of_other_machines_and_formats_are_left_to_llvm(triple: str) -> None:
     name = "x86-64" if triple.startswith("x86") else "neoverse-n1"
     target = Target(name, triple, frozenset(KNOWN[name].split()), "", False)
@@ -251,5 +257,5 @@ def test_common_functions_are_found_without_looking_for_libraries(monkeypatch: p
     # Which takes another process and longer than loading a kernel.
     monkeypatch.setattr(runtime, "_addresses", {})
     monkeypatch.setattr(runtime, "_libraries", {})
-    monkeypatch.setattr(runtime.ctypes.util, "find_library", lambda name: pytest.fail(f"looks for {name}"))
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: pytest.fail(f"looks for {name}"))
     assert address_of("memset") and address_of("memcpy")

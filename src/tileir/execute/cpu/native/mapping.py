@@ -1,8 +1,8 @@
 """Putting an object into memory without LLVM, whose linker takes longer to set up than all else about a cached kernel.
 
-What LLVM makes of generated code is simple: code, constants, and distances between them that fit four bytes.  Such an
-object of ELF for x86-64 is copied into pages of its own, its distances are filled in, and the pages are made code and
-constants that nobody may write to.  Everything about the object is checked first.  Whatever is not of the kinds below,
+What LLVM makes of generated code is simple: code, constants, and distances between them that fit an instruction.  Such
+an object of ELF for x86-64 or AArch64 is copied into pages of its own, its distances are filled in, and the pages are
+made code and constants that nobody may write to.  Everything about the object is checked first.  Whatever is not of the kinds below,
 or does not fit, and a system that refuses such pages, is no error: the answer is None, and the object is for LLVM.
 """
 
@@ -24,7 +24,6 @@ _RELOCATION: Final = struct.Struct("<QIIq")
 _IDENTITY: Final = b"\x7fELF\x02\x01\x01"
 """Of 64 bits, little-endian, of the only version."""
 _RELOCATABLE: Final = 1
-_X86_64: Final = 62
 
 _NOTHING, _CONTENT, _SYMBOLS, _STRINGS, _RELOCATIONS = range(5)
 _IN_MEMORY: Final = 2
@@ -37,12 +36,8 @@ _FUNCTION: Final = 2
 _PLAIN_SYMBOLS: Final = (0, 1, _FUNCTION, 3)
 """Of no type, data, functions, sections: not variables of a thread, nor functions that choose themselves."""
 
-_DISTANCE: Final = 2
-_CALL: Final = 4
-
-_JUMP: Final = b"\xff\x25\0\0\0\0"
-"""`jmp [rip]`, which an address follows: a function of the C library may be farther away than a call reaches."""
 _STUB: Final = 16
+"""How many bytes a jump takes to a function of the C library, which may be farther away than a call reaches."""
 
 
 class Mapped:
@@ -60,19 +55,83 @@ class _Unknown(Exception):
     """Not of the kinds that are placed here."""
 
 
+class _X86:
+    number: Final = 62
+    calls: Final = frozenset([4])
+    """The kinds of distances that are those of calls."""
+    jump: Final = b"\xff\x25\0\0\0\0"
+    """`jmp [rip]`, which an address follows."""
+
+    @staticmethod
+    def fill(pages: mmap.mmap, kind: int, place: int, target: int) -> None:
+        """Put the distance from a place to a target where it belongs."""
+        _require(kind in (2, 4))
+        struct.pack_into("<i", pages, place, target - place)
+
+    @staticmethod
+    def make_visible(address: int, size: int) -> None:
+        """Let the processors see instructions that were written as data: these do so by themselves."""
+
+
+class _Arm:
+    number: Final = 183
+    calls: Final = frozenset([282, 283])
+    jump: Final = struct.pack("<II", 0x58000050, 0xD61F0200)
+    """`ldr x16, .+8; br x16`, which an address follows."""
+
+    _PAGE: Final = 275
+    _IN_PAGE: Final = {277: 0, 278: 0, 284: 1, 285: 2, 286: 3, 299: 4}
+    """The kinds of the last twelve bits of an address, by the power of two that the instruction counts in."""
+
+    @staticmethod
+    def fill(pages: mmap.mmap, kind: int, place: int, target: int) -> None:
+        _require(place % 4 == 0 and 0 <= target)
+        (word,) = struct.unpack_from("<I", pages, place)
+        if kind == _Arm._PAGE:
+            distance = (target >> 12) - (place >> 12)
+            _require(-(1 << 20) <= distance < 1 << 20)
+            word = word & ~0x60FFFFE0 | (distance & 3) << 29 | (distance >> 2 & 0x7FFFF) << 5
+        elif kind in _Arm._IN_PAGE:
+            shift, low = _Arm._IN_PAGE[kind], target & 0xFFF
+            _require(low % (1 << shift) == 0)
+            word = word & ~(0xFFF << 10) | low >> shift << 10
+        else:
+            distance = target - place
+            _require(kind in _Arm.calls and distance % 4 == 0 and -(1 << 27) <= distance < 1 << 27)
+            word = word & ~0x3FFFFFF | distance >> 2 & 0x3FFFFFF
+        struct.pack_into("<I", pages, place, word)
+
+    @staticmethod
+    def make_visible(address: int, size: int) -> None:
+        global _clear_cache
+        if _clear_cache is None:
+            found: Any = getattr(ctypes.CDLL("libgcc_s.so.1"), "__clear_cache", None)
+            _require(found is not None)
+            found.argtypes, found.restype = [ctypes.c_void_p, ctypes.c_void_p], None
+            _clear_cache = found
+        _clear_cache(address, address + size)
+
+
+_clear_cache: Callable[[int, int], None] | None = None
+
+
 def mapped(data: bytes, entry: str, imports: Mapping[str, int]) -> Mapped | None:
     """Put an object into memory and find a function in it; `imports` are the addresses of what it calls."""
-    if not _is_supported():
+    machine = _machine()
+    if machine is None:
         return None
     try:
-        return _Object(data).placed(entry, imports)
+        return _Object(data, machine).placed(entry, imports)
     except (_Unknown, struct.error, IndexError, ValueError, OSError):
         # Also what Python says of offsets outside the data, and the system of pages that it does not give.
         return None
 
 
-def _is_supported() -> bool:
-    return sys.platform == "linux" and sys.maxsize > 1 << 32 and os.uname().machine == "x86_64"
+def _machine() -> type[_X86] | type[_Arm] | None:
+    """How this machine's objects are put into memory; None where that is left to LLVM."""
+    if sys.platform != "linux" or sys.maxsize < 1 << 32 or sys.byteorder != "little":
+        return None
+    return {"x86_64": _X86, "aarch64": _Arm}.get(os.uname().machine)
 
 
 def _require(condition: bool) -> None:
@@ -93,13 +152,14 @@ class _Section:
 class _Object:
     """An object file whose tables were found to be of the known kinds and within the data."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, machine: type[_X86] | type[_Arm]) -> None:
         self._data: bytes = data
+        self._machine: type[_X86] | type[_Arm] = machine
         (
-            identity, kind, machine, _version, _start, _segments, offset, _flags, size, _segment_size, segments,
+            identity, kind, number, _version, _start, _segments, offset, _flags, size, _segment_size, segments,
             section_size, count, _names,
         ) = _HEADER.unpack_from(data)  # fmt: skip
-        _require(identity.startswith(_IDENTITY) and kind == _RELOCATABLE and machine == _X86_64)
+        _require(identity.startswith(_IDENTITY) and kind == _RELOCATABLE and number == machine.number)
         _require(size == _HEADER.size and segments == 0 and section_size == _SECTION.size and count > 0)
         _require(_HEADER.size <= offset <= len(data) - count * _SECTION.size)
         table = data[offset : offset + count * _SECTION.size]
@@ -143,9 +203,10 @@ class _Object:
         for section in self._in_memory:
             pages[section.base : section.base + section.size] = self._content(section)
         for name, stub in stubs.items():
-            pages[stub : stub + _STUB] = (_JUMP + imports[name].to_bytes(8, "little")).ljust(_STUB, b"\xcc")
+            pages[stub : stub + _STUB] = (self._machine.jump + imports[name].to_bytes(8, "little")).ljust(_STUB, b"\xcc")
         self._relocate(pages, stubs)
         address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+        self._machine.make_visible(address, code_size)
         _protect(address, code_size, mmap.PROT_READ | mmap.PROT_EXEC)
         if size > code_size:
             _protect(address + code_size, size - code_size, mmap.PROT_READ)
@@ -175,10 +236,9 @@ class _Object:
             if section.base < 0:
                 continue
             for offset, kind, number, addend in _RELOCATION.iter_unpack(self._content(table)):
-                _require(kind in (_DISTANCE, _CALL))
                 _require(offset + 4 <= section.size)
-                place = section.base + offset
-                struct.pack_into("<i", pages, place, self._value(number, kind, stubs) + addend - place)
+                target = self._value(number, kind, stubs) + addend
+                self._machine.fill(pages, kind, section.base + offset, target)
 
     def _value(self, number: int, kind: int, stubs: Mapping[str, int]) -> int:
         symbol = self._symbols[number]
@@ -187,7 +247,7 @@ class _Object:
         if section:
             return self._sections[section].base + self._within(section, value)
         # A distance to what is elsewhere is that of data, or of a function that is not called at once.
-        _require(kind == _CALL and info >> 4 == _GLOBAL)
+        _require(kind in self._machine.calls and info >> 4 == _GLOBAL)
         name = self._name(symbol)
         _require(name in stubs)
         return stubs[name]
