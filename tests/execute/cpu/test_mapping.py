@@ -21,7 +21,8 @@ from tileir.execute.cpu.native.target import KNOWN, Target, host
 from tileir.execute.errors import CompilationError
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or os.uname().machine not in ("x86_64", "aarch64"), reason="elsewhere all objects are LLVM's"
+    sys.platform != "linux" or os.uname().machine not in ("x86_64", "aarch64"),
+    reason="elsewhere all objects are LLVM's",
 )
 
 IS_ARM = sys.platform == "linux" and os.uname().machine == "aarch64"

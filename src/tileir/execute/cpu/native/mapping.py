@@ -2,8 +2,9 @@
 
 What LLVM makes of generated code is simple: code, constants, and distances between them that fit an instruction.  Such
 an object of ELF for x86-64 or AArch64 is copied into pages of its own, its distances are filled in, and the pages are
-made code and constants that nobody may write to.  Everything about the object is checked first.  Whatever is not of the kinds below,
-or does not fit, and a system that refuses such pages, is no error: the answer is None, and the object is for LLVM.
+made code and constants that nobody may write to.  Everything about the object is checked first.  Whatever is not of
+the kinds below, or does not fit, and a system that refuses such pages, is no error: the answer is None, and the object
+is for LLVM.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class _Arm:
 
     @staticmethod
     def fill(pages: mmap.mmap, kind: int, place: int, target: int) -> None:
-        _require(place % 4 == 0 and 0 <= target)
+        _require(place % 4 == 0 and target >= 0)
         (word,) = struct.unpack_from("<I", pages, place)
         if kind == _Arm._PAGE:
             distance = (target >> 12) - (place >> 12)
@@ -131,7 +132,8 @@ def _machine() -> type[_X86] | type[_Arm] | None:
     """How this machine's objects are put into memory; None where that is left to LLVM."""
     if sys.platform != "linux" or sys.maxsize < 1 << 32 or sys.byteorder != "little":
         return None
-    return {"x86_64": _X86, "aarch64": _Arm}.get(os.uname().machine)
+    name = os.uname().machine
+    return _X86 if name == "x86_64" else _Arm if name == "aarch64" else None
 
 
 def _require(condition: bool) -> None:
@@ -203,7 +205,8 @@ class _Object:
         for section in self._in_memory:
             pages[section.base : section.base + section.size] = self._content(section)
         for name, stub in stubs.items():
-            pages[stub : stub + _STUB] = (self._machine.jump + imports[name].to_bytes(8, "little")).ljust(_STUB, b"\xcc")
+            jump = self._machine.jump + imports[name].to_bytes(8, "little")
+            pages[stub : stub + _STUB] = jump.ljust(_STUB, b"\xcc")
         self._relocate(pages, stubs)
         address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
         self._machine.make_visible(address, code_size)
