@@ -168,28 +168,35 @@ def _newer_type_of(operation: Operation, version: Version, types: dict[Type, str
 
 def newer_type(type: Type, version: Version) -> str | None:
     """What a version says against a type; None if it has it."""
+    found = newer_part(type, version)
+    if found is None:
+        return None
+    gate = _gate_of(found[0])
+    return type_words(gate, version) if gate is not None else pointer_attribute_words(version)
+
+
+def newer_part(type: Type, version: Version) -> tuple[Type, Version] | None:
+    """The first part of a type that a version has nothing for, and the version that brought it."""
     for part in flattened(type):
-        words = _newer_part(part, version)
-        if words is not None:
-            return words
+        inner: Type | None = part
+        while inner is not None:
+            gate = _gate_of(inner)
+            if gate is not None and gate[1] > version:
+                return inner, gate[1]
+            if isinstance(inner, TileType):
+                inner = inner.element
+            elif isinstance(inner, (PointerType, TensorViewType)):
+                if inner.attribute is not None and version < V13_4:
+                    return inner, V13_4
+                inner = inner.pointee if isinstance(inner, PointerType) else inner.element
+            else:
+                inner = inner.tensor if isinstance(inner, TileViewType) else None
     return None
 
 
-def _newer_part(type: Type, version: Version) -> str | None:
-    gate = ELEMENT_GATES.get(type)
+def _gate_of(type: Type) -> tuple[str, Version] | None:
     if isinstance(type, GatherScatterViewType):
-        gate = GATHER_SCATTER_VIEW_GATE
-    elif isinstance(type, StridedViewType):
-        gate = STRIDED_VIEW_GATE
-    if gate is not None and gate[1] > version:
-        return type_words(gate, version)
-    inner: Type | None = None
-    if isinstance(type, TileType):
-        inner = type.element
-    elif isinstance(type, (PointerType, TensorViewType)):
-        if type.attribute is not None and version < V13_4:
-            return pointer_attribute_words(version)
-        inner = type.pointee if isinstance(type, PointerType) else type.element
-    elif isinstance(type, TileViewType):
-        inner = type.tensor
-    return _newer_part(inner, version) if inner is not None else None
+        return GATHER_SCATTER_VIEW_GATE
+    if isinstance(type, StridedViewType):
+        return STRIDED_VIEW_GATE
+    return ELEMENT_GATES.get(type)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tileir.dialect.availability import newer_part
 from tileir.dialect.types import (
-    ELEMENT_SINCE,
     GatherScatterViewType,
     PartitionViewType,
     PointerType,
@@ -18,31 +18,13 @@ from tileir.dialect.types import (
     tile_type,
 )
 from tileir.ir.declaration import V13_3, V13_4, Version
-from tileir.ir.types import FunctionType, Type, flattened, function_type
+from tileir.ir.types import FunctionType, Type, function_type
 
 
 def newer_type(type: Type, version: Version) -> tuple[str, Version] | None:
-    """The part of a type that a version has nothing for, and the version that brought it."""
-    if isinstance(type, TileType):
-        return newer_type(type.element, version)
-    if isinstance(type, PointerType):
-        return newer_type(type.pointee, version)
-    if isinstance(type, TensorViewType):
-        return newer_type(type.element, version)
-    if isinstance(type, GatherScatterViewType) and version < V13_3:
-        return "gather_scatter_view", V13_3
-    if isinstance(type, StridedViewType) and version < V13_3 and not _touches(type):
-        return "strided_view", V13_3
-    if isinstance(type, (PartitionViewType, StridedViewType, GatherScatterViewType)):
-        return newer_type(type.tensor, version)
-    if isinstance(type, FunctionType):
-        for inner in flattened(type):
-            found = newer_type(inner, version)
-            if found is not None:
-                return found
-        return None
-    since = ELEMENT_SINCE.get(type)
-    return (type.spelling, since) if since is not None and since > version else None
+    """The part of a type that nothing stands for in a version, and the version that brought it."""
+    found = newer_part(older_type(type, version), version)
+    return None if found is None else (found[0].spelling.partition("<")[0], found[1])
 
 
 def _touches(type: StridedViewType) -> bool:
@@ -98,6 +80,6 @@ def _older_view(type: Type, version: Version) -> Type:
         return partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)
     if isinstance(type, GatherScatterViewType):
         return gather_scatter_view_type(type.tile_shape, tensor, type.sparse_dim, type.padding)
-    if version < V13_3:
+    if version < V13_3 and _touches(type):
         return partition_view_type(type.tile_shape, tensor, type.padding, type.dim_map)
     return strided_view_type(type.tile_shape, tensor, type.traversal_strides, type.padding, type.dim_map)
