@@ -338,13 +338,13 @@ def test_elements_of_one_store_that_meet() -> None:
         "    8 | %t = store_ptr_tko weak %q, %v : tile<8xptr<i32>>, tile<8xi32> -> token\n"
         "      |      ^\n"
         "  element [1] of the tile goes there too: argument 0 (array int32[6]) at [2]\n"
-        "  they bring 1 and 3: which of them stays is not defined\n"
-        "  2 of the 8 elements it writes go where an earlier one went\n"
+        "  they store 1 and 3: it is undefined which one stays\n"
+        "  2 of the 8 elements it writes go to the place of an earlier one\n"
         "  seen 3 times\n"
         "  hint: give each its own place, or combine them with an atomic (atomic_rmw_tko; in cuTile ct.atomic_add)"
     )
     same = covered(module(SCATTER.replace("VALUE", "%i")), 1, numpy.zeros(6, "i4"), 0, 0).report
-    assert same.kinds == ["written-twice"] and same.findings[0].details[1] == "both bring 2"
+    assert same.kinds == ["written-twice"] and same.findings[0].details[1] == "both store 2"
 
 
 def test_masked_elements_meet_nothing() -> None:
@@ -355,7 +355,7 @@ def test_masked_elements_meet_nothing() -> None:
     assert not covered(module(mask + masked), 1, numpy.zeros(6, "i4"), 0, 0).report
     met = mask.replace("true, false, true, true, false", "true, true, true, true, false")
     finding = covered(module(met + masked), 1, numpy.zeros(6, "i4"), 0, 0).report.findings[0]
-    assert finding.element == (3,) and finding.details[1].startswith("they bring 1 and 3")
+    assert finding.element == (3,) and finding.details[1].startswith("they store 1 and 3")
 
 
 # --- boxes ---

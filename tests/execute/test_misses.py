@@ -54,7 +54,7 @@ def test_the_index_has_the_dimensions_of_the_array(engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_number_where_an_array_was_meant_is_said_to_be_an_address(engine: str) -> None:
     found = message(engine, POINTER, 1000, numpy.zeros(1, "i4"), 0)
-    said = "which no array of the launch has: argument 0, from which the pointer comes, is a bare address or an empty array\n"
+    said = "which is in no array of the launch: argument 0, from which the pointer comes, is a bare address or an empty array\n"
     assert f"at address 0x3e8, {said}" in found
     assert said in message(engine, POINTER, numpy.zeros(0, "i4"), numpy.zeros(1, "i4"), 0)
 

@@ -135,7 +135,7 @@ def test_a_table_of_addresses_reaches_arrays_named_in_memory() -> None:
     run = kernel("%table: tile<ptr<i64>>", TABLE)
     run.launch(1, table, memory=arrays)
     assert [array[0] for array in arrays] == [2, 4, 6, 8]
-    with pytest.raises(tileir.ExecutionError, match="which no array of the launch has"):
+    with pytest.raises(tileir.ExecutionError, match="which is in no array of the launch"):
         run.launch(1, table)
 
 

@@ -124,7 +124,7 @@ def test_misaligned_access() -> None:
       %q = int_to_ptr %b : tile<i64> -> tile<ptr<i32>>
       %v, %t = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token"""
     finding = only(report(body, zeros(8)), "misaligned")
-    assert finding.title == "load_ptr_tko reads 4-byte elements at addresses that are no multiples of 4"
+    assert finding.title == "load_ptr_tko reads 4-byte elements at addresses that are not multiples of 4"
     assert finding.details[0].endswith("2 bytes past a multiple, in argument 0 (array int32[8]) at [0]")
     assert not report(body.replace("i64: 2", "i64: 4"), zeros(8))
 
@@ -221,7 +221,7 @@ ATOMIC = "  %old, %t = atomic_rmw_tko relaxed SCOPE %p, add, %x : tile<ptr<i32>>
 def test_atomics_do_not_race_with_each_other_unless_the_scope_is_too_narrow() -> None:
     assert not report(ATOMIC.replace("SCOPE", "device"), zeros(1), grid=4)
     finding = only(report(ATOMIC.replace("SCOPE", "tl_blk"), zeros(1), grid=4), "race")
-    assert finding.hint == "scope tl_blk holds one tile block only: use device"
+    assert finding.hint == "scope tl_blk covers only one tile block: use device"
     assert finding.details[1] == "one updates (relaxed tl_blk), the other updated (relaxed tl_blk)"
 
 

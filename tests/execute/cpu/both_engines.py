@@ -32,7 +32,7 @@ from tileir.execute.launch import Kernel
 from tileir.ir.core import Operation
 from tileir.ir.enums import EnumAttribute
 
-_PROMISED = ("sub-tiles", "has a step of", "which no array of the launch has", "writes to read-only memory")
+_PROMISED = ("sub-tiles", "has a step of", "which is in no array of the launch", "writes to read-only memory")
 
 
 class Stretch:

@@ -1,4 +1,4 @@
-"""Atomic operations at addresses that are no multiples of the element's size: as the interpreter does them.
+"""Atomic operations at addresses that are not multiples of the element's size: as the interpreter does them.
 
 Machines have no instruction for these, and some end the process where one is tried.
 """

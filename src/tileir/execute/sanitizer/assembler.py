@@ -86,7 +86,7 @@ class Doubts:
             title = f"on a GPU {before} may be issued again after {now}"
             details.append(f"what it loads is used later, by {_named(use)}")
             advice = "use it before the store, or store to other memory"
-        hint = f"NVIDIA's assembler 13.4 was seen to do so ({PAGE}#{what}): {advice}"
+        hint = f"NVIDIA's assembler 13.4 has been observed to do this ({PAGE}#{what}): {advice}"
         note = Finding("note", title, place, details, hint, "after", other)
         self._ledger.notes[what, place.operation, other.operation] = note
         self._ledger.report.add(note)

@@ -155,11 +155,11 @@ class Bounds:
         address = int(flat[first])
         details = [self._missed(access, address, home)]
         details += _how_many(int(wrong.sum()), flat.size, "outside")
-        hint = "mask what lies outside, or check the offsets and the grid"
+        hint = "mask the elements outside, or check the offsets and the grid"
         if access.view is not None:
             hint = "the shape and strides of the tensor view reach beyond its array: check the extents passed in"
         elif home is None:
-            hint = "arrays reached by addresses from memory are named in `memory=` of the launch"
+            hint = "name arrays that are reached through addresses from memory in `memory=` of the launch"
         self._ledger.add(Finding("out-of-bounds", title, place_of(access, wrong), details, hint))
 
     def _missed(self, access: Access, address: int, home: Region | None) -> str:
@@ -175,7 +175,7 @@ class Bounds:
         address = int(flat[int(misaligned.argmax())])
         size = access.size
         verb = f"{access.operation.declaration.mnemonic} {_VERBS[access.kind]}"
-        title = f"{verb} {size}-byte elements at addresses that are no multiples of {size}"
+        title = f"{verb} {size}-byte elements at addresses that are not multiples of {size}"
         region = self._memory.find(address)
         missed = f", in {where_in(region, address)}" if region is not None else ""
         details = [
@@ -205,7 +205,7 @@ class Bounds:
             f"dimension {axis}: index {spelled} is none of the view's {tiles} there, counted from 0",
             f"the index space is {bracketed(tuple(space))}, the tensor {bracketed(view.tensor.shape)}",
         ]
-        hint = "the behaviour is undefined, padding or not: launch fewer tile blocks, or guard with `if`"
+        hint = "the behaviour is undefined, even with padding: launch fewer tile blocks, or guard with `if`"
         place = Place(access.operation, access.block.id)
         self._ledger.add(Finding("index-space", title, place, details, hint))
 

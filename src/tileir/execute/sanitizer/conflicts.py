@@ -255,7 +255,7 @@ def _race(access: Access, event: Event, earlier: Event, place: Place, other: Pla
     ]
     narrow = [semantics for semantics in (event.semantics, earlier.semantics) if semantics.scope == "tl_blk"]
     if narrow and event.semantics.ordering != "weak" and earlier.semantics.ordering != "weak":
-        hint = "scope tl_blk holds one tile block only: use device"
+        hint = "scope tl_blk covers only one tile block: use device"
     elif "atomic" in (now, before) and now != before:
         hint = (
             "an atomic is no protection against a weak access: make both atomic, or order them by release and acquire"

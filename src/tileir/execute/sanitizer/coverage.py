@@ -217,10 +217,12 @@ class Coverage(Observer):
         details = [f"element {bracketed(element_of(access, first) or ())} of the tile goes there too{where}"]
         values = [spelled_number(value) for value in self._values(access, (first, second))]
         if values[0] == values[1]:
-            details.append(f"both bring {values[0]}")
+            details.append(f"both store {values[0]}")
         else:
-            details.append(f"they bring {values[0]} and {values[1]}: which of them stays is not defined")
-        details.append(f"{count} of the {several(total, 'element')} it writes {_goes(count)} where an earlier one went")
+            details.append(f"they store {values[0]} and {values[1]}: it is undefined which one stays")
+        details.append(
+            f"{count} of the {several(total, 'element')} it writes {_goes(count)} to the place of an earlier one"
+        )
         place = Place(access.operation, access.block.id, element_of(access, second))
         hint = "give each its own place, or combine them with an atomic (atomic_rmw_tko; in cuTile ct.atomic_add)"
         return Finding("written-twice", f"one {mnemonic} writes an element twice", place, details, hint)

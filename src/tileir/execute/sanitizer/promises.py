@@ -174,6 +174,6 @@ def check_inbounds(ledger: Ledger, access: Access, axes: tuple[int, ...]) -> Non
             f"{inside} of the tile's {several(wanted, 'position')} along dimension {axis} are inside: "
             f"the tensor has {view.extents[axis]} there"
         ]
-        hint = "nothing is padded or left out where inbounds promises that nothing needs to be: drop it, or guard"
+        hint = "inbounds turns off padding and clipping: drop it, or guard the access"
         place = Place(access.operation, access.block.id, tuple(element))
         ledger.add(Finding("inbounds", title, place, details, hint))
