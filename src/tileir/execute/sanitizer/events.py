@@ -152,12 +152,12 @@ class Events:
 
     def weak(self, events: Array) -> Array:
         """Those among events that are not strong."""
-        strong = numpy.frombuffer(self._strong, numpy.bool_)[events]
+        strong = numpy.frombuffer(self._strong, numpy.bool_).take(events)
         return events[:0] if strong.all() else events[~strong]
 
     def foreign(self, events: Array, block: TileBlock) -> Array:
         """Which of some events are of other tile blocks than this one."""
-        blocks = numpy.frombuffer(self._blocks, numpy.int64)[events]
+        blocks = numpy.frombuffer(self._blocks, numpy.int64).take(events)
         found: Array = (blocks != block.number) & (blocks >= 0)
         return found
 

@@ -120,7 +120,7 @@ class Releases:
 
     def keep(self, numbers: Array) -> None:
         """Drop all other releases, and number these anew."""
-        table = self._table[numbers]
+        table = self._table.take(numbers, 0)
         table[1:, AFTER] = -1
         held = numpy.zeros(len(self._known), numpy.bool_)
         held[table[:, BEFORE]] = held[self._last] = True
@@ -139,9 +139,9 @@ class Releases:
             numbers = numbers[numbers != NO_RELEASE]
             if not numbers.size:
                 return known
-        rows = self._table[numbers]
+        rows = self._table.take(numbers, 0)
         chains, places = rows[:, CHAIN], rows[:, PLACE]
-        open_chains = numpy.flatnonzero(self._ends[chains] == places)
+        open_chains = numpy.flatnonzero(self._ends.take(chains) == places)
         latest, latest_place = known.latest, known.latest_place
         if open_chains.size:
             latest, latest_place = rows[open_chains[-1], :BEFORE].tolist()
@@ -183,7 +183,7 @@ class Releases:
         if known is NOTHING_KNOWN:
             return self._carried_on_alone(numbers, bits, left)
         different, which = numpy.unique(numbers, return_inverse=True)
-        rows = self._table[different]
+        rows = self._table.take(different, 0)
         is_known = known.of(rows[:, CHAIN]) >= rows[:, PLACE]
         found: list[int] = []
         new = NO_RELEASE
@@ -202,10 +202,11 @@ class Releases:
 
         Each gets a release of its own, where nothing was a chain of its own too: others rarely come to the same places.
         """
-        added = self._table[numbers]
+        # `take` is several times as quick as an index that is an array, here and elsewhere.
+        added = self._table.take(numbers, 0)
         chains, places = added[:, CHAIN], added[:, PLACE]
         # Also where nothing was: no chain ends there.
-        branches = numpy.flatnonzero(self._ends[chains] != places)
+        branches = numpy.flatnonzero(self._ends.take(chains) != places)
         places += 1
         if branches.size:
             # Another release went on along that chain, so these begin new ones.

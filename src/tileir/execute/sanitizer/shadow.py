@@ -69,7 +69,7 @@ class Cells:
     def of(self, plane: Plane) -> Array:
         """The events there; a view for a box, a copy for a list."""
         if self.places is not None:
-            picked: Array = plane[self.places]
+            picked: Array = plane.take(self.places)
             return picked
         return numpy.ndarray(self.shape, numpy.int32, plane, self.offset, self.strides)
 
@@ -163,9 +163,9 @@ class Shadow:
         for name in ("writers", "readers", "other_writers", "other_readers"):
             plane = getattr(self, name)
             if plane is not None:
-                setattr(self, name, numbers[plane])
+                setattr(self, name, numbers.take(plane))
         if self.released is not None:
-            self.released = releases[self.released]
+            self.released = releases.take(self.released)
 
     def mark_releases(self, held: Array) -> None:
         """Mark the releases it holds."""
