@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -34,7 +36,7 @@ NOT_RUN: dict[str, dict[str, str]] = {
         "operation :=": "a grammar",
     },
     "docs/cpu.md": {"%v1871 = load": "LLVM IR beside instructions for x86-64, put together by hand"},
-    "docs/cutile.md": {"tileir emulate train.py": "scripts of the reader's: tests/bridge/test_emulate.py"},
+    "docs/cutile.md": {"import pytest": "needs the plugin: tests/bridge/test_pytest_plugin.py"},
     "docs/getting_started.md": {"python3 -m venv": "installs packages; CI runs it"},
     "docs/kernel_authors.md": {"pip install": "installs packages"},
     "docs/sanitizer.md": {
@@ -56,9 +58,9 @@ def reason(block: Block) -> str:
 
 def is_run(block: Block) -> bool:
     """Whether one of the tests below runs the block."""
-    if block.language in ("python", "console", "toml", "yaml"):
+    if block.language in ("console", "toml", "yaml"):
         return True
-    if block.language == "mlir":
+    if block.language in ("mlir", "python"):
         return not reason(block)
     return bool(commands(block))
 
@@ -95,7 +97,7 @@ def test_python_runs_and_prints_what_is_shown(
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page):
-        if block.language != "python":
+        if block.language != "python" or reason(block):
             continue
         if "cuda" in block.text:
             pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
@@ -117,7 +119,16 @@ def run_command(command: str) -> int:
     if program == "tileir-opt":
         return run_opt(arguments)
     assert program == "tileir"
-    return run(arguments)
+    if arguments[0] != "emulate":
+        return run(arguments)
+    # Emulation lasts as long as a process does.
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    code = "import sys; from tileir.tools.main import main; sys.exit(main())"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True)
+    print(done.stdout, end="")
+    return done.returncode
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if any(commands(block) or steps(block) for block in blocks(p))])
