@@ -38,12 +38,12 @@ USAGE = Usage(
     ),
     most=-1,
     details="""\
-FILE may be '-' for standard input, a directory, or a pattern such as 'kernels/**/*.mlir' (in quotes, if the shell is
-to leave it alone). In a directory and those below it, files named *.mlir and *.tileirbc are checked, and files of any
-name that begin as bytecode does; hidden ones are not, and links to directories are not followed.
+FILE may be '-' for standard input, a directory, or a pattern such as 'kernels/**/*.mlir' (quoted, so that the shell
+does not expand it). In a directory and its subdirectories, files named *.mlir and *.tileirbc are checked, and files of
+any other name that start like bytecode; hidden files are skipped, and links to directories are not followed.
 
-Formats: sarif is one SARIF 2.1.0 document, for code scanning; github is workflow commands, which GitHub Actions
-shows at the lines of a pull request. In both, and in json, files that cannot be read are findings too.
+Formats: sarif is a SARIF 2.1.0 document, for code scanning; github is workflow commands, which GitHub Actions shows at
+the lines of a pull request. In both, and in json, files that cannot be read are findings too.
 
 Exit status: 0 fine (warnings and remarks are fine), 1 a program has errors, 2 the command line is wrong or a file
 cannot be read.""",

@@ -17,11 +17,11 @@ SHELLS = ("bash", "zsh", "fish")
 
 USAGE = Usage(
     "tileir completion",
-    "Prints a script with which a shell completes the commands, options and values of tileir.",
+    "Prints a script that makes a shell complete the commands, options and values of tileir.",
     "|".join(SHELLS),
     (),
     details="""\
-To have it in every shell from now on:
+To enable it permanently:
   bash  tileir completion bash > ~/.local/share/bash-completion/completions/tileir
         (or add to ~/.bashrc:  source <(tileir completion bash))
   zsh   tileir completion zsh > DIRECTORY/_tileir, for a DIRECTORY of $fpath

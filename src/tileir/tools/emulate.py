@@ -26,7 +26,7 @@ USAGE = Usage(
         Option(
             "backend", "the engine: cpu, interpreter, another one (see tileir info), or auto (default)", value="NAME"
         ),
-        Option("gpu", "the GPU that the program finds, as in h100 or b200", value="NAME"),
+        Option("gpu", "the GPU that the program sees, such as h100 or b200", value="NAME"),
         Option(
             "sanitize",
             "find and explain mistakes in every launch ('tileir docs sanitizer'); all: also elements never written",
@@ -43,17 +43,17 @@ USAGE = Usage(
         Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
         Option("fast", "faster functions and matrix units in the cpu backend; results round differently"),
         Option("m", "run a module, as python -m does", value="MODULE"),
-        Option("c", "run a text, as python -c does", value="CODE"),
+        Option("c", "run a string, as python -c does", value="CODE"),
     ),
     least=0,
     most=-1,
     rest_after=("m", "c"),
-    details="""Everything after SCRIPT, MODULE or CODE is the program's own. SCRIPT may be a directory with a
+    details="""Everything after SCRIPT, MODULE or CODE is passed to the program. SCRIPT may be a directory with a
 __main__.py, a zip file, or '-' for standard input. TILEIR_EMULATE=1 in the environment of any Python does the same,
 and so does TILEIR_EMULATE="sanitize gpu=b200" with options. Processes that the program starts are emulated as well.
 
-The exit status is that of the program. With --sanitize or --watch-nan every launch goes on to its end, its findings are
-written to standard error, and the program continues; a program that ends well then exits with 1 if there were any.""",
+The exit status is that of the program. With --sanitize or --watch-nan, every launch runs to its end, its findings are
+written to standard error, and the program continues; a successful program then exits with 1 if there were any.""",
 )
 
 

@@ -35,9 +35,9 @@ USAGE = Usage(
     least=0,
     most=-1,
     details="""\
-Of a program, be it text or bytecode: kernels with the types of their parameters, globals, the number of operations of
-each kind, constants, debug information, the first version of the dialect that has all of it, and of bytecode its
-version, layout and sections. Without FILE: why an engine is not available.
+For a program, text or bytecode: kernels with the types of their parameters, globals, the number of operations of each
+kind, constants, debug information, the first version of the dialect that has all of it, and for bytecode also its
+version, layout and sections. Without FILE: the engines, and why one is not available.
 
 FILE may be '-' for standard input. Exit status: 0 fine, 1 a program has errors, 2 the command line is wrong or a file
 cannot be read.""",
