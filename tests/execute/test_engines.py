@@ -339,7 +339,7 @@ def installed(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(package))
     yield
     sys.modules.pop("toy_engines", None)
-    engines._registered.pop("installed", None)
+    engines._installed.pop("installed", None)
 
 
 @pytest.mark.usefixtures("installed")
@@ -355,6 +355,42 @@ def test_an_installed_engine_is_found_by_its_name() -> None:
     ):
         with pytest.raises(tileir.LaunchError, match=words):
             compiled(backend=name)
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_engine_that_is_listed_or_named_takes_no_part_in_auto(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = compiled(backend="auto").engine
+    found, _ = engines.all_engines()
+    (listed,) = [engine for engine in found if engine.name == "installed"]
+    monkeypatch.setattr(listed, "suits", lambda entry, arguments, options: True)
+    assert engines.find_engine("installed") is listed is engines.all_engines()[0][-1]
+    assert compiled(backend="auto").engine == before
+    with pytest.raises(tileir.LaunchError, match="no engine 'installed' is registered"):
+        tileir.unregister_engine("installed")
+    tileir.register_engine(listed)
+    assert compiled(backend="auto").engine == "installed"
+    tileir.unregister_engine("installed")
+    assert compiled(backend="auto").engine == before
+
+
+@pytest.mark.parametrize("place", ["prepare", "launch", "dump"])
+def test_what_an_engine_raises_is_one_line_of_tileir_run(
+    place: str, toy: Toy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "k.mlir"
+    file.write_text(PROGRAM)
+
+    def fail(*_given: object, **_named: object) -> None:
+        raise ValueError("no batteries")
+
+    monkeypatch.setattr(Toy if place == "prepare" else ToyKernel, place, fail)
+    options = ["--dump", "names"] if place == "dump" else []
+    arguments = ["run", str(file), "--entry", "first", "--arg", "zeros:i32:2", "--backend", "toy", *options]
+    assert tool.run(arguments) == 1
+    assert capsys.readouterr().err == "tileir run: the engine 'toy' failed: ValueError: no batteries\n"
+    # Who calls it from Python gets what it raises.
+    with pytest.raises(ValueError, match="no batteries"):
+        compiled().dump("names") if place == "dump" else compiled().launch(1, array())
 
 
 def test_an_installed_engine_runs_from_the_command_line(package: Path) -> None:

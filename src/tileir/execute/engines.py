@@ -2,7 +2,8 @@
 
 Those of tileir itself stand here.  Others come by `register_engine`, or from an installed package that names one as an
 entry point of the group "tileir.engines"; these are looked at only when a name is not known otherwise, or all are
-listed, because looking takes longer than a small kernel runs.
+listed, because looking takes longer than a small kernel runs.  They run what asks for them by name: only one that is
+registered takes part in the choice of "auto".
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ ENTRY_POINTS: Final = "tileir.engines"
 
 _BUILT_IN: Final[dict[str, Engine]] = {engine.name: engine for engine in (CpuEngine(), Interpreter())}
 _registered: dict[str, Engine] = {}
+_installed: dict[str, Engine] = {}
+"""Those of entry points that were loaded."""
 
 # Who is asked whether a launch suits: the newest first, as it was registered for a reason.
 _preferred: list[Engine] = list(_BUILT_IN.values())
@@ -34,6 +37,13 @@ def register_engine(engine: Engine) -> None:
 
     One of the same name that was registered before is replaced; kernels that were compiled for it keep it.
     """
+    _check(engine)
+    _registered[engine.name] = engine
+    _prefer()
+
+
+def _check(engine: object) -> None:
+    """Refuse what is no engine, or says of itself what makes no sense."""
     if not isinstance(engine, Engine):
         raise LaunchError(f"{engine!r} is not an engine: pass an instance of a subclass of tileir.Engine")
     name = getattr(engine, "name", None)
@@ -43,8 +53,6 @@ def register_engine(engine: Engine) -> None:
         raise LaunchError(f"'{name}' is one of tileir's own engines: give the engine another name")
     _check_words(engine, "options", sorted(OPTIONS))
     _check_words(engine, "stages")
-    _registered[name] = engine
-    _prefer()
 
 
 def _check_words(engine: Engine, member: str, known: list[str] | None = None) -> None:
@@ -66,9 +74,10 @@ def unregister_engine(name: str) -> None:
 
 def find_engine(name: str) -> Engine:
     """The engine of a name, which need not be able to work here."""
-    found = _BUILT_IN.get(name) or _registered.get(name) if isinstance(name, str) else None
-    if found is not None:
-        return found
+    if isinstance(name, str):
+        for engines in (_BUILT_IN, _registered, _installed):
+            if name in engines:
+                return engines[name]
     for point in _entry_points():
         if point.name == name:
             return _loaded(point)
@@ -78,13 +87,14 @@ def find_engine(name: str) -> Engine:
 def all_engines() -> tuple[list[Engine], dict[str, str]]:
     """All that are known, tileir's own first; and why entry points that name one could not be loaded, by name."""
     failures: dict[str, str] = {}
+    found = {**_BUILT_IN, **_registered}
     for point in _entry_points():
-        if point.name not in _registered:
+        if point.name not in found:
             try:
-                _loaded(point)
+                found[point.name] = _loaded(point)
             except LaunchError as error:
                 failures[point.name] = error.message
-    return [*_BUILT_IN.values(), *_registered.values()], failures
+    return list(found.values()), failures
 
 
 def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> Engine:
@@ -116,22 +126,25 @@ def _entry_points() -> Iterable[EntryPoint]:
 
 def _loaded(point: EntryPoint) -> Engine:
     """The engine of an entry point, which names an instance, or a class or function that makes one."""
+    if point.name in _installed:
+        return _installed[point.name]
     try:
         found = point.load()
         engine = found if isinstance(found, Engine) else found()
         if engine.name != point.name:
             raise LaunchError(f"it is named '{engine.name}' there")
-        register_engine(engine)
+        _check(engine)
     except (Exception, SystemExit) as error:
         # A module that ends the process when it is imported must not end this one.
         words = error.message if isinstance(error, LaunchError) else f"{type(error).__name__}: {error}"
         raise LaunchError(f"the engine '{point.name}' of {point.value} cannot be loaded: {words}") from error
-    return engine
+    # Two threads may load it at once: both use the one that was there first.
+    return _installed.setdefault(point.name, engine)
 
 
 def why_missing(engine: Engine) -> str:
     """Why an engine cannot work here; empty if it can.  One of others that fails when it is asked cannot."""
-    if engine is _BUILT_IN.get(engine.name):
+    if is_own(engine):
         # What comes out of these is no failure of theirs: a handler of a signal raised it, an alarm for example.
         return engine.missing()
     try:
@@ -139,6 +152,11 @@ def why_missing(engine: Engine) -> str:
     except Exception as error:
         # Somebody else's code, or a package that is installed and broken.
         return f"{type(error).__name__}: {error}"
+
+
+def is_own(engine: Engine) -> bool:
+    """Whether an engine is one of tileir's, whose failures are its own errors."""
+    return engine is _BUILT_IN.get(engine.name)
 
 
 def _unknown(name: object) -> str:

@@ -12,7 +12,7 @@ from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments
 from tileir.tools.arrays import argument, is_array, mistake, natural, save
 from tileir.tools.guard import in_child
 from tileir.tools.output import OVERWRITE, check_target, protect_input
-from tileir.tools.programs import READING_OPTIONS, Settings, guarded, read_program, tell
+from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
 from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:
@@ -139,6 +139,14 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
     except TileIRError as error:
         tell(error.diagnostics, given)
         return EXIT_WRONG_INPUT
+    except Exception as error:
+        from tileir.execute.engines import is_own
+
+        if engine is None or is_own(engine):
+            raise
+        # Somebody else's code: who wrote it calls it from Python to see where.
+        words = f"{engine.called} failed: {type(error).__name__}: {error}"
+        raise ToolFailure(words, EXIT_WRONG_INPUT) from error
     sys.stdout.flush()
     status = watching.tell(kernel.entry.symbol_name or "", engine, given.has("quiet"))
     for number, path in outputs:
