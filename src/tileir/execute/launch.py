@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError
 
@@ -27,9 +27,6 @@ from tileir.execute.overlap import overlapped
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.describing import function_words
-
-if TYPE_CHECKING:
-    from tileir.execute.cpu.kernel import CpuKernel
 
 
 def compile(
@@ -142,10 +139,9 @@ class Kernel:
         """The name of the engine that runs launches which ask for nothing special."""
         return (self._engine or choose(self.entry, (), self._ordinary)).name
 
-    @property
-    def native(self) -> CpuKernel:
-        """The kernel as the CPU engine has it."""
-        return cast("CpuKernel", self._prepared_by(find_engine("cpu")))
+    def prepare(self) -> PreparedKernel:
+        """The kernel as the engine has it that runs launches which ask for nothing special; made before the first."""
+        return self._prepared_by(self._chosen(self._ordinary))
 
     def launch(
         self,

@@ -1,4 +1,4 @@
-"""Hand-written LLVM IR that the tests of the CPU engine's lower half run."""
+"""What the tests of the CPU engine's lower half run: hand-written LLVM IR, and kernels as the engine has them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy
 
+from tileir.execute.cpu.kernel import CpuKernel
 from tileir.execute.cpu.native import thread_pool
 from tileir.execute.cpu.native.compilation import assemble
 from tileir.execute.cpu.native.record import ARGUMENTS, CHUNK, COUNT, Record
 from tileir.execute.cpu.native.runtime import Loaded, load
 from tileir.execute.cpu.native.target import host
+from tileir.execute.launch import Kernel
 
 COUNTING = """
 ; For each tile block b: counts to argument 0, adds 1 to element b of the array in argument 1 and stores the number of
@@ -82,3 +84,10 @@ def count(function: Loaded, blocks: int, turns: int, threads: int, chunk: int = 
     record.slots[ARGUMENTS + 2] = launches.ctypes.data
     thread_pool.run(function, record, arena_bytes, threads, (visits, launches))
     return visits, launches
+
+
+def cpu_kernel(kernel: Kernel) -> CpuKernel:
+    """A kernel as the CPU engine has it."""
+    prepared = kernel.prepare()
+    assert isinstance(prepared, CpuKernel)
+    return prepared

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from tests.execute.cpu.native import cpu_kernel
 
 import tileir
 from tileir.execute.cpu.engine import CpuEngine
@@ -19,7 +20,7 @@ WORKING = ["attention", "histogram", "layer_norm", "matmul", "racy", "softmax", 
 
 def native(source: str | Path, *, fast: bool = False, cpu: str | None = "x86-64-v3") -> CpuKernel:
     module = tileir.load(source) if isinstance(source, Path) else tileir.parse(source)
-    return tileir.compile(module, backend="cpu", fast=fast, cpu=cpu).native
+    return cpu_kernel(tileir.compile(module, backend="cpu", fast=fast, cpu=cpu))
 
 
 def body_of(text: str) -> list[str]:
@@ -214,7 +215,7 @@ cuda_tile.module @m {
   }
 }"""
     kernel = tileir.compile(tileir.parse(text), backend="cpu")
-    assert "left: where it lies, or over an edge a copy" in kernel.native.dump("loops")
+    assert "left: where it lies, or over an edge a copy" in kernel.dump("loops")
     generator = numpy.random.default_rng(0)
     a, b = generator.standard_normal((4, 20, 16), numpy.float32), generator.standard_normal((16, 32), numpy.float32)
     found, wanted = numpy.zeros((4, 20, 32), numpy.float32), numpy.zeros((4, 20, 32), numpy.float32)

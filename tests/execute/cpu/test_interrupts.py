@@ -34,7 +34,7 @@ module = tileir.parse('''cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>) {
   %one = constant <i64: 1> : tile<i64>
   ''' + BODIES[sys.argv[1]] + ''' return } }''')
 kernel = tileir.compile(module, backend="cpu")
-kernel.native.version(False, False)
+kernel.prepare().version(False, False)
 print("ready", flush=True)
 try:
     kernel.launch(int(sys.argv[2]), numpy.zeros(4, "f4"))

@@ -411,6 +411,6 @@ def test_a_release_store_reads_everything_before_it_stores_anything() -> None:
       %x, %t = load_ptr_tko weak %bp : tile<16xptr<f32>> -> tile<16xf32>, token
       %s = store_ptr_tko release device %ap, %x token=%t : tile<16xptr<f32>>, tile<16xf32> -> token
       return } }""")
-    lines = tileir.compile(module, backend="cpu").native.dump("loops").splitlines()
+    lines = tileir.compile(module, backend="cpu").dump("loops").splitlines()
     (stores,) = [line for line in lines if "release" in line or "memory[" in line.split("<-")[0]]
     assert "memory[" not in stores.split("<-")[1]

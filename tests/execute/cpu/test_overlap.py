@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy
 import pytest
+from tests.execute.cpu.native import cpu_kernel
 from tests.execute.cpu.overlapping import LONG, PROGRAM, TILE
 
 import tileir
@@ -32,7 +33,7 @@ def compiled() -> tileir.Kernel:
 @pytest.fixture(params=[0, 20_000, 10**9], ids=["first", "short", "long"])
 def step(request: pytest.FixtureRequest, compiled: tileir.Kernel) -> tileir.Kernel:
     """How launches are handed on depends on how long the last one took."""
-    compiled.native.version(False, False).loaded.pace = request.param
+    cpu_kernel(compiled).version(False, False).loaded.pace = request.param
     return compiled
 
 

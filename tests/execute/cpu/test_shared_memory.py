@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
+from tests.execute.cpu.native import cpu_kernel
 
 import tileir
 
@@ -198,7 +199,8 @@ def test_launches_that_overlap_know_that_an_argument_is_a_global() -> None:
     fill.launch(1, 1)
     copy.launch(1, memory[2048:2064], out)
     memory[:] = 0
-    fill.native.version(False, False).loaded.pace = copy.native.version(False, False).loaded.pace = 10**9
+    for each in (fill, copy):
+        cpu_kernel(each).version(False, False).loaded.pace = 10**9
     with tileir.overlap():
         fill.launch(1, 20_000)
         copy.launch(1, memory[2048:2064], out)

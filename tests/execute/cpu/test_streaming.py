@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 import pytest
 from tests.execute.cpu.both_engines import both_engines
+from tests.execute.cpu.native import cpu_kernel
 
 import tileir
 from tileir.execute.cpu.emission import statements, streaming
@@ -81,9 +82,7 @@ COLUMNS = {"tile": "64x64", "shape": "64, %n", "strides": "1, %r", "index": "%ze
 
 
 def native(text: str, machine: str = "x86-64-v3") -> CpuKernel:
-    kernel = tileir.compile(tileir.parse(text), backend="cpu", cpu=machine)
-    assert isinstance(kernel.native, CpuKernel)
-    return kernel.native
+    return cpu_kernel(tileir.compile(tileir.parse(text), backend="cpu", cpu=machine))
 
 
 def shifted(count: int, dtype: str, offset: int) -> tuple[Any, Any]:

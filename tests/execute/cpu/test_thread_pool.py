@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 import pytest
-from tests.execute.cpu.native import count, counting
+from tests.execute.cpu.native import count, counting, cpu_kernel
 
 import tileir
 from tileir.execute import memory
@@ -200,7 +200,7 @@ def test_launch_for_which_no_helper_is_left_runs_on_its_own_thread(
 def test_forked_process_makes_threads_of_its_own() -> None:
     program = """
 import os, sys
-from tests.execute.cpu.native import count, counting
+from tests.execute.cpu.native import count, counting, cpu_kernel
 function = counting()
 def launch():
     function.pace = 10_000_000
@@ -218,7 +218,7 @@ os._exit(0)
 
 INTERRUPTED = """
 import sys, time
-from tests.execute.cpu.native import count, counting
+from tests.execute.cpu.native import count, counting, cpu_kernel
 threads, blocks, turns = map(int, sys.argv[1:])
 function = counting()
 # A short one, after which the next is expected to be short too.
@@ -315,7 +315,7 @@ def test_exceptions_at_any_moment_lose_neither_helpers_nor_tile_blocks(function:
 def test_the_last_chunks_of_a_compiled_kernel_are_small_and_complete(
     extents: tuple[int, int, int], chunk: int, tail: int
 ) -> None:
-    kernel = tileir.compile(tileir.parse(_COUNTING), backend="cpu").native
+    kernel = cpu_kernel(tileir.compile(tileir.parse(_COUNTING), backend="cpu"))
     count = extents[0] * extents[1] * extents[2]
     for threads in (1, 3):
         visits = numpy.zeros(extents[::-1], numpy.int32)
