@@ -1,8 +1,9 @@
-"""For all tests: kernels compiled in a test run are kept apart from the user's, and forgotten with it."""
+"""For all tests: kernels compiled in a test run are kept apart from the user's, and forgotten with it; interrupts interrupt."""
 
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 
@@ -10,3 +11,10 @@ import pytest
 @pytest.fixture(autouse=True, scope="session")
 def _cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["TILEIR_CACHE_DIR"] = str(tmp_path_factory.getbasetemp() / "compiled kernels")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupts() -> None:
+    """A process that a shell starts in the background ignores SIGINT, and so do those it starts in turn."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
