@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -98,7 +98,7 @@ def _used_by_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def taken(commands: dict[str, Sequence[str]], runs: int, environment: dict[str, str]) -> dict[str, Times]:
+def taken(commands: Mapping[str, Sequence[str]], runs: int, environment: dict[str, str]) -> dict[str, Times]:
     for command in commands.values():
         seconds_of(command, environment)  # Compiles the modules to bytecode, fills the caches of files and of kernels.
     found: dict[str, Times] = {name: Times([]) for name in commands}
