@@ -271,6 +271,15 @@ def test_load_treats_text_and_bytecode_alike(tmp_path: Path) -> None:
     assert str(tileir.from_bytecode(files[1], verify=False)) == str(tileir.load(files[1], verify=False))
 
 
+def test_a_byte_order_mark_is_no_part_of_a_text() -> None:
+    plain = str(tileir.parse(TEXT))
+    assert str(tileir.parse("\ufeff" + TEXT)) == str(tileir.load(b"\xef\xbb\xbf" + TEXT.encode())) == plain
+    with pytest.raises(tileir.ParseError, match=r"\A-:1:1: error: "):
+        tileir.parse("\ufeffnonsense")
+    with pytest.raises(tileir.ParseError):
+        tileir.parse("\ufeff\ufeff" + TEXT)
+
+
 def test_parse_verifies_where_asked_to() -> None:
     assert tileir.parse(BROKEN).name == "cuda_tile.module"
     with pytest.raises(tileir.VerifyError, match=r"\Ahere\.mlir:1:\d+: error: "):

@@ -203,6 +203,14 @@ def test_byte_order_mark_is_no_part_of_a_text(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().out.startswith(f"{path}:1:1: error: custom op 'nonsense' is unknown")
 
 
+def test_text_in_another_encoding_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    for encoding in ("utf-16-le", "utf-16-be"):
+        path.write_bytes(("\ufeff" + GOOD).encode(encoding))
+        assert check.run([str(path)]) == 1
+        assert capsys.readouterr().err.endswith("nor Tile IR bytecode: it is a text in UTF-16: save it as UTF-8\n")
+
+
 def test_unknown_option_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert check.run(["--jsonn", "x.mlir"]) == 2
     assert capsys.readouterr().err.startswith("tileir check: unknown option '--jsonn'; did you mean '--json'?\n")

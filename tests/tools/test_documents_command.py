@@ -10,7 +10,9 @@ import pytest
 from tileir.tools import documents, main
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md"))
+# Of a checkout those of the repository, of a wheel those that it carries.
+FOLDER = Path(documents.directory_of_pages())
+PAGES = sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.md"))
 
 
 def test_every_page_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -22,7 +24,7 @@ def test_every_page_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("spelled", ["cpu", "cpu.md", "docs/cpu.md"])
 def test_page_is_printed_as_it_is(spelled: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert documents.run([spelled]) == 0
-    assert capsys.readouterr().out == (ROOT / "docs" / "cpu.md").read_text(encoding="utf-8")
+    assert capsys.readouterr().out == (FOLDER / "cpu.md").read_text(encoding="utf-8")
 
 
 def test_section_of_a_page(capsys: pytest.CaptureFixture[str]) -> None:

@@ -238,6 +238,8 @@ def _kind(data: bytes) -> str | None:
         return f"ends within the first {len(MAGIC)} bytes of bytecode"
     if data.startswith(b"\x7fELF"):
         return "is an object file, such as a cubin: compiled, no longer Tile IR"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "is a text in UTF-16: save it as UTF-8"
     if data.startswith(b"ML\xefR"):
         return "is MLIR's own bytecode, not that of Tile IR"
     return None
