@@ -393,7 +393,8 @@ def test_the_bar_goes_away_before_an_error_is_told(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend_a_terminal(monkeypatch)
-    status, _, err = tool(capsys, *RACY[:4], "iota:i32:384", *RACY[5:], "--backend", "interpreter")
+    arguments = [*RACY[:4], "iota:i32:384", *RACY[5:], "--backend", "interpreter", "--color", "never"]
+    status, _, err = tool(capsys, *arguments)
     assert status == 1
     assert "3 of 4 tile blocks" in err and f"\r\x1b[K{RACY[0]}:" in err
 
