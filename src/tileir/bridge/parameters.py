@@ -12,11 +12,13 @@ of rows; a tuple is its items.
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any, NamedTuple
 
 import numpy
 
+from tileir.bridge.mistakes import too_large, wrong_type, wrong_value
 from tileir.execute.arguments import Buffer, Pointer, buffer_of, is_array
 from tileir.execute.errors import LaunchError
 
@@ -132,10 +134,10 @@ class Description:
 def describe(kernel: str, names: list[str], annotations: list[Any], arguments: tuple[object, ...]) -> Description:
     """Look at the arguments of a launch; `annotations` are cuTile's, one for each parameter."""
     if len(arguments) != len(names):
-        raise LaunchError(
-            f"{kernel} takes {len(names)} argument{'' if len(names) == 1 else 's'} ({', '.join(names)}), "
-            f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given"
-        )
+        expected = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
+        given = f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given"
+        message = f"{kernel} takes {expected} ({', '.join(names)}), {given}"
+        raise wrong_type(message, f"Kernel expects {expected} {given}")
     description = Description()
     for name, annotation, value in zip(names, annotations, arguments, strict=True):
         description.parameters.append(_describe(description, annotation, value, f"argument '{name}' of {kernel}"))
@@ -146,9 +148,14 @@ def _describe(description: Description, annotation: Any, value: object, name: st
     if isinstance(value, tuple):
         return _describe_tuple(description, annotation, value, name)
     if annotation.KIND != "leaf":
-        raise LaunchError(f"{name} is annotated as a tuple, but a {type(value).__name__} was given: pass a tuple")
+        message = f"{name} is annotated as a tuple, but a {type(value).__name__} was given: pass a tuple"
+        words = "Received a non-tuple argument for a parameter annotated as a tuple"
+        raise wrong_type(message, words)
     if annotation.constant:
-        return _describe_constant(value, name)
+        if annotation.scalar is not None:
+            words = "Constant annotation cannot be combined with ScalarAnnotation/ScalarInt64"
+            raise wrong_type(f"{name} is annotated in two ways: choose one", words)
+        return _describe_constant(description, value, name)
     if isinstance(value, list):
         return _describe_list(description, annotation.list, value, name)
     if is_array(value):
@@ -162,10 +169,16 @@ def _describe(description: Description, annotation: Any, value: object, name: st
 
 
 def _describe_tuple(description: Description, annotation: Any, value: tuple[object, ...], name: str) -> Parameter:
+    if type(value) is not tuple:
+        kind = type(value).__name__
+        words = f"{_path(description, name)}: '{kind}' is a subclass of 'tuple'. Only plain tuples are accepted."
+        raise wrong_type(f"{name} is a {kind}: pass a tuple, as tuple(x)", words)
     if annotation.KIND == "heterogeneous_tuple":
         annotations = annotation.items
         if len(annotations) != len(value):
-            raise LaunchError(f"{name} is a tuple of {len(annotations)} items, but one of {len(value)} was given")
+            message = f"{name} is a tuple of {len(annotations)} items, but one of {len(value)} was given"
+            words = f"Received a tuple of length {len(value)} for a parameter annotated as a tuple of length "
+            raise wrong_type(message, f"{words}{len(annotations)}")
     else:
         # What a leaf says holds for each item.
         annotations = [annotation if annotation.KIND == "leaf" else annotation.each] * len(value)
@@ -179,9 +192,18 @@ def _describe_tuple(description: Description, annotation: Any, value: tuple[obje
     )
 
 
-def _describe_constant(value: object, name: str) -> Parameter:
+def _path(description: Description, name: str) -> str:
+    """Where an argument is, as cuTile counts: `Invalid item #0 of kernel argument #2`."""
+    items = re.match(r"(item \d+ of )*", name)
+    prefix = "" if items is None else items.group().replace("item ", "item #")
+    return f"Invalid {prefix}kernel argument #{len(description.parameters)}"
+
+
+def _describe_constant(description: Description, value: object, name: str) -> Parameter:
     if is_array(value):
-        raise LaunchError(f"{name} is annotated as a constant, but an array was given: pass a number, as x.item()")
+        message = f"{name} is annotated as a constant, but an array was given: pass a number, as x.item()"
+        words = f"Could not interpret object of type '{type(value).__name__}' as a constant."
+        raise wrong_type(message, f"{_path(description, name)}: {words}")
     if isinstance(value, numpy.generic):
         value = value.item()
     constant = ConstantParameter(value)
@@ -206,13 +228,13 @@ def _describe_scalar(description: Description, annotation: Any, value: object, n
         width = int(dtype.removeprefix("int"))
         if not -(1 << (width - 1)) <= value < 1 << (width - 1):
             hint = "annotate the parameter with ct.ScalarInt64" if width == 32 else "pass a smaller number"
-            raise LaunchError(f"{name} is {value}, which does not fit an {dtype}: {hint}")
+            raise too_large(f"{name} is {value}, which does not fit an {dtype}: {hint}")
         description.add(value, name)
         return ScalarParameter(dtype)
     if isinstance(value, float):
         description.add(value, name)
         return ScalarParameter("float32")
-    raise LaunchError(
+    raise wrong_type(
         f"{name} is a {type(value).__name__}, which no kernel can take: pass an array, a number, a bool, a list of "
         "arrays or a tuple, or annotate the parameter with ct.Constant"
     )
@@ -220,21 +242,21 @@ def _describe_scalar(description: Description, annotation: Any, value: object, n
 
 def _describe_list(description: Description, annotation: Any, value: list[object], name: str) -> Parameter:
     if not value:
-        raise LaunchError(f"{name} is an empty list: pass at least one array")
+        raise wrong_type(f"{name} is an empty list: pass at least one array")
     element = None if annotation is None else annotation.element
     facts: list[ArrayFacts] = []
     rows: list[list[int]] = []
     for number, item in enumerate(value):
         what = f"item {number} of {name}"
         if not is_array(item):
-            raise LaunchError(f"{what} is a {type(item).__name__}, but a list is a list of arrays: pass an array")
+            raise wrong_type(f"{what} is a {type(item).__name__}, but a list is a list of arrays: pass an array")
         buffer = buffer_of(item, what)
         facts.append(ArrayFacts(buffer, element, what))
         rows.append([buffer.address, *buffer.shape, *facts[-1].strides])
         description.memory.append(Pointer(item, what))
         first = facts[0]
         if (facts[-1].dtype, len(buffer.shape)) != (first.dtype, len(first.buffer.shape)):
-            raise LaunchError(
+            raise wrong_type(
                 f"{what} is {buffer.description}, but item 0 is {first.buffer.description}: "
                 "the arrays of a list have one dtype and one rank"
             )
@@ -263,7 +285,7 @@ class ArrayFacts:
         if self.index_width == 32:
             for number in (*buffer.shape, *self.strides):
                 if number >= 1 << 31:
-                    raise LaunchError(
+                    raise too_large(
                         f"{name} ({buffer.description}) has an extent or a stride of {number}, which does not fit an "
                         "int32: annotate the parameter with ct.IndexedWithInt64"
                     )
@@ -318,8 +340,15 @@ class ArrayFacts:
         axes = getattr(self.annotation, field, None) or ()
         for axis in axes:
             if not -rank <= axis < rank:
-                raise LaunchError(f"{self.name} has rank {rank}, but its annotation names axis {axis} in {field}")
-        return [axis % rank for axis in axes]
+                message = f"{self.name} has rank {rank}, but its annotation names axis {axis} in {field}"
+                words = f"{field} contains axis {axis} but array rank is {rank}"
+                raise wrong_value(message, words)
+        found = [axis % rank for axis in axes]
+        for axis in found:
+            if found.count(axis) > 1:
+                message = f"the annotation of {self.name} names axis {axis} twice in {field}"
+                raise wrong_value(message, f"{field} contains duplicate axis {axis}")
+        return found
 
 
 _ODD_STRIDE = "which is no whole number of elements: pass a contiguous copy, as numpy.ascontiguousarray(x)"
@@ -329,17 +358,20 @@ _NEGATIVE_STRIDE = "which cuTile has no way to express: pass a contiguous copy, 
 def _common(numbers: list[int], what: str, axis: int, name: str) -> int:
     for number in numbers:
         if number != numbers[0]:
-            raise LaunchError(
+            message = (
                 f"{name.partition(' of ')[2]} has arrays of {what} {numbers[0]} and {number} along axis {axis}, "
                 f"which its annotation compiles in: pass arrays that agree"
             )
+            static = "shape" if what == "extent" else what
+            words = f"Arrays in list vary in static {static} at axis {axis} ({numbers[0]} vs {number})"
+            raise wrong_value(message, words)
     return numbers[0]
 
 
 def _dtype_name(buffer: Buffer, name: str) -> str:
     found = _DTYPES.get(buffer.dtype.name) if buffer.dtype.isnative else None
     if found is None:
-        raise LaunchError(
+        raise wrong_type(
             f"{name} is an {buffer.kind} of {buffer.dtype}, which cuTile has no dtype for: convert it, "
             "as x.astype(numpy.float32)"
         )

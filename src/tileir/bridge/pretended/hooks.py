@@ -12,6 +12,7 @@ from tileir.bridge.pretended.cuda_module import hook_cuda
 from tileir.bridge.pretended.defaults import hook_defaults
 from tileir.bridge.pretended.factories import hook_factories
 from tileir.bridge.pretended.gradients import hook_gradients
+from tileir.bridge.pretended.missing_functions import hook_missing_functions
 from tileir.bridge.pretended.modules import hook_modules
 from tileir.bridge.pretended.moving import hook_moving
 from tileir.bridge.pretended.presenting import hook_presenting
@@ -31,6 +32,7 @@ def hook() -> None:
         replacements: dict[Any, Any] = {}
         hook_factories(replacements)
         hook_moving()
+        hook_missing_functions()
         hook_presenting()
         hook_modules()
         hook_gradients()
