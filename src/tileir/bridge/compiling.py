@@ -51,22 +51,22 @@ def compile(
     schedule: str = "forward",
     unchecked: bool = False,
 ) -> Kernel | SpecializedKernel:
-    """Make a kernel ready to run.
+    """Prepare a kernel for launching.
 
-    The program is a module, the path of a file (a string is always a path: `tileir.parse` takes text), or the bytes of
-    one; text and bytecode are told apart by content.  `entry` names the kernel, and may be left out if there is one
-    only.  Or it is a `@cuda.tile.kernel` function, with arguments as an example in place of the entry: the kernel is
-    compiled for arguments of their kind (`SpecializedKernel`).
+    The program is a module, the path of a file (a string is always a path; use `tileir.parse` for text), or the bytes
+    of a file; text and bytecode are told apart by content.  `entry` names the kernel and may be omitted if there is
+    only one.  The program may also be a `@cuda.tile.kernel` function, with example arguments instead of an entry: the
+    kernel is compiled for arguments of their kind (`SpecializedKernel`).
 
-    `backend` is "cpu" (docs/cpu.md), "interpreter", the name of an
-    engine that was registered or installed (docs/execution.md), or "auto": the CPU engine where llvmlite is installed,
-    and the interpreter for launches that only it can do, with an observer, a schedule or the whole sanitizer.  `exact`
-    makes the interpreter's `mmaf` a chain of single-rounded fused multiply-adds in order of k, which the CPU engine
-    always does, instead of `numpy.matmul`; `fast` lets the CPU engine use quicker functions and matrix units that
-    round differently, and `cpu` names the machine it makes code for, this one if not given.  `schedule` is the order of
-    tile blocks, see `Kernel.launch`.  `unchecked` leaves out what keeps native code inside the memory of its launch: a
-    kernel that leaves it may then end the process, or harm it.  The module is verified and copied: change it afterwards
-    and the kernel does not follow.
+    `backend` is "cpu" (docs/cpu.md), "interpreter", the name of a registered or installed engine (docs/execution.md),
+    or "auto": the CPU engine if llvmlite is installed, and the interpreter for launches that only it supports, with an
+    observer, a schedule or `sanitize="all"`.  `exact` makes the interpreter compute `mmaf` as a chain of fused
+    multiply-adds in order of k, each rounded once, instead of with `numpy.matmul`; the CPU engine always does, so with
+    `exact` both give the same bits (docs/numerics.md).  `fast` lets the CPU engine use faster functions and matrix
+    units that round differently, and `cpu` names the machine that it generates code for, by default this one.
+    `schedule` is the order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native
+    code: a faulty kernel may then crash the process or corrupt its memory.  The module is verified and copied, so
+    changing it afterwards does not affect the kernel.
     """
     if _is_cutile_kernel(module):
         return _specialized(module, entry, backend, exact, fast, (cpu, schedule, unchecked))

@@ -158,15 +158,15 @@ class Kernel:
     ) -> None:
         """Run the kernel once for each tile block of a grid; results are in the arrays when it returns.
 
-        Arrays (NumPy, torch on the CPU, anything with DLPack or the array interface) are pointers, numbers scalars.
-        `memory` names further arrays that the kernel reaches by addresses it reads from memory.  `schedule` is the
-        order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between blocks at
-        memory operations.  `sanitize` looks for mistakes (docs/sanitizer.md): the launch goes on to its end, then
-        `SanitizerError` is raised if there were any; "all" looks also for elements that no store or one store twice
-        writes, in the interpreter.  `observer` watches the launch.  `output` takes what the kernel
-        prints, standard output by default.  `progress` is called with the number of finished and of all tile blocks.
-        `num_threads` is for the CPU engine, which uses all processors otherwise, and so is `unchecked`, which is that
-        of `tileir.compile` if not given.
+        Pass arrays (NumPy, torch on the CPU, anything with DLPack or the array interface) for pointers and numbers for
+        scalars.  `memory` lists further arrays that the kernel reaches through addresses read from memory.  `schedule`
+        is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between
+        blocks at memory operations.  `sanitize` looks for mistakes (docs/sanitizer.md): the launch runs to its end and
+        raises `SanitizerError` if there were any; "all" also looks for elements that are never written, or written
+        twice by one store, and uses the interpreter.  `observer` watches the launch.  `output` is called with what the
+        kernel prints, by default it goes to standard output.  `progress` is called with the number of finished tile
+        blocks and of all.  `num_threads` is for the CPU engine, by default all processors; so is `unchecked`, by
+        default as given to `tileir.compile`.
         """
         options = self._ordinary
         if (
