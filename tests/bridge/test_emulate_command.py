@@ -150,7 +150,7 @@ def test_findings_are_written_and_decide_the_exit_status(tmp_path: Path) -> None
     body = "start(2, a, a, c)\nstart(3, a, a, c)\nstart(3, a, a, c)\nprint('goes on')\n"
     found = emulate("--sanitize", written(tmp_path, body), cwd=tmp_path)
     assert found.stdout == "goes on\n"
-    assert found.stderr.count("sanitizer: 3 findings in @add, grid (3, 1, 1)") == 1
+    assert found.stderr.count("sanitizer: 3 findings in add, grid (3, 1, 1)") == 1
     assert "launched at script.py:15 in start" in found.stderr
     last = "tileir: 3 different findings in 2 of 3 launches, written above"
     assert found.stderr.splitlines()[-1] == last
@@ -172,7 +172,7 @@ def test_watch_and_trace_of_one_kernel(tmp_path: Path) -> None:
     body = "a[0] = numpy.inf\nstart(2, a, -a, c)\n"
     found = emulate("--watch-nan", "--trace-block", "add:1", written(tmp_path, body), cwd=tmp_path)
     assert "trace of add, launched at script.py:15 in start\ntile block (1, 0, 0)\n" in found.stderr
-    assert "watch: 1 finding in @add" in found.stderr
+    assert "watch: 1 finding in add" in found.stderr
     assert found.returncode == 1
 
 

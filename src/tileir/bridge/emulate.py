@@ -15,7 +15,7 @@ from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
 from tileir.bridge.pretended import install
 from tileir.bridge.pretended.gpus import DEFAULT as DEFAULT_GPU
-from tileir.bridge.settings import Settings, SettingsMistake, trace_block_of
+from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.watching import Findings, Watching
 from tileir.execute.errors import LaunchError
 
@@ -30,6 +30,7 @@ def emulate(
     watch_nan: bool = False,
     trace_block: str | int | tuple[int, ...] | None = None,
     debug: bool = False,
+    names: str = "script",
     **options: Any,
 ) -> Iterator[None]:
     """Within this context `cuda.tile.launch(stream, grid, kernel, args)` runs kernels here instead of on a GPU.
@@ -41,21 +42,23 @@ def emulate(
 
     `sanitize` looks for mistakes, `watch_nan` for operations that make a NaN or an infinity: a launch with findings
     ends in a `SanitizerError`.  `trace_block` writes each value that a tile block computes to standard error, for every
-    kernel (`(0, 1)`) or for one (`"matmul:0,1"`).  `debug` opens Python's debugger at a launch that fails.
+    kernel (`(0, 1)`) or for one (`"matmul:0,1"`).  `debug` opens Python's debugger at a launch that fails.  These speak
+    of the script's lines and variables; with `names="tile"` of the tile program's operations and values.
 
     A context holds for the thread or asyncio task that entered it, and tasks started within it.  One that the main
     thread enters outside of a coroutine holds for threads without a context of their own as well.
     """
     block = None
-    if trace_block is not None:
-        numbers = trace_block if isinstance(trace_block, tuple) else (trace_block,)
-        try:
+    try:
+        whose = names_of(names)
+        if trace_block is not None:
+            numbers = trace_block if isinstance(trace_block, tuple) else (trace_block,)
             block = trace_block_of(",".join([str(number) for number in numbers]))
-        except SettingsMistake as mistake:
-            raise LaunchError(str(mistake)) from None
+    except SettingsMistake as mistake:
+        raise LaunchError(str(mistake)) from None
     watching = None
-    if watch_nan or block is not None or debug:
-        watching = Watching(sanitize, watch_nan, block, debug)
+    if watch_nan or block is not None or debug or whose == "tile":
+        watching = Watching(sanitize, watch_nan, block, debug, names=whose)
     elif sanitize is not False:
         options["sanitize"] = sanitize
     hook_cutile(cutile())
@@ -70,6 +73,8 @@ def emulate_process(settings: Settings, findings: Findings | None) -> None:
     """
     watching = None
     if settings.watches or settings.trace_block is not None or settings.debug:
-        watching = Watching(settings.sanitize, settings.watch_nan, settings.trace_block, settings.debug, findings)
+        watching = Watching(
+            settings.sanitize, settings.watch_nan, settings.trace_block, settings.debug, findings, settings.names
+        )
     options = {"backend": settings.backend, "exact": settings.exact, "fast": settings.fast}
     enter_for_good(install(settings.gpu or DEFAULT_GPU), options, watching)

@@ -5,6 +5,11 @@ Nothing is imported here: a process that TILEIR_EMULATE is set for may never lau
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tileir.execute.sanitizer.report import Names
+
 VARIABLE = "TILEIR_EMULATE"
 BlockId = tuple[int, int, int]
 
@@ -15,6 +20,7 @@ OPTIONS = {
     "sanitize": "mistakes|all",
     "watch-nan": "",
     "trace-block": "[KERNEL:]X[,Y[,Z]]",
+    "names": "script|tile",
     "debug": "",
     "exact": "",
     "fast": "",
@@ -34,7 +40,7 @@ class Settings:
     and a tile block.
     """
 
-    __slots__ = ("backend", "debug", "exact", "fast", "gpu", "sanitize", "trace_block", "watch_nan")
+    __slots__ = ("backend", "debug", "exact", "fast", "gpu", "names", "sanitize", "trace_block", "watch_nan")
 
     def __init__(self) -> None:
         self.backend: str = "auto"
@@ -42,6 +48,7 @@ class Settings:
         self.sanitize: bool | str = False
         self.watch_nan: bool = False
         self.trace_block: tuple[str, BlockId] | None = None
+        self.names: Names = "script"
         self.debug: bool = False
         self.exact: bool = False
         self.fast: bool = False
@@ -63,6 +70,8 @@ class Settings:
         if self.trace_block is not None:
             kernel, block = self.trace_block
             found.append(f"trace-block={f'{kernel}:' if kernel else ''}{','.join([str(n) for n in block])}")
+        if self.names != "script":
+            found.append(f"names={self.names}")
         for name, is_on in (("watch-nan", self.watch_nan), ("exact", self.exact), ("fast", self.fast)):
             if is_on:
                 found.append(name)
@@ -89,6 +98,8 @@ def settings_of(options: list[tuple[str, str | None]]) -> Settings:
             if value not in (None, "", "mistakes", "all"):
                 raise SettingsMistake(f"'{value}' is nothing to look for: use sanitize or sanitize=all")
             found.sanitize = "all" if value == "all" else True
+        elif name == "names":
+            found.names = names_of(value or "")
         elif name == "trace-block":
             found.trace_block = trace_block_of(value or "")
         else:
@@ -110,6 +121,15 @@ def settings_of_variable(text: str) -> Settings | None:
         name, equals, value = word.partition("=")
         options.append((name.removeprefix("--"), value if equals else None))
     return settings_of(options)
+
+
+def names_of(text: str) -> Names:
+    """Whose names traces and reports have."""
+    if text == "script":
+        return "script"
+    if text == "tile":
+        return "tile"
+    raise SettingsMistake(f"there are no names of '{text}': use script or tile")
 
 
 def trace_block_of(text: str) -> tuple[str, BlockId]:

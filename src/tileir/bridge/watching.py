@@ -14,7 +14,7 @@ from tileir.bridge.launch import launch
 from tileir.execute.debugging import Trace
 from tileir.execute.number_watch import NumberWatch
 from tileir.execute.observer import Observer, Observers
-from tileir.execute.sanitizer.report import SanitizerError, SanitizerReport
+from tileir.execute.sanitizer.report import Names, SanitizerError, SanitizerReport
 from tileir.execute.wording import several
 from tileir.ir.escapes import harmless
 
@@ -74,7 +74,9 @@ class Watching:
         trace_block: tuple[str, BlockId] | None = None,
         debug: bool = False,
         findings: Findings | None = None,
+        names: Names = "script",
     ) -> None:
+        self._names: Names = names
         self._sanitize: bool | str = sanitize
         self._watch_nan: bool = watch_nan
         self._trace_block: tuple[str, BlockId] | None = trace_block
@@ -104,6 +106,7 @@ class Watching:
             name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
             for report in reports:
                 report.kernel = report.kernel or name
+                report.names = self._names
             if self._findings is not None and not self._debug:
                 self._findings.add(reports, _place(caller))
                 return
@@ -122,7 +125,7 @@ class Watching:
         name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
         if wanted in ("", name):
             _write(f"trace of {harmless(name)}, launched {_place(caller)}\n")
-            observers.append(Trace(block, _write))
+            observers.append(Trace(block, _write, self._names))
 
 
 def _write(text: str) -> None:

@@ -10,11 +10,14 @@ import numpy
 from tileir.dialect.ops import ENTRY, REDUCE, SCAN
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.errors import BlockId
-from tileir.execute.observer import Observer, TileBlock
-from tileir.execute.sanitizer.report import Spelling
+from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.sanitizer.report import Names, Spelling
+from tileir.execute.script import Script
+from tileir.execute.script_trace import ScriptTrace
 from tileir.execute.wording import several, spelled_number
 from tileir.ir.core import Operation
 from tileir.ir.declaration import TOKEN_ORDERED
+from tileir.ir.diagnostics import source_of
 from tileir.ir.escapes import harmless_line
 from tileir.ir.values import Value
 
@@ -45,16 +48,29 @@ class Callback(Observer):
 
 
 class Trace(Observer):
-    """Writes each value that one tile block computes: name, type, range and mean, first elements."""
+    """Writes each value that one tile block computes.
 
-    def __init__(self, block: BlockId, write: Callable[[str], object]) -> None:
+    A program that comes from a script is told as the script has it: by statements, with the script's variables and
+    tiles as NumPy prints them.  One that was written as text, or whose script is not at hand, and any with
+    `names="tile"`, by operations: name, type, range and mean, first elements.
+    """
+
+    def __init__(self, block: BlockId, write: Callable[[str], object], names: Names = "script") -> None:
         self.block: BlockId = block
         self._write: Callable[[str], object] = write
         self._spelling: Spelling = Spelling()
+        self._script: Script | None = Script() if names == "script" else None
+        self._told: ScriptTrace | None = None
+        self._is_begun: bool = False
 
     def block_started(self, block: TileBlock) -> None:
         if block.id == self.block:
             self._write(f"tile block ({', '.join([str(number) for number in block.id])})\n")
+            self._is_begun = False
+
+    def access(self, access: Access) -> None:
+        if self._told is not None and access.block.id == self.block:
+            self._told.access(access)
 
     def watches(self, operation: Operation) -> bool:
         # The body of a reduction runs on slices: its values are no tiles of the program.
@@ -65,14 +81,31 @@ class Trace(Observer):
             parent = parent.parent_operation
         return True
 
+    def _begin(self, operation: Operation) -> None:
+        self._is_begun = True
+        self._told = None
+        if self._script is not None and source_of(operation.location) is None and self._script.has(operation):
+            self._told = ScriptTrace(self._script, self._write)
+            self._told.begin(operation)
+
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-        if block.id != self.block or operation.declaration in _REDUCTIONS:
+        if block.id != self.block:
+            return
+        if not self._is_begun:
+            self._begin(operation)
+        if self._told is not None:
+            self._told.before(operation, operands)
+            return
+        if operation.declaration in _REDUCTIONS:
             return
         if operation.regions or operation.declaration.is_terminator:
             self._line(operation, self._spelling.source(operation))
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         if block.id != self.block or operation.declaration.is_terminator:
+            return
+        if self._told is not None:
+            self._told.after(operation, results)
             return
         mnemonic = operation.declaration.mnemonic
         shown = False

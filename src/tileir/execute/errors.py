@@ -139,10 +139,18 @@ class ExecutionError(TileIRError):
         location, notes = place_of(operation.location), notes_of(operation.location)
         if block is not None:
             notes.append(note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN))
+        subject, text = f"'{operation.name}' op", message
         # Where the source is at hand, its line is shown anyway.
-        if not operation.regions and source_of(location) is None:
-            notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
-        super().__init__([Diagnostic("error", f"'{operation.name}' op {message}", location, notes)])
+        if source_of(location) is None:
+            # Imported here: few programs go wrong, and what reads scripts takes a while to load.
+            from tileir.execute.script_words import ScriptWords
+
+            words = ScriptWords()
+            if words.expression(operation) is not None:
+                subject, text = words.subject(operation), words.said(message, operation)
+            elif not operation.regions:
+                notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
+        super().__init__([Diagnostic("error", f"{subject} {text}", location, notes)])
         self.message: str = message
         self.operation: Operation = operation
         self.block: BlockId | None = block

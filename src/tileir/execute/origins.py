@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy
 
 from tileir.dialect.ops import (
@@ -22,6 +24,8 @@ from tileir.dialect.ops import (
 from tileir.dialect.types import TensorViewType, TileViewType
 from tileir.execute.arguments import ArgumentLabel
 from tileir.execute.memory import Memory, Region
+from tileir.execute.observer import Access
+from tileir.execute.script_names import script_name
 from tileir.execute.wording import bracketed, several
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
@@ -86,6 +90,35 @@ def where_in(region: Region, address: int) -> str:
                 index = tuple([int(position) for position in numpy.unravel_index(number, buffer.shape)])
                 return f"{label} at {bracketed(index)}"
     return f"{' or '.join(region.names)} at byte {address - region.start}"
+
+
+def slice_in(memory: Memory, access: Access, origin: str) -> str:
+    """The elements of an array that an access touches, as in `y[0:1, 0:10]`; of others how many, and the first."""
+    touched = access.touched
+    if not touched.size:
+        home = named_regions(memory).get(origin)
+        return f"nothing of {script_name(home.names[0])}" if home is not None else "nothing"
+    low, high = int(touched.min()), int(touched.max())
+    region = memory.find(low)
+    if region is None:
+        return f"{several(touched.size, 'element')} outside of all arrays"
+    for label in region.labels:
+        if not isinstance(label, ArgumentLabel) or not label.buffer.contiguous or not label.buffer.shape:
+            continue
+        buffer = label.buffer
+        if low < buffer.low or high >= buffer.high or 0 in buffer.shape:
+            continue
+        name = script_name(label.what)
+        numbers = numpy.unique((touched - numpy.uint64(buffer.low)).view(numpy.int64) // buffer.dtype.itemsize)
+        index = numpy.unravel_index(numbers, buffer.shape)
+        first = tuple([int(along[0]) for along in index])
+        if touched.size == 1:
+            return f"{name}{bracketed(first)}"
+        spans = [(int(along.min()), int(along.max()) + 1) for along in index]
+        if prod([end - start for start, end in spans]) == touched.size == numbers.size:
+            return f"{name}[{', '.join([f'{start}:{end}' for start, end in spans])}]"
+        return f"{several(touched.size, 'element')} of {name}, the first at {bracketed(first)}"
+    return f"{several(touched.size, 'element')} of {' or '.join([script_name(name) for name in region.names])}"
 
 
 def past_or_before(region: Region, address: int, size: int) -> str:

@@ -57,7 +57,7 @@ def place_of(location: Location) -> Location:
     """The position to report: where the author of the kernel wrote it, if that is known."""
     if source_of(location) is not None:
         return location
-    frames = _frames_of_author(location)
+    frames = author_frames(location)
     return frames[0] if frames else location
 
 
@@ -66,7 +66,7 @@ def notes_of(location: Location) -> list[Diagnostic]:
     if source_of(location) is not None:
         return []
     notes: list[Diagnostic] = []
-    for depth, frame in enumerate(_frames_of_author(location)):
+    for depth, frame in enumerate(author_frames(location)):
         line = line_at(frame).strip()
         if depth:
             notes.append(note(f"called from here{f': {line}' if line else ''}", frame))
@@ -84,7 +84,8 @@ def line_at(location: Location) -> str:
     return linecache.getline(location.file, location.line).rstrip()
 
 
-def _frames_of_author(location: Location) -> list[FileLocation]:
+def author_frames(location: Location) -> list[FileLocation]:
+    """The positions of a location without cuTile's own functions, the innermost call first."""
     frames = frames_of(location)
     while len(frames) > 1 and any(name in frames[0].file for name in _LIBRARIES):
         del frames[0]

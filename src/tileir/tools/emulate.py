@@ -39,6 +39,11 @@ USAGE = Usage(
             "write each value that one tile block computes to standard error",
             value=OPTIONS["trace-block"],
         ),
+        Option(
+            "names",
+            "whose names these have: the script's (default) or the tile program's",
+            choices=("script", "tile"),
+        ),
         Option("debug", "open Python's debugger at the first launch that fails or has findings, or uncaught exception"),
         Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
         Option("fast", "faster functions and matrix units in the cpu backend; results round differently"),

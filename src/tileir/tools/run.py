@@ -17,7 +17,7 @@ from tileir.tools.time_limit import limited, seconds_of
 
 if TYPE_CHECKING:
     from tileir.execute.engine import Engine
-    from tileir.execute.sanitizer.report import SanitizerReport
+    from tileir.execute.sanitizer.report import Names, SanitizerReport
 
 USAGE = Usage(
     "tileir run",
@@ -46,6 +46,11 @@ USAGE = Usage(
         ),
         Option("trace", "print each value that one tile block computes", value="X[,Y[,Z]]"),
         Option("watch-nan", "name every operation that produces a NaN or an infinity"),
+        Option(
+            "names",
+            "names in traces and findings: those of the Python script, if the program is from one (default), or tile",
+            choices=("script", "tile"),
+        ),
         Option("exact", "mmaf as a chain of fused multiply-adds, the definition; slow"),
         OVERWRITE,
         COLOR,
@@ -172,6 +177,7 @@ class _Watching:
 
         observers: list[Observer] = []
         self._reports: list[SanitizerReport] = []
+        names: Names = "tile" if given.value("names", "") == "tile" else "script"
         self._sanitize: str = given.value("sanitize", "")
         if given.has("sanitize"):
             sanitizer = Sanitizer(uninitialized=unwritten)
@@ -184,7 +190,9 @@ class _Watching:
             observers.append(numbers)
             self._reports.append(numbers.report)
         if given.has("trace"):
-            observers.append(Trace(_block(given.value("trace", ""), grid), sys.stdout.write))
+            observers.append(Trace(_block(given.value("trace", ""), grid), sys.stdout.write, names))
+        for report in self._reports:
+            report.names = names
         self.observer: Observer | None = None
         if observers:
             self.observer = observers[0] if len(observers) == 1 else Observers(observers)

@@ -8,10 +8,11 @@ from typing import Final, Literal, cast, get_args
 from tileir.dialect.ops import ENTRY
 from tileir.execute.errors import BlockId
 from tileir.execute.places import line_at, place_of
+from tileir.execute.script_words import ScriptWords, position_words
 from tileir.execute.wording import bracketed, parenthesized, several
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, location_prefix, note, position_of, source_of
-from tileir.ir.location import UNKNOWN
+from tileir.ir.location import UNKNOWN, FileLocation
 from tileir.ir.values import OperationResult, Value
 from tileir.text.printer import Printer
 
@@ -41,6 +42,8 @@ WatchKind = Literal["nan", "infinity"]
 # What is worth a word and no mistake: it fails no launch.
 NoteKind = Literal["note"]
 AnyKind = Literal[Kind, WatchKind, NoteKind]
+# Whose names reports have: the script's, where there is one, or the tile program's.
+Names = Literal["script", "tile"]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 
@@ -106,9 +109,9 @@ class Finding:
     def element(self) -> Index | None:
         return self.place.element
 
-    def render(self) -> str:
+    def render(self, names: Names = "script") -> str:
         """The finding as a paragraph."""
-        return _paragraph(self, Spelling())
+        return _paragraph(self, Spelling(), words_for(names))
 
     def __repr__(self) -> str:
         return f"Finding({self.kind!r}, {self.title!r}, {self.place.words})"
@@ -117,7 +120,8 @@ class Finding:
 class SanitizerReport:
     """All findings of a launch, in the order in which they were first seen; true if there are any.
 
-    `notes` are worth knowing but are not mistakes.
+    `notes` are worth knowing but are not mistakes.  `names` says whose names the text has: those of the script that the
+    program comes from, where it is at hand, or with "tile" those of the tile program.
     """
 
     def __init__(self, author: str = "sanitizer", nothing: str = "nothing found") -> None:
@@ -128,6 +132,7 @@ class SanitizerReport:
         self.notes: list[Finding] = []
         self.kernel: str = ""
         self.grid: BlockId = (1, 1, 1)
+        self.names: Names = "script"
 
     def __bool__(self) -> bool:
         return bool(self.findings)
@@ -148,14 +153,19 @@ class SanitizerReport:
         """The kind of each finding."""
         return [finding.kind for finding in self.findings]
 
-    def render(self) -> str:
+    def render(self, names: Names | None = None) -> str:
         """The whole report."""
-        where = f"{f'@{self.kernel}, ' if self.kernel else ''}grid {parenthesized(self.grid)}"
+        words = words_for(names or self.names)
+        in_script = words is not None and any(
+            words.expression(finding.operation) is not None for finding in [*self.findings, *self.notes]
+        )
+        kernel = f"{'' if in_script else '@'}{self.kernel}, " if self.kernel else ""
+        where = f"{kernel}grid {parenthesized(self.grid)}"
         count = len(self.findings)
         what = several(count, "finding") if count else self.nothing
         spelling = Spelling()
         head = f"{self.author}: {what} in {where}"
-        return "\n\n".join([head, *[_paragraph(finding, spelling) for finding in [*self.findings, *self.notes]]])
+        return "\n\n".join([head, *[_paragraph(finding, spelling, words) for finding in [*self.findings, *self.notes]]])
 
     def __str__(self) -> str:
         return self.render()
@@ -170,13 +180,15 @@ class SanitizerError(TileIRError):
 
     def __init__(self, report: SanitizerReport) -> None:
         diagnostics = []
+        words = words_for(report.names)
         for finding in report.findings:
             notes = [note(f"in {finding.place.words}", UNKNOWN)] if finding.place.words else []
             if finding.other is not None:
                 there = place_of(finding.other.operation.location)
                 notes.append(note(f"{finding.relation} {finding.other.words}", there))
-            notes += [note(text, UNKNOWN) for text in [*finding.details, f"hint: {finding.hint}"]]
-            message = f"{finding.kind}: {finding.title}"
+            details = [_said(text, finding, words) for text in finding.details]
+            notes += [note(text, UNKNOWN) for text in [*details, f"hint: {_said(finding.hint, finding, words)}"]]
+            message = f"{finding.kind}: {_said(finding.title, finding, words)}"
             diagnostics.append(Diagnostic("error", message, place_of(finding.operation.location), notes))
         super().__init__(diagnostics)
         self.report: SanitizerReport = report
@@ -252,29 +264,48 @@ def again(finding: Finding) -> bool:
     return finding.other is not None and finding.other.operation is finding.operation
 
 
-def _paragraph(finding: Finding, spelling: Spelling) -> str:
-    lines = [f"{finding.kind}: {finding.title}"]
-    lines += _shown("at", finding.place, spelling)
+def words_for(names: Names) -> ScriptWords | None:
+    """What puts reports in a script's words; None for those of the tile program."""
+    return ScriptWords() if names == "script" else None
+
+
+def _said(text: str, finding: Finding, words: ScriptWords | None) -> str:
+    if words is None:
+        return text
+    other = finding.other.operation if finding.other is not None else None
+    return words.said(text, finding.operation, other, whole=finding.kind in get_args(WatchKind))
+
+
+def _paragraph(finding: Finding, spelling: Spelling, words: ScriptWords | None) -> str:
+    lines = [f"{finding.kind}: {_said(finding.title, finding, words)}"]
+    lines += _shown("at", finding.place, spelling, words)
     if finding.other is not None:
-        shown = _shown(finding.relation, finding.other, spelling)
+        shown = _shown(finding.relation, finding.other, spelling, words)
+        in_script = words is not None and words.expression(finding.operation) is not None
+        same = "line" if in_script else "operation"
         # The same line twice says nothing new.
-        lines += [f"  {finding.relation} the same operation, {finding.other.words}"] if again(finding) else shown
-    lines += [f"  {detail}" for detail in finding.details]
+        lines += [f"  {finding.relation} the same {same}, {finding.other.words}"] if again(finding) else shown
+    lines += [f"  {_said(detail, finding, words)}" for detail in finding.details]
     if finding.count > 1:
         lines.append(f"  seen {finding.count} times")
     if finding.hint:
-        lines.append(f"  hint: {finding.hint}")
+        lines.append(f"  hint: {_said(finding.hint, finding, words)}")
     return "\n".join(lines)
 
 
-def _shown(relation: str, place: Place, spelling: Spelling) -> list[str]:
+_MARGIN = "      "
+
+
+def _shown(relation: str, place: Place, spelling: Spelling, words: ScriptWords | None) -> list[str]:
     """A place with the line of source that is there, or else the printed operation."""
     location = place_of(place.operation.location)
+    if words is not None and isinstance(location, FileLocation) and words.expression(place.operation) is not None:
+        head = ", ".join([part for part in (position_words(location), place.words) if part])
+        return [f"  {relation} {head}", *words.shown(place.operation, _MARGIN)]
     position = location_prefix(location).removesuffix(": ")
     lines = [f"  {relation} {', '.join([part for part in (position, place.words) if part])}"]
     source = source_of(location)
     found = position_of(location)
-    margin = "      "
     line = line_at(location)
     if found is not None and (source is not None or line):
         # Columns of cuTile count from zero.
@@ -282,8 +313,8 @@ def _shown(relation: str, place: Place, spelling: Spelling) -> list[str]:
         start = len(text) - len(text.lstrip())
         number = f"{found.line:5}"
         lines.append(f"{number} | {text.strip()}")
-        lines.append(f"{margin}| {' ' * max(column - 1 - start, 0)}^")
+        lines.append(f"{_MARGIN}| {' ' * max(column - 1 - start, 0)}^")
     # Where the source is another language, as cuTile, the operation is still to be seen.
     if source is None or not lines[1].count(place.operation.declaration.mnemonic):
-        lines.append(f"{margin}| {spelling.line(place.operation)}")
+        lines.append(f"{_MARGIN}| {spelling.line(place.operation)}")
     return lines

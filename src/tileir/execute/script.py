@@ -1,0 +1,321 @@
+"""Operations in the words of the script they come from: the expression that each one computes.
+
+A location says where an expression begins, and one expression may take many operations: conversions, broadcasts, the
+computation itself.  `Script` finds for each operation the expression, and whether its result is the value of that
+expression; of several expressions that begin at one place (`a * b + c`) the operation's kind tells which.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from tileir.dialect.ops import (
+    ADDF,
+    ADDI,
+    ANDI,
+    ASSUME,
+    ASSUME_COND,
+    BITCAST,
+    BROADCAST,
+    CMPF,
+    CMPI,
+    CONSTANT,
+    DIVF,
+    DIVI,
+    ENTRY,
+    EXTI,
+    EXTRACT,
+    FMA,
+    FTOF,
+    FTOI,
+    IF,
+    ITOF,
+    JOIN_TOKENS,
+    MAKE_GATHER_SCATTER_VIEW,
+    MAKE_PARTITION_VIEW,
+    MAKE_STRIDED_VIEW,
+    MAKE_TENSOR_VIEW,
+    MAKE_TOKEN,
+    MMAF,
+    MMAI,
+    MULF,
+    MULI,
+    NEGF,
+    NEGI,
+    NOTI,
+    OFFSET,
+    ORI,
+    PERMUTE,
+    POW,
+    REDUCE,
+    REMF,
+    REMI,
+    RESHAPE,
+    SCAN,
+    SHLI,
+    SHRI,
+    SUBF,
+    SUBI,
+    TRUNCI,
+    XORI,
+)
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.places import author_frames
+from tileir.execute.python_source import Expression, expressions_at
+from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.location import FileLocation
+from tileir.ir.values import Value
+
+_Key = tuple[tuple[str, int, int], ...]
+
+_CONVERSIONS: Final = frozenset([BITCAST, EXTI, FTOF, FTOI, ITOF, TRUNCI])
+# What operands go through before an operation takes them.
+_PREPARATIONS: Final = _CONVERSIONS | {BROADCAST, RESHAPE}
+_VIEWS: Final = (MAKE_GATHER_SCATTER_VIEW, MAKE_PARTITION_VIEW, MAKE_STRIDED_VIEW, MAKE_TENSOR_VIEW)
+# What a script has no words for: promises, constants, views of arrays, tokens.
+_UNTOLD: Final = frozenset([ASSUME, ASSUME_COND, CONSTANT, JOIN_TOKENS, MAKE_TOKEN, *_VIEWS])
+_OPERATORS: Final[dict[type[ast.AST], frozenset[OperationDeclaration]]] = {
+    ast.Add: frozenset([ADDF, ADDI, FMA, OFFSET]),
+    ast.Sub: frozenset([SUBF, SUBI, FMA]),
+    ast.Mult: frozenset([MULF, MULI]),
+    ast.Div: frozenset([DIVF]),
+    ast.FloorDiv: frozenset([DIVI, DIVF]),
+    ast.Mod: frozenset([REMI, REMF]),
+    ast.Pow: frozenset([POW]),
+    ast.MatMult: frozenset([MMAF, MMAI]),
+    ast.BitAnd: frozenset([ANDI]),
+    ast.BitOr: frozenset([ORI]),
+    ast.BitXor: frozenset([XORI]),
+    ast.LShift: frozenset([SHLI]),
+    ast.RShift: frozenset([SHRI]),
+    ast.USub: frozenset([NEGF, NEGI, SUBF, SUBI]),
+    ast.Invert: frozenset([NOTI, XORI]),
+    ast.Not: frozenset([NOTI, XORI]),
+}
+_METHODS: Final = {
+    "astype": _CONVERSIONS,
+    "reshape": frozenset([RESHAPE]),
+    "permute": frozenset([PERMUTE]),
+    "transpose": frozenset([PERMUTE]),
+    "extract": frozenset([EXTRACT]),
+    "item": frozenset([RESHAPE]),
+}
+# These take several operations: what the last one is cannot be told where another expression begins at the same place.
+_COMPOSED: Final = (ast.Mod, ast.FloorDiv, ast.Pow)
+_NONE: Final[frozenset[OperationDeclaration]] = frozenset()
+
+
+class Script:
+    """The operations of programs as their scripts have them."""
+
+    def __init__(self) -> None:
+        self._known: dict[Operation, _Plan] = {}
+
+    def expression(self, operation: Operation) -> Expression | None:
+        """What an operation computes in the script, or computes a part of; None where no script is at hand."""
+        return self._plan(operation).expressions.get(operation)
+
+    def label(self, operation: Operation) -> str:
+        """What the result of an operation is called in the script, if it is the value of an expression."""
+        return self._plan(operation).labels.get(operation, "")
+
+    def path(self, operation: Operation) -> list[Expression]:
+        """The calls that lead to an operation, and the expression it belongs to."""
+        found = self.expression(operation)
+        if found is None:
+            return []
+        callers = [_caller(frame) for frame in reversed(author_frames(operation.location)[1:])]
+        return [*[caller for caller in callers if caller is not None], found]
+
+    def has(self, operation: Operation) -> bool:
+        """Whether the program that an operation is in comes from a script that is at hand."""
+        return bool(self._plan(operation).expressions)
+
+    def expressions(self, operation: Operation) -> list[Expression]:
+        """All that the program around an operation has."""
+        return list(self._plan(operation).expressions.values())
+
+    def _plan(self, operation: Operation) -> _Plan:
+        entry = operation
+        while entry.declaration is not ENTRY and entry.parent_operation is not None:
+            entry = entry.parent_operation
+        found = self._known.get(entry)
+        if found is None:
+            found = self._known[entry] = _Plan(entry)
+        return found
+
+
+class _Plan:
+    """The expressions of one program."""
+
+    def __init__(self, entry: Operation) -> None:
+        self.expressions: dict[Operation, Expression] = {}
+        self.labels: dict[Operation, str] = {}
+        # For each place of the script, how far its expressions have been met.
+        self._reached: dict[_Key, int] = {}
+        self._groups: list[tuple[_Key, Expression, list[Operation]]] = []
+        self._read(entry)
+        computing = {
+            (key, expression.node)
+            for key, expression, operations in self._groups
+            if any(one.declaration not in _PREPARATIONS for one in operations)
+        }
+        for key, expression, operations in self._groups:
+            # What was moved out of a loop prepares the computation that stayed.
+            prepares = all(one.declaration in _PREPARATIONS for one in operations)
+            if prepares and (
+                (key, expression.node) in computing or not isinstance(expression.node, (ast.Call, ast.Subscript))
+            ):
+                continue
+            label = _label(key, expression)
+            valued = [one for one in operations if told_results(one)]
+            if label and valued:
+                self.labels[valued[-1]] = label
+
+    def _read(self, entry: Operation) -> None:
+        """Operations in the order of the program, those at one place together."""
+        pending: list[Iterator[Operation]] = [_inside(entry)]
+        run: list[Operation] = []
+        last: _Key = ()
+        while pending:
+            operation = next(pending[-1], None)
+            if operation is None:
+                pending.pop()
+                self._resolve(last, run)
+                run, last = [], ()
+                continue
+            frames = author_frames(operation.location)
+            key = tuple([(frame.file, frame.line, frame.column) for frame in frames])
+            if operation.declaration in _UNTOLD or operation.declaration.is_terminator:
+                found = expressions_at(*key[0]) if key else []
+                if found:
+                    self.expressions[operation] = found[-1]
+                continue
+            if key != last:
+                self._resolve(last, run)
+                run, last = [], key
+            run.append(operation)
+            if operation.declaration in (REDUCE, SCAN):
+                self._note_combining(operation, key)
+            elif operation.regions:
+                self._resolve(last, run)
+                run, last = [], ()
+                pending.append(_inside(operation))
+
+    def _note_combining(self, operation: Operation, key: _Key) -> None:
+        """What the elements of a reduction are combined with belongs to it."""
+        found = expressions_at(*key[0]) if key else []
+        if found:
+            for one in _inside(operation):
+                self.expressions[one] = _generic(found)
+
+    def _resolve(self, key: _Key, run: list[Operation]) -> None:
+        chain = expressions_at(*key[0]) if key and run else []
+        if not chain:
+            return
+        groups: dict[int, list[Operation]] = {}
+        if len(chain) == 1:
+            groups[0] = run
+        else:
+            pending: list[Operation] = []
+            position = self._reached.get(key, -1)
+            computes = False
+            for operation in run:
+                found = _find(chain, operation.declaration, position)
+                if found is None and operation.declaration in _PREPARATIONS:
+                    pending.append(operation)
+                    continue
+                position = max(position, 0) if found is None else found
+                groups.setdefault(position, []).extend([*pending, operation])
+                pending.clear()
+                computes = True
+            if computes:
+                groups.setdefault(position, []).extend(pending)
+            else:
+                # Moved away from what it is for: which of the expressions that is, nothing tells.
+                self.expressions.update([(operation, chain[-1]) for operation in pending])
+            self._reached[key] = position
+        for number, operations in groups.items():
+            expression = chain[number]
+            for operation in operations:
+                self.expressions[operation] = expression
+            if number == len(chain) - 1 or not isinstance(getattr(expression.node, "op", None), _COMPOSED):
+                self._groups.append((key, expression, operations))
+
+
+def _inside(operation: Operation) -> Iterator[Operation]:
+    for region in operation.regions:
+        for block in region.blocks:
+            yield from block.operations
+
+
+def _find(chain: list[Expression], declaration: OperationDeclaration, position: int) -> int | None:
+    """Which of the expressions that begin at one place an operation computes; the inner ones come first."""
+    numbers: list[int] = [*range(position + 1, len(chain)), *range(position + 1)]
+    for number in numbers:
+        if declaration in _computed_by(chain[number].node):
+            return number
+    if declaration in _PREPARATIONS:
+        return None
+    # A call may take several operations.
+    for number in [position, *numbers] if position >= 0 else numbers:
+        node = chain[number].node
+        if isinstance(node, (ast.Call, ast.For, ast.While, ast.If)) and not _computed_by(node):
+            return number
+    return None
+
+
+def _computed_by(node: ast.AST) -> frozenset[OperationDeclaration]:
+    """The operations that say for sure that an expression is computed."""
+    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.AugAssign)):
+        return _OPERATORS.get(type(node.op), _NONE)
+    if isinstance(node, ast.Compare):
+        return frozenset([CMPF, CMPI])
+    if isinstance(node, ast.IfExp):
+        return frozenset([IF])
+    if isinstance(node, ast.BoolOp):
+        return frozenset([IF, ANDI, ORI])
+    if isinstance(node, ast.Subscript):
+        return frozenset([RESHAPE, EXTRACT])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _METHODS.get(node.func.attr, _NONE)
+    return _NONE
+
+
+def _generic(chain: list[Expression]) -> Expression:
+    """Of expressions that begin at one place the innermost call."""
+    return next((one for one in chain if isinstance(one.node, ast.Call)), chain[-1])
+
+
+def _caller(frame: FileLocation) -> Expression | None:
+    chain = expressions_at(frame.file, frame.line, frame.column)
+    return _generic(chain) if chain else None
+
+
+def _label(key: _Key, expression: Expression) -> str:
+    """The name that the value of an expression gets; what a helper function returns is what its caller calls it."""
+    if isinstance(expression.node, (ast.For, ast.While, ast.If)):
+        return ""
+    for place in key[1:]:
+        if not expression.is_returned:
+            break
+        calls = [one for one in expressions_at(*place) if isinstance(one.node, ast.Call)]
+        if not calls:
+            break
+        expression = calls[0]
+    return "" if expression.is_dropped else expression.label
+
+
+def told_results(operation: Operation) -> list[Value]:
+    """The results that a script may know: tiles of numbers.  Of those that are several, the ones it uses."""
+    found: list[Value] = [
+        value
+        for value in operation.results
+        if isinstance(value.type, TileType) and not isinstance(value.type.element, PointerType)
+    ]
+    if len(found) > 1:
+        return [value for value in found if value.has_uses] or found[:1]
+    return found
