@@ -101,6 +101,8 @@ def test_python_runs_and_prints_what_is_shown(
             continue
         if "cuda" in block.text:
             pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+        if "import torch" in block.text:
+            pytest.importorskip("torch", reason="torch is not installed: pip install torch")
         # cuTile reads the source of kernels, so the code has to be in a file.
         file = tmp_path / f"line_{block.line}.py"
         file.write_text(block.text, encoding="utf-8")

@@ -39,6 +39,16 @@ def test_all_examples_agree_with_numpy(with_cutile: bool) -> None:
     assert ("pip install cuda-tile" in result.stdout) == (forms == 2)
 
 
+@pytest.mark.parametrize("framework", ["torch", "jax"])
+def test_operator_of_a_framework_agrees_with_its_own(framework: str) -> None:
+    if importlib.util.find_spec(framework) is None or not cutile_available():
+        pytest.skip(f"{framework} and cuda-tile are not both installed: pip install {framework} cuda-tile")
+    command = [sys.executable, str(EXAMPLES / f"{framework}_operator.py")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "activation, gradient and compiled model agree with" in result.stdout
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
 def test_program_of_the_examples_is_right_or_wrong_on_purpose(path: Path) -> None:
     if path.stem == "broken":

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tileir.bridge.compiling import compile
     from tileir.bridge.emulate import emulate
     from tileir.bridge.launch import launch
+    from tileir.bridge.operators.making import op
     from tileir.bridge.specialized import SpecializedKernel
     from tileir.builder import Builder
     from tileir.bytecode.primitives import BytecodeError
@@ -159,6 +160,7 @@ __all__ = [
     "launch",
     "load",
     "losses",
+    "op",
     "optimize",
     "overlap",
     "parse",
@@ -212,6 +214,7 @@ _RUNNING_HOMES = {
     "tileir.bridge.compiling": "compile",
     "tileir.bridge.emulate": "emulate",
     "tileir.bridge.launch": "launch",
+    "tileir.bridge.operators.making": "op",
     "tileir.bridge.specialized": "SpecializedKernel",
     "tileir.execute.arguments": "Pointer pointer_to",
     "tileir.execute.bound": "BoundLaunch",

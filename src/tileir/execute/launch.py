@@ -24,6 +24,7 @@ from tileir.execute.engines import AUTO, choose, find_engine, require
 from tileir.execute.globals import Globals
 from tileir.execute.observer import Observer
 from tileir.execute.overlap import overlapped
+from tileir.execute.torch_compiler import leave_launches_alone
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.describing import function_words
@@ -313,3 +314,6 @@ class Kernel:
 def _never_checks() -> bool:
     """Whether the environment asks for native code without checks."""
     return os.environ.get("TILEIR_UNCHECKED", "") not in ("", "0")
+
+
+leave_launches_alone()

@@ -1,0 +1,53 @@
+"""A cuTile kernel as an operator of torch, with a gradient, inside of what torch compiles.
+
+pip install 'tileir[cpu]' cuda-tile torch
+python examples/torch_operator.py
+"""
+
+import cuda.tile as ct
+import torch
+
+import tileir
+
+
+@ct.kernel
+def swish(x, out, TILE: ct.Constant[int]):
+    place = ct.bid(0)
+    tile = ct.load(x, (place,), (TILE,))
+    ct.store(out, (place,), tile / (1.0 + ct.exp(-tile)))
+
+
+@ct.kernel
+def swish_backward(grad_out, x, grad_x, TILE: ct.Constant[int]):
+    place = ct.bid(0)
+    tile = ct.load(x, (place,), (TILE,))
+    sigmoid = 1.0 / (1.0 + ct.exp(-tile))
+    slope = sigmoid * (1.0 + tile * (1.0 - sigmoid))
+    ct.store(grad_x, (place,), ct.load(grad_out, (place,), (TILE,)) * slope)
+
+
+def blocks(x, TILE):
+    return (ct.cdiv(x.shape[0], TILE),)
+
+
+gradient = tileir.op(swish_backward, blocks, {"grad_x": "x"}, constants={"TILE": 128})
+activation = tileir.op(swish, blocks, {"out": "x"}, constants={"TILE": 128}, backward=gradient)
+
+
+def main() -> None:
+    x = torch.linspace(-4, 4, 1000, requires_grad=True)
+    expected = torch.nn.functional.silu(x)
+    torch.testing.assert_close(activation(x), expected)
+
+    # The operator is part of the graph: torch knows its shapes, and its gradient.
+    model = torch.compile(lambda x: activation(2 * x).sum(), backend="aot_eager", fullgraph=True)
+    model(x).backward()
+    (wanted,) = torch.autograd.grad(torch.nn.functional.silu(2 * x).sum(), x)
+    torch.testing.assert_close(x.grad, wanted)
+
+    torch.library.opcheck(activation, (x,))
+    print("activation, gradient and compiled model agree with torch")
+
+
+if __name__ == "__main__":
+    main()

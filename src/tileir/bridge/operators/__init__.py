@@ -1,0 +1,1 @@
+"""Operators of torch and JAX made of cuTile kernels."""

@@ -1,0 +1,126 @@
+"""Functions of JAX made of cuTile kernels: a callback on the host, inside of whatever JAX makes of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from tileir.bridge.launch import launch
+from tileir.bridge.operators.plan import ARRAY, Named, Plan, names_of
+from tileir.execute.errors import LaunchError, MissingDependencyError
+
+
+class JaxOperator:
+    """A function of arrays of JAX, which can be traced, compiled, batched, and differentiated if it has a backward."""
+
+    def __init__(self, plan: Plan, backward: Callable[..., Any] | None, options: dict[str, Any]) -> None:
+        try:
+            import jax
+        except ImportError as missing:
+            raise MissingDependencyError(f"operators of JAX need jax ({missing}): pip install jax") from None
+        if plan.mutates:
+            raise LaunchError("arrays of JAX cannot be changed: make what the kernel writes an output")
+        self.plan: Plan = plan
+        self._jax: Any = jax
+        self._options: dict[str, Any] = options
+        self._backward: Callable[..., Any] | None = backward
+        self._arrays: list[str] = [name for name in plan.arguments if plan.types[name] is ARRAY]
+        if len(self._arrays) < sum([not isinstance(kind, type) for kind in plan.types.values()]):
+            raise LaunchError("operators of JAX take no lists of arrays: give each array a parameter")
+        self._needed: list[str] = self._checked_backward() if backward is not None else []
+        self.__name__: str = plan.kernel_name
+        self.__doc__ = f"{plan.kernel_name}({', '.join(plan.arguments)}) as a function of JAX"
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        plan = self.plan
+        if len(arguments) > len(plan.arguments):
+            raise TypeError(f"{self.__name__} takes {len(plan.arguments)} arguments, but {len(arguments)} were given")
+        named = dict(zip(plan.arguments, arguments, strict=False)) | keywords
+        if sorted(named) != sorted(plan.arguments) or len(arguments) + len(keywords) != len(plan.arguments):
+            raise TypeError(f"{self.__name__} takes {', '.join(plan.arguments)}, each once")
+        scalars = {name: self._scalar(name, named[name]) for name in plan.arguments if name not in self._arrays}
+        arrays = [self._jax.numpy.asarray(named[name]) for name in self._arrays]
+        if self._backward is None:
+            return self._forward(arrays, scalars)
+        # The numbers are no part of what is differentiated.
+        differentiable = self._jax.custom_vjp(lambda *given: self._forward(given, scalars))
+        differentiable.defvjp(
+            lambda *given: self._saved(given, scalars), lambda saved, grads: self._gradients(saved, grads, scalars)
+        )
+        return differentiable(*arrays)
+
+    def _scalar(self, name: str, value: Any) -> Any:
+        if isinstance(value, self._jax.core.Tracer):
+            raise LaunchError(
+                f"'{name}' is a number of the kernel {self.__name__}, but JAX traces it: make it static, as "
+                f"jax.jit(f, static_argnames='{name}')"
+            )
+        return self.plan.types[name](value)
+
+    def _named(self, arrays: Any, scalars: Named) -> Named:
+        given = dict(zip(self._arrays, arrays, strict=True)) | scalars
+        return self.plan.named([given[name] for name in self.plan.arguments])
+
+    def _forward(self, arrays: Any, scalars: Named) -> Any:
+        jax = self._jax
+        named = self._named(arrays, scalars)
+        shapes = []
+        for output in self.plan.outputs:
+            shape, dtype, _ = self.plan.specification(output, named)
+            shapes.append(jax.ShapeDtypeStruct(tuple(shape), dtype))
+        found = jax.pure_callback(
+            lambda *given: self._run(given, scalars, shapes), tuple(shapes), *arrays, vmap_method="sequential"
+        )
+        return found[0] if len(found) == 1 else found
+
+    def _run(self, arrays: Any, scalars: Named, shapes: list[Any]) -> tuple[Any, ...]:
+        """The launch itself, on the host."""
+        named = self._named([numpy.asarray(array) for array in arrays], scalars)
+        outputs = [numpy.empty(shape.shape, shape.dtype) for shape in shapes]
+        named |= dict(zip(self.plan.outputs, outputs, strict=True))
+        launch(self.plan.kernel, self.plan.grid(named), self.plan.kernel_arguments(named), **self._options)
+        return tuple(outputs)
+
+    # --- gradients ---
+
+    def _checked_backward(self) -> list[str]:
+        plan = self.plan
+        visible = [*plan.arguments, *plan.constants, *plan.outputs, *[f"grad_{name}" for name in plan.outputs]]
+        backward = self._backward
+        assert backward is not None, "asked for where there is one"
+        if not isinstance(backward, JaxOperator):
+            return names_of(backward, "backward", visible)
+        for name in backward.plan.arguments:
+            if name not in visible:
+                raise LaunchError(
+                    f"backward is given '{name}', which is not known there: there are {', '.join(visible)}"
+                )
+        for name in backward.plan.outputs:
+            if not name.startswith("grad_") or name.removeprefix("grad_") not in self._arrays:
+                raise LaunchError(f"backward makes '{name}': name its outputs after the arguments, as grad_x")
+        return backward.plan.arguments
+
+    def _saved(self, arrays: Any, scalars: Named) -> tuple[Any, Any]:
+        found = self._forward(arrays, scalars)
+        return found, (arrays, found if isinstance(found, tuple) else (found,))
+
+    def _gradients(self, saved: Any, grads: Any, scalars: Named) -> tuple[Any, ...]:
+        arrays, outputs = saved
+        plan, backward = self.plan, self._backward
+        assert backward is not None, "asked for where there is one"
+        named = self._named(arrays, scalars) | dict(zip(plan.outputs, outputs, strict=True))
+        given = grads if isinstance(grads, tuple) else (grads,)
+        named |= dict(zip([f"grad_{name}" for name in plan.outputs], given, strict=True))
+        found = backward(**{name: named[name] for name in self._needed})
+        if not isinstance(found, dict):
+            made = found if isinstance(found, (tuple, list)) else (found,)
+            names = self._arrays
+            if isinstance(backward, JaxOperator):
+                names = [name.removeprefix("grad_") for name in backward.plan.outputs]
+            if len(made) != len(names):
+                raise LaunchError(f"backward gives {len(made)} gradients, but there are {', '.join(names)}")
+            found = dict(zip(names, made, strict=True))
+        zeros = self._jax.numpy.zeros_like
+        return tuple([found.get(name, zeros(array)) for name, array in zip(self._arrays, arrays, strict=True)])

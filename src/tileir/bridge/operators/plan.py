@@ -1,0 +1,185 @@
+"""How an operator is made of a kernel: what it is given, what it makes, and how large the grid is.
+
+A parameter of the kernel is an output, which the operator makes; a constant, which was given when the operator was
+made; or an argument of the operator, in the kernel's order.  Whatever depends on arguments (grid, constants, shapes of
+outputs, gradients) may be a function, which is given the parameters it names:
+
+    grid=lambda x, TILE: (ct.cdiv(x.shape[0], TILE),)
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from tileir.bridge.launch import known_for
+from tileir.execute.errors import LaunchError
+
+Named = dict[str, Any]
+"""Values by the names of parameters."""
+
+ARRAY: Final = "array"
+LIST: Final = "list of arrays"
+_SCALARS: Final = (int, float, bool, str)
+
+
+class Plan:
+    """An operator, whatever library it is for."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        grid: Any,
+        outputs: Any,
+        constants: Mapping[str, Any],
+        mutates: Sequence[str],
+        types: Mapping[str, Any],
+    ) -> None:
+        known_for(kernel)
+        function = kernel._annotated_function
+        self.kernel: Any = kernel
+        self.kernel_name: str = function.pyfunc.__name__
+        self.parameters: list[str] = list(function.pysig.parameters)
+        self.outputs: dict[str, Any] = self._outputs(outputs)
+        self.constants: dict[str, Any] = dict(constants)
+        self.mutates: list[str] = [mutates] if isinstance(mutates, str) else list(mutates)
+        for what, names in (
+            ("outputs", self.outputs),
+            ("constants", self.constants),
+            ("mutates", self.mutates),
+            ("types", types),
+        ):
+            for name in names:
+                self._check(name, what)
+        taken = {*self.outputs, *self.constants}
+        self.arguments: list[str] = [name for name in self.parameters if name not in taken]
+        """The names of what the operator is given, in order."""
+        for name in self.mutates:
+            if name not in self.arguments:
+                raise LaunchError(f"'{name}' is in mutates, but it is not an argument of the operator: leave it out")
+        self.types: dict[str, Any] = self._types(dict(types))
+        """Of each argument: `ARRAY`, `LIST`, or int, float, bool or str."""
+        self._grid: Any = grid
+        visible = [*self.arguments, *self.constants, *self.outputs]
+        for what, value in (("grid", grid), *self.outputs.items(), *self.constants.items()):
+            if callable(value):
+                names_of(value, what, visible)
+
+    # --- what the operator's maker gave ---
+
+    def _outputs(self, given: Any) -> dict[str, Any]:
+        if isinstance(given, Mapping):
+            return dict(given)
+        names = [given] if isinstance(given, str) else given
+        if not isinstance(names, (tuple, list)) or not all(isinstance(name, str) for name in names):
+            raise LaunchError(
+                f"outputs is {given!r}: pass the name of a parameter, a list of names, or a dict from names to what "
+                "they are like, as {'out': 'x'} or {'out': lambda x: (x.shape, x.dtype)}"
+            )
+        # Like the first array among the arguments.
+        return dict.fromkeys(names)
+
+    def _check(self, name: str, what: str) -> None:
+        if name not in self.parameters:
+            raise LaunchError(
+                f"{what} names '{name}', which is no parameter of {self.kernel_name}: "
+                f"there are {', '.join(self.parameters)}"
+            )
+
+    def _types(self, given: dict[str, Any]) -> dict[str, Any]:
+        hints = typing.get_type_hints(self.kernel._annotated_function.pyfunc, include_extras=True)
+        annotations = self.kernel._annotated_function.parameter_annotations
+        found: dict[str, Any] = {}
+        for name, node in zip(self.parameters, annotations, strict=True):
+            if name not in self.arguments:
+                continue
+            hint = given.get(name, hints.get(name))
+            plain = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
+            if plain in _SCALARS:
+                found[name] = plain
+            elif node.KIND != "leaf" or plain is tuple:
+                raise LaunchError(f"'{name}' is a tuple, which operators do not take: give it in constants")
+            elif node.constant:
+                raise LaunchError(
+                    f"'{name}' is a constant of {self.kernel_name}: give its value in constants, as "
+                    f"{{'{name}': 16}}, or its type in types, as {{'{name}': int}}, to make it an argument"
+                )
+            elif node.scalar is not None:
+                found[name] = int
+            elif plain is list or typing.get_origin(plain) is list or node.list is not None:
+                found[name] = LIST
+            else:
+                found[name] = ARRAY
+        return found
+
+    # --- what follows from arguments ---
+
+    def named(self, arguments: Sequence[Any]) -> Named:
+        """Arguments by name, and constants."""
+        found = dict(zip(self.arguments, arguments, strict=True))
+        for name, value in self.constants.items():
+            found[name] = call(value, found) if callable(value) and not isinstance(value, type) else value
+        return found
+
+    def specification(self, name: str, named: Named) -> tuple[Any, Any, Any]:
+        """The shape and dtype of an output, and the argument it is like, if there is one."""
+        given = self.outputs[name]
+        if callable(given):
+            given = call(given, named)
+        if given is None:
+            given = next((each for each in self.arguments if self.types[each] is ARRAY), None)
+            if given is None:
+                raise LaunchError(f"no argument is an array that '{name}' could be like: give its shape and dtype")
+        if isinstance(given, str):
+            if given not in named:
+                raise LaunchError(f"'{name}' is to be like '{given}', which is no argument: choose {self._choices()}")
+            like = named[given]
+            return like.shape, like.dtype, like
+        if hasattr(given, "shape") and hasattr(given, "dtype"):
+            return given.shape, given.dtype, None
+        if not isinstance(given, tuple) or len(given) != 2:
+            raise LaunchError(f"'{name}' is to be {given!r}: give (shape, dtype), or the name of an argument")
+        shape, dtype = given
+        return (
+            (tuple(shape) if isinstance(shape, (tuple, list)) or hasattr(shape, "__iter__") else (shape,)),
+            dtype,
+            None,
+        )
+
+    def _choices(self) -> str:
+        return ", ".join([name for name in self.arguments if self.types[name] is ARRAY])
+
+    def grid(self, named: Named) -> Any:
+        return call(self._grid, named) if callable(self._grid) else self._grid
+
+    def kernel_arguments(self, named: Named) -> tuple[Any, ...]:
+        """What the kernel is launched with; `named` has the outputs, too."""
+        return tuple([named[name] for name in self.parameters])
+
+
+# --- functions of parameters ---
+
+
+def names_of(function: Callable[..., Any], what: str, visible: Sequence[str]) -> list[str]:
+    """The parameters that a function names; all that there are where it takes any."""
+    found: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            return list(visible)
+        if parameter.kind is parameter.VAR_POSITIONAL or parameter.kind is parameter.POSITIONAL_ONLY:
+            raise LaunchError(f"{what} is a function with unnamed parameters: name those of the kernel it needs")
+        if parameter.name in visible:
+            found.append(parameter.name)
+        elif parameter.default is parameter.empty:
+            raise LaunchError(
+                f"{what} is a function of '{parameter.name}', which is not known there: it may name "
+                f"{', '.join(visible)}"
+            )
+    return found
+
+
+def call(function: Callable[..., Any], named: Named) -> Any:
+    """A function of the parameters it names."""
+    return function(**{name: named[name] for name in names_of(function, "this", list(named))})

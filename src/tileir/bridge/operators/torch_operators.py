@@ -1,0 +1,182 @@
+"""Operators of torch made of cuTile kernels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from tileir.bridge.launch import launch
+from tileir.bridge.operators.plan import ARRAY, LIST, Named, Plan, names_of
+from tileir.execute.errors import LaunchError, MissingDependencyError
+
+_SCHEMA: Final = {ARRAY: "Tensor", LIST: "Tensor[]", int: "SymInt", float: "float", bool: "bool", str: "str"}
+NAMESPACE: Final = "tileir"
+
+_plans: Final[WeakKeyDictionary[Any, Plan]] = WeakKeyDictionary()
+"""How operators that were made here are made."""
+_names: Final[dict[str, itertools.count[int]]] = {}
+
+
+def torch_operator(plan: Plan, name: str | None, backward: Callable[..., Any] | None, options: dict[str, Any]) -> Any:
+    """An operator of torch: what `torch.library.custom_op` makes, with shape inference, `vmap` and gradients."""
+    try:
+        import torch
+    except ImportError as missing:
+        raise MissingDependencyError(f"operators of torch need torch ({missing}): pip install torch") from None
+
+    def made(named: Named) -> list[Any]:
+        """The outputs, with nothing in them yet."""
+        device = next((named[each].device for each in plan.arguments if plan.types[each] is ARRAY), None)
+        found = []
+        for output in plan.outputs:
+            shape, dtype, like = plan.specification(output, named)
+            found.append(torch.empty(shape, dtype=_dtype(torch, dtype), device=device if like is None else like.device))
+        return found
+
+    def result(outputs: list[Any]) -> Any:
+        return None if not outputs else outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def run(*arguments: Any) -> Any:
+        named = plan.named(arguments)
+        outputs = made(named)
+        named |= dict(zip(plan.outputs, outputs, strict=True))
+        launch(plan.kernel, plan.grid(named), plan.kernel_arguments(named), **options)
+        return result(outputs)
+
+    def shapes(*arguments: Any) -> Any:
+        return result(made(plan.named(arguments)))
+
+    if backward is not None:
+        gradients = _gradients(plan, backward)
+    qualified = _qualified(name, plan.kernel_name)
+    operator = torch.library.custom_op(qualified, run, mutates_args=plan.mutates, schema=_schema(plan))
+    operator.register_fake(shapes)
+    if backward is not None:
+        operator.register_autograd(gradients, setup_context=_saving(torch, plan, backward))
+    if not plan.mutates and LIST not in plan.types.values():
+        operator.register_vmap(_batched(torch, operator))
+    operator.__doc__ = f"{plan.kernel_name}({', '.join(plan.arguments)}) as an operator of torch"
+    _plans[operator] = plan
+    return operator
+
+
+def _qualified(name: str | None, kernel: str) -> str:
+    """The name of the operator among all of torch's; a number is added to one of ours that is taken."""
+    if name is not None:
+        if not isinstance(name, str) or not name.replace("::", "_", 1).isidentifier():
+            raise LaunchError(f"the name of an operator is 'name' or 'library::name', not {name!r}")
+        return name if "::" in name else f"{NAMESPACE}::{name}"
+    number = next(_names.setdefault(kernel, itertools.count()))
+    return f"{NAMESPACE}::{kernel}" if not number else f"{NAMESPACE}::{kernel}_{number}"
+
+
+def _schema(plan: Plan) -> str:
+    arguments = []
+    for number, name in enumerate(plan.arguments):
+        spelled = _SCHEMA[plan.types[name]]
+        if name in plan.mutates:
+            spelled = spelled.replace("Tensor", f"Tensor(a{number}!)")
+        arguments.append(f"{spelled} {name}")
+    outputs = ["Tensor"] * len(plan.outputs)
+    return f"({', '.join(arguments)}) -> {outputs[0] if len(outputs) == 1 else '(' + ', '.join(outputs) + ')'}"
+
+
+def _dtype(torch: Any, dtype: Any) -> Any:
+    """A dtype of torch, from one or from a name that NumPy has for it, too."""
+    if isinstance(dtype, torch.dtype):
+        return dtype
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", "")
+    found = getattr(torch, name, None) if isinstance(name, str) else None
+    if not isinstance(found, torch.dtype):
+        raise LaunchError(f"{dtype!r} is no dtype of an output: pass one of torch's, as torch.float32")
+    return found
+
+
+# --- gradients ---
+
+
+def _needed(plan: Plan, backward: Callable[..., Any]) -> list[str]:
+    """What a backward function is given, by name."""
+    visible = [*plan.arguments, *plan.constants, *plan.outputs, *[f"grad_{name}" for name in plan.outputs]]
+    inner = _plans.get(backward)
+    if inner is None:
+        return names_of(backward, "backward", visible)
+    for name in inner.arguments:
+        if name not in visible:
+            raise LaunchError(
+                f"backward is given '{name}', which is not known there: name its parameters as those of "
+                f"{plan.kernel_name}, and the gradients grad_{next(iter(plan.outputs))}"
+            )
+    for name in inner.outputs:
+        if not name.startswith("grad_") or plan.types.get(name.removeprefix("grad_")) is not ARRAY:
+            raise LaunchError(
+                f"backward makes '{name}': name its outputs after the arguments whose gradients they are, as grad_x"
+            )
+    return inner.arguments
+
+
+def _saving(torch: Any, plan: Plan, backward: Callable[..., Any]) -> Callable[..., None]:
+    """What keeps for the backward function what it will be given."""
+    needed = _needed(plan, backward)
+
+    def save(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        outputs = output if isinstance(output, tuple) else (output,)
+        named = plan.named(inputs) | dict(zip(plan.outputs, outputs, strict=True))
+        ctx.tensors = [name for name in needed if isinstance(named.get(name), torch.Tensor)]
+        ctx.save_for_backward(*[named[name] for name in ctx.tensors])
+        ctx.others = {name: named[name] for name in needed if name in named and name not in ctx.tensors}
+
+    return save
+
+
+def _gradients(plan: Plan, backward: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that torch calls for the gradients of all arguments."""
+    needed = _needed(plan, backward)
+    inner = _plans.get(backward)
+    if plan.mutates:
+        raise LaunchError("an operator that changes its arguments has no gradients: leave out mutates or backward")
+    arrays = [name for name in plan.arguments if plan.types[name] is ARRAY]
+
+    def gradients(ctx: Any, *given: Any) -> tuple[Any, ...]:
+        named = dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)) | ctx.others
+        named |= dict(zip([f"grad_{name}" for name in plan.outputs], given, strict=True))
+        values = {name: named[name] for name in needed}
+        found = backward(*values.values()) if inner is not None else backward(**values)
+        if not isinstance(found, dict):
+            made = found if isinstance(found, (tuple, list)) else (found,)
+            names = arrays if inner is None else [name.removeprefix("grad_") for name in inner.outputs]
+            if len(made) != len(names):
+                raise LaunchError(
+                    f"backward gives {len(made)} gradients, but there are {', '.join(names)}: "
+                    "give one for each, or a dict from names to gradients"
+                )
+            found = dict(zip(names, made, strict=True))
+        for name in found:
+            if name not in arrays:
+                raise LaunchError(f"backward gives a gradient for '{name}': there are {', '.join(arrays)}")
+        return tuple([found.get(name) for name in plan.arguments])
+
+    return gradients
+
+
+# --- many at once ---
+
+
+def _batched(torch: Any, operator: Any) -> Callable[..., Any]:
+    """The rule for `torch.vmap`: one launch after the other."""
+
+    def batched(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
+        results = []
+        for number in range(info.batch_size):
+            given = [
+                value if dim is None else value.select(dim, number)
+                for value, dim in zip(arguments, in_dims, strict=True)
+            ]
+            found = operator(*given)
+            results.append(found if isinstance(found, tuple) else (found,))
+        stacked = [torch.stack(each) for each in zip(*results, strict=True)]
+        return (stacked[0], 0) if len(stacked) == 1 else (tuple(stacked), (0,) * len(stacked))
+
+    return batched

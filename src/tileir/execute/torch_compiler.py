@@ -1,0 +1,78 @@
+"""`torch.compile` and launches: the compiler of torch runs them as they are, and does not look inside.
+
+It would trace a launch as it traces any Python, in the middle of which there is nothing that it could make a graph of.
+It has a list of folders that it leaves alone, and is told of this one as soon as it is imported, which takes too long
+to be done from here.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+from tileir.forking import NO_FORK
+
+_RULES: Final = "torch._dynamo.trace_rules"
+
+
+def leave_launches_alone() -> None:
+    """Have the compiler of torch run launches, whenever it is imported."""
+    rules = sys.modules.get(_RULES)
+    if rules is not None:
+        _tell(rules)
+        return
+    with NO_FORK:
+        if _FINDER not in sys.meta_path:
+            sys.meta_path.insert(0, _FINDER)
+
+
+def _tell(rules: Any) -> None:
+    add = getattr(rules, "add", None)
+    if callable(add):
+        add("tileir")
+
+
+class _Finder:
+    """Finds what the others find, and has the rules told once they are loaded."""
+
+    def __init__(self) -> None:
+        self.is_looking: bool = False
+
+    def find_spec(self, name: str, path: object, target: object = None) -> Any:
+        if name != _RULES or self.is_looking:
+            return None
+        # Imported here, as few come by.
+        import importlib.util
+
+        self.is_looking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.is_looking = False
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)  # type: ignore[assignment]
+        return spec
+
+
+class _Loader:
+    """The loader of the rules, which does one thing more at the end."""
+
+    def __init__(self, original: Any) -> None:
+        self.original: Any = original
+
+    def create_module(self, spec: Any) -> Any:
+        return self.original.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        module.__loader__ = module.__spec__.loader = self.original
+        self.original.exec_module(module)
+        with NO_FORK:
+            if _FINDER in sys.meta_path:
+                sys.meta_path.remove(_FINDER)
+        _tell(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.original, name)
+
+
+_FINDER: Final[Any] = _Finder()

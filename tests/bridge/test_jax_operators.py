@@ -1,0 +1,79 @@
+"""Functions of JAX made of cuTile kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tileir
+
+ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+jax = pytest.importorskip("jax", reason="jax is not installed: pip install jax")
+
+
+@ct.kernel
+def scale(x, out, factor: float, TILE: ct.Constant[int]):
+    place = ct.bid(0)
+    ct.store(out, (place,), ct.load(x, (place,), (TILE,)) * factor)
+
+
+@ct.kernel
+def square(x, out, TILE: ct.Constant[int]):
+    place = ct.bid(0)
+    tile = ct.load(x, (place,), (TILE,))
+    ct.store(out, (place,), tile * tile)
+
+
+@ct.kernel
+def square_backward(grad_out, x, grad_x, TILE: ct.Constant[int]):
+    place = ct.bid(0)
+    ct.store(grad_x, (place,), ct.load(grad_out, (place,), (TILE,)) * ct.load(x, (place,), (TILE,)) * 2)
+
+
+def blocks(x: Any, TILE: int) -> tuple[int]:
+    return (ct.cdiv(x.shape[0], TILE),)
+
+
+def operator(kernel: Any, outputs: Any, **options: Any) -> Any:
+    return tileir.op(kernel, blocks, outputs, constants={"TILE": 16}, framework="jax", **options)
+
+
+def test_function_runs_alone_compiled_and_batched() -> None:
+    scaled = operator(scale, "out")
+    x = jax.numpy.arange(50.0)
+    assert (scaled(x, 3.0) == x * 3).all()
+    assert (scaled(x, factor=2.0) == x * 2).all()
+    assert (jax.jit(lambda x: scaled(x + 1, 2.0) + 1)(x) == (x + 1) * 2 + 1).all()
+    rows = jax.numpy.arange(12.0).reshape(3, 4)
+    assert (jax.vmap(lambda row: scaled(row, 2.0))(rows) == rows * 2).all()
+
+
+def test_shapes_are_known_without_a_run() -> None:
+    double = operator(square, {"out": lambda x: ((x.shape[0],), "float32")})
+    found = jax.eval_shape(double, jax.ShapeDtypeStruct((7,), jax.numpy.float32))
+    assert (found.shape, found.dtype) == ((7,), jax.numpy.float32)
+
+
+def test_gradients_come_from_the_backward_kernel() -> None:
+    x = jax.numpy.arange(20.0)
+    for backward in (operator(square_backward, "grad_x"), lambda grad_out, x: 2 * x * grad_out):
+        squared = operator(square, "out", backward=backward)
+        gradient = jax.jit(jax.grad(lambda x, squared=squared: (squared(x) * 3).sum()))
+        assert (gradient(x) == 6 * x).all()
+
+
+def test_number_that_is_traced_is_named() -> None:
+    scaled = operator(scale, "out")
+    with pytest.raises(tileir.LaunchError, match=r"'factor' is a number .* jax.jit\(f, static_argnames='factor'\)"):
+        jax.jit(scaled)(jax.numpy.ones(4), 2.0)
+    jax.jit(scaled, static_argnames="factor")(jax.numpy.ones(4), factor=2.0)
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(tileir.LaunchError, match="arrays of JAX cannot be changed"):
+        operator(scale, (), mutates="out")
+    with pytest.raises(tileir.LaunchError, match="backward makes 'out'"):
+        operator(square, "out", backward=operator(square, "out"))
+    with pytest.raises(TypeError, match="takes x, factor, each once"):
+        operator(scale, "out")(jax.numpy.ones(4))
