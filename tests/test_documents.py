@@ -17,6 +17,7 @@ from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessio
 from tileir.passes.registry import REGISTERED
 from tileir.tools.drop_in_opt import run as run_opt
 from tileir.tools.main import run
+from tileir.tools.reference import anchor
 
 # Blocks that are not run here, by page and the beginning of their first line, and why.
 NOT_RUN: dict[str, dict[str, str]] = {
@@ -207,11 +208,20 @@ def test_the_first_pages_show_programs_and_commands() -> None:
         assert "python" in languages and "console" in languages
 
 
+def anchors(path: Path) -> set[str]:
+    """What a link to a page can lead to: headings, as GitHub names them, and names that are given."""
+    text = path.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {anchor(heading) for heading in headings} | set(re.findall(r'<a name="([^"]+)">', text))
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_to_files(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", re.sub(r"`[^`\n]*`", "", text)):
-        assert (ROOT / page).parent.joinpath(target).exists(), target
+def test_links_lead_to_files_and_headings(page: str) -> None:
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target, place in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", re.sub(r"`[^`\n]*`", "", text)):
+        path = (ROOT / page).parent / target if target else ROOT / page
+        assert path.exists(), target
+        assert not place or place in anchors(path), f"{target}#{place}"
 
 
 # --- files that are named ---
