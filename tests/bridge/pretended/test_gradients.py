@@ -74,3 +74,17 @@ def test_modules_move_their_parameters_in_place():
     module.load_state_dict(state)
     weight.data = weight.data.cuda()
     assert weight.is_cuda and isinstance(weight, torch.nn.Parameter)
+
+
+def test_gradients_of_layer_norm_are_summed_in_float32_as_on_a_gpu():
+    torch.manual_seed(0)
+    x, dy = torch.randn(512, 64, dtype=torch.bfloat16, device="cuda"), torch.randn(512, 64, device="cuda")
+    weight, bias = [torch.ones(64, dtype=torch.bfloat16, device="cuda", requires_grad=True) for _ in range(2)]
+    y = torch.nn.functional.layer_norm(x, (64,), weight, bias)
+    assert y.is_cuda and y.dtype is torch.bfloat16
+    y.backward(dy.bfloat16())
+    exact = dy.bfloat16().double().sum(0)
+    assert torch.equal(bias.grad, exact.bfloat16())
+    assert torch.equal(
+        y.detach().cpu(), torch.nn.functional.layer_norm(x.cpu(), (64,), *[torch.ones(64).bfloat16()] * 2)
+    )

@@ -188,3 +188,9 @@ def test_assert_close_looks_at_the_device():
     torch.testing.assert_close(x, x.clone())
     with pytest.raises(AssertionError, match=r"'device' do not match: cuda:0 != cpu"):
         torch.testing.assert_close(x, x.cpu())
+
+
+def test_pinned_memory_is_a_mark():
+    x = torch.ones(2).pin_memory()
+    assert x.is_pinned() and not x.is_cuda and torch.zeros(2, pin_memory=True).is_pinned()
+    assert not torch.ones(2).is_pinned() and x.to("cuda", non_blocking=True).is_cuda

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import torch
 
+from tileir.bridge.contexts import active
 from tileir.bridge.pretended.devices import index_asked
+from tileir.bridge.pretended.pinned import pinned
 from tileir.bridge.pretended.tensors import SPECIAL, host_array, is_pretended, placed, undispatched, unplaced
 
 FACTORIES: Final = [
@@ -62,6 +64,8 @@ def replaced(original: Callable[..., Any]) -> Callable[..., Any]:
                 keywords["device"] = "cpu"
                 keywords.pop("pin_memory", None)
                 return placed(original(*arguments, **keywords), index)
+        if keywords.get("pin_memory") and active() is not None:
+            return pinned(original(*arguments, **{**keywords, "pin_memory": False}))
         return original(*arguments, **keywords)
 
     return make
