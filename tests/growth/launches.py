@@ -1,4 +1,4 @@
-"""Kernels whose tile blocks meet, for launches with more and more of them."""
+"""Kernels whose tile blocks meet, for launches with more and more of them; and loops that turn more and more often."""
 
 from __future__ import annotations
 
@@ -75,5 +75,53 @@ LAUNCHES: dict[str, str] = {
         "%big = constant <i32: 1000000> : tile<i32>",
         "%far = offset %next, %big : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>",
         "%s = store_ptr_tko weak %far, %x : tile<ptr<i32>>, tile<i32> -> token",
+    ),
+}
+
+_LOOP = """cuda_tile.module @m {
+  entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>, %n: tile<i32>) {
+    %zero = constant <i32: 0> : tile<i32>
+    %one = constant <i32: 1> : tile<i32>
+    %t0 = make_token : token
+    %r = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%t = %t0) -> (token) {
+BODY
+      continue %u : token
+    }
+    return
+  }
+}
+"""
+
+
+def _loop(*lines: str) -> str:
+    return _LOOP.replace("BODY", "\n".join([f"      {line}" for line in lines]))
+
+
+def _turn(order: str, token: str = " token=%t") -> str:
+    types = "tile<ptr<i32>>, tile<i32> -> tile<i32>, token"
+    return f"%c, %u = atomic_rmw_tko {order} device %q, add, %one{token} : {types}"
+
+
+LOOPS: dict[str, str] = {
+    "loads": _loop("%c, %u = load_ptr_tko weak %q token=%t : tile<ptr<i32>> -> tile<i32>, token"),
+    "stores": _loop("%u = store_ptr_tko weak %q, %i token=%t : tile<ptr<i32>>, tile<i32> -> token"),
+    "stores to places of their own": _loop(
+        "%to = offset %q, %i : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>",
+        "%u = store_ptr_tko weak %to, %i token=%t : tile<ptr<i32>>, tile<i32> -> token",
+    ),
+    "unordered loads": _loop(
+        "%c, %x = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token", "%u = make_token : token"
+    ),
+    "unordered stores": _loop(
+        "%x = store_ptr_tko weak %q, %i : tile<ptr<i32>>, tile<i32> -> token", "%u = make_token : token"
+    ),
+    "counter": _loop(_turn("acq_rel")),
+    "released counter": _loop(_turn("release")),
+    "released stores": _loop(
+        "%x = store_ptr_tko weak %p, %i token=%t : tile<ptr<i32>>, tile<i32> -> token",
+        "%u = store_ptr_tko release device %q, %i token=%x : tile<ptr<i32>>, tile<i32> -> token",
+    ),
+    "counter beside a load": _loop(
+        "%v, %vt = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token", _turn("acq_rel")
     ),
 }

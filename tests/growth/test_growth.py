@@ -14,7 +14,7 @@ import numpy
 import pytest
 from tests.growth.actions import ACTIONS, COMPILE, Action, NotApplicable, compiled, diagnosed
 from tests.growth.broken_programs import BROKEN
-from tests.growth.launches import LAUNCHES
+from tests.growth.launches import LAUNCHES, LOOPS
 from tests.growth.live_programs import LIVE
 from tests.growth.measure import LLVM_TIME_BOUND, STEPS_BOUND, TIME_BOUND, seconds, step_growth, steps
 from tests.growth.programs import SOUND
@@ -191,6 +191,36 @@ def test_steps_of_the_sanitizer_grow_with_the_tile_blocks(name, schedule):
     measured(8)
     growth = step_growth(measured, 24)
     assert growth < STEPS_BOUND
+
+
+def turns_of(name: str) -> Callable[[int, tileir.Sanitizer], object]:
+    kernel = tileir.compile(tileir.parse(LOOPS[name]), backend="interpreter")
+
+    def work(turns: int, sanitizer: tileir.Sanitizer) -> object:
+        # Two tile blocks: the second asks what the first one left.
+        kernel.launch(2, numpy.zeros(4, "i4"), numpy.zeros(turns, "i4"), turns, observer=sanitizer)
+        return sanitizer.report.findings
+
+    return work
+
+
+@counted
+@pytest.mark.parametrize("name", LOOPS)
+def test_steps_of_the_sanitizer_grow_with_the_turns_of_a_loop(name):
+    work = turns_of(name)
+    work(8, tileir.Sanitizer())
+    assert step_growth(lambda turns: steps(lambda given: work(turns, given), tileir.Sanitizer()), 24) < STEPS_BOUND
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LOOPS)
+def test_time_of_the_sanitizer_grows_with_the_turns_of_a_loop(name):
+    work = turns_of(name)
+
+    def measured(turns: int) -> float:
+        return seconds(lambda given: work(turns, given), tileir.Sanitizer, 2)
+
+    assert min(measured(16384) / measured(4096) for _ in range(3)) < TIME_BOUND
 
 
 @pytest.mark.long
