@@ -30,6 +30,7 @@ class ProgramFiles:
     def __init__(self, operands: list[str]) -> None:
         found: dict[str, None] = {}
         self.failures: list[tuple[str, ToolFailure]] = []
+        self._failed: set[str] = set()
         self.searched: bool = False
         for operand in operands:
             if os.path.isdir(operand):
@@ -49,7 +50,10 @@ class ProgramFiles:
             self._fail(operand, nothing)
 
     def _fail(self, path: str, why: str) -> None:
-        self.failures.append((path, ToolFailure(f"cannot read '{path}': {why}", EXIT_USAGE)))
+        # A pattern may come to a directory more than once.
+        if path not in self._failed:
+            self._failed.add(path)
+            self.failures.append((path, ToolFailure(f"cannot read '{path}': {why}", EXIT_USAGE)))
 
     def _entries(self, directory: str) -> list[os.DirEntry[str]]:
         """What is in a directory, sorted."""
