@@ -109,14 +109,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     def end(number: int, frame: object) -> None:
         raise pytest.fail.Exception(_OVER_TIME, pytrace=False)
 
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, run.seconds)
-    # Where something holds Python up for longer, its process ends, and xdist starts another one.
-    faulthandler.dump_traceback_later(3 * run.seconds, exit=True)
+    # Time of the processors, which a busy machine does not spend on others.
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, run.seconds)
+    # Where something holds Python up, or a test waits for too long, its process ends, and xdist starts another one.
+    faulthandler.dump_traceback_later(15 * run.seconds, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
@@ -171,7 +172,9 @@ def main() -> int:
     parser.add_argument("--suite", choices=tuple(RULES), default="cutile")
     parser.add_argument("-n", type=int, default=1, help="processes")
     parser.add_argument("--every", type=int, default=1, metavar="K", help="every K-th test only")
-    parser.add_argument("--seconds", type=float, default=60.0, help="that a test may take (default: 60)")
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="of processor time that a test may take (default: 60)"
+    )
     parser.add_argument("--gibibytes", type=float, default=8.0, help="that a process may take (default: 8)")
     parser.add_argument("--gpu", default="b200")
     parser.add_argument("--results", type=Path, help="the file of results, one line of JSON for each test")
@@ -224,6 +227,7 @@ def _run(given: argparse.Namespace, results: Path) -> None:
             "pytest",
             "-q",
             "--tb=short",
+            "--continue-on-collection-errors",
             "-p",
             "no:cacheprovider",
             "-p",
