@@ -223,9 +223,7 @@ def test_access_past_an_array_of_a_list_is_named_each_time() -> None:
     arrays = [numpy.zeros(4, F32)]
     known(leave_list, 1, (arrays, 1))
     assert arrays[0].tolist() == [1.0] * 4
-    with pytest.raises(
-        tileir.ExecutionError, match=r"item 0 of argument 'arrays' of leave_list \(array float32\[4\]\)"
-    ):
+    with pytest.raises(tileir.ExecutionError, match=r"past the end of arrays\[0\] \(array float32\[4\]\)"):
         tileir.launch(leave_list, 1, (arrays, 1000), "cpu")
 
 
@@ -309,3 +307,36 @@ def test_address_of_an_array_is_numpys() -> None:
     whole = numpy.zeros((5, 7), "f8")
     for array in (whole, whole[2:, 3:], whole.T, whole[::-1], whole[5:], numpy.zeros(()), numpy.zeros(3, "V5")):
         assert address_of(array) == array.ctypes.data
+
+
+@ct.kernel
+def spread(out, step):
+    ct.scatter(out, ct.arange(16, dtype=ct.int32) * step, ct.ones((16,), ct.float32), check_bounds=False)
+
+
+def test_access_past_an_array_is_named_in_a_recognized_launch() -> None:
+    out = numpy.zeros(16, F32)
+    known(spread, 1, (out, 1))
+    for _ in range(2):
+        with pytest.raises(tileir.ExecutionError, match=r"past the end of out \(array float32"):
+            tileir.launch(spread, 1, (out, 100), "cpu")
+        tileir.launch(spread, 1, (out, 1), "cpu")
+    assert out.tolist() == [1.0] * 16
+
+
+def test_recognized_launches_of_many_tile_blocks_do_all_of_them() -> None:
+    for blocks in (1, 3, 17, 700, 5000):
+        a, out = numpy.arange(16 * blocks, dtype=F32), numpy.zeros(16 * blocks, F32)
+        for _ in range(4):
+            out[:] = 0
+            tileir.launch(scale, (blocks,), (a, out, 2.0, 16), "cpu")
+            assert (out == a * 2).all()
+
+
+def test_recognized_launches_keep_their_order_where_they_overlap() -> None:
+    arrays = [numpy.full(64, number + 1, F32) for number in range(3)]
+    known(scale, 4, (arrays[0].copy(), arrays[1].copy(), 2.0, 16))
+    with tileir.overlap():
+        for first, second in ((0, 1), (1, 2), (2, 0)):
+            tileir.launch(scale, 4, (arrays[first], arrays[second], 2.0, 16), "cpu")
+    assert [array[63] for array in arrays] == [8, 2, 4]

@@ -46,7 +46,8 @@ Seen = tuple[tuple[Hashable, ...], tuple[Any, ...], tuple[int, ...], object]
 """Of a launch: the key of its kind; the numbers for its record; three words for each array that is reached through a
 list (`DirectLaunches.launch`); and what keeps the tables of lists alive."""
 
-Look = Callable[[Sequence[object], str, bool, bool], Seen]
+Look = Callable[[Sequence[object], str, bool, bool], "Seen | None"]
+"""Of arguments, backend, exact and fast; None if there is an argument of another type."""
 
 UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError)
 """What a look at arguments raises that are not known, or out of the ordinary."""
@@ -162,12 +163,25 @@ class _Writer:
         lines = [
             "def look(arguments, backend, exact, fast):",
             f"    [{', '.join(arguments)}] = arguments",
+            *[f"    if {' or '.join(self._other_types(arguments, structure))}: return None"][: len(arguments)],
             *[f"    {line}" for line in self.lines],
             f"    return {_tuple([*self.key, 'backend', 'exact', 'fast'])}, "
             f"{_tuple(self.numbers)}, {memory}, {_tuple(self.tables)}",
         ]
         look = generated("look", lines, self.names)
         return _undispatched(look) if self.pretends else look
+
+    def _other_types(self, arguments: list[str], structure: Structure) -> list[str]:
+        """Python code that tells whether arguments are of other types; of a tuple whether it has other items."""
+        found: list[str] = []
+        for name, kind in zip(arguments, structure, strict=True):
+            self.names[f"type_{name}"] = tuple if isinstance(kind, tuple) else kind
+            found.append(f"type({name}) is not type_{name}")
+            if isinstance(kind, tuple):
+                self.names[f"items_{name}"] = kind
+                self.names["structure_of"] = structure_of
+                found.append(f"structure_of({name}) != items_{name}")
+        return found
 
     def _argument(self, name: str, annotation: Any, kind: Any) -> None:
         if isinstance(kind, tuple):
@@ -337,7 +351,7 @@ class _Recognizer:
 class KnownLaunches:
     """What is known of a kernel: what it was compiled for, and launches that are recognized."""
 
-    __slots__ = ("_recognizers", "annotations", "compiled", "kernel")
+    __slots__ = ("_last", "_recognizers", "annotations", "compiled", "kernel")
 
     def __init__(self, kernel: Callable[[], Any], annotations: Sequence[Any]) -> None:
         self.kernel: Callable[[], Any] = kernel
@@ -346,21 +360,23 @@ class KnownLaunches:
         self.compiled: dict[Hashable, Kernel] = {}
         self._recognizers: dict[Structure, _Recognizer | None] = {}
         """By the types of the arguments; None if there is no short way for them."""
+        self._last: _Recognizer | None = None
+        """That of the last launch, which is likely to be that of the next."""
 
     def find(
         self, arguments: Sequence[object], backend: str, exact: bool, fast: bool
     ) -> tuple[DirectLaunches, tuple[Any, ...], tuple[int, ...], object] | None:
         """How to launch with such arguments, what `DirectLaunches.launch` takes, and what to keep alive meanwhile."""
-        types = tuple(map(type, arguments))
-        recognizer = self._recognizers.get(types)
-        if recognizer is None:
-            if tuple not in types:
-                return None
-            recognizer = self._recognizers.get(structure_of(arguments))
-            if recognizer is None:
-                return None
         try:
-            key, numbers, memory, tables = recognizer.look(arguments, backend, exact, fast)
+            recognizer = self._last
+            seen = recognizer.look(arguments, backend, exact, fast) if recognizer is not None else None
+            if recognizer is None or seen is None:
+                recognizer = self._recognizers.get(structure_of(arguments))
+                seen = recognizer.look(arguments, backend, exact, fast) if recognizer is not None else None
+                if recognizer is None or seen is None:
+                    return None
+                self._last = recognizer
+            key, numbers, memory, tables = seen
             return recognizer.known[key], numbers, memory, tables
         except UNKNOWN_ARGUMENTS:
             return None
@@ -388,12 +404,15 @@ class KnownLaunches:
         if direct is None:
             return
         try:
-            key = recognizer.look(arguments, backend, exact, fast)[0]
+            seen = recognizer.look(arguments, backend, exact, fast)
         except UNKNOWN_ARGUMENTS:
+            return
+        if seen is None:
             return
         if len(recognizer.known) >= MOST_KEPT:
             recognizer.known.clear()
-        recognizer.known[key] = direct
+        recognizer.known[seen[0]] = direct
+        self._last = recognizer
 
 
 def _recognizer(annotations: Sequence[Any], structure: Structure) -> _Recognizer | None:

@@ -21,6 +21,7 @@ from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, listed
 from tileir.execute.cpu.native.filling import Fill, filling
 from tileir.execute.cpu.native.repeating import Repeated, places_of
 from tileir.execute.cpu.native.target import Target, host
+from tileir.execute.cpu.native.thread_pool import WORTH_WAKING
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, converted
@@ -103,6 +104,12 @@ class CpuKernel(KernelCode, PreparedKernel):
             self._check_suited(version.options, slots, grid, arguments, ())
 
         return Repeated(version.loaded, version.arena_bytes, binding, threads, places, once, failed)
+
+    def short_version(self, unchecked: bool) -> Version | None:
+        """The version for arrays apart, if there is one, and launches of it may be over soon: without loops, which may
+        take any time, and without prints."""
+        version = self._versions.get((False, False, unchecked))
+        return None if version is None or version.print_count or version.loaded.repeats else version
 
     def _launch(
         self,
@@ -380,12 +387,15 @@ def _divide(slots: Any, version: Version, grid: BlockId, threads: int) -> None:
 class _DirectLaunches(DirectLaunches):
     """Launches of a kernel whose arguments are of a kind that was looked at."""
 
-    __slots__ = ("_fill", "_kernel", "_options")
+    __slots__ = ("_fill", "_is_plain", "_kernel", "_options", "_version")
 
     def __init__(self, kernel: CpuKernel, fill: Fill, options: LaunchOptions) -> None:
         self._kernel: CpuKernel = kernel
         self._fill: Fill = fill
         self._options: LaunchOptions = options
+        self._is_plain: bool = not options.memory and options.progress is None and not options.sanitize
+        self._version: Version | None = None
+        """The version for arrays apart, once there is one that neither prints nor has loops."""
 
     def launch(
         self,
@@ -394,7 +404,26 @@ class _DirectLaunches(DirectLaunches):
         again: Again,
         memory: Sequence[int] = (),
     ) -> None:
-        self._kernel._launch(grid, again, self._options, None, True, self._fill, numbers, memory)
+        kernel, version = self._kernel, self._version
+        x, y, z = grid
+        count = x * y * z
+        if version is None or memory or not 0 < version.loaded.pace * count < WORTH_WAKING or overlapped() is not None:
+            kernel._launch(grid, again, self._options, None, True, self._fill, numbers, memory)
+            if version is None and self._is_plain:
+                self._version = kernel.short_version(self._options.unchecked)
+            return
+        # What is over before another thread could help goes the way of `_launch` with as few steps as there can be.
+        binding = kernel._binder.take()
+        slots = binding.record.slots
+        apart = True
+        if self._fill(slots, count, x, y, z, (count >> 4) or 1, *numbers) is False:
+            thread_pool.run_here(version.loaded, binding.record, version.arena_bytes, True)
+            if not slots[record.FAILED]:
+                kernel._binder.recycle(binding)
+                return
+            kernel._check_suited(version.options, slots, grid, again, ())
+            apart = False
+        kernel._launch(grid, again, self._options, None, apart, self._fill, numbers)
 
     def bind(
         self, grid: BlockId, numbers: tuple[Any, ...], again: Again, arrays: Sequence[object]

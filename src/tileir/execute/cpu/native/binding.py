@@ -90,10 +90,7 @@ class Binder:
 
         `fill` does it with `numbers`, where somebody has looked at the arguments already (`filling`).
         """
-        try:
-            binding = self._spare.pop()
-        except IndexError:
-            binding = Binding(self._new_record())
+        binding = self.take()
         x, y, z = grid
         slots = binding.record.slots
         if fill is None:
@@ -105,6 +102,13 @@ class Binder:
         else:
             binding.overlap = overlap
         return binding
+
+    def take(self) -> Binding:
+        """A record for a launch, to be filled; not one that another launch has."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return Binding(self._new_record())
 
     def _new_record(self) -> Record:
         record = Record(self.layout.total)

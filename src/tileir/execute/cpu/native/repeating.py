@@ -18,8 +18,9 @@ from tileir.execute.cpu.native.record import ARGUMENTS, FAILED
 from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.overlap import overlapped
 
-Where = tuple[Any, int, int]
-"""An array, and where it was seen: its address, and the bytes of it or of the memory behind it."""
+Where = tuple[Any, int, Any, int]
+"""An array, the address it was seen at, what says how many bytes of memory it has, and how many they were.  Storage
+that is kept is not given back, so that another tensor's is elsewhere."""
 
 
 def places_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | None:
@@ -28,9 +29,10 @@ def places_of(arrays: Sequence[object]) -> tuple[list[Where], list[Where]] | Non
     tensors: list[Where] = []
     for array in arrays:
         if type(array) is numpy.ndarray:
-            found.append((array, address_of(array), array.nbytes))
+            found.append((array, address_of(array), array, array.nbytes))
         elif hasattr(array, "untyped_storage") and hasattr(array, "data_ptr"):
-            tensors.append((array, array.data_ptr(), array.untyped_storage().nbytes()))
+            storage = array.untyped_storage()
+            tensors.append((array, array.data_ptr(), storage, storage.nbytes()))
         else:
             return None
     return found, tensors
@@ -72,12 +74,12 @@ class Repeated:
         self._bindings: list[Binding] = [binding]
 
     def __call__(self) -> None:
-        for array, address, size in self._arrays:
+        for array, address, _, size in self._arrays:
             if address_of(array) != address or array.nbytes != size:
                 self._once()
                 return
-        for tensor, address, size in self._tensors:
-            if tensor.data_ptr() != address or tensor.untyped_storage().nbytes() != size:
+        for tensor, address, storage, size in self._tensors:
+            if tensor.data_ptr() != address or storage.nbytes() != size:
                 self._once()
                 return
         if overlapped() is not None:

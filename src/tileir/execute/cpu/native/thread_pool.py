@@ -274,7 +274,7 @@ def run(
     expected = function.pace * count
     if 0 < expected < WORTH_WAKING and not (function.repeats or calls_back):
         # The shortest launches, for which it matters what is asked before.
-        _run_here(function, record, arena_bytes, True)
+        run_here(function, record, arena_bytes, True)
         return
     if arena_bytes > scratch.LARGE:
         threads = scratch.affordable(arena_bytes, threads)
@@ -291,10 +291,10 @@ def run(
             return
     elif is_left and _run_on(1, function, record, arena_bytes, keep, True):
         return
-    _run_here(function, record, arena_bytes, is_known)
+    run_here(function, record, arena_bytes, is_known)
 
 
-def _run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool) -> None:
+def run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool) -> None:
     """Run on the calling thread; `is_known` if the last launch tells how long this one takes."""
     count = record.slots[COUNT]
     arena = scratch.arena_of(arena_bytes)
