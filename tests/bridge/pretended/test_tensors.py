@@ -194,3 +194,32 @@ def test_pinned_memory_is_a_mark():
     x = torch.ones(2).pin_memory()
     assert x.is_pinned() and not x.is_cuda and torch.zeros(2, pin_memory=True).is_pinned()
     assert not torch.ones(2).is_pinned() and x.to("cuda", non_blocking=True).is_cuda
+
+
+# --- single operations ---
+
+
+def test_a_tensor_of_the_host_is_not_indexed_by_one_of_the_device():
+    with pytest.raises(RuntimeError, match="indices should be either on cpu"):
+        torch.ones(3)[torch.tensor([0], device="cuda")]
+    assert torch.ones(3, device="cuda")[torch.tensor([0])].is_cuda
+
+
+def test_attention_by_a_kernel_of_the_gpu_alone():
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    x = torch.randn(1, 2, 4, 8, device="cuda")
+    expected = torch.nn.functional.scaled_dot_product_attention(x, x, x)
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        found = torch.nn.functional.scaled_dot_product_attention(x, x, x)
+    assert found.is_cuda
+    torch.testing.assert_close(found, expected)
+
+
+def test_operators_of_the_user_for_cuda():
+    @torch.library.custom_op("tileir_pretended_test::triple", mutates_args=(), device_types="cuda")
+    def triple(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+        assert x.is_cuda
+        return x * 3
+
+    assert triple(torch.ones(2, device="cuda")).tolist() == [3, 3]

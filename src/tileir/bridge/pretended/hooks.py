@@ -15,6 +15,7 @@ from tileir.bridge.pretended.gradients import hook_gradients
 from tileir.bridge.pretended.missing_functions import hook_missing_functions
 from tileir.bridge.pretended.modules import hook_modules
 from tileir.bridge.pretended.moving import hook_moving
+from tileir.bridge.pretended.operators import hook_operators
 from tileir.bridge.pretended.pinned import hook_pinned
 from tileir.bridge.pretended.precision import hook_precision
 from tileir.bridge.pretended.presenting import hook_presenting
@@ -42,6 +43,7 @@ def hook() -> None:
         hook_autocast()
         hook_pinned()
         hook_precision()
+        hook_operators()
         hook_cuda()
         _replace_imported(replacements)
         _hooked.append(True)

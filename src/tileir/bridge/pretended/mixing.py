@@ -39,23 +39,25 @@ def check_devices(function: Any, arguments: Any, keywords: Any) -> None:
         kind = type(argument)
         if kind in _HOST:
             if _is_elsewhere(argument):
-                _refuse(function, argument)
+                _refuse(function, argument, arguments[0])
         elif kind is list or kind is tuple:
             for item in argument:
                 if type(item) in _HOST and _is_elsewhere(item):
-                    _refuse(function, item)
+                    _refuse(function, item, arguments[0])
     if keywords:
         for argument in keywords.values():
             if type(argument) in _HOST and _is_elsewhere(argument):
-                _refuse(function, argument)
+                _refuse(function, argument, None)
 
 
 def _is_elsewhere(tensor: Any) -> bool:
     return bool(_dimensions(tensor)) and bool(tensor.is_cpu)
 
 
-def _refuse(function: Any, argument: Any) -> None:
+def _refuse(function: Any, argument: Any, first: Any) -> None:
     if function in MIXING:
+        if function is Tensor.__getitem__ and argument is first:
+            raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
         return
     raise RuntimeError(
         "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
