@@ -108,7 +108,7 @@ def test_python_runs_and_prints_what_is_shown(
         file = tmp_path / f"line_{block.line}.py"
         file.write_text(block.text, encoding="utf-8")
         exec(compile(block.text, str(file), "exec"), names)
-        printed = capsys.readouterr().out
+        printed = capsys.readouterr().out.replace(str(file), "kernel.py")
         assert agrees(printed, block.output or ""), f"{page}, line {block.line} prints\n{printed}"
         if block is next(b for b in blocks(page) if b.language == "python"):
             exec(GIVEN.get(page, ""), names)
@@ -131,6 +131,7 @@ def run_command(command: str) -> int:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     done = subprocess.run([sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True)
     print(done.stdout, end="")
+    print(done.stderr, end="", file=sys.stderr)
     return done.returncode
 
 

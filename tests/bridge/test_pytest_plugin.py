@@ -81,7 +81,7 @@ def test_neither():
         get_compute_capability()
 """
     found = run(tmp_path, tests, "--strict-markers")
-    assert "SanitizerError: sanitizer: 2 findings in @copy" in found.stdout
+    assert "SanitizerError: sanitizer: 2 findings in copy" in found.stdout
     assert "3 passed" in found.stdout and "1 failed" in found.stdout
     assert "3 tests launched kernels here, 0 on a GPU, 1 launched none" in found.stdout
 

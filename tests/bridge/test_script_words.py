@@ -303,7 +303,7 @@ out-of-bounds: ct.scatter writes outside of y (array float32[4])
   called from k.py:9: fill(y, step)
   the address is 0x..: right past the end of y (array float32[4]), where [4] would be
   2 of the 4 elements it touches are outside
-  hint: mask what lies outside, or check the offsets and the grid
+  hint: mask the elements outside, or check the offsets and the grid
 
 index-space: ct.store has an index outside of the tile space of y
   at k.py:10, tile block (0, 0, 0)
@@ -326,7 +326,7 @@ def test_access_outside_of_an_array(backend: str, tmp_path: Path) -> None:
 
 
 ERROR_OF_OUTSIDE = """
-k.py:5:4: error: ct.scatter accesses 4 bytes at address 0x.., which no array of the launch has: it is right past the end of y (array float32[4]), where [4] would be (element [2] of the tile)
+k.py:5:4: error: ct.scatter accesses 4 bytes at address 0x.., which is in no array of the launch: it is right past the end of y (array float32[4]), where [4] would be (element [2] of the tile)
 k.py:5:4: note: the line is: ct.scatter(out, ct.arange(4, dtype=ct.int32) * step, 1.0, check_bounds=False)
 k.py:9:4: note: called from here: fill(y, step)
 note: in tile block (0, 0, 0)

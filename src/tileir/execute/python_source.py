@@ -14,6 +14,7 @@ import linecache
 from typing import Final
 
 _MOST_CHARACTERS = 100
+_MOST_OF_LABEL = 64
 
 
 class Expression:
@@ -47,7 +48,7 @@ class Expression:
     @property
     def label(self) -> str:
         """What its value is called: the variable, or else the expression itself."""
-        return self.name or self.text
+        return self.name or shortened(self.text, _MOST_OF_LABEL)
 
     @property
     def called(self) -> str:
@@ -112,7 +113,8 @@ class _Source:
         while pending:
             node, statement, first = pending.pop()
             if isinstance(node, ast.stmt):
-                statement = Statement(file, node, self._head(node), max(node.col_offset - first, 0))
+                line = lines[node.lineno - 1]
+                statement = Statement(file, node, self._head(node), max(len(line) - len(line.lstrip()) - first, 0))
                 self._note_names(node)
             elif isinstance(node, ast.NamedExpr):
                 self._names[node.value] = node.target.id
@@ -122,7 +124,8 @@ class _Source:
                 self._statements[node] = statement
                 self._at.setdefault((node.lineno, node.col_offset), []).append(node)
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                first = node.body[0].col_offset
+                line = lines[node.body[0].lineno - 1]
+                first = len(line) - len(line.lstrip())
             pending.extend([(child, statement, first) for child in ast.iter_child_nodes(node)])
 
     def expressions_at(self, line: int, column: int) -> list[Expression]:
@@ -185,10 +188,10 @@ class _Source:
         return line[start:end].decode("utf-8", "replace").strip()
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, most: int = _MOST_CHARACTERS) -> str:
     """A text on one line, of bearable length."""
     text = " ".join(text.split("\n"))
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 3]} .."
+    return text if len(text) <= most else f"{text[: most - 3].rstrip()} .."
 
 
 _SOURCES: Final[dict[str, _Source | None]] = {}

@@ -103,6 +103,8 @@ _METHODS: Final = {
     "extract": frozenset([EXTRACT]),
     "item": frozenset([RESHAPE]),
 }
+# What arrays are asked for that is no tile.
+_OF_ARRAYS: Final = ("slice", "tiled_view", "get_raw_memory", "foreign_pointer", "from_foreign")
 # These take several operations: what the last one is cannot be told where another expression begins at the same place.
 _COMPOSED: Final = (ast.Mod, ast.FloorDiv, ast.Pow)
 _NONE: Final[frozenset[OperationDeclaration]] = frozenset()
@@ -170,6 +172,8 @@ class _Plan:
                 (key, expression.node) in computing or not isinstance(expression.node, (ast.Call, ast.Subscript))
             ):
                 continue
+            if _makes_array(expression.node, operations):
+                continue
             label = _label(key, expression)
             valued = [one for one in operations if told_results(one)]
             if label and valued:
@@ -224,6 +228,9 @@ class _Plan:
             position = self._reached.get(key, -1)
             computes = False
             for operation in run:
+                if computes and _keeps_dimensions(operation):
+                    groups[position].append(operation)
+                    continue
                 found = _find(chain, operation.declaration, position)
                 if found is None and operation.declaration in _PREPARATIONS:
                     pending.append(operation)
@@ -250,6 +257,21 @@ def _inside(operation: Operation) -> Iterator[Operation]:
     for region in operation.regions:
         for block in region.blocks:
             yield from block.operations
+
+
+def _keeps_dimensions(operation: Operation) -> bool:
+    """Whether it is the end of a reduction with `keepdims`."""
+    if operation.declaration is not RESHAPE:
+        return False
+    reduced = operation.operands[0].defining_operation
+    return reduced is not None and reduced.declaration is REDUCE
+
+
+def _makes_array(node: ast.AST, operations: list[Operation]) -> bool:
+    """Whether the value of an expression is an array, as of `x.slice(..)` or `xs[1]`: its address is computed then."""
+    if isinstance(node, ast.Subscript):
+        return any(one.declaration not in _PREPARATIONS and one.declaration is not EXTRACT for one in operations)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _OF_ARRAYS
 
 
 def _find(chain: list[Expression], declaration: OperationDeclaration, position: int) -> int | None:

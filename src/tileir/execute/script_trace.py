@@ -49,7 +49,6 @@ class ScriptTrace:
         self._loops.clear()
 
     def before(self, operation: Operation, operands: list[Any]) -> None:
-        self._enter_iterations(operation)
         declaration = operation.declaration
         if declaration in _LOOPS:
             self._loops[operation] = _Counter(operation, operands)
@@ -83,6 +82,7 @@ class ScriptTrace:
 
     def _head(self, operation: Operation) -> None:
         """Write the statements that lead to an operation, as far as they are not above already."""
+        self._enter_iterations(operation)
         path = self._statements(operation)
         depth = 0
         is_above = True
@@ -137,7 +137,7 @@ class ScriptTrace:
     # --- loops ---
 
     def _enter_iterations(self, operation: Operation) -> None:
-        """Say with which value of its variable an iteration begins, when its first operation runs."""
+        """Say which iteration it is, when it first has something to show: one after a `break` never has."""
         loops: list[Operation] = []
         loop = _loop_around(operation)
         while loop is not None:
