@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import linecache
 import re
 import runpy
@@ -311,7 +312,7 @@ index-space: ct.store has an index outside of the tile space of y
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   index 9 along axis 0: y has 2 of these tiles there, counted from 0
   the tile space is (2,), the shape of y (4,)
-  hint: the behaviour is undefined, padding or not: launch fewer tile blocks, or guard with `if`
+  hint: the behaviour is undefined, even with padding: launch fewer tile blocks, or guard with `if`
 """
 
 
@@ -369,3 +370,126 @@ def test_changed_source_is_not_quoted(capsys: pytest.CaptureFixture[str]) -> Non
     observer = tileir.Trace((0, 0, 0), lines.append)
     tileir.launch(found["total"], 1, (found["x"], found["y"], 2), observer=observer)
     assert "  %blockId_x" in "".join(lines) or "  %for = for" in "".join(lines)
+
+
+MORE = """
+@ct.kernel
+def part(x, y, d):
+    i = ct.bid(0)
+    t = ct.load(x, (i,), (4,))
+    q = t // d
+    ct.store(y, (i,), q)
+    z = ct.load(x, (1,), (4,))
+
+x = numpy.arange(10, dtype="i4")
+ct.launch(None, (1,), part, (x, x, 0))
+"""
+
+
+REPORT_OF_MORE = """
+sanitizer: 3 findings in part, grid (1, 1, 1)
+
+division-by-zero: `t // d` divides by zero
+  at k.py:8, tile block (0, 0, 0), element [0]
+    8 | q = t // d
+      |     ^^^^^^
+  it computes 0 / 0 in int32
+  4 of the 4 elements of the tile are like this
+  hint: guard the divisor, as with ct.where: the result is undefined, and traps on some machines
+
+unordered: nothing orders ct.store after ct.load
+  at k.py:9, tile block (0, 0, 0), element [0]
+    9 | ct.store(y, (i,), q)
+      | ^^^^^^^^^^^^^^^^^^^^
+  after k.py:7, tile block (0, 0, 0)
+    7 | t = ct.load(x, (i,), (4,))
+      |     ^^^^^^^^^^^^^^^^^^^^^^
+  both touch x (array int32[10]) at [0]: one writes, the other read
+  cuTile orders accesses to one array, and assumes that different arrays share no memory
+  hint: pass arrays that share no memory, or the same array for both
+
+unwritten: 6 of the 10 elements of x (array int32[10]) are never written
+  at k.py:9
+    9 | ct.store(y, (i,), q)
+      | ^^^^^^^^^^^^^^^^^^^^
+  [4..9]: tile blocks (1, 0, 0) to (2, 0, 0) would write it, and the grid is (1, 1, 1)
+  hint: launch a grid of (3, 1, 1): round up, as in -(-n // tile)
+"""
+
+
+def test_other_findings_have_no_word_of_the_tile_program() -> None:
+    assert report(MORE, sanitize="all") == REPORT_OF_MORE.strip().splitlines()
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "has an index outside of the view's index space",
+        "is none of the view's {tiles} there, counted from 0",
+        "the index space is {bracketed(tuple(space))}, the tensor {bracketed(view.tensor.shape)}",
+        "the tensor view of shape {bracketed(pattern.tensor)} ends before it",
+        "each tile block writes one of the view's {pattern.tile_count} tiles",
+        "(atomic_rmw_tko; in cuTile ct.atomic_add)",
+        "as with `select`",
+        "scope tl_blk covers only one tile block: use device",
+        '"no token orders ',
+        '"program order does not order memory operations, only tokens do"',
+        '"pass the token of {before} on, as in ',
+    ],
+)
+def test_phrases_that_are_exchanged_are_those_of_the_checks(phrase: str) -> None:
+    """Who words a finding anew does so for scripts as well: `execute/script_words.py`."""
+    folder = Path(tileir.__file__).parent / "execute" / "sanitizer"
+    assert any(phrase in file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
+
+
+def test_debugger_begins_with_the_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("continue\n"))
+    with pytest.raises(tileir.SanitizerError):
+        run(RACE, sanitize=True, debug=True)
+    stopped = "\n\ntileir: stopped at the launch; 'continue' lets the error go on\n"
+    assert capsys.readouterr().err == REPORT_OF_RACE.strip() + stopped
+
+
+CELL = """
+@ct.kernel
+def two(xs, y):
+    a = ct.load(xs[0], (0,), (2,)); b = ct.load(xs[1], (0,), (2,))
+    while ct.sum(a) < 3:
+        a = a + 1
+    ct.store(y, (0,), a + b)
+"""
+
+
+def test_source_of_a_notebook_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    import cuda.tile as ct
+
+    linecache.cache["<cell 1>"] = (len(CELL), None, CELL.splitlines(True), "<cell 1>")
+    names: dict[str, Any] = {"ct": ct}
+    exec(compile(CELL, "<cell 1>", "exec"), names)
+    lines: list[str] = []
+    x = numpy.arange(2, dtype="f4")
+    tileir.launch(names["two"], 1, ([x, x + 1], x.copy()), observer=tileir.Trace((0, 0, 0), lines.append))
+    assert "".join(lines) == TRACE_OF_CELL.lstrip()
+
+
+TRACE_OF_CELL = """
+tile block (0, 0, 0)
+<cell 1>:4  a = ct.load(xs[0], (0,), (2,))
+              a: float32 (2,) [0. 1.], from xs[0][0:2]
+<cell 1>:4  b = ct.load(xs[1], (0,), (2,))
+              b: float32 (2,) [1. 2.], from xs[1][0:2]
+<cell 1>:5  while ct.sum(a) < 3:
+              iteration 1
+              ct.sum(a): float32 1.
+              ct.sum(a) < 3: bool True
+<cell 1>:6      a = a + 1
+                  a: float32 (2,) [1. 2.]
+<cell 1>:5  while ct.sum(a) < 3:
+              iteration 2
+              ct.sum(a): float32 3.
+              ct.sum(a) < 3: bool False
+<cell 1>:7  ct.store(y, (0,), a + b)
+              a + b: float32 (2,) [2. 4.]
+              y[0:2] = a + b
+"""

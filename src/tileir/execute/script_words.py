@@ -36,36 +36,35 @@ def _tuple(numbers: str) -> str:
     return f"({numbers},)" if numbers and "," not in numbers else f"({numbers})"
 
 
+# In the place of the array's name.
+_ARRAY: Final = "\0"
 # What is said of tile programs, and what cuTile calls it.
 _TERMS: Final = tuple(
     [
         (re.compile(pattern), words)
         for pattern, words in (
-            (r"an index outside of the view's index space", "an index outside of the tile space of the array"),
+            (r"an index outside of the view's index space", f"an index outside of the tile space of {_ARRAY}"),
             (
                 r"^dimension (\d+): index (.*) is none of the view's (\d+) tiles? there, counted from 0$",
-                r"index \2 along axis \1: the array has \3 of these tiles there, counted from 0",
+                rf"index \2 along axis \1: {_ARRAY} has \3 of these tiles there, counted from 0",
             ),
             (
                 r"^the index space is \[(.*)\], the tensor \[(.*)\]$",
-                lambda found: f"the tile space is {_tuple(found[1])}, the shape of the array {_tuple(found[2])}",
+                lambda found: f"the tile space is {_tuple(found[1])}, the shape of {_ARRAY} {_tuple(found[2])}",
             ),
             (
                 r"the tensor view of shape \[(.*?)\] ends before it",
-                lambda found: f"the array of shape {_tuple(found[1])} ends before it",
+                lambda found: f"{_ARRAY} of shape {_tuple(found[1])} ends before it",
             ),
             (r"each tile block writes one of the view's (\d+) tiles", r"each tile block writes one of \1 tiles"),
             (r"\(atomic_rmw_tko; in cuTile (ct\.\w+)\)", r"(\1)"),
             (r"as with `select`", "as with ct.where"),
             (r" \(weak\)", ""),
-            (
-                r"scope tl_blk holds one tile block only: use device",
-                "scope BLOCK holds one tile block only: use DEVICE",
-            ),
+            (r"scope tl_blk covers only one tile block: use device", "BLOCK covers only one tile block: use DEVICE"),
             (r"^no token orders (.*) after (.*)$", r"nothing orders \1 after \2"),
             (
                 r"^program order does not order memory operations, only tokens do$",
-                "cuTile orders accesses to one array; it takes the arrays of a launch for separate",
+                "cuTile orders accesses to one array, and assumes that different arrays share no memory",
             ),
             (r"^pass the token of .* on, as in .*$", "pass arrays that share no memory, or the same array for both"),
             (r"\bin (i\d+)\b", lambda found: f"in {DTYPES.get(found[1], found[1])}"),
@@ -102,7 +101,7 @@ class ScriptWords:
             text = _exchanged(text, other.declaration.mnemonic, _called(there))
         for pattern, words in _TERMS:
             text = pattern.sub(words, text)
-        return in_script_names(text.replace("the array", _array(expression)))
+        return in_script_names(text.replace(_ARRAY, _array(expression)))
 
     def subject(self, operation: Operation) -> str:
         """What a sentence about an operation begins with."""
