@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
 
+import tileir
 from tileir.passes.registry import REGISTERED
 from tileir.tools.drop_in_opt import run as run_opt
 from tileir.tools.main import run
@@ -128,7 +129,8 @@ def run_command(command: str) -> int:
     pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
     pytest.importorskip("torch", reason="torch is not installed: pip install torch")
     code = "import sys; from tileir.tools.main import main; sys.exit(main())"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    package = Path(tileir.__file__).parents[1]  # the one under test, which may be the compiled one
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(package), str(ROOT)])}
     done = subprocess.run([sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True)
     print(done.stdout, end="")
     print(done.stderr, end="", file=sys.stderr)
