@@ -32,6 +32,7 @@ RULES: dict[str, list[tuple[str, str]]] = {
     "cutile": [
         (r"(^|/)bench_", "measures how fast a GPU is"),
         (r"test_export_compat\.py::", "loads a cubin with the CUDA driver"),
+        (r"test_debug\.py::test_crash_dump", "is about failures of NVIDIA's assembler"),
         (r"test_launch_on_different_devices", "watches what the dispatcher asks the compiler for, device by device"),
         *[
             (pattern, "is written for another version than the cuda-tile that is installed")
