@@ -131,9 +131,9 @@ def test_launches_that_an_interrupt_kept_from_being_emulated_are_with_the_next_c
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tile = pytest.importorskip("cuda.tile")
-    from tileir.bridge import emulate
+    from tileir.bridge.hooks import Hook
 
-    places = (FOLDER + "/bridge/emulate.py",)
+    places = (FOLDER + "/bridge/emulate.py", FOLDER + "/bridge/hooks.py")
 
     def launch(*arguments: object) -> None:
         pass
@@ -154,7 +154,7 @@ def test_launches_that_an_interrupt_kept_from_being_emulated_are_with_the_next_c
         names["run"] = launch
         interrupted(work, number, places)
         work()
-        assert isinstance(names["run"], emulate._Launch), number
+        assert isinstance(names["run"], Hook), number
 
 
 def test_interrupt_ends_the_thread_that_tells_the_progress() -> None:
