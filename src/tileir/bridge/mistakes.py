@@ -8,16 +8,28 @@ from __future__ import annotations
 from tileir.execute.errors import LaunchError
 
 
-class _WrongType(LaunchError, TypeError):
+class _Mistake(LaunchError):
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Pickled as what it is to users."""
+        return LaunchError, (self.message,)
+
+
+class _WrongType(_Mistake, TypeError):
     pass
 
 
-class _WrongValue(LaunchError, ValueError):
+class _WrongValue(_Mistake, ValueError):
     pass
 
 
-class _TooLarge(LaunchError, OverflowError):
+class _TooLarge(_Mistake, OverflowError):
     pass
+
+
+for _kind in (_WrongType, _WrongValue, _TooLarge):
+    # Shown as what they are to users.
+    _kind.__name__ = _kind.__qualname__ = LaunchError.__name__
+    _kind.__module__ = LaunchError.__module__
 
 
 def wrong_type(message: str, cutile: str = "") -> LaunchError:
