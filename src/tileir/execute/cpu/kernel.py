@@ -440,11 +440,12 @@ def _tell_progress(slots: Any, count: int, progress: Callable[[int, int], None],
     over, ended = _thread.allocate_lock(), _thread.allocate_lock()
     over.acquire()
     failures: list[BaseException] = []
+    has_left: list[bool] = []
 
     def tell() -> None:
         with ended:
             try:
-                while not over.acquire(True, 0.1):
+                while not over.acquire(True, 0.1) and not has_left:
                     progress(min(slots[record.NEXT], count), count)
             except BaseException as error:
                 failures.append(error)
@@ -460,8 +461,7 @@ def _tell_progress(slots: Any, count: int, progress: Callable[[int, int], None],
             with ended:
                 pass
     finally:
-        # An interrupt may have come before the release above.
-        over.acquire(False)
-        over.release()
+        # An interrupt may have come before the release above: the thread ends when it looks the next time.
+        has_left.append(True)
     if failures:
         raise failures[0]
