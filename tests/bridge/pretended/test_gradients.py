@@ -88,3 +88,16 @@ def test_gradients_of_layer_norm_are_summed_in_float32_as_on_a_gpu():
     assert torch.equal(
         y.detach().cpu(), torch.nn.functional.layer_norm(x.cpu(), (64,), *[torch.ones(64).bfloat16()] * 2)
     )
+
+
+def test_hooks_after_accumulation_see_gradients_of_the_device():
+    x = torch.ones(3, device="cuda", requires_grad=True)
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.extend([leaf.device, leaf.grad.device, (leaf * 2).device]))
+    (x * 2).sum().backward()
+    assert [device.type for device in seen] == ["cuda"] * 3
+
+
+def test_gradcheck_tries_undefined_gradients():
+    x = torch.randn(3, device="cuda", dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(torch.sin, (x,)) and torch.autograd.gradgradcheck(torch.sin, (x,))

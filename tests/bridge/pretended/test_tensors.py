@@ -63,6 +63,15 @@ def test_devices_do_not_mix():
     assert not host.is_cuda and host.tolist() == [2, 2, 2]
 
 
+def test_tensors_of_the_cpu_take_no_indices_of_the_device():
+    host, index = torch.arange(3.0), torch.tensor([1], device="cuda")
+    for use in (lambda: host[index], lambda: host[0:2, index][0], lambda: host.__setitem__(index, 1.0)):
+        with pytest.raises(RuntimeError, match="indices should be either on cpu"):
+            use()
+    host[1] = torch.tensor(5.0, device="cuda")
+    assert host.tolist() == [0, 5, 2] and host[index[0]].item() == 5 and host.cuda()[torch.tensor([1])].is_cuda
+
+
 def test_types_have_the_names_of_cuda():
     assert torch.ones(1, device="cuda").type() == "torch.cuda.FloatTensor"
     assert torch.ones(1).type("torch.cuda.HalfTensor").dtype is torch.float16

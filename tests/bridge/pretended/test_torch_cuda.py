@@ -45,6 +45,7 @@ def test_streams_and_events():
     with torch.cuda.stream(stream):
         assert torch.cuda.current_stream() == stream and torch.cuda.current_stream().cuda_stream == stream.cuda_stream
         event.record()
+    torch.ones(3, device="cuda").record_stream(stream)
     stream.wait_stream(torch.cuda.current_stream())
     torch.cuda.current_stream().wait_event(event)
     assert torch.cuda.current_stream().cuda_stream == 0 and event.query() and stream.query()

@@ -31,12 +31,12 @@ def _place_all(values: Any, index: int) -> Any:
 # --- a user's own functions ---
 
 
-def _first_index(values: Any) -> int | None:
+def first_index(values: Any) -> int | None:
     for value in values:
         if is_pretended(value):
             return int(value.get_device())
         if type(value) in (list, tuple):
-            found = _first_index(value)
+            found = first_index(value)
             if found is not None:
                 return found
     return None
@@ -48,9 +48,9 @@ def _applied(original: Any) -> Any:
     @functools.wraps(original.__func__)
     def apply(cls: Any, *arguments: Any, **keywords: Any) -> Any:
         result = original.__func__(cls, *arguments, **keywords)
-        index = _first_index(arguments)
+        index = first_index(arguments)
         if index is None:
-            index = _first_index(result if isinstance(result, tuple) else (result,))
+            index = first_index(result if isinstance(result, tuple) else (result,))
         if index is not None:
             for item in result if isinstance(result, tuple) else (result,):
                 node = item.grad_fn if isinstance(item, Tensor) else None
@@ -100,6 +100,31 @@ def _hooked(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any])
     return undispatched(function, (), (tensor, call), keywords)
 
 
+def _hooked_after_accumulation(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """`tensor.register_post_accumulate_grad_hook(hook)`, whose hook is given the tensor itself."""
+    tensor, hook = arguments
+
+    @functools.wraps(hook)
+    def call(leaf: Any) -> Any:
+        with torch._C._EnableTorchFunction():
+            return hook(leaf)
+
+    return undispatched(function, (), (tensor, call), keywords)
+
+
+class _Undefined:
+    """`torch._C._functions.UndefinedGrad`, by which `gradcheck` tries gradients that are None."""
+
+    original: Any = torch._C._functions.UndefinedGrad
+
+    def __init__(self) -> None:
+        self._apply: Any = self.original()
+
+    def __call__(self, tensor: Any) -> Any:
+        result = self._apply(tensor)
+        return placed(result, tensor.get_device()) if is_pretended(tensor) else result
+
+
 def _backward(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     def backward(
         tensor: Any, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None
@@ -116,5 +141,10 @@ def hook_gradients() -> None:
         if name in _Node.__dict__:
             setattr(_Node, name, _differentiated(getattr(_Node, name)))
     _Node.saved_tensors = property(_saved_tensors)
-    special: dict[Any, Callable[..., Any]] = {Tensor.register_hook: _hooked, Tensor.backward: _backward}
+    torch._C._functions.UndefinedGrad = _Undefined
+    special: dict[Any, Callable[..., Any]] = {
+        Tensor.register_hook: _hooked,
+        Tensor.register_post_accumulate_grad_hook: _hooked_after_accumulation,
+        Tensor.backward: _backward,
+    }
     SPECIAL.update(special)

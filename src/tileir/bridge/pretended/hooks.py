@@ -9,6 +9,7 @@ import torch.utils._device
 
 from tileir.bridge.pretended.autocast import hook_autocast
 from tileir.bridge.pretended.cuda_module import hook_cuda
+from tileir.bridge.pretended.custom_operators import hook_custom_operators
 from tileir.bridge.pretended.defaults import hook_defaults
 from tileir.bridge.pretended.factories import hook_factories
 from tileir.bridge.pretended.gradients import hook_gradients
@@ -39,6 +40,7 @@ def hook() -> None:
         hook_presenting()
         hook_modules()
         hook_gradients()
+        hook_custom_operators()
         hook_defaults(replacements)
         hook_autocast()
         hook_pinned()
