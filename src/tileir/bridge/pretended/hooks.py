@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Final
 
+import torch.jit._builtins
 import torch.utils._device
 
 from tileir.bridge.pretended.autocast import hook_autocast
@@ -20,6 +21,7 @@ from tileir.bridge.pretended.operators import hook_operators
 from tileir.bridge.pretended.pinned import hook_pinned
 from tileir.bridge.pretended.precision import hook_precision
 from tileir.bridge.pretended.presenting import hook_presenting
+from tileir.bridge.pretended.transforms import hook_transforms
 from tileir.forking import NO_FORK
 
 _hooked: Final[list[bool]] = []
@@ -41,6 +43,7 @@ def hook() -> None:
         hook_modules()
         hook_gradients()
         hook_custom_operators()
+        hook_transforms()
         hook_defaults(replacements)
         hook_autocast()
         hook_pinned()
@@ -48,6 +51,7 @@ def hook() -> None:
         hook_operators()
         hook_cuda()
         _replace_imported(replacements)
+        _tell_the_scripting_compiler(replacements)
         _hooked.append(True)
 
 
@@ -64,3 +68,16 @@ def _replace_imported(replacements: dict[Any, Any]) -> None:
             found = by_identity.get(id(value))
             if found is not None:
                 names[key] = found[1]
+
+
+def _tell_the_scripting_compiler(replacements: dict[Any, Any]) -> None:
+    """`torch.jit.script`, and forward differentiation by it, know the replacements as the operators they replace.
+
+    The compiler's table has been filled by torch's own scripts already; where it has not, it will be with replacements.
+    """
+    table = torch.jit._builtins._builtin_table
+    if table is not None:
+        for original, replacement in replacements.items():
+            operator = table.get(id(original))
+            if operator is not None:
+                table[id(replacement)] = operator
