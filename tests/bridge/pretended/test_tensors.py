@@ -69,7 +69,8 @@ def test_tensors_of_the_cpu_take_no_indices_of_the_device():
         with pytest.raises(RuntimeError, match="indices should be either on cpu"):
             use()
     host[1] = torch.tensor(5.0, device="cuda")
-    assert host.tolist() == [0, 5, 2] and host[index[0]].item() == 5 and host.cuda()[torch.tensor([1])].is_cuda
+    assert host.tolist() == [0, 5, 2] and host[index[0]].item() == 5 and host[index[0]].is_cpu
+    assert host.cuda()[torch.tensor([1])].is_cuda
 
 
 def test_types_have_the_names_of_cuda():
@@ -232,3 +233,12 @@ def test_operators_of_the_user_for_cuda():
         return x * 3
 
     assert triple(torch.ones(2, device="cuda")).tolist() == [3, 3]
+
+
+def test_workers_of_a_loader_give_pinned_batches():
+    data = torch.utils.data.TensorDataset(torch.arange(6.0))
+    for workers in (0, 1):
+        loader = torch.utils.data.DataLoader(data, batch_size=3, pin_memory=True, num_workers=workers)
+        batches = [batch for (batch,) in loader]
+        assert [batch.tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5]]
+        assert all(batch.is_pinned() and batch.cuda(non_blocking=True).is_cuda for batch in batches)

@@ -96,6 +96,8 @@ ACCELERATOR: Final[dict[str, Callable[..., Any]]] = {
     "current_accelerator": lambda check_available=False: torch.device("cuda"),
     "current_device_index": lambda: DEVICES.current,
     "current_device_idx": lambda: DEVICES.current,
+    "set_device_index": lambda device, /: torch.cuda.set_device(device),
+    "set_device_idx": lambda device, /: torch.cuda.set_device(device),
     "current_stream": streams.current_stream,
     "set_stream": streams.set_stream,
     "synchronize": _nothing,

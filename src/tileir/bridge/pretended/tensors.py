@@ -35,6 +35,7 @@ _SIZE: Final[Any] = Tensor.size
 _DATA_PTR: Final[Any] = Tensor.data_ptr
 _DIM: Final[Any] = Tensor.dim
 _NUMEL: Final[Any] = Tensor.numel
+_GETITEM: Final[Any] = Tensor.__getitem__
 
 
 class PretendedTensor(Tensor):  # type: ignore[misc]
@@ -53,8 +54,8 @@ class PretendedTensor(Tensor):  # type: ignore[misc]
         result = undispatched(func, types, args, kwargs) if kwargs else undispatched(func, types, args)
         kind = type(result)
         if kind is Tensor:
-            # Where a tensor of the CPU is changed in place, it stays what it is.
-            if result is not args[0]:
+            # Where a tensor of the CPU is changed in place, it stays what it is, and so do its elements.
+            if result is not args[0] and (func is not _GETITEM or type(args[0]) is not Tensor):
                 result.__class__ = cls._of_tensors()
         elif kind is not torch.Size and isinstance(result, (tuple, list)):
             for item in result:
