@@ -107,3 +107,12 @@ def test_reading_a_value_during_a_capture_is_refused():
 def test_what_cannot_be_had_is_named():
     with pytest.raises(tileir.TileIRError, match=r"torch\.cuda\.temperature cannot be had .* leave the call out"):
         torch.cuda.temperature()
+
+
+def test_a_profile_of_the_device_is_one_of_the_cpu(capfd):
+    activities = torch.profiler.ProfilerActivity
+    for chosen in ([activities.CPU, activities.CUDA], [activities.CUDA], None):
+        with torch.profiler.profile(activities=chosen) as profile:
+            torch.ones(3, device="cuda").add(1)
+        assert "aten::add" in profile.key_averages().table(sort_by="cuda_time_total")
+    assert "Failed to record" not in capfd.readouterr().err

@@ -129,6 +129,18 @@ def _compiled(original: Any) -> Any:
     return compile
 
 
+def _profiled(original: Any) -> Any:
+    """Work of the device is work of the CPU: asked for the device's own, torch complains at every operation."""
+
+    @functools.wraps(original)
+    def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
+        if active() is not None and (keywords.get("use_device") == "cuda" or keywords.get("use_cuda")):
+            keywords = {**keywords, "use_device": None, "use_cuda": False, "use_cpu": True}
+        original(self, *arguments, **keywords)
+
+    return __init__
+
+
 def hook_libraries(replaced: Callable[[Any, Any], Any]) -> None:
     version: Any = torch.version
     version.__dict__["_cuda"] = version.__dict__.pop("cuda", None)
@@ -136,6 +148,8 @@ def hook_libraries(replaced: Callable[[Any, Any], Any]) -> None:
     torch.cuda.nvtx._nvtx = _Nvtx(torch.cuda.nvtx._nvtx)
     torch.backends.cuda.is_built = replaced(torch.backends.cuda.is_built, lambda: True)
     torch.compile = _compiled(torch.compile)
+    profiler: Any = torch.autograd.profiler.profile
+    profiler.__init__ = _profiled(profiler.__init__)
     for name, replacement in ACCELERATOR.items():
         original = getattr(torch.accelerator, name, None) if hasattr(torch, "accelerator") else None
         if original is not None:
