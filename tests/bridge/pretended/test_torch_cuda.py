@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from tests.bridge.test_launch import add, ct
 
@@ -116,3 +118,13 @@ def test_a_profile_of_the_device_is_one_of_the_cpu(capfd):
             torch.ones(3, device="cuda").add(1)
         assert "aten::add" in profile.key_averages().table(sort_by="cuda_time_total")
     assert "Failed to record" not in capfd.readouterr().err
+
+
+def test_each_thread_has_its_current_stream():
+    seen = []
+    with torch.cuda.stream(torch.cuda.Stream()) as stream:
+        other = threading.Thread(target=lambda: seen.append(torch.cuda.current_stream()))
+        other.start()
+        other.join()
+        assert torch.cuda.current_stream() == stream
+    assert seen == [torch.cuda.default_stream()]

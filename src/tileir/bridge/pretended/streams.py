@@ -7,6 +7,7 @@ between two events is that of the host.
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from types import TracebackType
 from typing import Any, Final
@@ -143,8 +144,14 @@ class Event(metaclass=Replacing):
         return f"<torch.cuda.Event {self.cuda_event:#x}>" if self.device else "<torch.cuda.Event uninitialized>"
 
 
-_current: Final[dict[int, Stream]] = {}
-"""For each device the stream that work goes to, where it is not the default one."""
+class _Current(threading.local):
+    """For each device the stream that work of this thread goes to, where it is not the default one."""
+
+    def __init__(self) -> None:
+        self.streams: dict[int, Stream] = {}
+
+
+_current: Final = _Current()
 
 
 def default_stream(device: Any = None) -> Stream:
@@ -153,13 +160,13 @@ def default_stream(device: Any = None) -> Stream:
 
 def current_stream(device: Any = None) -> Stream:
     index = DEVICES.current if device is None else index_asked(device)
-    found = _current.get(DEVICES.current if index is None else index)
+    found = _current.streams.get(DEVICES.current if index is None else index)
     return default_stream(device) if found is None else found
 
 
 def set_stream(stream: Any) -> None:
     if stream is not None:
-        _current[stream.device.index] = stream
+        _current.streams[stream.device.index] = stream
 
 
 class StreamContext:
