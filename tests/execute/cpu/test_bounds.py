@@ -175,8 +175,8 @@ def test_globals_have_ends_and_constants_are_not_written(name: str, through: str
     load += pointers("pa", "%a") + f"%s = store_ptr_tko weak %pa, %r : {POINTERS}, {PART} -> token"
     for body, blocks, wanted in (
         (load, 1, ""),
-        (load, 2, "which no array"),
-        (store, 2, "which no array"),
+        (load, 2, "in no array"),
+        (store, 2, "in no array"),
         (store, 1, ""),
     ):
         if name == "fixed" and body is store:
