@@ -1,4 +1,4 @@
-"""Proof that the compiled tileir is the one in use: every module of the compiled rooms must come from a library.
+"""Proof that the compiled tileir is the one in use: every module of the compiled layers must come from a library.
 
 As a script it checks once. As a pytest plugin (`-p compiled_build`) it checks in every process that runs tests, before
 the first test, and says so in pytest's header.
@@ -10,15 +10,15 @@ import importlib
 import pkgutil
 import sys
 
-ROOMS = ("ir", "dialect", "text", "bytecode", "rewrite", "passes")
+LAYERS = ("ir", "dialect", "text", "bytecode", "rewrite", "passes")
 
 
 def compiled_modules() -> list[str]:
-    """The modules of the compiled rooms; ends the process when one of them is plain Python."""
+    """The modules of the compiled layers; ends the process when one of them is plain Python."""
     names: list[str] = []
     plain: list[str] = []
-    for room in ROOMS:
-        package = importlib.import_module(f"tileir.{room}")
+    for layer in LAYERS:
+        package = importlib.import_module(f"tileir.{layer}")
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if found.ispkg:
                 continue
@@ -34,9 +34,9 @@ def pytest_configure() -> None:
 
 
 def pytest_report_header() -> str:
-    return f"tileir: all {len(compiled_modules())} modules of {', '.join(ROOMS)} are compiled"
+    return f"tileir: all {len(compiled_modules())} modules of {', '.join(LAYERS)} are compiled"
 
 
 if __name__ == "__main__":
     modules = compiled_modules()
-    print(f"compiled: all {len(modules)} modules of {', '.join(ROOMS)}, such as {modules[0]}")
+    print(f"compiled: all {len(modules)} modules of {', '.join(LAYERS)}, such as {modules[0]}")

@@ -12,6 +12,7 @@ from types import FrameType
 import pytest
 
 import tileir
+from tileir.ir import collector
 from tileir.ir.collector import CollectorPaused
 
 PROGRAM = "cuda_tile.module @m { entry @k() { %0 = constant <i32: 1> : tile<i32> return } }"
@@ -89,6 +90,9 @@ def test_pause_whose_end_was_interrupted_ends_with_it() -> None:
     assert not is_paused()
 
 
+@pytest.mark.skipif(
+    not collector.__file__.endswith(".py"), reason="compiled functions are not shown to what traces them"
+)
 def test_pause_whose_end_was_interrupted_ends_though_a_cycle_of_garbage_knows_it() -> None:
     def interrupt(frame: FrameType, event: str, argument: object) -> None:
         if frame.f_code.co_name == "__exit__" and isinstance(frame.f_locals.get("self"), CollectorPaused):
