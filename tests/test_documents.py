@@ -22,8 +22,8 @@ from tileir.tools.reference import anchor
 
 # Blocks that are not run here, by page and the beginning of their first line, and why.
 NOT_RUN: dict[str, dict[str, str]] = {
-    "README.md": {"make demo": "installs packages; CI runs it"},
-    "CONTRIBUTING.md": {"make demo": "installs packages; CI runs it", "src/tileir/": "the tree, see below"},
+    "README.md": {"make demo": "installs packages"},
+    "CONTRIBUTING.md": {"make demo": "installs packages", "src/tileir/": "the tree, see below"},
     "docs/api.md": {">>> tileir.compile": "needs a Python without NumPy: tests/test_public_interface.py"},
     "docs/architecture.md": {
         "src/tileir/": "the tree, see below",
@@ -39,7 +39,7 @@ NOT_RUN: dict[str, dict[str, str]] = {
     },
     "docs/cpu.md": {"%v1871 = load": "LLVM IR beside instructions for x86-64, put together by hand"},
     "docs/cutile.md": {"import pytest": "needs the plugin: tests/bridge/test_pytest_plugin.py"},
-    "docs/getting_started.md": {"python3 -m venv": "installs packages; CI runs it"},
+    "docs/getting_started.md": {"python3 -m venv": "installs packages"},
     "docs/kernel_authors.md": {"pip install": "installs packages"},
     "docs/sanitizer.md": {
         "// grid ": "tests/execute/test_sanitizer_document.py",
