@@ -39,7 +39,11 @@ def test_what_the_pretended_gpu_cannot_do_is_refused_by_cutile() -> None:
     with tileir.emulate(gpu="a100"), pytest.raises(ct.TileUnsupportedFeatureError, match="not supported on sm_80"):
         ct.launch(None, (1,), to_float8, (A, out))
     with tileir.emulate(gpu="h100"):
-        ct.launch(None, (1,), to_float8, (A, out))
+        for _ in range(4):
+            ct.launch(None, (1,), to_float8, (A, out))
+        # What was compiled for one GPU, and is recognized there, is not taken for another.
+        with tileir.emulate(gpu="a100"), pytest.raises(ct.TileUnsupportedFeatureError, match="not supported on sm_80"):
+            ct.launch(None, (1,), to_float8, (A, out))
 
 
 def test_signature_is_that_of_the_arguments() -> None:

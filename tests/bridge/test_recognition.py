@@ -140,10 +140,10 @@ def test_what_is_compiled_in_is_told_apart_and_every_result_is_right() -> None:
 def test_address_that_is_no_multiple_of_16_is_another_kind(thorough: list[str]) -> None:
     kernel = scale.replace_hints()
     known(kernel, 1, (offset_array(16, 0), offset_array(16, 0), 2.0, 16))
-    assert len(bridge._KNOWN[id(kernel)].compiled) == 1
+    assert len(bridge._KNOWN[id(kernel), ""].compiled) == 1
     thorough.clear()
     known(kernel, 1, (offset_array(16, 4), offset_array(16, 0), 2.0, 16))
-    assert len(bridge._KNOWN[id(kernel)].compiled) == 2
+    assert len(bridge._KNOWN[id(kernel), ""].compiled) == 2
     assert thorough == ["scale", "scale"]
 
 

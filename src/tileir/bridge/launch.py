@@ -29,8 +29,9 @@ from tileir.ir.location import UnknownLocation
 
 # From this version on bytecode need not name a GPU.
 BYTECODE_VERSION = "13.4"
-_KNOWN: Final[dict[int, KnownLaunches]] = {}
-"""What is known of kernels, by `id`, as long as they live: a `WeakKeyDictionary` takes thrice the time."""
+_KNOWN: Final[dict[tuple[int, str], KnownLaunches]] = {}
+"""What is known of kernels as long as they live, by `id` (a `WeakKeyDictionary` takes thrice the time) and by the
+architecture they are compiled for, which kernels may ask for."""
 
 
 def launch(
@@ -50,7 +51,7 @@ def launch(
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
     further options those of `Kernel.launch` (`sanitize`, `schedule`, `num_threads`, `unchecked`, `output`, ..).
     """
-    known = _KNOWN.get(id(kernel))
+    known = _KNOWN.get((id(kernel), _architecture()))
     if known is None or known.kernel() is not kernel:
         known = known_for(kernel)
     if not isinstance(args, (tuple, list)):
@@ -106,12 +107,18 @@ def known_for(kernel: Any) -> KnownLaunches:
     if not isinstance(kernel, cutile().kernel):
         hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
         raise LaunchError(f"a {type(kernel).__name__} cannot be launched as a cuTile kernel: {hint}")
-    number = id(kernel)
-    found = _KNOWN.get(number)
+    key = (id(kernel), _architecture())
+    found = _KNOWN.get(key)
     if found is None or found.kernel() is not kernel:
-        gone = weakref.ref(kernel, lambda _: _KNOWN.pop(number, None))
-        found = _KNOWN[number] = KnownLaunches(gone, kernel._annotated_function.parameter_annotations)
+        gone = weakref.ref(kernel, lambda _: _KNOWN.pop(key, None))
+        found = _KNOWN[key] = KnownLaunches(gone, kernel._annotated_function.parameter_annotations)
     return found
+
+
+def _architecture() -> str:
+    """That of the pretended GPU; empty outside of contexts."""
+    context = active()
+    return "" if context is None else context.gpu.architecture
 
 
 def compiled_for(
