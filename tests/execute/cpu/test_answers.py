@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the CPU engine needs llvmlite")
 
-from tileir.execute.cpu.native import answers, cache, looks
+from tileir.execute import code_cache
+from tileir.execute.cpu.native import answers, looks
 from tileir.execute.cpu.native.answers import Answers, remembered
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere LLVM is asked each time")
@@ -107,7 +108,7 @@ def test_another_llvmlite_is_asked(processors: Path, tmp_path: Path, monkeypatch
 def test_an_answer_that_makes_no_sense_is_asked_again(processors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Asked()
     remembered(asked)
-    monkeypatch.setattr(cache.Cache, "get", lambda self, key: (b"", {"name": "some-cpu"}))
+    monkeypatch.setattr(code_cache.Cache, "get", lambda self, key: (b"", {"name": "some-cpu"}))
     remembered(asked)
     assert asked.count == 2
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tileir.execute import code_cache
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.native import cache, keys, record, runtime
+from tileir.execute.cpu.native import keys, record, runtime
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.errors import CompilationError, converted, raise_if_interrupted
 from tileir.execute.memory import Region, available_memory
@@ -99,7 +100,7 @@ class KernelCode:
         return found
 
     def _compiled(self, options: Options) -> Version:
-        store = cache.default_cache()
+        store = code_cache.default_cache()
         if self._text is None:
             parent = self.entry.parent_operation
             self._text = str(parent if parent is not None else self.entry)

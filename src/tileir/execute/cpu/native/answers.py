@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Final
 
-from tileir.execute.cpu.native.cache import default_cache
+from tileir.execute.code_cache import default_cache
 from tileir.execute.cpu.native.looks import Look, are_settled, look_of, name_of
 
 _PROCESSORS: Final = "/proc/cpuinfo"

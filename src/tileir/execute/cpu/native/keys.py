@@ -7,7 +7,7 @@ from _blake2 import blake2b
 from collections.abc import Iterable
 from typing import Final
 
-from tileir.execute.cpu.native.cache import default_cache
+from tileir.execute.code_cache import default_cache
 from tileir.execute.cpu.native.looks import Look, are_settled, look_of, name_of
 from tileir.execute.cpu.native.target import Target, llvm
 

@@ -7,7 +7,8 @@ from array import array
 from collections.abc import Callable
 from typing import Final
 
-from tileir.execute.cpu.native import cache, thread_pool
+from tileir.execute import code_cache
+from tileir.execute.cpu.native import thread_pool
 from tileir.execute.cpu.native.keys import key_of
 from tileir.execute.cpu.native.record import CHUNK, COUNT, NEXT, Record
 from tileir.execute.cpu.native.runtime import Loaded, load
@@ -116,7 +117,7 @@ def _chain_function() -> Loaded:
     global _chain
     made = _chain
     if made is None:
-        store, target = cache.default_cache(), host()
+        store, target = code_cache.default_cache(), host()
         key = key_of(target, [_CHAIN])
         found = store.get(key)
         if found is not None:

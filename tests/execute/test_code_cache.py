@@ -15,8 +15,8 @@ import pytest
 from tests.execute.interrupting import interrupted, steps
 
 import tileir
-from tileir.execute.cpu.native import cache
-from tileir.execute.cpu.native.cache import Cache, default_cache
+from tileir.execute import code_cache
+from tileir.execute.code_cache import Cache, default_cache
 
 OBJECT = bytes(range(256)) * 20
 META = {"arena": 4096, "names": ["a", "b"]}
@@ -38,7 +38,7 @@ def test_what_is_stored_is_found_again(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not say which files are open")
 def test_interrupt_leaves_no_file_open_or_unfinished(tmp_path: Path) -> None:
     store = Cache(tmp_path / "cache")
-    places = (os.path.dirname(cache.__file__),)
+    places = (os.path.dirname(code_cache.__file__),)
 
     def work() -> None:
         store.put("k", OBJECT, META)
@@ -183,7 +183,7 @@ def test_user_who_is_not_the_administrator_has_a_cache_too(tmp_path: Path) -> No
     script = """
 import os, sys
 from pathlib import Path
-from tileir.execute.cpu.native.cache import Cache
+from tileir.execute.code_cache import Cache
 os.setgid(12345), os.setuid(12345)
 store = Cache(Path(sys.argv[1]))
 store.put("k", b"code", {"a": 1})
@@ -246,7 +246,7 @@ def test_files_and_directories_are_for_the_user_alone_whatever_the_mask(tmp_path
 def planted(store: Cache, name: str, secret: bytes, content: bytes) -> None:
     assert store.directory is not None
     path = Path(store.directory) / name
-    path.write_bytes(cache._MAGIC + cache._code(content, name, secret) + content)
+    path.write_bytes(code_cache._MAGIC + code_cache._code(content, name, secret) + content)
     path.chmod(0o600)
 
 
@@ -316,7 +316,7 @@ def test_processes_make_one_key(tmp_path: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from tileir.execute.cpu.native.cache import Cache
+from tileir.execute.code_cache import Cache
 Cache(Path(sys.argv[1]) / "cache").put(sys.argv[2], b"code", {})
 """
     command = [sys.executable, "-c", script, str(tmp_path)]
@@ -329,7 +329,7 @@ Cache(Path(sys.argv[1]) / "cache").put(sys.argv[2], b"code", {})
 
 @POSIX
 def test_no_place_depends_on_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_caches", {})
+    monkeypatch.setattr(code_cache, "_caches", {})
     monkeypatch.delenv("TILEIR_CACHE_DIR", raising=False)
     monkeypatch.delenv("TILEIR_CACHE", raising=False)
     monkeypatch.setenv("HOME", "relative")
@@ -361,7 +361,7 @@ def test_environment_says_where_and_whether(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the place differs from system to system")
 def test_default_place_is_the_cache_directory_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_caches", {})
+    monkeypatch.setattr(code_cache, "_caches", {})
     monkeypatch.delenv("TILEIR_CACHE_DIR", raising=False)
     monkeypatch.delenv("TILEIR_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -371,7 +371,7 @@ def test_default_place_is_the_cache_directory_of_the_user(tmp_path: Path, monkey
 RACE = """
 import sys
 from pathlib import Path
-from tileir.execute.cpu.native.cache import Cache
+from tileir.execute.code_cache import Cache
 directory, seed, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 store = Cache(directory, limit=60_000)
 seen = 0
