@@ -1,10 +1,10 @@
 """Runs the tests and samples of a cutile-python checkout, or TileGym's operator tests, with an emulated GPU.
 
-    python tests/bridge/checkout.py PATH --suite cutile [-n 2] [--every 20] [--results FILE] [--python PYTHON]
+    python tests/bridge/checkout.py PATH --suite cutile [-n 2] [--every 20] [--minutes 30] [--results FILE]
 
 The checkout is used where it lies and not written to.  Every result is appended to the file of results at once: a run
-that was stopped goes on where it was.  PYTHON is one that has tileir (with its `.pth` file, for the samples, which are
-processes of their own), cuda-tile, torch, pytest, pytest-xdist and what the checkout's tests import.
+that was stopped goes on where it was.  The Python that runs this (or `--python`) has cuda-tile, torch, pytest,
+pytest-xdist and tileir; it is enough that tileir is on PYTHONPATH.
 
 This file is also the pytest plugin of such a run: it leaves out what the rules below name, and limits time and memory.
 """
@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,6 +73,7 @@ class _Run:
         self.every: int = told["every"]
         self.seconds: float = told["seconds"]
         self.gibibytes: float = told["gibibytes"]
+        self.end: float = told["end"]
         self.results: Path = Path(told["results"])
         self.done: set[str] = set(json.loads(Path(told["done"]).read_text(encoding="utf-8")))
 
@@ -83,6 +85,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
         size = int(run.gibibytes * 2**30)
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    config.pluginmanager.register(_End(run.end))
+
+
+class _End:
+    """Runs no more tests when the time of the run is over: they have no result, and the next run goes on with them."""
+
+    def __init__(self, end: float) -> None:
+        self.end: float = end
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self) -> bool | None:
+        return True if time.time() > self.end else None
 
 
 @pytest.hookimpl(trylast=True)
@@ -97,10 +111,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason=f"left out: {reason}"))
         kept.append(item)
     items[:] = kept
-
-
-class _TooLong(BaseException):
-    """Not an `Exception`, which a test may catch."""
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -177,6 +187,7 @@ def main() -> int:
         "--seconds", type=float, default=60.0, help="of processor time that a test may take (default: 60)"
     )
     parser.add_argument("--gibibytes", type=float, default=8.0, help="that a process may take (default: 8)")
+    parser.add_argument("--minutes", type=float, default=1e6, help="after which the run ends and is summed up")
     parser.add_argument("--gpu", default="b200")
     parser.add_argument("--results", type=Path, help="the file of results, one line of JSON for each test")
     parser.add_argument("--again", default="", metavar="OUTCOME", help="run tests with this outcome once more")
@@ -200,6 +211,7 @@ def main() -> int:
 
 def _run(given: argparse.Namespace, results: Path) -> None:
     checkout = given.checkout.absolute()
+    end = time.time() + 60 * given.minutes
     with tempfile.TemporaryDirectory() as folder:
         done = Path(folder) / "done.json"
         done.write_text(json.dumps([entry["test"] for entry in _entries(results)]), encoding="utf-8")
@@ -208,15 +220,28 @@ def _run(given: argparse.Namespace, results: Path) -> None:
             "every": given.every,
             "seconds": given.seconds,
             "gibibytes": given.gibibytes,
+            "end": end,
             "results": str(results),
             "done": str(done),
         }
-        here = Path(__file__).absolute().parent
-        paths = [str(here), *([str(checkout / "src")] if given.suite == "tilegym" else [])]
+        paths = [str(Path(__file__).absolute().parent)]
+        if given.suite == "tilegym":
+            paths.append(str(checkout / "src"))
+        if not _answers(given.python, "'tileir.bridge.process' in sys.modules", TILEIR_EMULATE="1"):
+            # The samples are processes of their own, for which an installed tileir has its `.pth` file.
+            at_start = Path(__file__).absolute().parents[2] / "src" / "tileir_emulate.pth"
+            (Path(folder) / "sitecustomize.py").write_text(at_start.read_text(encoding="utf-8"), encoding="utf-8")
+            paths.append(folder)
+        # They run in the checkout, where a relative path is another one.
+        given_paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        paths += [os.path.abspath(path) for path in given_paths if path]
+        threads = str(max(1, (os.cpu_count() or 1) // given.n))
         environment = {
+            "TILEIR_NUM_THREADS": threads,
+            "OMP_NUM_THREADS": threads,
             **os.environ,
             _VARIABLE: json.dumps(told),
-            "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+            "PYTHONPATH": os.pathsep.join(paths),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONHASHSEED": "0",
             # TileGym's own switch: what it would measure is not the GPU that it chooses for.
@@ -234,21 +259,38 @@ def _run(given: argparse.Namespace, results: Path) -> None:
             "-p",
             Path(__file__).stem,
         ]
-        if not _has_plugin(given.python):
+        if not _answers(given.python, "any(e.name == 'tileir' for e in metadata.entry_points(group='pytest11'))"):
             command += ["-p", "tileir.bridge.pytest_plugin"]
+        if not _answers(given.python, "util.find_spec('pytest_benchmark')"):
+            # Which only the checkout's benchmarks need, and its options.
+            command += ["-o", "addopts=--strict-markers"]
         command += ["--tileir", "--tileir-gpu", given.gpu]
         if given.n > 1:
-            command += ["-n", str(given.n), "--max-worker-restart", "1000"]
+            command += ["-n", str(given.n), "--dist", "worksteal", "--max-worker-restart", "1000"]
         targets = given.only.split() or [name for name in TARGETS[given.suite] if (checkout / name).exists()]
         for target in targets:
             # Each with its own configuration, as the checkout has it.
-            subprocess.run([*command, target], cwd=checkout, env=environment, check=False)
+            _run_until(end + 2 * given.seconds, [*command, target], checkout, environment)
 
 
-def _has_plugin(python: str) -> bool:
-    """Whether pytest finds tileir's plugin by itself: it does where tileir is installed."""
-    text = "import importlib.metadata as m; print(any(e.name == 'tileir' for e in m.entry_points(group='pytest11')))"
-    return subprocess.run([python, "-c", text], capture_output=True, text=True, check=True).stdout.strip() == "True"
+def _run_until(end: float, command: list[str], folder: Path, environment: dict[str, str]) -> None:
+    process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True)
+    try:
+        process.wait(max(0.0, end - time.time()))
+    except subprocess.TimeoutExpired:
+        print("the time is over: tests that still run are ended, and have no result", flush=True)
+    finally:
+        if process.poll() is None:
+            # With the processes that it started.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _answers(python: str, question: str, **environment: str) -> bool:
+    text = f"import sys; from importlib import metadata, util; print(bool({question}))"
+    command = [python, "-c", text]
+    told = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+    return told.stdout.strip() == "True"
 
 
 def _entries(results: Path) -> list[dict[str, Any]]:

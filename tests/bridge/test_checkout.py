@@ -43,6 +43,7 @@ def test_results_are_kept_and_summed_up(tmp_path: Path) -> None:
     (tmp_path / "test" / "test_it.py").write_text(TESTS, encoding="utf-8")
     (tmp_path / "test" / "bench_it.py").write_text("def test_speed(): assert False\n", encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\npython_files = test_*.py bench_*.py\n", encoding="utf-8")
+    assert "\n0 tests: " in run(tmp_path, "--minutes", "0").stdout
     found = run(tmp_path, "--seconds", "1")
     assert "5 tests: 2 skipped, 1 passed, 1 failed, 1 over time" in found.stdout
     assert "1 of 2 pass: 50.00 of 100" in found.stdout
