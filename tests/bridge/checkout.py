@@ -71,11 +71,27 @@ class _Run:
         told = json.loads(os.environ[_VARIABLE])
         self.suite: str = told["suite"]
         self.every: int = told["every"]
+        self.left_out: bool = told["left_out"]
         self.seconds: float = told["seconds"]
         self.gibibytes: float = told["gibibytes"]
         self.end: float = told["end"]
         self.results: Path = Path(told["results"])
         self.done: set[str] = set(json.loads(Path(told["done"]).read_text(encoding="utf-8")))
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    if not pluginmanager.has_plugin("benchmark"):
+        pluginmanager.add_hookspecs(_BenchmarkHooks)
+
+
+class _BenchmarkHooks:
+    """Those of pytest-benchmark that the checkout has functions for."""
+
+    @pytest.hookspec()
+    def pytest_benchmark_update_machine_info(self, config: pytest.Config, machine_info: object) -> None: ...
+
+    @pytest.hookspec()
+    def pytest_benchmark_update_json(self, config: pytest.Config, benchmarks: object, output_json: object) -> None: ...
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -107,7 +123,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if number % run.every or item.nodeid in run.done:
             continue
         reason = next((why for pattern, why in RULES[run.suite] if re.search(pattern, item.nodeid)), None)
-        if reason is not None:
+        if run.left_out:
+            if reason is None:
+                continue
+        elif reason is not None:
             item.add_marker(pytest.mark.skip(reason=f"left out: {reason}"))
         kept.append(item)
     items[:] = kept
@@ -193,6 +212,7 @@ def main() -> int:
     parser.add_argument("--again", default="", metavar="OUTCOME", help="run tests with this outcome once more")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--only", default="", metavar="PATHS", help="files of the checkout, instead of all")
+    parser.add_argument("--left-out", action="store_true", help="run only what the rules leave out, to check them")
     parser.add_argument("--summary", action="store_true", help="run nothing: only sum up")
     given = parser.parse_args()
     results: Path = (given.results or Path(tempfile.gettempdir()) / f"tileir_{given.suite}.jsonl").absolute()
@@ -218,6 +238,7 @@ def _run(given: argparse.Namespace, results: Path) -> None:
         told = {
             "suite": given.suite,
             "every": given.every,
+            "left_out": given.left_out,
             "seconds": given.seconds,
             "gibibytes": given.gibibytes,
             "end": end,
