@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import importlib.util
 import json
 import os
 import re
@@ -80,7 +81,8 @@ class _Run:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    if not pluginmanager.has_plugin("benchmark"):
+    # Not asked of the manager: plugins of entry points are loaded after this one.
+    if importlib.util.find_spec("pytest_benchmark") is None:
         pluginmanager.add_hookspecs(_BenchmarkHooks)
 
 
