@@ -142,7 +142,7 @@ def test_kernel_from_the_cache_runs_without_compiler_and_linker(
 
 NEEDED = (
     "cpu cpu.code cpu.engine cpu.kernel cpu.loops cpu.loops.options cpu.native cpu.native.answers cpu.native.binding"
-    " cpu.native.filling cpu.native.keys cpu.native.looks cpu.native.mapping cpu.native.objects"
+    " cpu.native.filling cpu.native.keys cpu.native.mapping cpu.native.objects"
     " cpu.native.record cpu.native.repeating cpu.native.runtime cpu.native.scratch cpu.native.target"
     " cpu.native.thread_pool cpu.native.uninterrupted"
 )

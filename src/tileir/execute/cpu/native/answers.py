@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from tileir.execute.code_cache import default_cache
-from tileir.execute.cpu.native.looks import Look, are_settled, look_of, name_of
+from tileir.execute.looks import Look, are_settled, look_of, name_of
 
 _PROCESSORS: Final = "/proc/cpuinfo"
 _MOST_OF_PROCESSORS: Final = 1 << 16

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from tileir.execute.code_cache import default_cache
-from tileir.execute.cpu.native.looks import Look, are_settled, look_of, name_of
 from tileir.execute.cpu.native.target import Target, llvm
+from tileir.execute.looks import Look, are_settled, look_of, name_of
 
 _fingerprint: bytes = b""
 
