@@ -13,7 +13,7 @@ _INSIDE = ("test_factors_of_a_product_are_borrowed_and_kept",)
 
 @pytest.fixture(autouse=True)
 def _both_engines(request: pytest.FixtureRequest) -> Iterator[None]:
-    if "cpu" in request.path.parts or request.node.name in _INSIDE:
+    if {"cpu", "gpu"} & set(request.path.parts) or request.node.name in _INSIDE:
         yield
         return
     with both_engines():

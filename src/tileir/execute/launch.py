@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError
 
@@ -28,6 +28,9 @@ from tileir.execute.torch_compiler import leave_launches_alone
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.describing import function_words
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.cubin import Cubin, Resources
 
 
 def compile(
@@ -247,6 +250,30 @@ class Kernel:
         engine.check_stage(stage)
         unchecked = self.unchecked if unchecked is None else unchecked
         return self._prepared_by(engine).dump(stage, sanitize=sanitize, unchecked=unchecked)
+
+    def cubin(
+        self,
+        target: str,
+        *,
+        opt_level: int = 3,
+        lineinfo: bool = False,
+        host: str | None = None,
+        time_limit: float | None = None,
+    ) -> Cubin:
+        """The kernel compiled for a GPU, such as "sm_90", by NVIDIA's assembler (docs/gpu.md); no GPU is needed.
+
+        `lineinfo` tells profilers which line each instruction comes from.  `host` is the kind of machine that launches,
+        "x86_64" or "aarch64", by default this one.  `time_limit` is for the assembler, in seconds.
+        """
+        from tileir.execute.gpu.tileiras.compiling import TIME_LIMIT, AssemblyOptions, make_cubin
+
+        limit = TIME_LIMIT if time_limit is None else time_limit
+        options = AssemblyOptions(opt_level, lineinfo, host or "", time_limit=limit)
+        return make_cubin(self.entry, target, options)
+
+    def resources(self, target: str, **options: Any) -> Resources:
+        """What the kernel takes of a GPU: registers, shared memory, spills; the options are those of `cubin`."""
+        return self.cubin(target, **options).resources
 
     def _checked(
         self,

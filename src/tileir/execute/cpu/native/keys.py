@@ -60,7 +60,7 @@ def _hash_of_sources() -> bytes:
     return digest.digest()
 
 
-_NO_PART: Final = ("bridge", "bytecode", "tools", "__pycache__")
+_NO_PART: Final = ("bridge", "bytecode", "gpu", "tools", "__pycache__")
 """Folders of the package that nothing the engine does comes from; `tests/test_architecture.py` looks at its imports.
 Everything else is followed, what comes to be too: the worst of that is to compile once more."""
 

@@ -1,0 +1,234 @@
+"""Compiled kernels for a GPU: an ELF file that the CUDA driver loads, read without NVIDIA's tools.
+
+Where things stand:
+
+* the GPU in the flags of the ELF header;
+* for each kernel `.text.NAME`, its instructions; `.nv.shared.NAME`, as large as its shared memory; `.nv.info.NAME`, its
+  parameters, threads and barriers; `.nv.info`, registers and stack frames of all of them, by number of their symbols;
+* `.nv.host`, an object file with code for the machine that the GPU is in, which the driver runs before launches.  So a
+  cubin is made for a kind of host too.
+
+`.nv.info` is a list of attributes: a byte for the format of the value, one that says which attribute it is, and the
+value, of two bytes or, in one of the formats, of as many as these two bytes say.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from tileir.execute.errors import LaunchError
+
+_MAGIC: Final = b"\x7fELF\x02\x01"
+_MACHINE: Final = 190
+_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL: Final = struct.Struct("<IBBHQQ")
+_NO_BITS: Final = 8
+_HOSTS: Final = {62: "x86_64", 183: "aarch64"}
+_NEWER_ABI: Final = 8
+"""From this version of the ABI on the GPU is in the second byte of the flags, before in the first."""
+
+# Attributes of `.nv.info`, and the format with as many bytes as it says.
+_WITH_SIZE: Final = 4
+_MAX_THREADS: Final = 0x05
+_REQUIRED_THREADS: Final = 0x10
+_FRAME_SIZE: Final = 0x11
+_PARAMETER: Final = 0x17
+_REGISTERS: Final = 0x2F
+_BARRIERS: Final = 0x4C
+
+# Instructions take 16 bytes, of which the lowest 12 bits tell them apart.
+_INSTRUCTION: Final = 16
+_STORE_LOCAL: Final = 0x387
+_LOAD_LOCAL: Final = 0x983
+
+
+class CubinError(LaunchError):
+    """Bytes are no cubin that can be used."""
+
+
+class Parameter(NamedTuple):
+    """Where the driver expects an argument, in bytes."""
+
+    offset: int
+    size: int
+
+
+class Resources(NamedTuple):
+    """What a kernel takes of a GPU."""
+
+    kernel: str
+    target: str
+    registers: int
+    """For each thread, of 255."""
+    stack: int
+    """Bytes of local memory for each thread: what registers have no place for, and what is indexed."""
+    spill_stores: int
+    """Instructions that store to local memory."""
+    spill_loads: int
+    """Instructions that load from it."""
+    shared: int
+    """Bytes of shared memory for each tile block."""
+    barriers: int
+    threads: int
+    """Of each tile block; 0 if the launch chooses."""
+    code: int
+    """Bytes of instructions."""
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def spills(self) -> bool:
+        """Whether values that belong into registers are kept in memory: a kernel that does is slow."""
+        return bool(self.stack and (self.spill_stores or self.spill_loads))
+
+
+class Cubin:
+    """A compiled kernel: `data` is what the driver loads, `kernel` the name to ask it for."""
+
+    def __init__(self, data: bytes, kernel: str = "", version: str = "") -> None:
+        self.data: Final = data
+        self.version: Final = version
+        """Of the assembler that made it, as far as known."""
+        self._file: Final = _Elf(data)
+        kernels = self.kernels
+        if not kernel and len(kernels) == 1:
+            kernel = kernels[0]
+        if kernel not in kernels:
+            has = ", ".join(kernels) or "none"
+            wanted = f"has no kernel '{kernel}'" if kernel else "has several kernels, and none was chosen"
+            raise CubinError(f"the cubin {wanted}: those in it are {has}")
+        self.kernel: Final = kernel
+
+    def __repr__(self) -> str:
+        return f"<Cubin {self.kernel}, {self.target}, {len(self.data)} bytes>"
+
+    @property
+    def target(self) -> str:
+        """The GPU, as `sm_90`."""
+        return self._file.target
+
+    @cached_property
+    def host(self) -> str:
+        """The kind of machine that it is launched from, `x86_64` or `aarch64`; empty if on any."""
+        found = self._file.section(".nv.host")
+        if not found.startswith(_MAGIC) or len(found) < 20:
+            return ""
+        return _HOSTS.get(int.from_bytes(found[18:20], "little"), "another kind")
+
+    @cached_property
+    def kernels(self) -> list[str]:
+        """The names of all kernels in it."""
+        prefix = ".nv.info."
+        return [name.removeprefix(prefix) for name in self._file.names if name.startswith(prefix)]
+
+    @cached_property
+    def resources(self) -> Resources:
+        """What the kernel takes of a GPU."""
+        file, kernel = self._file, self.kernel
+        registers = stack = barriers = threads = 0
+        parameters: dict[int, Parameter] = {}
+        for attribute, value in (*file.attributes(".nv.info"), *file.attributes(f".nv.info.{kernel}")):
+            if attribute in (_REGISTERS, _FRAME_SIZE) and len(value) == 8:
+                symbol, number = struct.unpack("<II", value)
+                if file.symbol(symbol) != kernel:
+                    continue
+                if attribute == _REGISTERS:
+                    registers = number
+                else:
+                    stack = number
+            elif attribute == _BARRIERS:
+                barriers = value[0]
+            elif attribute in (_MAX_THREADS, _REQUIRED_THREADS) and len(value) == 12:
+                x, y, z = struct.unpack("<III", value)
+                threads = x * y * z
+            elif attribute == _PARAMETER and len(value) == 12:
+                _, ordinal, offset, rest = struct.unpack("<IHHI", value)
+                parameters[ordinal] = Parameter(offset, rest >> 18)
+        code = file.section(f".text.{kernel}")
+        operations = [code[n] | (code[n + 1] & 0xF) << 8 for n in range(0, len(code) - 1, _INSTRUCTION)]
+        return Resources(
+            kernel,
+            self.target,
+            registers,
+            stack,
+            operations.count(_STORE_LOCAL),
+            operations.count(_LOAD_LOCAL),
+            file.size(f".nv.shared.{kernel}"),
+            barriers,
+            threads,
+            len(code),
+            tuple([parameters[ordinal] for ordinal in sorted(parameters)]),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file."""
+        with open(path, "wb") as file:
+            file.write(self.data)
+
+
+class _Elf:
+    """Sections by name."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data: Final = data
+        if not data.startswith(_MAGIC) or len(data) < _HEADER.size:
+            raise CubinError("this is no cubin: it does not begin like a 64-bit ELF file")
+        header = _HEADER.unpack_from(data)
+        identification, machine, flags = header[0], header[2], header[7]
+        if machine != _MACHINE:
+            raise CubinError(f"this is no cubin: it is an ELF file for machine {machine}, and {_MACHINE} is CUDA")
+        number = flags >> 8 & 0xFF if identification[8] >= _NEWER_ABI else flags & 0xFF
+        self.target: Final = f"sm_{number}"
+        self._sections: Final = self._read_sections(header[6], header[11], header[12], header[13])
+        self.names: Final = list(self._sections)
+
+    def _read_sections(self, start: int, size: int, count: int, names: int) -> dict[str, tuple[int, int, int]]:
+        """The type, place and size of each section."""
+        if size != _SECTION.size or start + size * count > len(self._data) or names >= count:
+            raise CubinError("the cubin is not whole: it ends before its table of sections does")
+        rows = [_SECTION.unpack_from(self._data, start + number * size) for number in range(count)]
+        strings = rows[names][4]
+        found: dict[str, tuple[int, int, int]] = {}
+        for name, kind, _, _, offset, length, *_ in rows:
+            if kind != _NO_BITS and offset + length > len(self._data):
+                raise CubinError("the cubin is not whole: one of its sections is behind its end")
+            found[self._string(strings + name)] = (kind, offset, length)
+        return found
+
+    def _string(self, offset: int) -> str:
+        end = self._data.find(b"\0", offset)
+        return self._data[offset : end if end >= 0 else len(self._data)].decode("utf-8", "replace")
+
+    def section(self, name: str) -> bytes:
+        """What is in a section; nothing if there is none."""
+        kind, offset, size = self._sections.get(name, (_NO_BITS, 0, 0))
+        return b"" if kind == _NO_BITS else self._data[offset : offset + size]
+
+    def size(self, name: str) -> int:
+        """How many bytes a section stands for, be they in the file or not."""
+        return self._sections.get(name, (0, 0, 0))[2]
+
+    def symbol(self, number: int) -> str:
+        """The name of a symbol."""
+        _, offset, size = self._sections.get(".symtab", (0, 0, 0))
+        if (number + 1) * _SYMBOL.size > size:
+            return ""
+        name = _SYMBOL.unpack_from(self._data, offset + number * _SYMBOL.size)[0]
+        return self._string(self._sections.get(".strtab", (0, 0, 0))[1] + name)
+
+    def attributes(self, name: str) -> Iterator[tuple[int, bytes]]:
+        """The attributes in a section of `.nv.info`, with their values."""
+        data = self.section(name)
+        place = 0
+        while place + 4 <= len(data):
+            kind, attribute, value = data[place], data[place + 1], data[place + 2 : place + 4]
+            place += 4
+            if kind == _WITH_SIZE:
+                size = int.from_bytes(value, "little")
+                value = data[place : place + size]
+                place += size
+            yield attribute, value

@@ -1,0 +1,109 @@
+"""What the assembler says, as diagnostics at the operations that it means.
+
+Errors and warnings are lines `PLACE: error: words`, where the place is a location as MLIR spells it, with the debug
+scope it is in, or missing; lines without a severity belong to the one before.  Remarks are blocks of lines:
+
+    remark[failed]: Failed to select TMA load instruction
+      --> "matmul.mlir":28:22
+       |
+       = name: RemarkMemoryTmaLoadFailed
+       = reason: loc("matmul.mlir":28:22): stride not 16-byte aligned
+
+All have positions out of the debug information of the bytecode.  There the file is `NUMBERED` and the line the number
+of an operation, unless the positions were to be those of the source (`--lineinfo`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tileir.execute.places import frames_of, notes_of, place_of
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import Diagnostic, note, source_of
+from tileir.ir.location import UNKNOWN
+
+NUMBERED: Final = "%tileir"
+"""The name of the file in positions whose lines are numbers of operations."""
+
+_SAID: Final = re.compile(r"(?:(?P<place>.*?): )??(?P<severity>error|warning|remark|note): (?P<words>.*)")
+_REMARK: Final = re.compile(r"remark\[(?P<kind>\w+)\]: (?P<words>.*)")
+_POSITION: Final = re.compile(r'"(?P<file>(?:[^"\\]|\\.)*)":(?P<line>\d+):(?P<column>\d+)')
+_DETAIL: Final = re.compile(r"= (?P<what>reason|note): (?P<words>.*)")
+_OWN_PLACE: Final = re.compile(r"loc\(.*?\): ")
+_LAST_WORDS: Final = ("failed to compile Tile IR program", "failed to read provided Tile IR bytecode")
+"""What it ends with, after what it was about."""
+
+
+class Positions:
+    """The operations of the program that the assembler was given, in order, and where they are."""
+
+    def __init__(self, entry: Operation, operations: list[Operation]) -> None:
+        self._entry: Final = entry
+        self._operations: Final = operations
+        self._at: dict[tuple[str, int, int], Operation] | None = None
+
+    def operation_at(self, place: str) -> Operation | None:
+        """The operation that a place of the assembler's words names."""
+        found = _POSITION.search(place)
+        if found is None:
+            return None
+        file, line, column = found["file"], int(found["line"]), int(found["column"])
+        if file == NUMBERED:
+            return self._operations[line - 1] if 0 < line <= len(self._operations) else None
+        if self._at is None:
+            self._at = {}
+            for operation in self._operations:
+                for frame in frames_of(operation.location)[:1]:
+                    self._at.setdefault((frame.file, frame.line, frame.column), operation)
+        return self._at.get((file, line, column))
+
+    def diagnostic(self, severity: str, words: str, place: str) -> Diagnostic:
+        """A finding of the assembler's at the operation it means, or at the kernel if it means none."""
+        operation = self.operation_at(place) or self._entry
+        location = place_of(operation.location)
+        notes = notes_of(operation.location)
+        if source_of(location) is None and not operation.regions and severity == "error":
+            notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
+        name = f"'{operation.name}' op: " if operation is not self._entry else f"kernel @{operation.symbol_name}: "
+        return Diagnostic(severity, name + words, location, notes)
+
+
+def read_messages(text: str, positions: Positions) -> list[Diagnostic]:
+    """The errors and warnings in what the assembler said."""
+    found: list[Diagnostic] = []
+    ended: list[Diagnostic] = []
+    is_remark = False
+    for line in text.splitlines():
+        if _REMARK.search(line) or line.startswith(("in function: ", "  category: ")):
+            is_remark = True
+        said = None if is_remark and line.startswith(" ") else _SAID.fullmatch(line)
+        if said is None:
+            if found and not is_remark and line.strip():
+                found[-1].message += f"\n{line.rstrip()}"
+            continue
+        is_remark = False
+        words = said["words"].strip()
+        if words in _LAST_WORDS:
+            ended.append(positions.diagnostic("error", words, ""))
+        elif said["severity"] == "note" and found:
+            found[-1].notes.append(positions.diagnostic("note", words, said["place"] or ""))
+        else:
+            found.append(positions.diagnostic(said["severity"], words, said["place"] or ""))
+    return found if any(each.severity == "error" for each in found) else found + ended
+
+
+def read_remarks(text: str, positions: Positions) -> list[Diagnostic]:
+    """The remarks in what the assembler said, each once: it says those of a function that it makes twice twice."""
+    found: dict[tuple[str, str], Diagnostic] = {}
+    for block in re.split(r"^(?=\s*remark\[)", text, flags=re.MULTILINE)[1:]:
+        lines = [line.strip() for line in block.splitlines()]
+        head = _REMARK.match(lines[0])
+        if head is None:
+            continue
+        place = next((line for line in lines if line.startswith("-->")), "")
+        details = [_DETAIL.fullmatch(line) for line in lines]
+        more = ", ".join([_OWN_PLACE.sub("", each["words"]) for each in details if each is not None])
+        words = f"{head['words']}: {more}" if more else head["words"]
+        found.setdefault((place, words), positions.diagnostic("remark", words, place))
+    return sorted(found.values(), key=lambda remark: (remark.position, remark.message))

@@ -1,0 +1,117 @@
+"""Where NVIDIA's assembler is, which version it has, and which versions of the bytecode it takes.
+
+It is the one that TILEIR_TILEIRAS names, that of the installed package `nvidia-cuda-tileiras`, or the first one on
+PATH.  Asking it for its version takes a process, longer than a kernel from the cache takes to launch: `look` tells,
+without one, that it is the tool it was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from functools import cached_property
+from typing import Final
+
+from tileir.execute.errors import CompilationError, MissingDependencyError
+from tileir.execute.gpu.tileiras.command import run_command
+from tileir.execute.looks import look_of, name_of
+from tileir.ir.declaration import VERSIONS, Version, version_text
+
+VARIABLE: Final = "TILEIR_TILEIRAS"
+INSTALL: Final = "pip install 'tileir[tileiras]'"
+
+_NAME: Final = "tileiras.exe" if sys.platform == "win32" else "tileiras"
+_SECONDS: Final = 30.0
+"""How long it may take to say what it is: it takes milliseconds, on a machine with nothing else to do."""
+
+_tools: dict[str, Assembler] = {}
+
+
+class Assembler:
+    """An assembler: a program on this machine."""
+
+    def __init__(self, path: str, look: str) -> None:
+        self.path: Final = path
+        self.look: Final = look
+
+    @cached_property
+    def version(self) -> str:
+        """As `13.4.92`."""
+        said = self._said("--version")
+        found = re.search(r"\bV(\d+(?:\.\d+)+)", said) or re.search(r"\brelease (\d+(?:\.\d+)+)", said)
+        if found is None:
+            raise CompilationError(f"'{self.path}' is no assembler for Tile IR: it does not say its version")
+        return found[1]
+
+    @cached_property
+    def bytecode_version(self) -> Version:
+        """The newest version of the bytecode that it takes."""
+        listed = self._said("--list-versions").split()
+        known = [version for version in VERSIONS if version_text(version) in listed]
+        if not known:
+            raise CompilationError(
+                f"the assembler '{self.path}', version {self.version}, takes no version of the bytecode that tileir "
+                f"writes: it takes {', '.join(listed) or 'none'}"
+            )
+        return known[-1]
+
+    def _said(self, option: str) -> str:
+        try:
+            outcome = run_command([self.path, option], time_limit=_SECONDS)
+        except OSError as error:
+            raise CompilationError(f"the assembler '{self.path}' cannot be run: {error.strerror or error}") from None
+        if outcome.status != 0:
+            how = "does not end" if outcome.timed_out else f"ends with status {outcome.status}"
+            raise CompilationError(f"'{self.path}' is no assembler for Tile IR: it {how} when asked for {option}")
+        return outcome.output
+
+
+def find_assembler() -> Assembler:
+    """The assembler of this machine; refused, with what to install, where there is none."""
+    named = os.environ.get(VARIABLE)
+    path = named or _installed() or _on_path()
+    if not path:
+        raise MissingDependencyError(why_missing())
+    try:
+        look = name_of([look_of(path, os.stat(path))])
+    except OSError as error:
+        where = f"{VARIABLE} names '{path}'" if named else f"the assembler is '{path}'"
+        raise MissingDependencyError(f"{where}, which cannot be used: {error.strerror or error}") from None
+    found = _tools.get(look)
+    if found is None:
+        found = _tools.setdefault(look, Assembler(path, look))
+    return found
+
+
+def why_missing() -> str:
+    """Why there is no assembler, with what to do about it; empty if there is one."""
+    if os.environ.get(VARIABLE) or _installed() or _on_path():
+        return ""
+    return f"NVIDIA's assembler, tileiras, is not installed: {INSTALL}"
+
+
+def _installed() -> str:
+    """The path of the tool in the package, for the newest CUDA that there is one for; empty if in none."""
+    for folder in sys.path:
+        packages = os.path.join(folder or os.curdir, "nvidia")
+        try:
+            names = os.listdir(packages)
+        except OSError:
+            continue
+        for name in sorted(names, key=_number, reverse=True):
+            path = os.path.join(packages, name, "bin", _NAME)
+            if name.startswith("cu") and os.path.isfile(path):
+                return os.path.abspath(path)
+    return ""
+
+
+def _number(name: str) -> int:
+    digits = name.removeprefix("cu")
+    return int(digits) if digits.isascii() and digits.isdecimal() else -1
+
+
+def _on_path() -> str:
+    from shutil import which
+
+    return which(_NAME) or ""
