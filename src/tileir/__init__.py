@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.coverage import ArrayCoverage, Coverage
     from tileir.execute.sanitizer.report import Finding, Place, SanitizerError, SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
+    from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
     from tileir.ir.attributes import Attribute
     from tileir.ir.builder import InsertionPoint
@@ -79,7 +80,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Access",
+    "AccessTraffic",
     "ArrayCoverage",
+    "ArrayTraffic",
     "AssertionFailedError",
     "Attribute",
     "Block",
@@ -148,6 +151,7 @@ __all__ = [
     "Value",
     "VerifyError",
     "VersionError",
+    "Work",
     "apply_greedily",
     "attributes",
     "bounded",
@@ -190,6 +194,7 @@ _HOMES = {
     "tileir.execute.errors": "AssertionFailedError CompilationError EmulationError ExecutionError InternalError"
     " LaunchError MissingDependencyError NestingError",
     "tileir.execute.releasing": "release_memory",
+    "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
     "tileir.interface": "from_bytecode load losses parse to_bytecode verify",
     "tileir.ir.attributes": "Attribute",

@@ -231,8 +231,8 @@ class BoundArguments:
         self.buffers: list[tuple[Buffer, ArgumentLabel]] = []
 
 
-def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
-    """Check a launch's arguments against a kernel's parameters."""
+def check_number(entry: Operation, arguments: tuple[object, ...]) -> None:
+    """Refuse more or fewer arguments than a kernel has parameters."""
     parameters = entry.regions[0].blocks[0].arguments
     if len(arguments) != len(parameters):
         kinds = ", ".join([parameter.type.spelling for parameter in parameters])
@@ -241,6 +241,12 @@ def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
             f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given: "
             "pass an array for each pointer and a number for each scalar"
         )
+
+
+def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
+    """Check a launch's arguments against a kernel's parameters."""
+    check_number(entry, arguments)
+    parameters = entry.regions[0].blocks[0].arguments
     bound = BoundArguments()
     for number, (parameter, value) in enumerate(zip(parameters, arguments, strict=True)):
         what = f"argument {number} of @{entry.symbol_name}"

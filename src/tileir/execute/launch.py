@@ -16,8 +16,8 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
+from tileir.execute.arguments import Pointer, check_grid, check_number, checked_arrays, checked_threads, select_entry
 from tileir.execute.arguments import bind as bind_arguments
-from tileir.execute.arguments import check_grid, checked_arrays, checked_threads, select_entry
 from tileir.execute.bound import BoundLaunch
 from tileir.execute.engine import DirectLaunches, Engine, Given, KernelSettings, LaunchOptions, PreparedKernel, Progress
 from tileir.execute.engines import AUTO, choose, find_engine, require
@@ -31,6 +31,7 @@ from tileir.ir.describing import function_words
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
+    from tileir.execute.work.result import Work
 
 
 def compile(
@@ -242,6 +243,18 @@ class Kernel:
             return self._plain.direct(kind, self._ordinary)
         engine = self._chosen(self._ordinary, arguments)
         return self._prepared_by(engine).direct(kind, self._ordinary) if engine.overlaps else None
+
+    def work(self, grid: int | tuple[int, ...], *arguments: object) -> Work:
+        """What a launch moves and computes, counted from the program without running it (docs/gpu.md).
+
+        Of an array only the number of its bytes is looked at, `nbytes`, so anything that has one may stand for it.
+        """
+        # Imported here: few ask, and a first launch is to be short.
+        from tileir.execute.work.counting import count_work
+
+        check_number(self.entry, arguments)
+        arrays = [given.array if isinstance(given, Pointer) else given for given in arguments]
+        return count_work(self.entry, check_grid(grid), arrays)
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None) -> str:
         """The code of the kernel, to read, at one of the stages of the engine that runs it: for the CPU engine "tiles",

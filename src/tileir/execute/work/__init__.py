@@ -1,0 +1,14 @@
+"""Counted work: what a launch moves and computes, from the program, its grid and its arguments, without running it.
+
+A tile block is walked with the integers evaluated that decide loops, branches and places in memory; the tiles
+themselves are not.  Tiles of pointers, offsets and masks are known as far as they are ramps: numbers that grow evenly
+along each dimension.  So tiles over the edge of an array count with what lies inside.  Nothing here needs NumPy.
+
+    counting.py     count_work: which tile blocks are walked, and for how many others each stands
+    walking.py      one tile block: control flow, and the bytes of each access
+    slicing.py      which values decide those, so that nothing else is evaluated
+    evaluation.py   the operations on such values
+    symbols.py      what such a value is: a number, a ramp, a pointer, a mask, a view
+    operations.py   what one execution of an operation computes, whatever the values are
+    result.py       the counts, as a table and as a dictionary
+"""
