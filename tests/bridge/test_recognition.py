@@ -97,6 +97,37 @@ def test_third_launch_of_a_kind_is_recognized(thorough: list[str]) -> None:
     assert thorough == []
 
 
+def test_launches_with_common_options_are_recognized(thorough: list[str]) -> None:
+    a = numpy.arange(64, dtype=F32)
+    variants: list[dict[str, Any]] = [
+        {"num_threads": 1},
+        {"num_threads": 2},
+        {"unchecked": True},
+        {"num_threads": 1, "unchecked": False},
+        {"sanitize": False, "observer": None},
+    ]
+    for options in variants:
+        for _ in range(3):
+            tileir.launch(scale, 4, (a, numpy.zeros(64, F32), 2.0, 16), "cpu", **options)
+    thorough.clear()
+    for options in variants:
+        out = numpy.zeros(64, F32)
+        tileir.launch(scale, 4, (a, out, 3.0, 16), "cpu", **options)
+        assert (out == 3 * a).all(), options
+    assert thorough == []
+
+
+def test_options_of_recognized_launches_are_still_checked() -> None:
+    args = (numpy.zeros(64, F32), numpy.zeros(64, F32), 2.0, 16)
+    for _ in range(3):
+        tileir.launch(scale, 4, args, "cpu", num_threads=1)
+    for wrong in (True, 0, 1.0, "1"):
+        with pytest.raises(LaunchError, match="num_threads"):
+            tileir.launch(scale, 4, args, "cpu", num_threads=wrong)
+    with pytest.raises(TypeError, match="nonsense"):
+        tileir.launch(scale, 4, args, "cpu", nonsense=None)
+
+
 def test_another_shape_of_the_same_kind_needs_no_other_compilation(thorough: list[str]) -> None:
     known(scale, 1, (numpy.ones(64, F32), numpy.zeros(64, F32), 2.0, 16))
     thorough.clear()
@@ -140,10 +171,10 @@ def test_what_is_compiled_in_is_told_apart_and_every_result_is_right() -> None:
 def test_address_that_is_no_multiple_of_16_is_another_kind(thorough: list[str]) -> None:
     kernel = scale.replace_hints()
     known(kernel, 1, (offset_array(16, 0), offset_array(16, 0), 2.0, 16))
-    assert len(bridge._KNOWN[id(kernel), ""].compiled) == 1
+    assert len(bridge.known_for(kernel).compiled) == 1
     thorough.clear()
     known(kernel, 1, (offset_array(16, 4), offset_array(16, 0), 2.0, 16))
-    assert len(bridge._KNOWN[id(kernel), ""].compiled) == 2
+    assert len(bridge.known_for(kernel).compiled) == 2
     assert thorough == ["scale", "scale"]
 
 

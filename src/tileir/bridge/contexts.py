@@ -48,6 +48,9 @@ _everywhere: Final[list[Emulation]] = []
 _process: Final[list[Emulation]] = []
 """The context of the whole process, if it has one."""
 
+ENTERED: Final[list[bool]] = []
+"""Empty until there is a context for the first time: `active` need not be asked before."""
+
 
 def active() -> Emulation | None:
     """The innermost open context around the caller."""
@@ -68,6 +71,7 @@ def active() -> Emulation | None:
 @contextmanager
 def entered(gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None) -> Iterator[Emulation]:
     """Within this the caller is in a new context."""
+    ENTERED[:] = [True]
     before = _current.get()
     context = Emulation(before, gpu, options, watching)
     is_everywhere = threading.current_thread() is threading.main_thread() and not _is_in_coroutine()
@@ -86,6 +90,7 @@ def entered(gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None) 
 
 def enter_for_good(gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None) -> Emulation:
     """The process is in a new context from now on."""
+    ENTERED[:] = [True]
     context = Emulation(None, gpu, options, watching)
     _process[:] = [context]
     return context

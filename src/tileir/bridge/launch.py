@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import re
 import weakref
+from collections.abc import Hashable
+from functools import partial
 from typing import Any, Final
 
-from tileir.bridge.contexts import active
+from tileir.bridge.contexts import ENTERED, active
 from tileir.bridge.parameters import (
     ArrayParameter,
     ConstantParameter,
@@ -18,7 +20,7 @@ from tileir.bridge.parameters import (
     describe,
     words_of,
 )
-from tileir.bridge.recognition import KnownLaunches
+from tileir.bridge.recognition import UNKNOWN_ARGUMENTS, How, KnownLaunches
 from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.arguments import check_grid
 from tileir.execute.errors import LaunchError, MissingDependencyError
@@ -29,9 +31,9 @@ from tileir.ir.location import UnknownLocation
 
 # From this version on bytecode need not name a GPU.
 BYTECODE_VERSION = "13.4"
-_KNOWN: Final[dict[tuple[int, str], KnownLaunches]] = {}
-"""What is known of kernels as long as they live, by `id` (a `WeakKeyDictionary` takes thrice the time) and by the
-architecture they are compiled for, which kernels may ask for."""
+_KNOWN: Final[dict[Hashable, KnownLaunches]] = {}
+"""What is known of kernels as long as they live, by `id` (a `WeakKeyDictionary` takes thrice the time), and in contexts
+by the architecture they are compiled for, which kernels may ask for, as well."""
 
 
 def launch(
@@ -51,40 +53,63 @@ def launch(
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
     further options those of `Kernel.launch` (`sanitize`, `schedule`, `num_threads`, `unchecked`, `output`, ..).
     """
-    known = _KNOWN.get((id(kernel), _architecture()))
+    context = active() if ENTERED else None
+    known = _KNOWN.get(id(kernel) if context is None else (id(kernel), context.gpu.architecture))
     if known is None or known.kernel() is not kernel:
         known = known_for(kernel)
     if not isinstance(args, (tuple, list)):
         raise LaunchError(f"the arguments of a launch are a tuple, but a {type(args).__name__} was given: pass (x,)")
-    if not options:
-        # The way of `recognized`, without the call.
-        found = known.find(args, backend, exact, fast)
+    how: How | None = (backend, exact, fast)
+    if options:
+        how = _with_options(backend, exact, fast, options)
+    if how is not None:
+        # The way of `recognized`, without the calls.
+        try:
+            found = known.last(args, how)
+        except UNKNOWN_ARGUMENTS:
+            found = None
+        if found is None:
+            found = known.find(args, how)
         if found is not None:
             direct, numbers, memory, tables = found
-            direct.launch(check_grid(grid), numbers, lambda: _again(kernel, args, tables), memory)
+            direct.launch(check_grid(grid), numbers, partial(_again, kernel, args, tables), memory)
             return
     description = described(kernel, args)
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)
-    if not options and not is_new:
-        known.learn(args, description, compiled, backend, exact, fast)
+    if how is not None and not is_new:
+        known.learn(args, description, compiled, how)
+
+
+def _with_options(backend: str, exact: bool, fast: bool, options: dict[str, Any]) -> How | None:
+    """What a launch with options asks for; None if it is not among those that are recognized."""
+    threads = unchecked = None
+    for name, value in options.items():
+        kind = type(value)
+        if name == "num_threads" and kind is int:
+            threads = value
+        elif name == "unchecked" and kind is bool:
+            unchecked = value
+        elif not (value is None and name in _NONE) and not (value is False and name == "sanitize"):
+            return None
+    if threads is None and unchecked is None:
+        return backend, exact, fast
+    return backend, exact, fast, threads, unchecked
+
+
+_NONE: Final = frozenset(("schedule", "observer", "output", "progress", "num_threads", "unchecked"))
+"""Options that None is the same for as leaving them out."""
 
 
 def recognized(
-    known: KnownLaunches,
-    kernel: Any,
-    grid: int | tuple[int, ...],
-    args: tuple[object, ...] | list[object],
-    backend: str,
-    exact: bool,
-    fast: bool,
+    known: KnownLaunches, kernel: Any, grid: int | tuple[int, ...], args: tuple[object, ...] | list[object], how: How
 ) -> bool:
     """Launch a kernel, if it is known how; False if it is not."""
-    found = known.find(args, backend, exact, fast)
+    found = known.find(args, how)
     if found is None:
         return False
     direct, numbers, memory, tables = found
-    direct.launch(check_grid(grid), numbers, lambda: _again(kernel, args, tables), memory)
+    direct.launch(check_grid(grid), numbers, partial(_again, kernel, args, tables), memory)
     return True
 
 
@@ -107,18 +132,13 @@ def known_for(kernel: Any) -> KnownLaunches:
     if not isinstance(kernel, cutile().kernel):
         hint = "decorate it with @cuda.tile.kernel" if callable(kernel) else "pass a @cuda.tile.kernel function"
         raise LaunchError(f"a {type(kernel).__name__} cannot be launched as a cuTile kernel: {hint}")
-    key = (id(kernel), _architecture())
+    context = active()
+    key: Hashable = id(kernel) if context is None else (id(kernel), context.gpu.architecture)
     found = _KNOWN.get(key)
     if found is None or found.kernel() is not kernel:
         gone = weakref.ref(kernel, lambda _: _KNOWN.pop(key, None))
         found = _KNOWN[key] = KnownLaunches(gone, kernel._annotated_function.parameter_annotations)
     return found
-
-
-def _architecture() -> str:
-    """That of the pretended GPU; empty outside of contexts."""
-    context = active()
-    return "" if context is None else context.gpu.architecture
 
 
 def compiled_for(

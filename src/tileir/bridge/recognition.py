@@ -42,12 +42,16 @@ from tileir.execute.launch import Kernel
 MOST_KEPT: Final = 4096
 """How many kinds of arrays, or launches, are remembered at a time; then all are forgotten."""
 
-Seen = tuple[tuple[Hashable, ...], tuple[Any, ...], tuple[int, ...], object]
-"""Of a launch: the key of its kind; the numbers for its record; three words for each array that is reached through a
-list (`DirectLaunches.launch`); and what keeps the tables of lists alive."""
+How = tuple[Any, ...]
+"""What else a launch asks for that has kernels of its own: backend, exact, fast, and options where they were given."""
 
-Look = Callable[[Sequence[object], str, bool, bool], "Seen | None"]
-"""Of arguments, backend, exact and fast; None if there is an argument of another type."""
+Seen = tuple[DirectLaunches, tuple[Any, ...], tuple[int, ...], object]
+"""Of a launch: the launches of its kind; the numbers for its record; three words for each array that is reached through
+a list (`DirectLaunches.launch`); and what keeps the tables of lists alive."""
+
+Look = Callable[..., "Seen | None"]
+"""Of arguments and a `How`; None if there is an argument of another type.  A third argument takes the place of the
+table of known launches."""
 
 UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError)
 """What a look at arguments raises that are not known, or out of the ordinary."""
@@ -155,18 +159,18 @@ class _Writer:
         self.pretends: bool = False
         """Whether there are tensors that pretend to be elsewhere."""
 
-    def write(self, annotations: Sequence[Any], structure: Structure) -> Look:
+    def write(self, annotations: Sequence[Any], structure: Structure, known: dict[Any, DirectLaunches]) -> Look:
+        self.names["known"] = known
         arguments = [f"a{number}" for number in range(len(structure))]
         for name, annotation, kind in zip(arguments, annotations, structure, strict=True):
             self._argument(name, annotation, kind)
         memory = " + ".join(self.memory) or "()"
         lines = [
-            "def look(arguments, backend, exact, fast):",
+            "def look(arguments, how, known=known):",
             f"    [{', '.join(arguments)}] = arguments",
             *[f"    if {' or '.join(self._other_types(arguments, structure))}: return None"][: len(arguments)],
             *[f"    {line}" for line in self.lines],
-            f"    return {_tuple([*self.key, 'backend', 'exact', 'fast'])}, "
-            f"{_tuple(self.numbers)}, {memory}, {_tuple(self.tables)}",
+            f"    return known[{_tuple([*self.key, 'how'])}], {_tuple(self.numbers)}, {memory}, {_tuple(self.tables)}",
         ]
         look = generated("look", lines, self.names)
         return _undispatched(look) if self.pretends else look
@@ -197,7 +201,11 @@ class _Writer:
             self._add(name)
             self.memory.append(f"m_{name}")
             self.tables.append(f"t_{name}")
-        elif kind is numpy.ndarray:
+        elif kind is numpy.ndarray or hasattr(kind, _HOST_ARRAY):
+            if kind is not numpy.ndarray:
+                # An array of a pretended device, which has its memory in one of NumPy.
+                self.names |= {f"host_{name}": getattr(kind, _HOST_ARRAY), "ndarray": numpy.ndarray}
+                self.lines += [f"{name} = host_{name}({name})", f"if type({name}) is not ndarray: raise KeyError"]
             self.names[f"kinds_{name}"] = self._kinds(annotation.array).arrays
             self.lines.append(f"p_{name} = {address_expression(name)}")
             self.lines.append(
@@ -264,6 +272,7 @@ class _Writer:
         self.numbers.append(name)
 
 
+_HOST_ARRAY: Final = "__tileir_host_array__"
 _NUMPY_NUMBERS: Final = (numpy.integer, numpy.bool_, numpy.float16, numpy.float32, numpy.float64)
 
 # Tensors that are nested, sparse or inside a transformation raise at one of these; of one whose memory was given back
@@ -272,14 +281,14 @@ _TENSOR: Final = """\
 p_{name} = {name}.data_ptr()
 k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.stride(), not p_{name} & {low}]
 s_{name} = {name}.untyped_storage()
-if p_{name} + n_{name} > s_{name}.data_ptr() + s_{name}.nbytes() or {name}.is_neg() or not {name}.is_cpu: raise KeyError
+if p_{name} + n_{name} > s_{name}.data_ptr() + len(s_{name}) or {name}.is_neg() or not {name}.is_cpu: raise KeyError
 """
 # The same with torch's own functions, in the place of those of a class that pretends.
 _PRETENDED_TENSOR: Final = """\
 p_{name} = data_ptr({name})
 k_{name}, b_{name}, n_{name} = kinds_{name}[dtype({name}), shape({name}), stride({name}), not p_{name} & {low}]
 s_{name} = untyped_storage({name})
-if p_{name} + n_{name} > s_{name}.data_ptr() + s_{name}.nbytes() or is_neg({name}): raise KeyError
+if p_{name} + n_{name} > s_{name}.data_ptr() + len(s_{name}) or is_neg({name}): raise KeyError
 """
 
 
@@ -308,6 +317,9 @@ class _ListLook:
         words: list[int] = []
         for item in items:
             kind = type(item)
+            if hasattr(kind, _HOST_ARRAY):
+                item = getattr(kind, _HOST_ARRAY)(item)
+                kind = type(item)
             if kind is numpy.ndarray:
                 address = address_of(item)
                 writable = item.flags.writeable
@@ -343,15 +355,29 @@ class _Recognizer:
 
     __slots__ = ("known", "look")
 
-    def __init__(self, look: Look) -> None:
-        self.look: Look = look
+    def __init__(self, annotations: Sequence[Any], structure: Structure) -> None:
         self.known: dict[tuple[Hashable, ...], DirectLaunches] = {}
+        self.look: Look = _Writer().write(annotations, structure, self.known)
+
+
+class _Key:
+    """In the place of a table: what is looked up is what is found."""
+
+    def __getitem__(self, key: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+        return key
+
+
+_KEY: Final = _Key()
+
+
+def _look_at_none(arguments: Sequence[object], how: How) -> None:
+    """In the place of a look, where nothing is known."""
 
 
 class KnownLaunches:
     """What is known of a kernel: what it was compiled for, and launches that are recognized."""
 
-    __slots__ = ("_last", "_recognizers", "annotations", "compiled", "kernel")
+    __slots__ = ("_recognizers", "annotations", "compiled", "kernel", "last")
 
     def __init__(self, kernel: Callable[[], Any], annotations: Sequence[Any]) -> None:
         self.kernel: Callable[[], Any] = kernel
@@ -360,36 +386,23 @@ class KnownLaunches:
         self.compiled: dict[Hashable, Kernel] = {}
         self._recognizers: dict[Structure, _Recognizer | None] = {}
         """By the types of the arguments; None if there is no short way for them."""
-        self._last: _Recognizer | None = None
-        """That of the last launch, which is likely to be that of the next."""
+        self.last: Look = _look_at_none
+        """That of the last launch, which is likely to be that of the next; raises one of `UNKNOWN_ARGUMENTS`."""
 
-    def find(
-        self, arguments: Sequence[object], backend: str, exact: bool, fast: bool
-    ) -> tuple[DirectLaunches, tuple[Any, ...], tuple[int, ...], object] | None:
+    def find(self, arguments: Sequence[object], how: How) -> Seen | None:
         """How to launch with such arguments, what `DirectLaunches.launch` takes, and what to keep alive meanwhile."""
         try:
-            recognizer = self._last
-            seen = recognizer.look(arguments, backend, exact, fast) if recognizer is not None else None
-            if recognizer is None or seen is None:
+            seen = self.last(arguments, how)
+            if seen is None:
                 recognizer = self._recognizers.get(structure_of(arguments))
-                seen = recognizer.look(arguments, backend, exact, fast) if recognizer is not None else None
-                if recognizer is None or seen is None:
-                    return None
-                self._last = recognizer
-            key, numbers, memory, tables = seen
-            return recognizer.known[key], numbers, memory, tables
+                if recognizer is not None:
+                    self.last = recognizer.look
+                    seen = self.last(arguments, how)
+            return seen
         except UNKNOWN_ARGUMENTS:
             return None
 
-    def learn(
-        self,
-        arguments: Sequence[object],
-        description: Description,
-        compiled: Kernel,
-        backend: str,
-        exact: bool,
-        fast: bool,
-    ) -> None:
+    def learn(self, arguments: Sequence[object], description: Description, compiled: Kernel, how: How) -> None:
         """Recognize launches like this one from now on, if its kernel has a short way for them."""
         structure = structure_of(arguments)
         if structure not in self._recognizers:
@@ -400,11 +413,11 @@ class KnownLaunches:
         kind: list[Given] = []
         for parameter, value in zip(description.parameters, arguments, strict=True):
             _add_kind(kind, parameter, value)
-        direct = compiled.direct(kind, tuple(description.values))
+        direct = compiled.direct(kind, tuple(description.values), *how[_COMPILED_FOR:])
         if direct is None:
             return
         try:
-            seen = recognizer.look(arguments, backend, exact, fast)
+            seen: Any = recognizer.look(arguments, how, _KEY)
         except UNKNOWN_ARGUMENTS:
             return
         if seen is None:
@@ -412,12 +425,16 @@ class KnownLaunches:
         if len(recognizer.known) >= MOST_KEPT:
             recognizer.known.clear()
         recognizer.known[seen[0]] = direct
-        self._last = recognizer
+        self.last = recognizer.look
+
+
+_COMPILED_FOR: Final = 3
+"""How many items of a `How` a kernel is compiled for; the others are those of `Kernel.direct`."""
 
 
 def _recognizer(annotations: Sequence[Any], structure: Structure) -> _Recognizer | None:
     try:
-        return _Recognizer(_Writer().write(annotations, structure))
+        return _Recognizer(annotations, structure)
     except _Unknown:
         return None
 

@@ -60,12 +60,12 @@ class SpecializedKernel:
 
     def launch(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> None:
         """Run it once for each tile block of a grid; the options are those of `Kernel.launch`."""
-        if not options and recognized(self._known, self.cutile_kernel, grid, args, *self._options):
+        if not options and recognized(self._known, self.cutile_kernel, grid, args, self._options):
             return
         description = self._checked(args)
         self.kernel.launch(grid, *description.values, memory=description.memory, **options)
         if not options:
-            self._known.learn(args, description, self.kernel, *self._options)
+            self._known.learn(args, description, self.kernel, self._options)
 
     def bind(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> BoundLaunch:
         """A launch to keep, as `Kernel.bind` makes it; arguments can be replaced by position and by name."""
@@ -77,12 +77,12 @@ class SpecializedKernel:
         return self.kernel.dump(stage, sanitize=sanitize, unchecked=unchecked)
 
     def _bound(self, grid: BlockId, args: tuple[object, ...], options: dict[str, Any]) -> Run:
-        found = None if options else self._known.find(args, *self._options)
+        found = None if options else self._known.find(args, self._options)
         if found is None:
             description = self._checked(args)
             if not options:
-                self._known.learn(args, description, self.kernel, *self._options)
-                found = self._known.find(args, *self._options)
+                self._known.learn(args, description, self.kernel, self._options)
+                found = self._known.find(args, self._options)
         arrays = arrays_in(args)
         if found is not None and arrays is not None:
             direct, numbers, _, _ = found

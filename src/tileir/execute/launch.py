@@ -236,13 +236,23 @@ class Kernel:
             bind_arguments(self.entry, arguments)
         return lambda: self.launch(grid, *arguments, **options)
 
-    def direct(self, kind: Sequence[Given], arguments: tuple[object, ...]) -> DirectLaunches | None:
-        """The short way for launches that ask for nothing with arguments like these, which are of a kind; None if the
-        engine that runs them has none."""
-        if self._plain is not None:
-            return self._plain.direct(kind, self._ordinary)
-        engine = self._chosen(self._ordinary, arguments)
-        return self._prepared_by(engine).direct(kind, self._ordinary) if engine.overlaps else None
+    def direct(
+        self,
+        kind: Sequence[Given],
+        arguments: tuple[object, ...],
+        num_threads: int | None = None,
+        unchecked: bool | None = None,
+    ) -> DirectLaunches | None:
+        """The short way for launches that ask for no more than this with arguments like these, which are of a kind;
+        None if the engine that runs them has none."""
+        if num_threads is None and unchecked is None:
+            if self._plain is not None:
+                return self._plain.direct(kind, self._ordinary)
+            options = self._ordinary
+        else:
+            options = self._checked(None, False, None, (), None, None, num_threads, unchecked)
+        engine = self._chosen(options, arguments)
+        return self._prepared_by(engine).direct(kind, options) if engine.overlaps else None
 
     def work(self, grid: int | tuple[int, ...], *arguments: object) -> Work:
         """What a launch moves and computes, counted from the program without running it (docs/gpu.md).

@@ -21,7 +21,7 @@ from tileir.execute.cpu.native.binding import Arguments, Binder, Binding, listed
 from tileir.execute.cpu.native.filling import Fill, filling
 from tileir.execute.cpu.native.repeating import Repeated, places_of
 from tileir.execute.cpu.native.target import Target, host
-from tileir.execute.cpu.native.thread_pool import WORTH_WAKING
+from tileir.execute.cpu.native.thread_pool import WORTH_WAKING, run_short
 from tileir.execute.dtypes import from_memory, memory_dtype
 from tileir.execute.engine import Again, DirectLaunches, Given, LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, converted
@@ -417,8 +417,7 @@ class _DirectLaunches(DirectLaunches):
         slots = binding.record.slots
         apart = True
         if self._fill(slots, count, x, y, z, (count >> 4) or 1, *numbers) is False:
-            thread_pool.run_here(version.loaded, binding.record, version.arena_bytes, True)
-            if not slots[record.FAILED]:
+            if not run_short(version.loaded, binding.record, version.arena_bytes, count):
                 kernel._binder.recycle(binding)
                 return
             kernel._check_suited(version.options, slots, grid, again, ())

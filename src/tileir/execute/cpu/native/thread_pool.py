@@ -20,16 +20,16 @@ import itertools
 import os
 import sys
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import Any, Final
 
 from tileir.execute.arguments import MOST_THREADS
 from tileir.execute.cpu.native import scratch
 from tileir.execute.cpu.native.record import CHUNK, COUNT, FAILED, NEXT, STOP, Record
 from tileir.execute.cpu.native.runtime import Loaded
-from tileir.execute.cpu.native.scratch import Scratch
+from tileir.execute.cpu.native.scratch import Scratch, arena_of, spare
 from tileir.execute.errors import LaunchError
 from tileir.execute.releasing import release_with
 
@@ -87,7 +87,7 @@ def _processors() -> int:
 
 def release_memory() -> None:
     """Give scratch memory that no launch uses back to the system."""
-    scratch.spare.clear()
+    spare.clear()
     for helper in list(_idle):
         helper.arena = None
 
@@ -246,7 +246,7 @@ def _forget_threads() -> None:
     """
     global _helper_count, _lock, _main_thread
     _idle.clear()
-    scratch.spare.clear()
+    spare.clear()
     for job in _awaited:
         job.abandon()
     _helper_count = 0
@@ -297,16 +297,16 @@ def run(
 def run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool) -> None:
     """Run on the calling thread; `is_known` if the last launch tells how long this one takes."""
     count = record.slots[COUNT]
-    arena = scratch.arena_of(arena_bytes)
+    arena = arena_of(arena_bytes)
     arena.tag.value = next(numbers)
-    begin = time.perf_counter_ns()
+    begin = perf_counter_ns()
     is_short = count == 1 or (count <= _FEW and 0 < function.pace * count < SLICE)
     if is_short or threading.get_ident() != _main_thread:
         function.call(record.address, arena.address)
     else:
         _run_sliced(function, record, arena)
-    elapsed = time.perf_counter_ns() - begin
-    scratch.spare.append(arena)
+    elapsed = perf_counter_ns() - begin
+    spare.append(arena)
     slots = record.slots
     # A launch that did not reach its end says nothing about the next.
     if slots[STOP] or slots[FAILED]:
@@ -315,6 +315,23 @@ def run_here(function: Loaded, record: Record, arena_bytes: int, is_known: bool)
         function.pace = elapsed // count or 1
     else:
         function.measured(slots, elapsed // count or 1)
+
+
+def run_short(function: Loaded, record: Record, arena_bytes: int, count: int) -> int:
+    """Run what is over before another thread could help, with few steps; gives what `FAILED` says."""
+    if count > _FEW:
+        run_here(function, record, arena_bytes, True)
+        return int(record.slots[FAILED])
+    arena = arena_of(arena_bytes)
+    arena.tag.value = next(numbers)
+    begin = perf_counter_ns()
+    function.call(record.address, arena.address)
+    elapsed = perf_counter_ns() - begin
+    spare.append(arena)
+    failed: int = record.slots[FAILED]
+    if not failed:
+        function.pace = elapsed // count or 1
+    return failed
 
 
 def _run_sliced(function: Loaded, record: Record, arena: scratch.Arena) -> None:
@@ -329,11 +346,11 @@ def _run_sliced(function: Loaded, record: Record, arena: scratch.Arena) -> None:
     while True:
         limit = min(total, done + size * chunk)
         slots[COUNT] = limit
-        begin = time.perf_counter_ns()
+        begin = perf_counter_ns()
         function.call(record.address, arena.address)
         if limit == total or slots[STOP] or slots[FAILED]:
             break
-        elapsed = time.perf_counter_ns() - begin
+        elapsed = perf_counter_ns() - begin
         size = max(1, min(size << _PROBE, SLICE * (limit - done) // max(elapsed, 1) // chunk))
         slots[NEXT] = done = limit
     slots[COUNT] = total
@@ -362,14 +379,14 @@ def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, ke
         job.keep = (function, keep)
         for helper in helpers:
             helper.job = job
-        begin = time.perf_counter_ns()
+        begin = perf_counter_ns()
         # One call again: either all have been woken or none.
         started.extend(map(_RELEASE, [helper.wake for helper in helpers]))
         if here:
-            arena = scratch.arena_of(arena_bytes)
+            arena = arena_of(arena_bytes)
             arena.tag.value = job.number
             function.call(record.address, arena.address)
-            scratch.spare.append(arena)
+            spare.append(arena)
         _wait(job)
     except BaseException:
         slots[STOP] = 1
@@ -382,7 +399,7 @@ def _run_on(threads: int, function: Loaded, record: Record, arena_bytes: int, ke
         raise job.errors[0]
     if slots[STOP] or slots[FAILED]:
         return True
-    elapsed = time.perf_counter_ns() - begin
+    elapsed = perf_counter_ns() - begin
     if pace or elapsed > _MEASURABLE:
         measured = (elapsed - _WAKING * threads) * threads // count
         if elapsed > _MEASURABLE or measured < pace:
@@ -400,15 +417,15 @@ def _is_short(function: Loaded, record: Record, arena_bytes: int, threads: int) 
     count, chunk = slots[COUNT], slots[CHUNK]
     if count < chunk * threads << _PROBE:
         return False
-    arena = scratch.arena_of(arena_bytes)
+    arena = arena_of(arena_bytes)
     arena.tag.value = next(numbers)
     slots[COUNT] = chunk
-    begin = time.perf_counter_ns()
+    begin = perf_counter_ns()
     function.call(record.address, arena.address)
-    elapsed = time.perf_counter_ns() - begin
+    elapsed = perf_counter_ns() - begin
     slots[NEXT] = chunk
     slots[COUNT] = count
-    scratch.spare.append(arena)
+    spare.append(arena)
     return elapsed * count < SLICE * threads * chunk
 
 
