@@ -19,7 +19,7 @@ from tests.generators.extremes import exaggerate
 from tests.generators.programs import random_module
 
 import tileir
-from tileir.execute.arguments import entries_of
+from tileir.execute.entries import entries_of
 from tileir.execute.errors import InternalError
 
 FAMILIES = ("memory", "prints", "ranks", "views", "loops", "control_flow", "nests")

@@ -12,8 +12,8 @@ from tests.generators.programs import declared_operations, random_module
 
 import tileir
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import entries_of
 from tileir.execute.dtypes import memory_dtype, value_dtype
+from tileir.execute.entries import entries_of
 from tileir.execute.observer import TileBlock
 from tileir.ir.core import Operation
 from tileir.ir.declaration import V13_1, V13_2, V13_3, V13_4, Version

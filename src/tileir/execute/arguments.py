@@ -12,7 +12,7 @@ from typing import Any, SupportsIndex, cast
 
 import numpy
 
-from tileir.dialect.ops import BREAK, BUILTIN_MODULE, CONTINUE, ENTRY, MODULE, YIELD
+from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, YIELD
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
 from tileir.execute.errors import BlockId, LaunchError
@@ -437,37 +437,6 @@ def check_grid(grid: object) -> BlockId:
             )
     numbers += [1] * (3 - len(numbers))
     return numbers[0], numbers[1], numbers[2]
-
-
-def entries_of(module: Operation) -> dict[str, Operation]:
-    """The kernels of a module by name, in order."""
-    found: dict[str, Operation] = {}
-    for region in module.regions:
-        for block in region.blocks:
-            for operation in block:
-                if operation.declaration is ENTRY:
-                    found[operation.symbol_name or ""] = operation
-                elif operation.declaration in (MODULE, BUILTIN_MODULE):
-                    found.update(entries_of(operation))
-    return found
-
-
-def select_entry(module: Operation, name: str | None) -> Operation:
-    """The kernel to run: the one named, or the only one."""
-    entries = entries_of(module)
-    if not entries:
-        raise LaunchError("the module has no entry, so nothing to launch: put the kernel in an `entry @name(..)`")
-    names = ", ".join([f"@{found}" for found in entries])
-    if name is None:
-        if len(entries) > 1:
-            raise LaunchError(f"the module has several entries: choose one of {names}")
-        return next(iter(entries.values()))
-    if not isinstance(name, str):
-        raise LaunchError(f"the name of an entry is a string, not {name!r}: choose one of {names}")
-    entry = entries.get(name.removeprefix("@"))
-    if entry is None:
-        raise LaunchError(f"the module has no entry @{name.removeprefix('@')}: choose one of {names}")
-    return entry
 
 
 # --- what a kernel writes to ---

@@ -108,7 +108,7 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
     try:
         # Imported here: only who runs a program pays for NumPy.
         from tileir.execute import launch
-        from tileir.execute.arguments import select_entry
+        from tileir.execute.entries import select_entry
 
         entry = given.value("entry", "") or None
         kernel = launch.compile(

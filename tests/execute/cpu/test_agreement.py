@@ -23,9 +23,9 @@ from tests.passes.test_semantics import FAMILIES, random_program
 
 import tileir
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import entries_of
 from tileir.execute.cpu.native.target import host
 from tileir.execute.dtypes import constant_array, is_float_dtype, memory_dtype, value_dtype
+from tileir.execute.entries import entries_of
 from tileir.execute.errors import AssertionFailedError
 from tileir.execute.launch import Kernel
 from tileir.ir.core import Operation

@@ -17,8 +17,8 @@ from tests.execute.test_random_programs import OPERATIONS, arguments_for
 from tests.generators.programs import random_module
 
 import tileir
-from tileir.execute.arguments import entries_of
 from tileir.execute.cpu.native.target import host
+from tileir.execute.entries import entries_of
 from tileir.execute.observer import Observers
 from tileir.tools.arrays import argument
 
