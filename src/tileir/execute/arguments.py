@@ -7,7 +7,7 @@ number stands for a scalar.  Everything that does not fit is a `LaunchError` tha
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, SupportsIndex, cast
 
 import numpy
@@ -18,6 +18,7 @@ from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.foreign_arrays import (
     HOST_DEVICES,
+    Described,
     Mistake,
     OnAnotherDevice,
     asked,
@@ -149,8 +150,11 @@ def buffer_of(value: object, what: str) -> Buffer:
     if host is not None:
         # An array of a pretended GPU.
         return _numpy_buffer(host(value), value)
-    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr"):
-        return _torch_buffer(value, what)
+    if is_tensor(value):
+        tensor = cast(Any, value)
+        if tensor.device.type != "cpu" and not hasattr(tensor, "__tileir_host_memory__"):
+            raise LaunchError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
+        return Buffer(*described_tensor(tensor, what), "tensor")
     try:
         if offers(value, "__cuda_array_interface__") and asked(value, "__cuda_array_interface__") is not None:
             raise OnAnotherDevice
@@ -181,9 +185,13 @@ def _numpy_buffer(array: Array, owner: object = None) -> Buffer:
     )
 
 
-def _torch_buffer(tensor: Any, what: str) -> Buffer:
-    if tensor.device.type != "cpu" and not hasattr(tensor, "__tileir_host_memory__"):
-        raise LaunchError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
+def is_tensor(value: object) -> bool:
+    """Whether a value is a tensor of torch, which is asked in torch's own way."""
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr")
+
+
+def described_tensor(tensor: Any, what: str) -> Described:
+    """The memory of a tensor, on whatever device; `what` begins the message if there is none."""
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in TORCH_DTYPES:
         raise LaunchError(
@@ -211,7 +219,7 @@ def _torch_buffer(tensor: Any, what: str) -> Buffer:
             f"{what} is a {found.description} with only {size if begin else 0} bytes of memory behind it: "
             "pass one that has all of its memory, as tensor.clone() of a whole one"
         )
-    return found
+    return found.address, shape, strides, dtype, True, tensor
 
 
 _ALL_BYTES = 1 << 64
@@ -243,8 +251,10 @@ def check_number(entry: Operation, arguments: tuple[object, ...]) -> None:
         )
 
 
-def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
-    """Check a launch's arguments against a kernel's parameters."""
+def bind(
+    entry: Operation, arguments: tuple[object, ...], read: Callable[[object, str], Buffer] = buffer_of
+) -> BoundArguments:
+    """Check a launch's arguments against a kernel's parameters; `read` tells the memory of an array."""
     check_number(entry, arguments)
     parameters = entry.regions[0].blocks[0].arguments
     bound = BoundArguments()
@@ -254,7 +264,7 @@ def bind(entry: Operation, arguments: tuple[object, ...]) -> BoundArguments:
         if not isinstance(type, TileType):
             raise LaunchError(f"{what} has type {type.spelling}: only pointers and scalars can be given to a launch")
         if isinstance(type.element, PointerType):
-            bound.values.append(_bind_pointer(bound, entry, number, type.element.pointee, value, what))
+            bound.values.append(_bind_pointer(bound, entry, number, type.element.pointee, value, what, read))
         else:
             bound.values.append(_bind_scalar(type.element, value, what))
     return bound
@@ -276,7 +286,15 @@ def known_memory(globals: Iterable[Region], bound: BoundArguments, more: Iterabl
     return known
 
 
-def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee: Type, value: object, what: str) -> Any:
+def _bind_pointer(
+    bound: BoundArguments,
+    entry: Operation,
+    number: int,
+    pointee: Type,
+    value: object,
+    what: str,
+    read: Callable[[object, str], Buffer],
+) -> Any:
     strided = isinstance(value, Pointer)
     array = value.array if isinstance(value, Pointer) else value
     label = value.name if isinstance(value, Pointer) and value.name else f"argument {number}"
@@ -289,7 +307,7 @@ def _bind_pointer(bound: BoundArguments, entry: Operation, number: int, pointee:
     if not is_array(array):
         hint = "pass numpy.array(..)" if isinstance(array, (list, tuple)) else "pass an array"
         raise LaunchError(f"{what} is a pointer to {pointee.spelling}, but a {type(array).__name__} was given: {hint}")
-    buffer = buffer_of(array, what)
+    buffer = read(array, what)
     if not buffer.dtype.isnative:
         raise LaunchError(
             f"{what} has the byte order of another machine ({buffer.dtype}): "

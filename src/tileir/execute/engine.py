@@ -28,7 +28,9 @@ FORWARD: Final = "forward"
 """The schedule of a launch that asks for none."""
 
 
-OPTIONS: Final = frozenset(("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked"))
+OPTIONS: Final = frozenset(
+    ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked", "stream")
+)
 """What the `options` of an engine are among."""
 
 
@@ -46,7 +48,17 @@ class KernelSettings:
 class LaunchOptions:
     """What a launch asks for beside its grid and its arguments, as `Kernel.launch` documents it, checked."""
 
-    __slots__ = ("memory", "num_threads", "observer", "output", "progress", "sanitize", "schedule", "unchecked")
+    __slots__ = (
+        "memory",
+        "num_threads",
+        "observer",
+        "output",
+        "progress",
+        "sanitize",
+        "schedule",
+        "stream",
+        "unchecked",
+    )
 
     def __init__(
         self,
@@ -58,6 +70,7 @@ class LaunchOptions:
         progress: Progress | None = None,
         num_threads: int | None = None,
         unchecked: bool = False,
+        stream: object = None,
     ) -> None:
         self.schedule: str = schedule
         self.sanitize: bool | Literal["all"] = sanitize
@@ -67,6 +80,7 @@ class LaunchOptions:
         self.progress: Progress | None = progress
         self.num_threads: int | None = num_threads
         self.unchecked: bool = unchecked
+        self.stream: object = stream
 
 
 Given = tuple[int, bool] | None
@@ -151,10 +165,13 @@ class Engine(ABC):
 
     options: frozenset[str] = frozenset()
     """Which options of `tileir.compile` and `Kernel.launch` it has a use for, among "exact", "fast", "cpu", "schedule",
-    "observer", "sanitize", "num_threads" and "unchecked".  The other options are everybody's."""
+    "observer", "sanitize", "num_threads", "unchecked" and "stream".  The other options are everybody's."""
 
     stages: tuple[str, ...] = ()
     """The forms of a kernel that `PreparedKernel.dump` shows."""
+
+    on_gpu: bool = False
+    """Whether its kernels run on a GPU: they take arrays there, and look at them themselves."""
 
     overlaps: bool = False
     """Whether its launches take part in `tileir.overlap`; those of others come after all that are under way."""
@@ -178,6 +195,8 @@ class Engine(ABC):
             return "sanitize='all' is the interpreter's: compile with backend='auto' or 'interpreter'"
         if (options.schedule != FORWARD and "schedule" not in self.options) or not self._watches(options.observer):
             return "observers and schedules are the interpreter's: compile with backend='interpreter'"
+        if options.stream is not None and "stream" not in self.options:
+            return f"{self.called} has no streams, which are a GPU's: compile with a GPU backend"
         return ""
 
     def _watches(self, observer: Observer | None) -> bool:

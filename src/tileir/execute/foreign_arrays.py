@@ -63,9 +63,15 @@ def _words(error: BaseException) -> str:
 
 
 def checked(
-    address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, writable: bool, owner: object
+    address: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+    dtype: DType,
+    writable: bool,
+    owner: object,
+    on_host: bool = True,
 ) -> Described:
-    """A description that holds together and lies in memory that there is."""
+    """A description that holds together and lies in memory that there is; a GPU's is asked for elsewhere."""
     if len(shape) > _MOST_DIMENSIONS:
         raise Mistake(f"has {len(shape)} dimensions, more than {_MOST_DIMENSIONS}")
     for extent in shape:
@@ -90,7 +96,7 @@ def checked(
             raise Mistake("has no address")
         if low < 0 or high > _ADDRESSES:
             raise Mistake(f"reaches from {low:#x} to {high:#x}, which are no addresses")
-        if not _is_mapped(low, high):
+        if on_host and not _is_mapped(low, high):
             raise Mistake(f"says that it reaches from {low:#x} to {high:#x}, where this process has no memory")
     return address, shape, strides, dtype, writable, owner
 
@@ -122,14 +128,15 @@ def _wholes(value: object, what: str) -> tuple[int, ...]:
 # --- the array interface ---
 
 
-def from_interface(value: object) -> Described:
-    """The memory of an object with `__array_interface__`."""
-    interface = asked(value, "__array_interface__")
+def from_interface(value: object, on_host: bool = True) -> Described:
+    """The memory of an object with `__array_interface__`, or `__cuda_array_interface__` where it is a GPU's."""
+    called = "__array_interface__" if on_host else "__cuda_array_interface__"
+    interface = asked(value, called)
     if not isinstance(interface, dict):
-        raise Mistake(f"has an __array_interface__ that is a {type(interface).__name__} and no dictionary")
+        raise Mistake(f"has an {called} that is a {type(interface).__name__} and no dictionary")
     for name in ("shape", "typestr"):
         if name not in interface:
-            raise Mistake(f"has an __array_interface__ without '{name}'")
+            raise Mistake(f"has an {called} without '{name}'")
     if interface.get("mask") is not None:
         raise Mistake("has a mask, which kernels do not look at")
     dtype = _dtype(interface["typestr"])
@@ -140,7 +147,10 @@ def from_interface(value: object) -> Described:
     if isinstance(data, tuple):
         if len(data) != 2:
             raise Mistake(f"has {data!r} for its data, which should be an address and whether it is read-only")
-        return checked(_whole(data[0], "its address"), shape, strides, dtype, not data[1], (value, interface))
+        address = _whole(data[0], "its address")
+        return checked(address, shape, strides, dtype, not data[1], (value, interface), on_host)
+    if not on_host:
+        raise Mistake(f"has {data!r} for its data, which should be an address and whether it is read-only")
     offset = _whole(interface.get("offset", 0), "its offset")
     return _in_buffer(value if data is None else data, offset, shape, strides, dtype, (value, interface))
 
@@ -218,6 +228,7 @@ class _Versioned(ctypes.Structure):
 
 
 HOST_DEVICES = (1, 3)  # the CPU, and memory of the host that a GPU sees too
+GPU_DEVICES = (2, 13)  # CUDA's memory, and what CUDA moves between host and GPU
 _READ_ONLY = 1
 _KINDS = {0: "i", 1: "u", 2: "f", 5: "c"}
 _WIDTHS = {0: (8, 16, 32, 64), 1: (8, 16, 32, 64), 2: (16, 32, 64), 5: (64, 128)}
@@ -242,7 +253,19 @@ def device_of(value: object) -> int:
 
 def from_dlpack(value: object) -> Described:
     """The memory of an object with `__dlpack__`.  The capsule is kept, not used up: it lets the memory go."""
-    capsule = _capsule(value)
+    described, _ = _from_dlpack(value, HOST_DEVICES, {})
+    return described
+
+
+def from_gpu_dlpack(value: object, stream: int) -> tuple[Described, int]:
+    """The same for memory of a GPU, and the number of the GPU.  What is under way in the memory is over before what
+    `stream` does next."""
+    # DLPack has a number of its own for the stream that is 0 elsewhere.
+    return _from_dlpack(value, GPU_DEVICES, {"stream": stream or 1})
+
+
+def _from_dlpack(value: object, devices: tuple[int, ...], options: dict[str, int]) -> tuple[Described, int]:
+    capsule = _capsule(value, options)
     version, address = _address(capsule)
     if version:
         managed = _Versioned.from_address(address)
@@ -252,7 +275,7 @@ def from_dlpack(value: object) -> Described:
     else:
         # As NumPy sees it: what cannot say that it may be written to may not.
         tensor, writable = _Tensor.from_address(address), False
-    if tensor.device_type not in HOST_DEVICES:
+    if tensor.device_type not in devices:
         raise OnAnotherDevice
     rank = int(tensor.ndim)
     if not 0 <= rank <= _MOST_DIMENSIONS:
@@ -265,16 +288,19 @@ def from_dlpack(value: object) -> Described:
     if rank and tensor.strides:
         strides = tuple([s * dtype.itemsize for s in (ctypes.c_int64 * rank).from_address(tensor.strides)])
     start = int(tensor.data or 0)
-    return checked(start + int(tensor.byte_offset) if start else 0, shape, strides, dtype, writable, (value, capsule))
+    address = start + int(tensor.byte_offset) if start else 0
+    owner = (value, capsule)
+    on_host = devices is HOST_DEVICES
+    return checked(address, shape, strides, dtype, writable, owner, on_host), int(tensor.device_id)
 
 
-def _capsule(value: object) -> object:
+def _capsule(value: object, options: dict[str, int]) -> object:
     method = asked(value, "__dlpack__")
     try:
         try:
-            return method(max_version=(1, 1))
+            return method(max_version=(1, 1), **options)
         except TypeError:
-            return method()
+            return method(**options)
     except Exception as error:
         raise Mistake(f"cannot be shared through DLPack ({_words(error)})") from None
 

@@ -63,7 +63,7 @@ def compile(
 
 
 LAUNCH_OPTIONS: Final = frozenset(
-    ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked")
+    ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
 )
 
 
@@ -161,6 +161,7 @@ class Kernel:
         progress: Progress | None = None,
         num_threads: int | None = None,
         unchecked: bool | None = None,
+        stream: object = None,
     ) -> None:
         """Run the kernel once for each tile block of a grid; results are in the arrays when it returns.
 
@@ -172,7 +173,8 @@ class Kernel:
         twice by one store, and uses the interpreter.  `observer` watches the launch.  `output` is called with what the
         kernel prints, by default it goes to standard output.  `progress` is called with the number of finished tile
         blocks and of all.  `num_threads` is for the CPU engine, by default all processors; so is `unchecked`, by
-        default as given to `tileir.compile`.
+        default as given to `tileir.compile`.  `stream` is for GPUs: a CUDA stream of torch, CuPy or another library, or
+        its handle; by default the current one of the library that the arrays are from (docs/gpu.md).
         """
         options = self._ordinary
         if (
@@ -183,6 +185,7 @@ class Kernel:
             and progress is None
             and num_threads is None
             and unchecked is None
+            and stream is None
             and (type(memory) is tuple or type(memory) is list)
             and not memory
         ):
@@ -190,11 +193,17 @@ class Kernel:
                 self._plain.launch(check_grid(grid), arguments, options)
                 return
         else:
-            options = self._checked(schedule, sanitize, observer, memory, output, progress, num_threads, unchecked)
+            options = self._checked(
+                schedule, sanitize, observer, memory, output, progress, num_threads, unchecked, stream
+            )
         engine = self._chosen(options, arguments)
         prepared = self._prepared_by(engine)
         if engine.overlaps:
             if options is self._ordinary:
+                self._plain = prepared
+        elif engine.on_gpu:
+            # Where the choice is left to the arrays, they are looked at each time.
+            if options is self._ordinary and engine is self._engine:
                 self._plain = prepared
         else:
             launches = overlapped()
@@ -217,24 +226,28 @@ class Kernel:
         return BoundLaunch(self.name, extents, arguments, lambda given: self._bound(extents, given, options))
 
     def _bound(self, grid: BlockId, arguments: tuple[object, ...], options: dict[str, Any]) -> Callable[[], None]:
-        if not options.keys() - {"num_threads", "unchecked"}:
+        if not options.keys() - {"num_threads", "unchecked", "stream"}:
             threads = options.get("num_threads")
             chosen = LaunchOptions(
                 self.schedule,
                 num_threads=None if threads is None else checked_threads(threads),
                 unchecked=self.unchecked if options.get("unchecked") is None else options["unchecked"],
+                stream=options.get("stream"),
             )
             engine = self._chosen(chosen, arguments)
             # Refused here, in words, if they do not fit.
-            bind_arguments(self.entry, arguments)
-            run = self._prepared_by(engine).bind(grid, arguments, chosen) if engine.overlaps else None
+            if not engine.on_gpu:
+                bind_arguments(self.entry, arguments)
+            short = engine.overlaps or engine.on_gpu
+            run = self._prepared_by(engine).bind(grid, arguments, chosen) if short else None
             if run is not None:
                 return run
         else:
             unknown = options.keys() - LAUNCH_OPTIONS
             if unknown:
                 raise TypeError(f"a launch has no option '{min(unknown)}'")
-            bind_arguments(self.entry, arguments)
+            if not self._chosen(self._ordinary, arguments).on_gpu:
+                bind_arguments(self.entry, arguments)
         return lambda: self.launch(grid, *arguments, **options)
 
     def direct(
@@ -309,6 +322,7 @@ class Kernel:
         progress: Progress | None,
         num_threads: int | None,
         unchecked: bool | None,
+        stream: object = None,
     ) -> LaunchOptions:
         """What a launch asks for, before anything runs: what is called during it must be something that can be."""
         if observer is not None and not isinstance(observer, Observer):
@@ -338,6 +352,7 @@ class Kernel:
             progress,
             num_threads,
             self.unchecked if unchecked is None else unchecked,
+            stream,
         )
 
     def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Engine:

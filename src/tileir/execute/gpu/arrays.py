@@ -1,0 +1,96 @@
+"""Arrays in the memory of a GPU: tensors of torch, arrays of CuPy, `__cuda_array_interface__`, DLPack.
+
+None is copied.  What an array says is checked as that of the host is (`execute/foreign_arrays.py`), and the driver is
+asked whose memory it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tileir.execute.arguments import Buffer, Pointer, buffer_of, described_tensor, is_tensor
+from tileir.execute.errors import LaunchError
+from tileir.execute.foreign_arrays import (
+    GPU_DEVICES,
+    Described,
+    Mistake,
+    asked,
+    device_of,
+    from_gpu_dlpack,
+    from_interface,
+    offers,
+)
+from tileir.execute.gpu.driver.devices import pointer_place
+
+
+class DeviceBuffer(Buffer):
+    """Memory of a GPU that is the caller's."""
+
+    __slots__ = ("context", "ordinal", "stream")
+
+    def __init__(
+        self, described: Described, kind: str, ordinal: int, context: int = 0, stream: int | None = None
+    ) -> None:
+        super().__init__(*described, kind)
+        self.ordinal: int = ordinal
+        """The number of the GPU."""
+        self.context: int = context
+        """The context that the memory was reserved in; 0 if that is the primary one, or all are as good."""
+        self.stream: int | None = stream
+        """The stream in which work on it may be under way; None if the array does not say."""
+
+
+def is_on_gpu(value: object) -> bool:
+    """Whether an array is in the memory of a GPU, as far as it says; nothing is loaded for that."""
+    if isinstance(value, Pointer):
+        value = value.array
+    if getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__"):
+        # One of a GPU that is pretended.
+        return False
+    if is_tensor(value):
+        return bool(cast(Any, value).device.type == "cuda")
+    try:
+        if offers(value, "__cuda_array_interface__"):
+            return asked(value, "__cuda_array_interface__") is not None
+        return offers(value, "__dlpack__") and device_of(value) in GPU_DEVICES
+    except Mistake:
+        return False
+
+
+def device_buffer(value: object, what: str, stream: int = 0) -> Buffer:
+    """The memory of an array, a `DeviceBuffer` if it is a GPU's; `what` begins the message if there is none.
+
+    `stream` is where the launch goes, for which an array that comes by DLPack makes itself ready.
+    """
+    if not is_on_gpu(value):
+        return buffer_of(value, what)
+    if is_tensor(value):
+        tensor = cast(Any, value)
+        return DeviceBuffer(described_tensor(tensor, what), "tensor", int(tensor.get_device()))
+    try:
+        if offers(value, "__cuda_array_interface__"):
+            return _from_interface(value)
+        described, ordinal = from_gpu_dlpack(value, stream)
+        return DeviceBuffer(described, "array", ordinal)
+    except Mistake as mistake:
+        raise LaunchError(f"{what} is a {type(value).__name__} that {mistake}: pass a tensor or a CuPy array") from None
+
+
+def _from_interface(value: object) -> DeviceBuffer:
+    described = from_interface(value, on_host=False)
+    address, shape = described[0], described[1]
+    ordinal, context = pointer_place(address) if address else (-1, 0)
+    if ordinal < 0 and 0 not in shape:
+        raise Mistake(f"says that it is at {address:#x}, where no GPU has memory")
+    return DeviceBuffer(described, "array", ordinal, context, interface_stream(value))
+
+
+def interface_stream(value: object) -> int | None:
+    """The stream that an array with `__cuda_array_interface__` names; None if none has to be waited for."""
+    interface = asked(value, "__cuda_array_interface__")
+    stream = interface.get("stream") if isinstance(interface, dict) else None
+    if stream is None:
+        return None
+    if isinstance(stream, bool) or not isinstance(stream, int) or stream <= 0:
+        raise Mistake(f"has {stream!r} for its stream, which should be a number above 0")
+    return stream

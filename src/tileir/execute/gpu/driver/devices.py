@@ -1,0 +1,190 @@
+"""The GPUs of this machine: what they are, their contexts, and why there is none."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
+from tileir.execute.gpu.driver.library import Driver, driver, forked_error, version_words
+from tileir.forking import NO_FORK
+
+_MAJOR: Final = 75
+_MINOR: Final = 76
+_MULTIPROCESSORS: Final = 16
+_CLOCK: Final = 13
+_MEMORY_CLOCK: Final = 36
+_MEMORY_BUS: Final = 37
+
+POINTER_CONTEXT: Final = 1
+POINTER_MEMORY_TYPE: Final = 2
+POINTER_DEVICE: Final = 9
+_HOST_MEMORY: Final = 1
+
+
+class Device:
+    """A GPU; made by `device`."""
+
+    def __init__(self, of: Driver, ordinal: int) -> None:
+        self._driver: Final = of
+        self.ordinal: Final = ordinal
+        """Its number, as in "cuda:0"."""
+        attempt = f"asking for GPU {ordinal}"
+        self.handle: Final = of.number("cuDeviceGet", attempt, ordinal)
+        name = ctypes.create_string_buffer(256)
+        of.call("cuDeviceGetName", attempt, name, len(name), self.handle)
+        self.name: Final = name.value.decode("utf-8", "replace")
+        self.memory: Final = of.number("cuDeviceTotalMem_v2", attempt, self.handle, kind=ctypes.c_size_t)
+        """How much memory it has, in bytes."""
+        self.capability: Final = (self.attribute(_MAJOR), self.attribute(_MINOR))
+        """Its compute capability, as in (9, 0)."""
+        self._context: int = 0
+
+    def __repr__(self) -> str:
+        return f"<Device {self.words}>"
+
+    @property
+    def target(self) -> str:
+        """What compilers call its architecture, as in "sm_90"."""
+        major, minor = self.capability
+        return f"sm_{major}{minor}"
+
+    @property
+    def words(self) -> str:
+        """As in "cuda:0 (NVIDIA H200, sm_90)"."""
+        return f"cuda:{self.ordinal} ({self.name}, {self.target})"
+
+    def attribute(self, number: int) -> int:
+        """What the driver says of it, by the driver's number for the question."""
+        return self._driver.number("cuDeviceGetAttribute", f"asking GPU {self.ordinal} what it is", number, self.handle)
+
+    @property
+    def context(self) -> int:
+        """Its primary context, which torch and CuPy use too.  It is kept until the process ends."""
+        if not self._context:
+            with NO_FORK:
+                if not self._context:
+                    self._context = self._driver.handle(
+                        "cuDevicePrimaryCtxRetain", f"starting {self.words}", self.handle
+                    )
+        return self._context
+
+    def facts(self) -> dict[str, str]:
+        """What `tileir info` shows."""
+        return {
+            "name": self.name,
+            "compute capability": f"{self.capability[0]}.{self.capability[1]}",
+            "memory": f"{self.memory / (1 << 30):.1f} GiB",
+            "multiprocessors": str(self.attribute(_MULTIPROCESSORS)),
+        }
+
+
+_devices: Final[dict[int, Device]] = {}
+
+
+def device_count() -> int:
+    """How many GPUs this process can use."""
+    return driver().number("cuDeviceGetCount", "counting GPUs")
+
+
+def device(ordinal: int) -> Device:
+    """The GPU of a number."""
+    found = _devices.get(ordinal)
+    if found is None:
+        of = driver()
+        count = device_count()
+        if not count:
+            raise NoGpuError("the NVIDIA driver finds no GPU on this machine")
+        if not 0 <= ordinal < count:
+            raise NoGpuError(f"there is no GPU cuda:{ordinal}: this process sees {count}, from cuda:0 on")
+        # Two threads may ask at once: both use the one that was there first, which has the context.
+        found = _devices.setdefault(ordinal, Device(of, ordinal))
+    return found
+
+
+def devices() -> list[Device]:
+    """All of them."""
+    return [device(ordinal) for ordinal in range(device_count())]
+
+
+def why_no_gpu(oldest_driver: int = 0) -> str:
+    """Why no GPU can be used here; empty if one can.  `oldest_driver` is the version of CUDA that it must support."""
+    try:
+        of = driver()
+        if of.forked:
+            raise forked_error("using a GPU")
+        if not device_count():
+            raise NoGpuError("the NVIDIA driver finds no GPU on this machine")
+        require_driver(oldest_driver)
+    except (NoGpuError, DriverError) as error:
+        return error.message.rpartition("; ")[0] if isinstance(error, NoGpuError) else error.message
+    return ""
+
+
+def require_driver(oldest: int) -> None:
+    """Refuse a driver that does not support a version of CUDA."""
+    version = driver().version
+    if version < oldest:
+        raise NoGpuError(
+            f"the NVIDIA driver of this machine is too old for the code of this engine: it supports CUDA "
+            f"{version_words(version)}, and {version_words(oldest)} is needed: install a newer one"
+        )
+
+
+# --- contexts ---
+
+
+def current_context() -> int:
+    """The context that is current on this thread; 0 if there is none."""
+    return driver().handle("cuCtxGetCurrent", "asking for the current context")
+
+
+def current_ordinal() -> int:
+    """The number of the GPU whose context is current on this thread; 0 if there is no such context."""
+    of = driver()
+    if not current_context():
+        return 0
+    handle = of.number("cuCtxGetDevice", "asking for the current GPU")
+    for found in devices():
+        if found.handle == handle:
+            return found.ordinal
+    return 0
+
+
+@contextmanager
+def current(context: int) -> Iterator[None]:
+    """Have a context current on this thread; afterwards it is the one that was."""
+    of = driver()
+    if current_context() == context:
+        yield
+        return
+    of.call("cuCtxPushCurrent_v2", "making the context of a GPU current", context)
+    try:
+        yield
+    finally:
+        of.handle("cuCtxPopCurrent_v2", "making the context current that was before")
+
+
+def pointer_place(address: int) -> tuple[int, int]:
+    """The GPU that an address belongs to, and the context its memory was reserved in, 0 if in none.
+
+    The number is -1 if it is no memory of a GPU.
+    """
+    of = driver()
+    attempt = f"asking whose memory {address:#x} is"
+    found = []
+    for question, kind in ((POINTER_MEMORY_TYPE, ctypes.c_uint), (POINTER_DEVICE, ctypes.c_int)):
+        result = kind(0)
+        code = of.function("cuPointerGetAttribute")(ctypes.byref(result), question, address)
+        if code == 1:
+            return -1, 0
+        if code:
+            raise of.error("cuPointerGetAttribute", code, attempt)
+        found.append(int(result.value))
+    if found[0] == _HOST_MEMORY:
+        return -1, 0
+    result_context = ctypes.c_size_t(0)
+    code = of.function("cuPointerGetAttribute")(ctypes.byref(result_context), POINTER_CONTEXT, address)
+    return found[1], 0 if code else int(result_context.value)

@@ -1,0 +1,57 @@
+"""What goes wrong in the CUDA driver, in the driver's words."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Final
+
+from tileir.execute.errors import LaunchError
+
+INVALID_VALUE: Final = 1
+OUT_OF_MEMORY: Final = 2
+NOT_INITIALIZED: Final = 3
+DEINITIALIZED: Final = 4
+NO_DEVICE: Final = 100
+INVALID_CONTEXT: Final = 201
+NO_BINARY_FOR_GPU: Final = 209
+INVALID_HANDLE: Final = 400
+NOT_FOUND: Final = 500
+ILLEGAL_ADDRESS: Final = 700
+ASSERT: Final = 710
+
+STICKY: Final = frozenset((ILLEGAL_ADDRESS, ASSERT, 702, *range(714, 720), 721))
+"""What a kernel leaves behind that has run wild: every later call in the context fails with it."""
+
+_ADVICE: Final = {
+    OUT_OF_MEMORY: "free memory of the GPU",
+    NOT_INITIALIZED: "a process that was forked from one that uses CUDA cannot use it: start it by 'spawn'",
+    NO_BINARY_FOR_GPU: "compile it for this GPU",
+}
+
+
+class DriverError(LaunchError):
+    """A call of the CUDA driver failed; the message has the driver's words and what was attempted."""
+
+    def __init__(self, attempt: str, function: str, code: int, name: str, words: str) -> None:
+        self.function: str = function
+        """The driver's function, as in "cuLaunchKernelEx"."""
+        self.code: int = code
+        self.name: str = name
+        """The driver's name for the error, as in "CUDA_ERROR_ILLEGAL_ADDRESS"."""
+        said = f"{name} ({words})" if words else name
+        advice = _ADVICE.get(code, "")
+        super().__init__(f"{attempt} failed: {function} says {said}{f': {advice}' if advice else ''}")
+
+
+class NoGpuError(LaunchError):
+    """There is no GPU here that can be used; the message says why, and names an engine that works."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}; {alternative()}")
+
+
+@cache
+def alternative() -> str:
+    """What to choose where no GPU can be used."""
+    return f"here, choose backend='{'cpu' if find_spec('llvmlite') is not None else 'interpreter'}'"

@@ -1,0 +1,56 @@
+"""Cubins loaded into the driver, and the kernels in them.
+
+A library belongs to no context: the driver puts it into each one in which a kernel of it is launched.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import Final
+
+from tileir.execute.errors import LaunchError
+from tileir.execute.gpu.driver.errors import NOT_FOUND, DriverError
+from tileir.execute.gpu.driver.library import Driver, driver
+
+
+class LoadedLibrary:
+    """A cubin in the driver, until nobody refers to it."""
+
+    def __init__(self, data: bytes, what: str) -> None:
+        self._driver: Final = driver()
+        self._what: Final = what
+        code = ctypes.create_string_buffer(data, len(data))
+        self.handle: Final = self._driver.handle(
+            "cuLibraryLoadData", f"loading {what}", ctypes.addressof(code), None, None, 0, None, None, 0
+        )
+        # Not at the end of the process, when the driver may be gone already.
+        weakref.finalize(self, _unload, self._driver, self.handle).atexit = False
+
+    def kernel(self, name: str) -> int:
+        """A kernel, to launch."""
+        try:
+            return self._driver.handle(
+                "cuLibraryGetKernel", f"looking for @{name} in {self._what}", self.handle, name.encode()
+            )
+        except DriverError as error:
+            if error.code == NOT_FOUND:
+                raise LaunchError(f"{self._what} has no kernel @{name}: it was made from another program") from error
+            raise
+
+    def variable(self, name: str) -> tuple[int, int] | None:
+        """The address and size of a global variable, in the context that is current; None if there is none."""
+        address, size = ctypes.c_size_t(), ctypes.c_size_t()
+        function = self._driver.function("cuLibraryGetGlobal")
+        code = function(ctypes.byref(address), ctypes.byref(size), self.handle, name.encode())
+        if code == NOT_FOUND:
+            return None
+        if code:
+            raise self._driver.error("cuLibraryGetGlobal", code, f"looking for the global @{name} in {self._what}")
+        return address.value, size.value
+
+
+def _unload(of: Driver, handle: int) -> None:
+    if not of.forked:
+        # Whatever it says, there is nobody to be told.
+        of.function("cuLibraryUnload")(handle)

@@ -1,0 +1,249 @@
+"""libcuda: found and loaded when it is first needed, and called through ctypes.
+
+Where `cuda-bindings` is installed, NVIDIA's own package finds the library and tells where its functions are; otherwise
+the system's loader does.  `TILEIR_LIBCUDA` names another file.  Either way a function is called in one way: a failure
+becomes a `DriverError` with what was attempted.
+
+A function is named here as the driver's header does; what the library exports may have a version at its end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from tileir.execute.gpu.driver.errors import NOT_INITIALIZED, DriverError, NoGpuError
+from tileir.forking import NO_FORK
+
+LIBRARY_VARIABLE: Final = "TILEIR_LIBCUDA"
+
+OLDEST_DRIVER: Final = 12000
+"""The version of CUDA, as the driver counts, that brought libraries of kernels."""
+
+_LETTERS: Final[dict[str, Any]] = {
+    "p": ctypes.c_void_p,
+    "i": ctypes.c_int,
+    "u": ctypes.c_uint,
+    "n": ctypes.c_size_t,
+    "s": ctypes.c_char_p,
+}
+
+# What each takes, a letter for each argument: a pointer or handle, a number, a size or address, a string.
+_FUNCTIONS: Final[dict[str, str]] = {
+    "cuInit": "u",
+    "cuDriverGetVersion": "p",
+    "cuGetErrorName": "ip",
+    "cuGetErrorString": "ip",
+    "cuDeviceGetCount": "p",
+    "cuDeviceGet": "pi",
+    "cuDeviceGetName": "pii",
+    "cuDeviceTotalMem_v2": "pi",
+    "cuDeviceGetAttribute": "pii",
+    "cuDevicePrimaryCtxRetain": "pi",
+    "cuCtxGetCurrent": "p",
+    "cuCtxGetDevice": "p",
+    "cuCtxPushCurrent_v2": "p",
+    "cuCtxPopCurrent_v2": "p",
+    "cuCtxSynchronize": "",
+    "cuPointerGetAttribute": "pin",
+    "cuLibraryLoadData": "ppppuppu",
+    "cuLibraryGetKernel": "pps",
+    "cuLibraryGetGlobal": "ppps",
+    "cuLibraryUnload": "p",
+    "cuKernelGetParamInfo": "pnpp",
+    "cuLaunchKernelEx": "pppp",
+    "cuMemAlloc_v2": "pn",
+    "cuMemFree_v2": "n",
+    "cuMemcpyHtoD_v2": "npn",
+    "cuMemcpyDtoH_v2": "pnn",
+    "cuMemcpyHtoDAsync_v2": "npnp",
+    "cuMemcpyDtoHAsync_v2": "pnnp",
+    "cuStreamSynchronize": "p",
+    "cuStreamGetCtx": "pp",
+    "cuStreamWaitEvent": "ppu",
+    "cuStreamIsCapturing": "pp",
+    "cuEventCreate": "pu",
+    "cuEventRecord": "pp",
+    "cuEventQuery": "p",
+    "cuEventSynchronize": "p",
+    "cuEventElapsedTime": "ppp",
+    "cuEventDestroy_v2": "p",
+}
+
+_QUICK: Final = frozenset(("cuCtxGetCurrent",))
+"""Functions that return at once: letting other threads run meanwhile would take longer."""
+
+
+class Driver:
+    """The functions of libcuda, initialized; made by `driver`."""
+
+    def __init__(self, address_of: Callable[[str], int], where: str) -> None:
+        self.where: Final = where
+        """The file it was loaded from, or the package that did."""
+        self.forked: bool = False
+        """Whether this process was forked from the one that initialized it, and cannot use it."""
+        self._address_of: Final = address_of
+        self._functions: dict[str, Any] = {}
+        self.version: int = 0
+        """The version of CUDA that it supports, as in 13000."""
+
+    def function(self, name: str) -> Any:
+        """A function to call with what ctypes takes; gives an error code."""
+        found = self._functions.get(name)
+        if found is None:
+            address = self._address_of(name)
+            if not address:
+                raise NoGpuError(
+                    f"the NVIDIA driver of this machine is too old: it supports CUDA {version_words(self.version)} "
+                    f"and has no {name}"
+                )
+            kind = ctypes.PYFUNCTYPE if name in _QUICK else ctypes.CFUNCTYPE
+            made = kind(ctypes.c_int, *[_LETTERS[letter] for letter in _FUNCTIONS[name]])(address)
+            found = self._functions.setdefault(name, made)
+        return found
+
+    def call(self, name: str, attempt: str, *arguments: object) -> None:
+        """Call a function; what it fails with is raised, and says what was attempted."""
+        if self.forked:
+            raise forked_error(attempt)
+        code = self.function(name)(*arguments)
+        if code:
+            raise self.error(name, code, attempt)
+
+    def error(self, name: str, code: int, attempt: str) -> DriverError:
+        """What a function that gave an error code becomes."""
+        words = self._words("cuGetErrorName", code) or f"error {code}"
+        return DriverError(attempt, _public(name), code, words, self._words("cuGetErrorString", code))
+
+    def _words(self, function: str, code: int) -> str:
+        text = ctypes.c_char_p()
+        if self.function(function)(code, ctypes.byref(text)) or text.value is None:
+            return ""
+        return text.value.decode("utf-8", "replace")
+
+    def number(self, name: str, attempt: str, *arguments: object, kind: type[Any] = ctypes.c_int) -> int:
+        """What a function writes to where its first argument points."""
+        result = kind()
+        self.call(name, attempt, ctypes.byref(result), *arguments)
+        return int(result.value or 0)
+
+    def handle(self, name: str, attempt: str, *arguments: object) -> int:
+        """The same, if that is a handle or an address."""
+        return self.number(name, attempt, *arguments, kind=ctypes.c_size_t)
+
+
+def version_words(version: int) -> str:
+    """As in "13.0"."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def _public(name: str) -> str:
+    """The name of a function as documentation has it."""
+    return name.removesuffix("_v2")
+
+
+def forked_error(attempt: str) -> NoGpuError:
+    return NoGpuError(
+        f"{attempt} is not possible: this process was forked from one that uses CUDA, whose contexts do not survive "
+        "that: start processes by 'spawn' (multiprocessing.set_start_method), or launch in the child alone"
+    )
+
+
+# --- the one of this process ---
+
+_driver: Driver | None = None
+_failure: str = ""
+_tried: str | None = None
+"""What `TILEIR_LIBCUDA` was when the library was looked for."""
+
+
+def driver() -> Driver:
+    """The driver, loaded and initialized; a `NoGpuError` if there is none."""
+    found = _driver
+    return found if found is not None else _loaded()
+
+
+def _loaded() -> Driver:
+    global _driver, _failure, _tried
+    with NO_FORK:
+        if _driver is not None:
+            return _driver
+        given = os.environ.get(LIBRARY_VARIABLE, "")
+        if _tried == given:
+            raise NoGpuError(_failure)
+        try:
+            _driver = _initialized(given)
+        except NoGpuError as error:
+            _failure, _tried = error.message.rpartition("; ")[0], given
+            raise
+        return _driver
+
+
+def _initialized(given: str) -> Driver:
+    found = _opened(given)
+    code = found.function("cuInit")(0)
+    if code:
+        error = found.error("cuInit", code, "starting the NVIDIA driver")
+        if code == NOT_INITIALIZED:
+            raise NoGpuError(error.message)
+        raise NoGpuError(f"there is no NVIDIA GPU that this process can use: {error.message}")
+    found.version = found.number("cuDriverGetVersion", "asking the NVIDIA driver for its version")
+    if found.version < OLDEST_DRIVER:
+        raise NoGpuError(
+            f"the NVIDIA driver of this machine is too old: it supports CUDA {version_words(found.version)}, and "
+            f"{version_words(OLDEST_DRIVER)} is needed: install a newer one"
+        )
+    return found
+
+
+def _opened(given: str) -> Driver:
+    if not given:
+        bindings = _bindings()
+        if bindings is not None:
+            return bindings
+    name = given or ("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    try:
+        library = ctypes.CDLL(name)
+    except OSError as error:
+        what = f"{name}, which {LIBRARY_VARIABLE} names," if given else name
+        raise NoGpuError(f"this machine has no NVIDIA driver: {what} cannot be loaded ({error})") from None
+
+    def address_of(name: str) -> int:
+        try:
+            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+        except AttributeError:
+            return 0
+
+    return Driver(address_of, name)
+
+
+def _bindings() -> Driver | None:
+    """The driver as NVIDIA's package finds it; None if it is not installed, or does not find it."""
+    try:
+        from cuda.bindings import driver as package
+    except Exception:
+        # Somebody else's code, which may be installed and broken.
+        return None
+
+    def address_of(name: str) -> int:
+        code, address, *_ = package.cuGetProcAddress(_public(name).encode(), OLDEST_DRIVER, 0)
+        return 0 if int(code) else int(address)
+
+    try:
+        if not address_of("cuInit"):
+            return None
+    except Exception:
+        return None
+    return Driver(address_of, "cuda-bindings")
+
+
+def _after_fork() -> None:
+    if _driver is not None:
+        _driver.forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,483 @@
+/* A CUDA driver without a GPU: what tests of the launcher load in the place of libcuda.
+ *
+ * Memory of its devices is memory of the host.  All calls are written down, with their arguments, and any of them can be
+ * told to fail.  A "cubin" is text, a line for each thing in it:
+ *
+ *     target sm_90
+ *     kernel NAME SIZES         the sizes of its parameters in bytes, as in 8,8,4
+ *     does NAME WHAT            add, print, assert, wild; a kernel that does nothing is only written down
+ *     global NAME SIZE
+ *
+ * Kernels run when somebody synchronizes, but for `add`, which runs at once.
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef int CUresult;
+enum { MOST = 64, CONTEXTS = 0x1000, STREAMS = 0x20000 };
+
+typedef struct {
+    char name[64], does[16];
+    int count, sizes[64];
+} Kernel;
+typedef struct {
+    char name[64];
+    size_t size;
+    void *memory[MOST];
+} Global;
+typedef struct {
+    int live, major, minor;
+    int kernels, globals;
+    Kernel *kernel;
+    Global *global;
+} Library;
+typedef struct {
+    uintptr_t start;
+    size_t size;
+    int device, is_host, own;
+    uintptr_t context;
+} Memory;
+typedef struct {
+    char function[64];
+    int code, skip, times;
+} Failure;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char *text;
+static size_t used, room;
+static int devices, version, major, minor, initialized, sticky, pending_sticky;
+static long initializer;
+static Library *libraries[4096];
+static int library_count;
+static Memory memory[4096];
+static int memory_count;
+static int events, streams, retained[MOST];
+static Failure failures[MOST];
+static int failure_count;
+static char pending_output[65536], pending_errors[65536];
+static __thread uintptr_t stack[MOST];
+static __thread int depth;
+
+static void note(const char *format, ...) {
+    char line[8192];
+    va_list list;
+    va_start(list, format);
+    int size = vsnprintf(line, sizeof line - 1, format, list);
+    va_end(list);
+    line[size++] = '\n';
+    if (used + size + 1 > room) {
+        room = 2 * room + size + 4096;
+        text = realloc(text, room);
+    }
+    memcpy(text + used, line, size);
+    used += size;
+    text[used] = 0;
+}
+
+/* --- for tests --- */
+
+void fake_reset(int count, int cuda, int capability) {
+    pthread_mutex_lock(&lock);
+    devices = count, version = cuda, major = capability / 10, minor = capability % 10;
+    initialized = sticky = pending_sticky = 0;
+    used = 0;
+    failure_count = 0;
+    pending_output[0] = pending_errors[0] = 0;
+    depth = 0;
+    if (text) text[0] = 0;
+    pthread_mutex_unlock(&lock);
+}
+const char *fake_log(void) { return text ? text : ""; }
+void fake_clear(void) {
+    used = 0;
+    if (text) text[0] = 0;
+}
+void fake_fail(const char *function, int code, int skip, int times) {
+    Failure *failure = &failures[failure_count++];
+    snprintf(failure->function, sizeof failure->function, "%s", function);
+    failure->code = code, failure->skip = skip, failure->times = times;
+}
+void fake_forgive(void) { failure_count = sticky = pending_sticky = 0; }
+void fake_own(uintptr_t start, size_t size, int device, uintptr_t context, int is_host) {
+    memory[memory_count++] = (Memory){start, size, device, is_host, 0, context};
+}
+void fake_disown(uintptr_t start) {
+    for (int n = 0; n < memory_count; n++)
+        if (memory[n].start == start) memory[n] = memory[--memory_count];
+}
+uintptr_t fake_stream(int device) { return STREAMS + 0x100 * ++streams + device; }
+uintptr_t fake_context(int device) { return CONTEXTS + 0x100 + device; }
+void fake_push(uintptr_t context) { stack[depth++] = context; }
+uintptr_t fake_current(void) { return depth ? stack[depth - 1] : 0; }
+int fake_depth(void) { return depth; }
+const char *fake_live(void) {
+    static char line[256];
+    int live = 0, own = 0;
+    for (int n = 0; n < library_count; n++) live += libraries[n]->live;
+    for (int n = 0; n < memory_count; n++) own += memory[n].own;
+    snprintf(line, sizeof line, "libraries %d, allocations %d, events %d", live, own, events);
+    return line;
+}
+
+/* --- what every call does first --- */
+
+static CUresult enter(const char *function) {
+    if (initialized && (long)getpid() != initializer) return 3;
+    for (int n = 0; n < failure_count; n++) {
+        Failure *failure = &failures[n];
+        if (!strcmp(failure->function, function) && failure->times) {
+            if (failure->skip) {
+                failure->skip--;
+                continue;
+            }
+            failure->times--;
+            return failure->code;
+        }
+    }
+    return initialized ? sticky : 3;
+}
+#define ENTER(...)                                          \
+    pthread_mutex_lock(&lock);                              \
+    note(__VA_ARGS__);                                      \
+    CUresult result = enter(__func__);                      \
+    if (result) {                                           \
+        pthread_mutex_unlock(&lock);                        \
+        return result;                                      \
+    }
+#define LEAVE(code)                                         \
+    do {                                                    \
+        CUresult leaving = (code);                          \
+        pthread_mutex_unlock(&lock);                        \
+        return leaving;                                     \
+    } while (0)
+
+static uintptr_t here(void) { return depth ? stack[depth - 1] : 0; }
+static int device_of(uintptr_t context) { return context & 0xff; }
+
+/* --- the driver --- */
+
+CUresult cuInit(unsigned flags) {
+    pthread_mutex_lock(&lock);
+    note("cuInit %u", flags);
+    int was = initialized;
+    initialized = 1;
+    if (!was) initializer = getpid();
+    CUresult result = enter("cuInit");
+    if (!result && !devices) result = 100;
+    if (result) initialized = was;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+CUresult cuDriverGetVersion(int *found) {
+    pthread_mutex_lock(&lock);
+    note("cuDriverGetVersion");
+    CUresult result = enter(__func__);
+    *found = version;
+    pthread_mutex_unlock(&lock);
+    return result == 3 ? 0 : result;
+}
+CUresult cuGetErrorName(CUresult code, const char **found) {
+    static char other[64];
+    switch (code) {
+    case 1: *found = "CUDA_ERROR_INVALID_VALUE"; return 0;
+    case 2: *found = "CUDA_ERROR_OUT_OF_MEMORY"; return 0;
+    case 3: *found = "CUDA_ERROR_NOT_INITIALIZED"; return 0;
+    case 100: *found = "CUDA_ERROR_NO_DEVICE"; return 0;
+    case 201: *found = "CUDA_ERROR_INVALID_CONTEXT"; return 0;
+    case 209: *found = "CUDA_ERROR_NO_BINARY_FOR_GPU"; return 0;
+    case 400: *found = "CUDA_ERROR_INVALID_HANDLE"; return 0;
+    case 500: *found = "CUDA_ERROR_NOT_FOUND"; return 0;
+    case 700: *found = "CUDA_ERROR_ILLEGAL_ADDRESS"; return 0;
+    case 701: *found = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"; return 0;
+    case 710: *found = "CUDA_ERROR_ASSERT"; return 0;
+    case 999: *found = "CUDA_ERROR_UNKNOWN"; return 0;
+    }
+    if (code > 2000) return 1;
+    snprintf(other, sizeof other, "CUDA_ERROR_%d", code);
+    *found = other;
+    return 0;
+}
+CUresult cuGetErrorString(CUresult code, const char **found) {
+    static char words[64];
+    if (code > 2000) return 1;
+    snprintf(words, sizeof words, "the words for %d", code);
+    *found = code == 700 ? "an illegal memory access was encountered" : words;
+    return 0;
+}
+CUresult cuDeviceGetCount(int *found) {
+    ENTER("cuDeviceGetCount")
+    *found = devices;
+    LEAVE(0);
+}
+CUresult cuDeviceGet(int *found, int ordinal) {
+    ENTER("cuDeviceGet %d", ordinal)
+    *found = ordinal;
+    LEAVE(ordinal < devices ? 0 : 101);
+}
+CUresult cuDeviceGetName(char *name, int size, int device) {
+    ENTER("cuDeviceGetName %d", device)
+    snprintf(name, size, "Fake GPU %d", device);
+    LEAVE(0);
+}
+CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    ENTER("cuDeviceTotalMem_v2 %d", device)
+    *bytes = (size_t)8 << 30;
+    LEAVE(0);
+}
+CUresult cuDeviceGetAttribute(int *found, int attribute, int device) {
+    ENTER("cuDeviceGetAttribute %d %d", attribute, device)
+    *found = attribute == 75 ? major : attribute == 76 ? minor : 100 + attribute;
+    LEAVE(0);
+}
+CUresult cuDevicePrimaryCtxRetain(uintptr_t *context, int device) {
+    ENTER("cuDevicePrimaryCtxRetain %d", device)
+    retained[device]++;
+    *context = CONTEXTS + device;
+    LEAVE(0);
+}
+CUresult cuCtxGetCurrent(uintptr_t *context) {
+    ENTER("cuCtxGetCurrent")
+    *context = here();
+    LEAVE(0);
+}
+CUresult cuCtxGetDevice(int *device) {
+    ENTER("cuCtxGetDevice")
+    *device = device_of(here());
+    LEAVE(here() ? 0 : 201);
+}
+CUresult cuCtxPushCurrent_v2(uintptr_t context) {
+    ENTER("cuCtxPushCurrent_v2 %#lx", (long)context)
+    stack[depth++] = context;
+    LEAVE(0);
+}
+CUresult cuCtxPopCurrent_v2(uintptr_t *context) {
+    ENTER("cuCtxPopCurrent_v2")
+    if (!depth) LEAVE(201);
+    *context = stack[--depth];
+    LEAVE(0);
+}
+static Memory *owner(uintptr_t address) {
+    for (int n = 0; n < memory_count; n++)
+        if (memory[n].start <= address && address < memory[n].start + memory[n].size) return &memory[n];
+    return NULL;
+}
+CUresult cuPointerGetAttribute(void *data, int attribute, uintptr_t pointer) {
+    ENTER("cuPointerGetAttribute %d", attribute)
+    Memory *found = owner(pointer);
+    if (!found) LEAVE(1);
+    if (attribute == 1) *(uintptr_t *)data = found->context;
+    else if (attribute == 2) *(unsigned *)data = found->is_host ? 1 : 2;
+    else if (attribute == 9) *(int *)data = found->device;
+    else LEAVE(1);
+    LEAVE(0);
+}
+CUresult cuMemAlloc_v2(uintptr_t *address, size_t size) {
+    ENTER("cuMemAlloc_v2 %zu", size)
+    if (!here()) LEAVE(201);
+    *address = (uintptr_t)malloc(size);
+    memory[memory_count++] = (Memory){*address, size, device_of(here()), 0, 1, here()};
+    LEAVE(0);
+}
+CUresult cuMemFree_v2(uintptr_t address) {
+    ENTER("cuMemFree_v2")
+    for (int n = 0; n < memory_count; n++)
+        if (memory[n].start == address && memory[n].own) {
+            free((void *)address);
+            memory[n] = memory[--memory_count];
+            LEAVE(0);
+        }
+    LEAVE(1);
+}
+
+/* --- libraries --- */
+
+CUresult cuLibraryLoadData(uintptr_t *found, const char *code, void *a, void *b, unsigned c, void *d, void *e, unsigned f) {
+    ENTER("cuLibraryLoadData")
+    if (strncmp(code, "target sm_", 10)) LEAVE(200);
+    Library *library = calloc(1, sizeof *library);
+    library->kernel = calloc(16, sizeof(Kernel));
+    library->global = calloc(16, sizeof(Global));
+    int number = atoi(code + 10);
+    library->major = number / 10, library->minor = number % 10;
+    char *copy = strdup(code), *rest = copy, *line;
+    while ((line = strsep(&rest, "\n"))) {
+        char name[64], value[256];
+        if (sscanf(line, "kernel %63s %255s", name, value) == 2) {
+            Kernel *kernel = &library->kernel[library->kernels++];
+            strcpy(kernel->name, name);
+            char *sizes = value, *size;
+            while (strcmp(value, "-") && (size = strsep(&sizes, ","))) kernel->sizes[kernel->count++] = atoi(size);
+        } else if (sscanf(line, "does %63s %255s", name, value) == 2) {
+            for (int n = 0; n < library->kernels; n++)
+                if (!strcmp(library->kernel[n].name, name)) snprintf(library->kernel[n].does, 16, "%.15s", value);
+        } else if (sscanf(line, "global %63s %255s", name, value) == 2) {
+            Global *global = &library->global[library->globals++];
+            strcpy(global->name, name);
+            global->size = atol(value);
+        }
+    }
+    free(copy);
+    if (library->major != major || library->minor > minor) LEAVE(209);
+    library->live = 1;
+    libraries[library_count++] = library;
+    *found = (uintptr_t)library;
+    LEAVE(0);
+}
+CUresult cuLibraryUnload(Library *library) {
+    ENTER("cuLibraryUnload")
+    if (!library->live) LEAVE(400);
+    library->live = 0;
+    LEAVE(0);
+}
+CUresult cuLibraryGetKernel(Kernel **found, Library *library, const char *name) {
+    ENTER("cuLibraryGetKernel %s", name)
+    for (int n = 0; n < library->kernels; n++)
+        if (!strcmp(library->kernel[n].name, name)) {
+            *found = &library->kernel[n];
+            LEAVE(0);
+        }
+    LEAVE(500);
+}
+CUresult cuLibraryGetGlobal(uintptr_t *address, size_t *bytes, Library *library, const char *name) {
+    ENTER("cuLibraryGetGlobal %s", name)
+    if (!here()) LEAVE(201);
+    for (int n = 0; n < library->globals; n++)
+        if (!strcmp(library->global[n].name, name)) {
+            Global *global = &library->global[n];
+            void **slot = &global->memory[device_of(here())];
+            if (!*slot) *slot = calloc(1, global->size);
+            *address = (uintptr_t)*slot, *bytes = global->size;
+            LEAVE(0);
+        }
+    LEAVE(500);
+}
+
+/* --- launches --- */
+
+typedef struct {
+    unsigned grid[3], block[3], shared;
+    uintptr_t stream;
+    void *attributes;
+    unsigned count;
+} Configuration;
+
+static uintptr_t context_of(uintptr_t stream) { return stream > STREAMS ? CONTEXTS + (stream & 0xff) : here(); }
+
+static void run(Kernel *kernel, void **parameters) {
+    if (!strcmp(kernel->does, "add")) {
+        float *a = *(float **)parameters[0], *b = *(float **)parameters[1], *c = *(float **)parameters[2];
+        int count = *(int *)parameters[3];
+        for (int n = 0; n < count; n++) c[n] = a[n] + b[n];
+    } else if (!strcmp(kernel->does, "print")) {
+        size_t end = strlen(pending_output);
+        snprintf(pending_output + end, sizeof pending_output - end, "printed by %s\n", kernel->name);
+    } else if (!strcmp(kernel->does, "assert")) {
+        snprintf(pending_errors, sizeof pending_errors, "%s: block: [0,0,0], thread: [0,0,0] Assertion `it holds` failed.\n", kernel->name);
+        pending_sticky = 710;
+    } else if (!strcmp(kernel->does, "wild"))
+        pending_sticky = 700;
+}
+CUresult cuLaunchKernelEx(const Configuration *c, Kernel *kernel, void **parameters, void **extra) {
+    pthread_mutex_lock(&lock);
+    char line[4096];
+    int end = snprintf(line, sizeof line, "cuLaunchKernelEx %s grid %u %u %u block %u %u %u shared %u stream %#lx context %#lx attributes %u parameters", kernel->name,
+        c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared, (long)c->stream, (long)context_of(c->stream), c->count);
+    for (int n = 0; n < kernel->count; n++) {
+        end += snprintf(line + end, sizeof line - end, n ? "," : " ");
+        for (int byte = 0; byte < kernel->sizes[n]; byte++)
+            end += snprintf(line + end, sizeof line - end, "%02x", ((unsigned char *)parameters[n])[byte]);
+    }
+    note("%s", line);
+    CUresult result = enter(__func__);
+    if (!result && !context_of(c->stream)) result = 201;
+    if (!result) run(kernel, parameters);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+/* --- streams, events, copies --- */
+
+static CUresult synchronized(void) {
+    /* As the real one does: with the descriptors themselves, past the buffers of whoever launches. */
+    if (pending_output[0] && write(1, pending_output, strlen(pending_output)) < 0) return 999;
+    if (pending_errors[0] && write(2, pending_errors, strlen(pending_errors)) < 0) return 999;
+    pending_output[0] = pending_errors[0] = 0;
+    if (pending_sticky) sticky = pending_sticky;
+    return sticky;
+}
+CUresult cuCtxSynchronize(void) {
+    ENTER("cuCtxSynchronize")
+    LEAVE(synchronized());
+}
+CUresult cuStreamSynchronize(uintptr_t stream) {
+    ENTER("cuStreamSynchronize %#lx", (long)stream)
+    LEAVE(synchronized());
+}
+CUresult cuStreamGetCtx(uintptr_t stream, uintptr_t *context) {
+    ENTER("cuStreamGetCtx %#lx", (long)stream)
+    *context = context_of(stream);
+    LEAVE(0);
+}
+CUresult cuStreamWaitEvent(uintptr_t stream, uintptr_t event, unsigned flags) {
+    ENTER("cuStreamWaitEvent %#lx", (long)stream)
+    LEAVE(0);
+}
+CUresult cuStreamIsCapturing(uintptr_t stream, int *status) {
+    ENTER("cuStreamIsCapturing %#lx", (long)stream)
+    *status = 0;
+    LEAVE(0);
+}
+CUresult cuEventCreate(uintptr_t *event, unsigned flags) {
+    ENTER("cuEventCreate %u", flags)
+    events++;
+    *event = 0x30000 + events;
+    LEAVE(0);
+}
+CUresult cuEventRecord(uintptr_t event, uintptr_t stream) {
+    ENTER("cuEventRecord %#lx", (long)stream)
+    LEAVE(0);
+}
+CUresult cuEventQuery(uintptr_t event) {
+    ENTER("cuEventQuery")
+    LEAVE(0);
+}
+CUresult cuEventSynchronize(uintptr_t event) {
+    ENTER("cuEventSynchronize")
+    LEAVE(synchronized());
+}
+CUresult cuEventElapsedTime(float *milliseconds, uintptr_t start, uintptr_t end) {
+    ENTER("cuEventElapsedTime")
+    *milliseconds = 0.25f;
+    LEAVE(0);
+}
+CUresult cuEventDestroy_v2(uintptr_t event) {
+    ENTER("cuEventDestroy_v2")
+    events--;
+    LEAVE(0);
+}
+CUresult cuMemcpyHtoD_v2(void *to, const void *from, size_t size) {
+    ENTER("cuMemcpyHtoD_v2 %zu", size)
+    memcpy(to, from, size);
+    LEAVE(0);
+}
+CUresult cuMemcpyDtoH_v2(void *to, const void *from, size_t size) {
+    ENTER("cuMemcpyDtoH_v2 %zu", size)
+    CUresult code = synchronized();
+    if (!code) memcpy(to, from, size);
+    LEAVE(code);
+}
+CUresult cuMemcpyHtoDAsync_v2(void *to, const void *from, size_t size, uintptr_t stream) {
+    ENTER("cuMemcpyHtoDAsync_v2 %zu %#lx", size, (long)stream)
+    memcpy(to, from, size);
+    LEAVE(0);
+}
+CUresult cuMemcpyDtoHAsync_v2(void *to, const void *from, size_t size, uintptr_t stream) {
+    ENTER("cuMemcpyDtoHAsync_v2 %zu %#lx", size, (long)stream)
+    memcpy(to, from, size);
+    LEAVE(0);
+}
