@@ -76,18 +76,31 @@ def test_modules_move_their_parameters_in_place():
     assert weight.is_cuda and isinstance(weight, torch.nn.Parameter)
 
 
-def test_gradients_of_layer_norm_are_summed_in_float32_as_on_a_gpu():
-    torch.manual_seed(0)
-    x, dy = torch.randn(512, 64, dtype=torch.bfloat16, device="cuda"), torch.randn(512, 64, device="cuda")
-    weight, bias = [torch.ones(64, dtype=torch.bfloat16, device="cuda", requires_grad=True) for _ in range(2)]
-    y = torch.nn.functional.layer_norm(x, (64,), weight, bias)
-    assert y.is_cuda and y.dtype is torch.bfloat16
-    y.backward(dy.bfloat16())
-    exact = dy.bfloat16().double().sum(0)
-    assert torch.equal(bias.grad, exact.bfloat16())
-    assert torch.equal(
-        y.detach().cpu(), torch.nn.functional.layer_norm(x.cpu(), (64,), *[torch.ones(64).bfloat16()] * 2)
-    )
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_gradients_of_layer_norm_by_weight_and_bias_are_summed_in_float32_as_on_a_gpu(dtype):
+    def run(device):
+        torch.manual_seed(0)
+        # Away from zero: the mean counts.
+        x, dy = [torch.randn(300, 257).sub(2.3).to(device, dtype).requires_grad_(flag) for flag in (True, False)]
+        module = torch.nn.LayerNorm(257).to(device, dtype)
+        y = module(x)
+        y.backward(dy)
+        return [tensor.detach().cpu() for tensor in (x, dy, y, x.grad, module.weight.grad, module.bias.grad)]
+
+    x, dy, y, dx, dw, db = run("cuda")
+    _, _, y_of_cpu, dx_of_cpu, dw_of_cpu, _ = run("cpu")
+    assert torch.equal(y, y_of_cpu) and torch.equal(dx, dx_of_cpu)
+    exact = (torch.layer_norm(x.double(), (257,)) * dy.double()).sum(0)
+    assert torch.allclose(dw.double(), exact, rtol=1e-2) and not torch.allclose(dw_of_cpu.double(), exact, rtol=1e-2)
+    assert torch.equal(db, dy.double().sum(0).to(dtype))
+
+
+def test_layer_norm_in_half_precision_is_differentiated_twice():
+    x = torch.randn(4, 8, device="cuda").half().requires_grad_()
+    weight = torch.ones(8, dtype=torch.half, device="cuda", requires_grad=True)
+    (first,) = torch.autograd.grad(torch.layer_norm(x, (8,), weight).sum(), weight, create_graph=True)
+    first.square().sum().backward()
+    assert x.grad.is_cuda and bool(x.grad.any())
 
 
 def test_hooks_after_accumulation_see_gradients_of_the_device():
