@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tileir.execute.arguments import Pointer, pointer_to
     from tileir.execute.bound import BoundLaunch
     from tileir.execute.debugging import Callback, Trace
-    from tileir.execute.engine import DirectLaunches, Engine, KernelSettings, LaunchOptions, PreparedKernel
+    from tileir.execute.engine import DirectLaunches, Engine, KernelSettings, LaunchOptions, Measured, PreparedKernel
     from tileir.execute.engines import register_engine, unregister_engine
     from tileir.execute.errors import (
         AssertionFailedError,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         NestingError,
     )
     from tileir.execute.globals import Globals
+    from tileir.execute.gpu.peaks import Peaks
     from tileir.execute.launch import Kernel
     from tileir.execute.memory import Memory
     from tileir.execute.number_watch import NumberWatch
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.coverage import ArrayCoverage, Coverage
     from tileir.execute.sanitizer.report import Finding, Place, SanitizerError, SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
+    from tileir.execute.timing import Timing
     from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
     from tileir.ir.attributes import Attribute
@@ -115,6 +117,7 @@ __all__ = [
     "LaunchOptions",
     "Location",
     "LoopScope",
+    "Measured",
     "Memory",
     "MissingDependencyError",
     "NestingError",
@@ -131,6 +134,7 @@ __all__ = [
     "PassRun",
     "PassSession",
     "Pattern",
+    "Peaks",
     "PipelineError",
     "Place",
     "Pointer",
@@ -146,6 +150,7 @@ __all__ = [
     "Statistics",
     "TileBlock",
     "TileIRError",
+    "Timing",
     "Trace",
     "Type",
     "Value",
@@ -189,11 +194,13 @@ _HOMES = {
     "tileir.dialect.attributes": "bounded div_by same_elements",
     "tileir.builder": "Builder",
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
-    "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions PreparedKernel",
+    "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions Measured PreparedKernel",
     "tileir.execute.engines": "register_engine unregister_engine",
     "tileir.execute.errors": "AssertionFailedError CompilationError EmulationError ExecutionError InternalError"
     " LaunchError MissingDependencyError NestingError",
     "tileir.execute.releasing": "release_memory",
+    "tileir.execute.gpu.peaks": "Peaks",
+    "tileir.execute.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
     "tileir.interface": "from_bytecode load losses parse to_bytecode verify",

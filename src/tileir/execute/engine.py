@@ -119,6 +119,17 @@ class DirectLaunches(ABC):
         return None
 
 
+class Measured:
+    """How long launches took: seconds, the GPU they ran on (empty for the host's processor), and by which clock."""
+
+    __slots__ = ("clock", "device", "seconds")
+
+    def __init__(self, seconds: list[float], device: str, clock: str) -> None:
+        self.seconds: list[float] = seconds
+        self.device: str = device
+        self.clock: str = clock
+
+
 class PreparedKernel(ABC):
     """A kernel as an engine has it."""
 
@@ -144,6 +155,20 @@ class PreparedKernel(ABC):
 
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
         """A launch to make again and again with the same arguments; None if there is no short way."""
+        return None
+
+    def timed(
+        self,
+        grid: BlockId,
+        arguments: tuple[object, ...],
+        options: LaunchOptions,
+        repeat: int | None,
+        flush_cache: bool,
+    ) -> Measured | None:
+        """Launches measured by a clock of the engine's own, after one that does not count; None if it has none.
+
+        `repeat` is how many, None for as many as make sense; `flush_cache` empties caches before each.
+        """
         return None
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:

@@ -32,6 +32,7 @@ from tileir.ir.describing import function_words
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, Resources
+    from tileir.execute.timing import Timing
     from tileir.execute.work.result import Work
 
 
@@ -65,6 +66,8 @@ def compile(
 LAUNCH_OPTIONS: Final = frozenset(
     ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
 )
+
+_TIMED_OPTIONS: Final = frozenset(("memory", "num_threads", "unchecked"))
 
 
 class Kernel:
@@ -279,6 +282,37 @@ class Kernel:
         check_number(self.entry, arguments)
         arrays = [given.array if isinstance(given, Pointer) else given for given in arguments]
         return count_work(self.entry, check_grid(grid), arrays)
+
+    def time(
+        self,
+        grid: int | tuple[int, ...],
+        *arguments: object,
+        repeat: int | None = None,
+        flush_cache: bool = False,
+        **options: Any,
+    ) -> Timing:
+        """Launch the kernel again and again, and tell how long it takes: `Timing` has the median, the best and the
+        spread, bytes and operations in a second, and the share of the GPU's peak (docs/gpu.md).
+
+        `repeat` is how often, by default as often as makes sense; one launch comes before and does not count.
+        `flush_cache` empties caches before each launch.  `memory`, `num_threads` and `unchecked` are as for `launch`.
+        What the kernel does to its arrays it does each time.
+        """
+        from tileir.execute.timing import Timing, by_clock, checked_repeat
+
+        repeat = checked_repeat(repeat)
+        work = self.work(grid, *arguments)
+        unknown = options.keys() - _TIMED_OPTIONS
+        if unknown:
+            raise TypeError(f"a timed launch has no option '{min(unknown)}'")
+        threads, unchecked = options.get("num_threads"), options.get("unchecked")
+        chosen = self._checked(None, False, None, options.get("memory", ()), None, None, threads, unchecked)
+        engine = self._chosen(chosen, arguments)
+        extents = check_grid(grid)
+        measured = self._prepared_by(engine).timed(extents, arguments, chosen, repeat, flush_cache)
+        if measured is None:
+            measured = by_clock(self.bind(grid, *arguments, **options), repeat, flush_cache)
+        return Timing(measured, work, engine.name)
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None) -> str:
         """The code of the kernel, to read, at one of the stages of the engine that runs it: for the CPU engine "tiles",

@@ -36,6 +36,13 @@ USAGE = Usage(
         Option("unchecked", "turn the cpu backend's bounds checks off: a faulty kernel may crash the process"),
         Option("cpu", "the machine that the cpu backend generates code for (default: this one)", value="NAME"),
         Option("dump", "print the cpu backend's code instead: tiles, loops, llvm, llvm-opt, asm", value="STAGE"),
+        Option(
+            "time",
+            "launch it again and again, LAUNCHES times, and show how long that takes, bytes and operations in a second",
+            value="LAUNCHES",
+            bare="",
+        ),
+        Option("flush-cache", "empty caches before each launch that is timed"),
         Option("timeout", "stop a run that takes longer; exit status 124", value="SECONDS"),
         Option("schedule", "the order of tile blocks: forward, reverse, random:SEED, interleaved", value="ORDER"),
         Option(
@@ -135,8 +142,14 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
         progress = _Progress() if sys.stderr.isatty() else None
         unwritten = [v for v, text in zip(values, specifications, strict=True) if text.startswith("empty:")]
         watching = _Watching(given, grid, unwritten)
+        timing = None
         try:
-            kernel.launch(grid, *values, observer=watching.observer, progress=progress, num_threads=threads)
+            if given.has("time"):
+                timing = kernel.time(
+                    grid, *values, repeat=_repeat(given), flush_cache=given.has("flush-cache"), num_threads=threads
+                )
+            else:
+                kernel.launch(grid, *values, observer=watching.observer, progress=progress, num_threads=threads)
         finally:
             # Also where the launch failed: what went wrong begins on a line of its own.
             if progress is not None:
@@ -162,6 +175,8 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
         for number, value in enumerate(values):
             if is_array(value) and may_write(kernel.entry, number):
                 print(f"argument {number}: {summary(value)}")
+    if timing is not None:
+        print(timing.text())
     return status
 
 
@@ -242,6 +257,10 @@ def _engine(given: Arguments) -> Engine | None:
         raise mistake(f"--schedule is the interpreter's: threads of {engine.called} take tile blocks as they come")
     if given.has("fast") and given.has("exact"):
         raise mistake(f"--exact and --fast contradict each other: {engine.called} is exact without --fast")
+    if given.has("time"):
+        for option in (*_WATCHING, "dump", "schedule"):
+            if given.has(option):
+                raise mistake(f"--{option} and --time exclude each other: what is watched takes its own time")
     if given.has("dump") and given.has("out"):
         raise mistake("--dump prints code and runs nothing: there is nothing for --out to write")
     return engine
@@ -282,6 +301,15 @@ def _threads(given: Arguments) -> int | None:
     number = natural(text)
     if number is None or number < 1:
         raise mistake(f"'{text}' is no number of threads: give one from 1 on")
+    return number
+
+
+def _repeat(given: Arguments) -> int | None:
+    """How many launches are timed; None for as many as make sense."""
+    text = given.value("time", "")
+    number = natural(text) if text else None
+    if text and not number:
+        raise mistake(f"'{text}' is no number of launches: give one from 1 on")
     return number
 
 
