@@ -186,6 +186,7 @@ class TextCubin:
     def __init__(self, kernel: str, sizes: str, target: str = "sm_90", does: str = "", more: str = "") -> None:
         self.kernel = kernel
         self.target = target
+        self.host = ""
         text = f"target {target}\nkernel {kernel} {sizes or '-'}\n"
         if does:
             text += f"does {kernel} {does}\n"

@@ -343,6 +343,17 @@ CUresult cuLibraryGetKernel(Kernel **found, Library *library, const char *name) 
         }
     LEAVE(500);
 }
+CUresult cuKernelGetParamInfo(Kernel *kernel, size_t index, size_t *offset, size_t *size) {
+    ENTER("cuKernelGetParamInfo %zu", index)
+    if ((int)index >= kernel->count) LEAVE(1);
+    size_t place = 0;
+    for (int n = 0; n <= (int)index; n++) {
+        place += -place % kernel->sizes[n];
+        *offset = place, *size = kernel->sizes[n];
+        place += kernel->sizes[n];
+    }
+    LEAVE(0);
+}
 CUresult cuLibraryGetGlobal(uintptr_t *address, size_t *bytes, Library *library, const char *name) {
     ENTER("cuLibraryGetGlobal %s", name)
     if (!here()) LEAVE(201);

@@ -75,6 +75,21 @@ def test_an_error_of_a_launch_is_in_the_words_of_the_driver(fake: FakeDriver) ->
     with pytest.raises(DriverError) as caught:
         kernel.launch((1, 1, 1), (CudaArray(fake, floats(4)),), ORDINARY)
     assert caught.value.message == (
-        "launching @k failed: cuLaunchKernelEx says CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (the words for 701)"
+        "launching @k on cuda:0 (Fake GPU 0, sm_90) failed: cuLaunchKernelEx says CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (the words for 701)"
     )
     assert (caught.value.code, fake.depth()) == (701, 0)
+
+
+def test_a_bound_launch_asks_for_the_context_and_launches(fake: FakeDriver, torch: FakeTorch) -> None:
+    kernel = kernel_of(ADD, does="add")
+    a, b, c = floats(8), floats(8), numpy.zeros(8, numpy.float32)
+    run = kernel.bind((1, 1, 1), (Tensor(a), Tensor(b), Tensor(c), 8), ORDINARY)
+    assert run is not None and not fake.calls("cuLaunchKernelEx")
+    fake.push(PRIMARY)
+    fake.clear()
+    run()
+    assert [call.split()[0] for call in fake.calls()] == ["cuCtxGetCurrent", "cuLaunchKernelEx"]
+    assert (c == a + b).all()
+    torch.streams[0] = fake.stream()
+    run()
+    assert stream_of(fake.calls("cuLaunchKernelEx")[1]) == f"{torch.streams[0]:#x}"

@@ -2,54 +2,42 @@
 
 A launch is asynchronous, as CUDA's are: it returns when the driver has it.  What the kernel writes is in the arrays for
 whatever comes after it in the same stream, and for the host after torch, CuPy or the driver has synchronized.  What
-goes wrong on the GPU is reported by a later call, in the driver's words.
+goes wrong on the GPU is reported by a later call, in the driver's words.  Three kinds of launches are waited for: of
+kernels that print or assert, with arrays of the host, which are copied, and with `progress`.
 """
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from contextlib import ExitStack
+from typing import Any, Final
 
-from tileir.execute.arguments import bind
+from tileir.execute.arguments import BoundArguments, Pointer, bind
 from tileir.execute.engine import LaunchOptions, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.gpu.arrays import DeviceBuffer, device_buffer
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
-from tileir.execute.gpu.driver.kernels import LoadedLibrary
-from tileir.execute.gpu.driver.library import driver
+from tileir.execute.gpu.driver.errors import DriverError
+from tileir.execute.gpu.driver.library import driver, forked_error
+from tileir.execute.gpu.host_copies import HostCopies, is_on_host, warn_of_copies
+from tileir.execute.gpu.loading import Code, KernelLoader
+from tileir.execute.gpu.output import OperationAt, captured, failed_assert, speech_of, write_output
 from tileir.execute.gpu.packing import Packer
-from tileir.execute.gpu.streams import stream_for, wait_for
+from tileir.execute.gpu.repeating import repeated
+from tileir.execute.gpu.streams import is_capturing, stream_for, synchronize, wait_for
 from tileir.execute.memory import Region
-from tileir.forking import NO_FORK
+from tileir.execute.overlap import overlapped
 from tileir.ir.core import Operation
 
 ASSEMBLER_DRIVER: Final = 13000
 """The version of CUDA that a driver must support for what NVIDIA's assembler makes (r580)."""
 
 
-class Code(Protocol):
-    """A compiled kernel, as `cubin.Cubin` is."""
-
-    data: bytes
-    kernel: str
-
-    @property
-    def target(self) -> str: ...
-
-
-class LoadedKernel:
-    """A kernel in the driver, for the GPUs of one architecture."""
-
-    __slots__ = ("function", "library")
-
-    def __init__(self, library: LoadedLibrary, name: str) -> None:
-        self.library: LoadedLibrary = library
-        self.function: Any = ctypes.c_void_p(library.kernel(name))
-
-
 class GpuKernel(PreparedKernel):
-    """A kernel ready to run on GPUs; `make_cubin` compiles it for a target such as "sm_90", once for each."""
+    """A kernel ready to run on GPUs; `make_cubin` compiles it for a target such as "sm_90", once for each.
+
+    `operation_at` finds operations by the positions in the code's debug information, for asserts that fail.
+    """
 
     def __init__(
         self,
@@ -58,67 +46,122 @@ class GpuKernel(PreparedKernel):
         make_cubin: Callable[[str], Code],
         *,
         oldest_driver: int = ASSEMBLER_DRIVER,
+        operation_at: OperationAt | None = None,
     ) -> None:
         self.entry: Final = entry
-        self.globals: Final = globals
         self.name: Final = entry.symbol_name or ""
-        self._make_cubin: Final = make_cubin
         self._oldest_driver: Final = oldest_driver
+        self._operation_at: Final = operation_at
+        self._speech: Final = speech_of(entry)
         self._packer: Final = Packer(entry)
-        self._loaded: dict[str, LoadedKernel] = {}
-        self._ready: dict[int, tuple[int, Any]] = {}
-        """By number of GPU: its primary context and the kernel, for launches that have nothing else to do."""
+        self._loader: Final = KernelLoader(entry, globals, make_cubin)
+        self._ready: dict[int, tuple[Device, int, Any]] = {}
+        """By number of GPU: the GPU, its primary context and the kernel, for launches with nothing else to do."""
         self._usual: LaunchOptions | None = None
         """Options that were seen to ask for nothing."""
+        self._driver: Any = None
         self._get_current: Any = None
         self._launch: Any = None
+        self._has_warned: bool = False
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         if options is not self._usual:
-            if not _asks_for_nothing(options):
-                self._thorough(grid, arguments, options)
+            if options.stream is not None or options.progress is not None or options.memory:
+                self.launch_thoroughly(grid, arguments, options)
                 return
             self._usual = options
         packer = self._packer
         record = packer.take()
         x, y, z = grid
-        ordinal = packer.quick(arguments, record.memory, x, y, z)
-        if ordinal in self._ready:
-            context, function = self._ready[ordinal]
+        ready = self._ready.get(packer.quick(arguments, record.memory, x, y, z))
+        if ready is not None and not self._driver.forked:
+            place, context, function = ready
             if not self._get_current(record.current_reference) and record.current.value == context:
                 code = self._launch(record.configuration, function, record.parameters, None)
-                if code:
-                    raise self._error(code)
                 packer.give(record)
+                if code:
+                    raise self.error(code, place)
+                place.latest = self.name
                 return
         packer.give(record)
-        self._thorough(grid, arguments, options)
+        self.launch_thoroughly(grid, arguments, options)
 
-    def _thorough(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
-        """Look at the arguments of a launch in all ways there are."""
-        of = driver()
-        require_driver(self._oldest_driver)
+    def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
+        # Refused here, in words, if arguments do not fit; and the kernel is compiled and loaded.
         stream = stream_for(arguments, options.stream)
-        bound = bind(self.entry, arguments, lambda value, what: device_buffer(value, what, stream))
-        buffers = [buffer for buffer, _ in bound.buffers]
-        place, context = self._place(bound.buffers)
-        kernel = self._kernel(place)
-        with current(context):
-            wait_for(stream, [each.stream for each in buffers if isinstance(each, DeviceBuffer) and each.stream])
+        bound = self._bound(arguments, stream)
+        place, context = self._place(bound)
+        kernel = self._loader.kernel(place, context)
+        if self._speech or context != place.context or options.progress is not None or options.memory:
+            return None
+        of = driver()
+
+        def again() -> None:
+            self.launch_thoroughly(grid, arguments, options)
+
+        def failed(code: int) -> LaunchError:
+            return self.error(code, place)
+
+        return repeated(
+            self._packer, grid, arguments, options.stream, bound, place, kernel.function, of, self.name, again, failed
+        )
+
+    def launch_thoroughly(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
+        """Make a launch with arguments of whatever kinds, and with options."""
+        of = driver()
+        if of.forked:
+            raise forked_error(f"launching @{self.name}")
+        stream = stream_for(arguments, options.stream)
+        bound = self._bound(arguments, stream)
+        self._check_memory(options)
+        place, context = self._place(bound)
+        kernel = self._loader.kernel(place, context)
+        copies = self._copies(bound, place, stream)
+        values = bound.values
+        with current(context), ExitStack() as stack:
+            others = [buffer.stream for buffer, _ in bound.buffers if isinstance(buffer, DeviceBuffer)]
+            wait_for(stream, [other for other in others if other is not None])
+            if copies is not None:
+                copies.copy_there(stack)
+                values = list(values)
+                for buffer, label in bound.buffers:
+                    if is_on_host(buffer):
+                        values[label.number] = copies.address(buffer)
+            if options.progress is not None:
+                options.progress(0, grid[0] * grid[1] * grid[2])
             record = self._packer.take()
-            self._packer.fill(record, grid, stream, bound.values)
+            self._packer.fill(record, grid, stream, values)
             code = of.function("cuLaunchKernelEx")(record.configuration, kernel.function, record.parameters, None)
             self._packer.give(record)
-        if code:
-            raise self._error(code)
-        self._get_current, self._launch = of.function("cuCtxGetCurrent"), of.function("cuLaunchKernelEx")
-        self._ready[place.ordinal] = (place.context, kernel.function)
+            if code:
+                raise self.error(code, place)
+            place.latest = self.name
+            if self._speech and not is_capturing(stream):
+                self._listen(stream, options, place)
+            if copies is not None:
+                copies.copy_back()
+            if copies is not None or options.progress is not None:
+                self._wait(stream, place)
+        if options.progress is not None:
+            options.progress(grid[0] * grid[1] * grid[2], grid[0] * grid[1] * grid[2])
+        if not self._speech and context == place.context:
+            self._packer.learn(arguments)
+            self._driver = of
+            self._get_current, self._launch = of.function("cuCtxGetCurrent"), of.function("cuLaunchKernelEx")
+            self._ready[place.ordinal] = (place, context, kernel.function)
 
-    def _place(self, buffers: list[Any]) -> tuple[Device, int]:
-        """The GPU and the context that arrays are in; the current ones if there are no arrays."""
+    # --- arguments ---
+
+    def _bound(self, arguments: tuple[object, ...], stream: int) -> BoundArguments:
+        require_driver(self._oldest_driver)
+        return bind(self.entry, arguments, lambda value, what: device_buffer(value, what, stream))
+
+    def _place(self, bound: BoundArguments) -> tuple[Device, int]:
+        """The GPU and the context that arrays are in; the current GPU if there are no arrays."""
         found: DeviceBuffer | None = None
         where = ""
-        for buffer, label in buffers:
+        context = 0
+        for buffer, label in bound.buffers:
             if not isinstance(buffer, DeviceBuffer) or buffer.ordinal < 0:
                 continue
             if found is not None and found.ordinal != buffer.ordinal:
@@ -126,27 +169,65 @@ class GpuKernel(PreparedKernel):
                     f"{label} of @{self.name} is on cuda:{buffer.ordinal}, but {where} is on cuda:{found.ordinal}: "
                     "pass arrays of one GPU"
                 )
-            found, where = buffer, str(label)
+            own = buffer.context or device(buffer.ordinal).context
+            if found is not None and own != context:
+                raise LaunchError(
+                    f"{label} of @{self.name} and {where} are in different CUDA contexts of cuda:{found.ordinal}: "
+                    "pass arrays of one context"
+                )
+            found, where, context = buffer, str(label), own
         place = device(current_ordinal() if found is None else found.ordinal)
-        return place, place.context
+        return place, context or place.context
 
-    def _kernel(self, place: Device) -> LoadedKernel:
-        """The kernel in the driver, for a GPU; compiled and loaded once."""
-        found = self._loaded.get(place.target)
-        if found is None:
-            cubin = self._make_cubin(place.target)
-            with NO_FORK:
-                found = self._loaded.get(place.target)
-                if found is None:
-                    what = f"the cubin of @{self.name} for {cubin.target} on {place.words}"
-                    with current(place.context):
-                        found = LoadedKernel(LoadedLibrary(cubin.data, what), cubin.kernel)
-                    self._loaded[place.target] = found
-        return found
+    def _copies(self, bound: BoundArguments, place: Device, stream: int) -> HostCopies | None:
+        """The copies of arrays on the host; None if there are no such arrays."""
+        if not any(is_on_host(buffer) for buffer, _ in bound.buffers):
+            return None
+        launches = overlapped()
+        if launches is not None:
+            # The CPU may be at work on them.
+            launches.wait_for_all()
+        if not self._has_warned:
+            self._has_warned = True
+            warn_of_copies(self.name, bound.buffers, place.words)
+        return HostCopies(self.entry, bound.buffers, stream)
 
-    def _error(self, code: int) -> LaunchError:
-        return driver().error("cuLaunchKernelEx", code, f"launching @{self.name}")
+    def _check_memory(self, options: LaunchOptions) -> None:
+        """Refuse arrays of the host that the kernel would have to reach by their addresses."""
+        for number, array in enumerate(options.memory):
+            what = f"element {number} of `memory`"
+            if isinstance(array, Pointer):
+                what, array = array.name or what, array.array
+            if is_on_host(device_buffer(array, what)):
+                raise LaunchError(
+                    f"{what} is on the host, where a kernel on a GPU does not reach it: pass an array on the GPU"
+                )
 
+    # --- what comes back ---
 
-def _asks_for_nothing(options: LaunchOptions) -> bool:
-    return options.stream is None and options.progress is None and not options.memory
+    def _listen(self, stream: int, options: LaunchOptions, place: Device) -> None:
+        """Wait for the kernel, and bring what it prints to the caller."""
+        failure: LaunchError | None = None
+        with captured() as heard:
+            try:
+                self._wait(stream, place)
+            except DriverError as error:
+                failure = error
+        failed, text = failed_assert(heard.text, self._speech, self._operation_at)
+        write_output(text, options.output)
+        if failed is not None:
+            raise failed from failure
+        if failure is not None:
+            raise failure
+
+    def _wait(self, stream: int, place: Device) -> None:
+        try:
+            synchronize(stream, f"running @{self.name}")
+        except DriverError as error:
+            raise error.after(f"it or a kernel before it went wrong on {place.words}") from None
+
+    def error(self, code: int, place: Device) -> LaunchError:
+        """What a launch that fails becomes."""
+        error = driver().error("cuLaunchKernelEx", code, f"launching @{self.name} on {place.words}")
+        before = f", the last one from here was @{place.latest}" if place.latest else ""
+        return error.after(f"a kernel that was launched before went wrong{before}")

@@ -21,7 +21,7 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import TORCH_DTYPES, accepted_dtypes, tensor_dtype
 from tileir.execute.generated_functions import generated
-from tileir.execute.gpu.streams import torch_stream
+from tileir.execute.gpu.streams import library_of, torch_stream
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64, IntegerType, Type
 
@@ -74,7 +74,7 @@ class Packer:
         self.types: Final = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
         self._pack: Final = struct.Struct(f"{CONFIGURATION}{len(self.types)}Q").pack_into
         self._spare: list[Record] = []
-        self.quick: Quick = self._first
+        self.quick: Quick = _thorough
         self.give: Final = self._spare.append
         """Take back a record after its launch."""
 
@@ -90,12 +90,17 @@ class Packer:
         record.stream = stream
         self._pack(record.memory, 0, *grid, 1, 1, 1, 0, stream, 0, 0, *[_bits(value) for value in values])
 
-    def _first(self, *given: object) -> int:
-        """A kernel's first launch goes without the function, and so do all until torch is there."""
-        stream = torch_stream()
-        if stream is not None:
-            self.quick = _quick_function(self.types, stream)
-        return -1
+    def learn(self, arguments: tuple[object, ...]) -> None:
+        """Have the short way for arguments like these, if there is one, from the next launch on."""
+        if self.quick is _thorough and any(library_of(each) == "torch" for each in arguments):
+            stream = torch_stream()
+            if stream is not None:
+                self.quick = _quick_function(self.types, stream)
+
+
+def _thorough(*given: object) -> int:
+    """What has no short way: a kernel that was not launched yet goes without, too."""
+    return -1
 
 
 def _bits(value: Any) -> int:
@@ -156,13 +161,13 @@ def _quick_function(types: list[Type], stream: Callable[[int], int]) -> Quick:
             continue
         slot = scalar_slot(type.element, name) if isinstance(type, TileType) else None
         if slot is None:
-            return lambda *_: -1
+            return _thorough
         checks.append(f"if {slot[0]}: return -1")
         values.append(slot[1])
         layout.append(slot[2])
     if is_first:
         # Nothing tells the GPU.
-        return lambda *_: -1
+        return _thorough
     names["pack"] = struct.Struct("".join(layout)).pack_into
     unpacked = "".join([f"a{number}, " for number in range(len(types))])
     lines = [

@@ -34,10 +34,20 @@ def torch_stream() -> Callable[[int], int] | None:
     return raw
 
 
-def cupy_stream() -> int:
-    """CuPy's current stream on the current GPU."""
+def cupy_stream_function() -> Callable[[int], int] | None:
+    """The same for CuPy."""
     cupy: Any = sys.modules.get("cupy")
-    return 0 if cupy is None else int(cupy.cuda.get_current_stream().ptr)
+    if cupy is None:
+        return None
+    # Without the object of Python that the public function makes.
+    raw: Any = getattr(sys.modules.get("cupy_backends.cuda.stream"), "get_current_stream_ptr", None)
+
+    def find(ordinal: int) -> int:
+        if raw is not None:
+            return int(raw())
+        return int(cupy.cuda.get_current_stream().ptr)
+
+    return find
 
 
 def library_of(value: object) -> str:
@@ -58,7 +68,8 @@ def stream_for(arguments: Iterable[object], given: object) -> int:
             stream = torch_stream()
             return 0 if stream is None else stream(int(cast(Any, value).get_device()))
         if found is None and library == "cupy":
-            found = cupy_stream()
+            find = cupy_stream_function()
+            found = 0 if find is None else find(0)
         elif found is None and is_on_gpu(value) and offers(value, "__cuda_array_interface__"):
             found = interface_stream(value)
     return found or 0
@@ -105,3 +116,10 @@ def wait_for(stream: int, others: Iterable[int]) -> None:
 def synchronize(stream: int, attempt: str) -> None:
     """Wait until all is done that is under way in a stream of the current context."""
     driver().call("cuStreamSynchronize", attempt, ctypes.c_void_p(stream))
+
+
+def is_capturing(stream: int) -> bool:
+    """Whether launches to a stream make a graph, and do not run."""
+    status = ctypes.c_int()
+    driver().call("cuStreamIsCapturing", "asking about a stream", stream, ctypes.byref(status))
+    return status.value != 0

@@ -41,6 +41,8 @@ class Device:
         self.capability: Final = (self.attribute(_MAJOR), self.attribute(_MINOR))
         """Its compute capability, as in (9, 0)."""
         self._context: int = 0
+        self.latest: str = ""
+        """The kernel that was launched on it last."""
 
     def __repr__(self) -> str:
         return f"<Device {self.words}>"

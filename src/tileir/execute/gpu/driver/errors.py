@@ -33,15 +33,29 @@ _ADVICE: Final = {
 class DriverError(LaunchError):
     """A call of the CUDA driver failed; the message has the driver's words and what was attempted."""
 
-    def __init__(self, attempt: str, function: str, code: int, name: str, words: str) -> None:
+    def __init__(self, attempt: str, function: str, code: int, name: str, words: str, why: str = "") -> None:
         self.function: str = function
         """The driver's function, as in "cuLaunchKernelEx"."""
         self.code: int = code
         self.name: str = name
         """The driver's name for the error, as in "CUDA_ERROR_ILLEGAL_ADDRESS"."""
+        self._parts: tuple[str, str] = (attempt, words)
         said = f"{name} ({words})" if words else name
-        advice = _ADVICE.get(code, "")
+        advice = why or _ADVICE.get(code, "")
         super().__init__(f"{attempt} failed: {function} says {said}{f': {advice}' if advice else ''}")
+
+    @property
+    def is_sticky(self) -> bool:
+        """Whether a kernel has run wild, so that every later call of this process fails too."""
+        return self.code in STICKY
+
+    def after(self, why: str) -> DriverError:
+        """The same, if it is sticky with a word on where it may come from."""
+        if not self.is_sticky:
+            return self
+        attempt, words = self._parts
+        why += "; this process cannot use the GPU any more (CUDA_LAUNCH_BLOCKING=1 shows which kernel it is)"
+        return DriverError(attempt, self.function, self.code, self.name, words, why)
 
 
 class NoGpuError(LaunchError):

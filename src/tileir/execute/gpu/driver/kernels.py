@@ -10,7 +10,7 @@ import weakref
 from typing import Final
 
 from tileir.execute.errors import LaunchError
-from tileir.execute.gpu.driver.errors import NOT_FOUND, DriverError
+from tileir.execute.gpu.driver.errors import INVALID_VALUE, NOT_FOUND, DriverError, NoGpuError
 from tileir.execute.gpu.driver.library import Driver, driver
 
 
@@ -20,6 +20,10 @@ class LoadedLibrary:
     def __init__(self, data: bytes, what: str) -> None:
         self._driver: Final = driver()
         self._what: Final = what
+        self.keep: object = None
+        """What lives as long as this."""
+        self.filled: set[int] = set()
+        """The contexts in which its global variables have their values."""
         code = ctypes.create_string_buffer(data, len(data))
         self.handle: Final = self._driver.handle(
             "cuLibraryLoadData", f"loading {what}", ctypes.addressof(code), None, None, 0, None, None, 0
@@ -37,6 +41,20 @@ class LoadedLibrary:
             if error.code == NOT_FOUND:
                 raise LaunchError(f"{self._what} has no kernel @{name}: it was made from another program") from error
             raise
+
+    def parameter_sizes(self, kernel: int) -> list[int] | None:
+        """How many bytes each parameter of a kernel takes; None if the driver is too old to tell."""
+        try:
+            function = self._driver.function("cuKernelGetParamInfo")
+        except NoGpuError:
+            return None
+        found: list[int] = []
+        offset, size = ctypes.c_size_t(), ctypes.c_size_t()
+        while not (code := function(kernel, len(found), ctypes.byref(offset), ctypes.byref(size))):
+            found.append(size.value)
+        if code != INVALID_VALUE:
+            raise self._driver.error("cuKernelGetParamInfo", code, f"asking for the parameters in {self._what}")
+        return found
 
     def variable(self, name: str) -> tuple[int, int] | None:
         """The address and size of a global variable, in the context that is current; None if there is none."""

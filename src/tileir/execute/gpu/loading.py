@@ -1,0 +1,144 @@
+"""The code of a kernel in the driver: compiled when a launch first needs it for a GPU, and loaded once.
+
+Global variables are in the cubin, with their first values, and each context has its own.  Kernels that come from one
+module by `Kernel.sibling` have one cubin if they can write to them, which is loaded once, so that they share them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any, Final, Protocol
+from weakref import WeakValueDictionary
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.dtypes import memory_dtype
+from tileir.execute.errors import LaunchError
+from tileir.execute.gpu.driver.devices import Device, current
+from tileir.execute.gpu.driver.errors import NoGpuError
+from tileir.execute.gpu.driver.kernels import LoadedLibrary
+from tileir.execute.gpu.driver.memory import copy_to_gpu
+from tileir.execute.gpu.streams import synchronize
+from tileir.execute.gpu.targets import TARGETS, runs_on, target_of_device
+from tileir.execute.memory import Region
+from tileir.forking import NO_FORK
+from tileir.ir.core import Operation
+
+_MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+class Code(Protocol):
+    """A compiled kernel, as `cubin.Cubin` is."""
+
+    @property
+    def data(self) -> bytes: ...
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+    @property
+    def host(self) -> str: ...
+
+
+class LoadedKernel:
+    """A kernel in the driver, for the GPUs of one architecture."""
+
+    __slots__ = ("function", "library")
+
+    def __init__(self, library: LoadedLibrary, function: int) -> None:
+        self.library: LoadedLibrary = library
+        self.function: Any = ctypes.c_void_p(function)
+
+
+_libraries: WeakValueDictionary[tuple[int, bytes], LoadedLibrary] = WeakValueDictionary()
+"""What is loaded, by the globals of the module it is from, and its content."""
+
+
+class KernelLoader:
+    """Compiles and loads a kernel for each architecture that it is launched on."""
+
+    def __init__(self, entry: Operation, globals: dict[str, Region], make_cubin: Callable[[str], Code]) -> None:
+        self._name: Final = entry.symbol_name or ""
+        self._globals: Final = globals
+        self._make_cubin: Final = make_cubin
+        self._sizes: Final = [_parameter_bytes(parameter.type) for parameter in entry.regions[0].blocks[0].arguments]
+        self._loaded: dict[str, LoadedKernel] = {}
+        self._filled: set[tuple[LoadedLibrary, int]] = set()
+
+    def kernel(self, place: Device, context: int) -> LoadedKernel:
+        """The kernel, to be launched in a context of a GPU."""
+        found = self._loaded.get(place.target) or self._load(place)
+        if self._globals and (found.library, context) not in self._filled:
+            self._fill(found.library, context)
+        return found
+
+    def _load(self, place: Device) -> LoadedKernel:
+        wanted = target_of_device(*place.capability)
+        if not wanted:
+            raise NoGpuError(
+                f"{place.words} cannot run @{self._name}: Tile IR programs are compiled for {TARGETS[0]} and newer"
+            )
+        cubin = self._make_cubin(wanted)
+        what = f"the cubin of @{self._name} for {cubin.target}"
+        if not runs_on(cubin.target, *place.capability):
+            raise LaunchError(f"{what} does not run on {place.words}: compile it for {wanted}")
+        machine = platform.machine().lower()
+        if cubin.host not in ("", _MACHINES.get(machine, machine)):
+            raise LaunchError(
+                f"{what} is to be launched from {cubin.host}, and this machine is {machine}: compile it here"
+            )
+        with NO_FORK:
+            found = self._loaded.get(place.target)
+            if found is None:
+                with current(place.context):
+                    library = self._library(cubin.data, f"{what} on {place.words}")
+                    function = library.kernel(cubin.kernel)
+                    self._check_parameters(library.parameter_sizes(function), what)
+                found = self._loaded[place.target] = LoadedKernel(library, function)
+        return found
+
+    def _library(self, data: bytes, what: str) -> LoadedLibrary:
+        key = (id(self._globals), sha256(data).digest())
+        found = _libraries.get(key)
+        if found is None:
+            found = _libraries[key] = LoadedLibrary(data, what)
+            # What the key is made of stays as long as the library.
+            found.keep = self._globals
+        return found
+
+    def _check_parameters(self, sizes: list[int] | None, what: str) -> None:
+        """Refuse a cubin of another program: the driver would read arguments that are not there."""
+        if sizes is not None and sizes != self._sizes:
+            raise LaunchError(
+                f"{what} was made from another program: its parameters take {_listed(sizes)} bytes, and those of the "
+                f"kernel {_listed(self._sizes)}"
+            )
+
+    def _fill(self, library: LoadedLibrary, context: int) -> None:
+        """Give global variables the values that they have on the host, before a context's first launch."""
+        with NO_FORK, current(context):
+            if context not in library.filled:
+                for name, region in self._globals.items():
+                    found = library.variable(name) if region.writable else None
+                    if found is not None:
+                        address, size = found
+                        copy_to_gpu(address, region.start, min(size, region.size), 0)
+                synchronize(0, f"copying the globals of @{self._name} to the GPU")
+                library.filled.add(context)
+            self._filled.add((library, context))
+
+
+def _parameter_bytes(type: object) -> int:
+    """How many bytes a parameter takes."""
+    if not isinstance(type, TileType):
+        return 0
+    return 8 if isinstance(type.element, PointerType) else int(memory_dtype(type.element).itemsize)
+
+
+def _listed(sizes: list[int]) -> str:
+    return ", ".join([str(size) for size in sizes]) or "no"

@@ -1,0 +1,139 @@
+"""What a kernel prints on a GPU, and asserts that fail there, brought to who launches it.
+
+The driver keeps what `print_tko` prints in a buffer of the GPU, and writes it to the standard output of the process
+when a context is synchronized: to the descriptor, past whatever Python has put in the place of `sys.stdout`.  So a
+launch of a kernel that prints is synchronized, with the descriptor turned to a file meanwhile.  What other threads
+print at that very time ends up there too.
+
+An `assert` that fails prints a line and traps; the launch fails, and no context of the GPU can be used by this process
+any more:
+
+    FILE:LINE: tile block: [1, 0, 0], position: [3]: words of the program
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Final, NamedTuple
+
+from tileir.dialect.ops import ASSERT, PRINT_TKO
+from tileir.execute.errors import AssertionFailedError
+from tileir.ir.attributes import StringAttribute
+from tileir.ir.core import Operation
+
+_FAILED: Final = re.compile(
+    r"^(?P<file>.*):(?P<line>\d+): tile block: \[(?P<block>\d+, \d+, \d+)\](?:, position: \[(?P<position>[\d, ]*)\])?: "
+    r"(?P<words>.*)$",
+    re.MULTILINE,
+)
+
+# Only one thread can turn the descriptor at a time.
+_lock: Final = threading.Lock()
+
+OperationAt = Callable[[str, int], "Operation | None"]
+"""The operation of a kernel at a line of a file, as its debug information names them."""
+
+
+class Speech(NamedTuple):
+    """What a kernel may have to say."""
+
+    prints: bool
+    asserts: tuple[Operation, ...]
+
+    def __bool__(self) -> bool:
+        return self.prints or bool(self.asserts)
+
+
+def speech_of(entry: Operation) -> Speech:
+    prints = False
+    asserts: list[Operation] = []
+    for operation in entry.walk():
+        prints = prints or operation.declaration is PRINT_TKO
+        if operation.declaration is ASSERT:
+            asserts.append(operation)
+    return Speech(prints, tuple(asserts))
+
+
+class Captured:
+    """What the driver wrote, once it is all there."""
+
+    def __init__(self) -> None:
+        self.text: str = ""
+
+
+@contextmanager
+def captured() -> Iterator[Captured]:
+    """Take what is written to the descriptor of standard output meanwhile, by code that is not Python's."""
+    found = Captured()
+    with _lock:
+        _flush()
+        try:
+            saved = os.dup(1)
+        except OSError:
+            # There is none: nothing can be printed to it.
+            yield found
+            return
+        with tempfile.TemporaryFile() as file:
+            os.dup2(file.fileno(), 1)
+            try:
+                yield found
+            finally:
+                _flush()
+                os.dup2(saved, 1)
+                os.close(saved)
+                found.text = _content(file)
+
+
+def write_output(text: str, output: Callable[[str], object] | None) -> None:
+    """Give what was printed to who asked for it, a line at a time, or to standard output."""
+    write = output if output is not None else sys.stdout.write
+    for line in text.splitlines(keepends=True):
+        write(line)
+
+
+def _flush() -> None:
+    """Have what Python and C keep in buffers written to where it was meant for."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        # Closed, or a pipe that nobody reads: not this launch's business.
+        pass
+    if sys.platform != "win32":
+        ctypes.CDLL(None).fflush(None)
+
+
+def _content(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+def failed_assert(
+    text: str, speech: Speech, operation_at: OperationAt | None
+) -> tuple[AssertionFailedError | None, str]:
+    """The first assert that failed, as an error, and what else was printed."""
+    found = _FAILED.search(text) if speech.asserts else None
+    if found is None:
+        return None, text
+    rest = _FAILED.sub("\0", text).replace("\0\n", "").replace("\0", "")
+    operation = operation_at(found["file"], int(found["line"])) if operation_at is not None else None
+    if operation is None or operation.declaration is not ASSERT:
+        said = [each for each in speech.asserts if _message(each) == found["words"]]
+        operation = said[0] if said else speech.asserts[0]
+    position = found["position"]
+    x, y, z = [int(number) for number in found["block"].split(", ")]
+    # Not the first, as on the host, but the first that was printed.
+    where = f" (at element [{position}])" if position else ""
+    return AssertionFailedError(f"failed: {found['words']}{where}", operation, (x, y, z)), rest
+
+
+def _message(operation: Operation) -> str:
+    attribute = operation.attributes.get("message")
+    return attribute.value if isinstance(attribute, StringAttribute) else ""
