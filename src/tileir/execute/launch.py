@@ -336,7 +336,8 @@ class Kernel:
         `lineinfo` tells profilers which line each instruction comes from.  `host` is the kind of machine that launches,
         "x86_64" or "aarch64", by default this one.  `time_limit` is for the assembler, in seconds.
         """
-        from tileir.execute.gpu.tileiras.compiling import TIME_LIMIT, AssemblyOptions, make_cubin
+        from tileir.execute.gpu.tileiras.compiling import make_cubin
+        from tileir.execute.gpu.tileiras.options import TIME_LIMIT, AssemblyOptions
 
         limit = TIME_LIMIT if time_limit is None else time_limit
         options = AssemblyOptions(opt_level, lineinfo, host or "", time_limit=limit)

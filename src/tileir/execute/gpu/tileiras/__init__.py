@@ -1,8 +1,11 @@
 """The engine that has NVIDIA's assembler, `tileiras`, make code for GPUs.
 
 tool.py          where the assembler is, its version, what it takes
-command.py       its process, with limits for time and memory
+options.py       what is asked of it
 messages.py      what it says, as diagnostics at the operations of the program
+program.py       kernels as it gets them
+command.py       its process, with limits for time and memory
 reproducers.py   what is kept of a crash
-compiling.py     a kernel of a module to a cubin: bytecode, the assembler, the cache
+failures.py      what is raised where there is no cubin
+compiling.py     a kernel to a cubin, through the cache
 """

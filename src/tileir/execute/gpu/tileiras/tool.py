@@ -47,7 +47,12 @@ class Assembler:
     @cached_property
     def bytecode_version(self) -> Version:
         """The newest version of the bytecode that it takes."""
-        listed = self._said("--list-versions").split()
+        if "--list-versions" in self._help:
+            listed = self._said("--list-versions").split()
+        else:
+            # The first ones did not say; each took the versions up to its own.
+            own = tuple([int(number) for number in self.version.split(".")[:2]])
+            listed = [version_text(version) for version in VERSIONS if version <= own]
         known = [version for version in VERSIONS if version_text(version) in listed]
         if not known:
             raise CompilationError(
@@ -55,6 +60,19 @@ class Assembler:
                 f"writes: it takes {', '.join(listed) or 'none'}"
             )
         return known[-1]
+
+    @cached_property
+    def targets(self) -> list[str]:
+        """The GPUs that it makes code for."""
+        return re.findall(r"=(sm_\d+)", self._help)
+
+    @property
+    def has_remarks(self) -> bool:
+        return "--remarks=" in self._help
+
+    @cached_property
+    def _help(self) -> str:
+        return self._said("--help")
 
     def _said(self, option: str) -> str:
         try:

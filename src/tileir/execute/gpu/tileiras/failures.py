@@ -1,0 +1,119 @@
+"""Why there is no cubin: the assembler refuses a program, takes too long or crashes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Final
+
+from tileir.execute.errors import CompilationError
+from tileir.execute.gpu.tileiras.command import Outcome
+from tileir.execute.gpu.tileiras.messages import read_messages
+from tileir.execute.gpu.tileiras.options import AssemblyOptions
+from tileir.execute.gpu.tileiras.program import Program
+from tileir.execute.gpu.tileiras.reproducers import VARIABLE, save_reproducer
+from tileir.execute.gpu.tileiras.tool import Assembler
+from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.location import UNKNOWN
+
+INPUT: Final = "program.tileirbc"
+
+
+class AssemblerError(CompilationError):
+    """NVIDIA's assembler makes no cubin of a kernel; the diagnostics say why, at the operations it means."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__(diagnostics[0].message)
+        self.diagnostics = diagnostics
+
+
+class AssemblerCrash(AssemblerError):
+    """NVIDIA's assembler was ended by a signal: `signal`, as "SIGSEGV".
+
+    What shows it is kept in `directory`, and `command` is the way to see it again; both are empty if nothing could be
+    kept.
+    """
+
+    def __init__(self, diagnostics: list[Diagnostic], signal: str, directory: str, command: str) -> None:
+        super().__init__(diagnostics)
+        self.signal: str = signal
+        self.directory: str = directory
+        self.command: str = command
+
+
+class AssemblerTimeout(AssemblerError):
+    """NVIDIA's assembler took longer than it may."""
+
+
+class Attempt:
+    """What was asked of the assembler."""
+
+    def __init__(
+        self, program: Program, tool: Assembler, target: str, options: AssemblyOptions, command: list[str]
+    ) -> None:
+        self.program: Final = program
+        self.tool: Final = tool
+        self.target: Final = target
+        self.options: Final = options
+        self.command: Final = command
+
+    def told(self, words: str, *notes: str) -> list[Diagnostic]:
+        """A finding about the kernel as a whole."""
+        found = self.program.positions.diagnostic("error", words, "")
+        found.notes += [note(each, UNKNOWN) for each in (*notes, self._who()) if each]
+        return [found]
+
+    def _who(self) -> str:
+        return f"compiled for {self.target} by NVIDIA's tileiras {self.tool.version}"
+
+    def failure(self, outcome: Outcome) -> AssemblerError:
+        """What to raise for an outcome without a cubin."""
+        if outcome.timed_out:
+            words = f"the assembler did not finish within {self.options.time_limit:g} s and was stopped"
+            hint = "products of f32 and f64 on large tiles take it long: use smaller tiles, or give it a longer limit"
+            return AssemblerTimeout(self.told(words, hint))
+        if outcome.status < 0:
+            return self._crash(outcome)
+        memory = self._memory_words(outcome)
+        found = [each for each in read_messages(outcome.output, self.program.positions) if each.severity == "error"]
+        if found:
+            found[0].notes += [note(each, UNKNOWN) for each in (memory, self._who()) if each]
+            return AssemblerError(found)
+        how = f"ended with status {outcome.status}" if outcome.status else "ended without an error"
+        said = outcome.output.strip()
+        words = f"the assembler {how} and wrote no cubin" + (f"; it said: {said}" if said else "")
+        return AssemblerError(self.told(words, memory))
+
+    def _crash(self, outcome: Outcome) -> AssemblerCrash:
+        name = _signal_name(-outcome.status)
+        program = self.program
+        saved = save_reproducer(
+            f"{program.name}-{self.target}-{program.key(self.target, self.options)[-8:]}",
+            [argument.replace(INPUT, os.path.join("{}", INPUT)) for argument in self.command],
+            program.data,
+            program.module.text(),
+            self.tool.version,
+            f"was ended by {name}",
+            outcome.output,
+        )
+        words, memory = f"the assembler crashed: {name}", self._memory_words(outcome)
+        if saved is None:
+            told = self.told(words, memory, f"the program could not be kept: set {VARIABLE} to a directory")
+            return AssemblerCrash(told, name, "", "")
+        place = f"the program that it crashes on is kept in {saved.directory}"
+        again = f"this shows it: {saved.command}"
+        return AssemblerCrash(self.told(words, memory, place, again), name, saved.directory, saved.command)
+
+    def _memory_words(self, outcome: Outcome) -> str:
+        """What to add where the limit for memory may be the reason: a process may fail in any way at it."""
+        limit = self.options.memory_limit
+        if outcome.peak < limit // 4:
+            return ""
+        return f"it may have {limit / (1 << 30):.3g} GiB of memory, which may be too little"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

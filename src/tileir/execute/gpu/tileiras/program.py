@@ -1,0 +1,73 @@
+"""Kernels as the assembler gets them: bytecode of a copy of their module.
+
+Operations of the drafts are legalized, and the program is down-leveled if the assembler is older than the dialect.
+Operations are located by their number (`messages.py`), so that whatever the assembler says is about one of them, and
+the same program has the same bytecode wherever it stands.  Only where profilers and debuggers are to find the lines of
+the source, operations keep their places.
+"""
+
+from __future__ import annotations
+
+from _blake2 import blake2b
+from typing import Final
+
+from tileir.bytecode.layouts import to_bytes
+from tileir.dialect.ops import ENTRY, GLOBAL
+from tileir.execute.gpu.tileiras.messages import NUMBERED, Positions
+from tileir.execute.gpu.tileiras.options import AssemblyOptions
+from tileir.ir.clone import clone
+from tileir.ir.core import Operation
+from tileir.ir.declaration import NEWEST, Version
+from tileir.ir.diagnostics import Diagnostic
+from tileir.ir.location import file_location
+from tileir.ir.traversal import pre_order
+from tileir.passes import debug_scopes, downlevel, legalize
+
+
+class Program:
+    """What the assembler gets for a kernel, or for all kernels of a module."""
+
+    def __init__(self, module: Operation, entry: Operation | None, lineinfo: bool, version: Version = NEWEST) -> None:
+        """`module` is the one that the kernel stands in; with no `entry`, all of it."""
+        self.source: Final = module
+        self.entry: Final = entry
+        self.warnings: Final[list[Diagnostic]] = []
+        copy = clone(module) if entry is None else _alone(module, entry)
+        legalize.run(copy, self.warnings)
+        if version < NEWEST:
+            downlevel.run(copy, version, self.warnings)
+        operations = list(pre_order(copy))
+        locations = [operation.location for operation in operations]
+        if not lineinfo:
+            for number, operation in enumerate(operations, 1):
+                operation.location = file_location(NUMBERED, number, 1)
+        debug_scopes.run(copy)
+        self.data: Final = to_bytes(copy, version)
+        for operation, location in zip(operations, locations, strict=True):
+            operation.location = location
+        self.module: Final = copy
+        self.kernels: Final = [each.symbol_name or "" for each in operations if each.declaration is ENTRY]
+        if entry is None and len(self.kernels) == 1:
+            entry = next(each for each in operations if each.declaration is ENTRY)
+        self.name: Final = entry.symbol_name or "" if entry is not None else self.kernels[0] if self.kernels else ""
+        self.positions: Final = Positions(entry if entry is not None else module, operations)
+
+    def key(self, target: str, options: AssemblyOptions) -> str:
+        """The name of the cubin in the cache."""
+        digest = blake2b(digest_size=20, person=b"tileir cubin")
+        settings = (target, options.opt_level, options.lineinfo, options.host, options.system)
+        for part in (self.data, repr(settings).encode()):
+            digest.update(len(part).to_bytes(8, "little") + part)
+        return f"cubin-{digest.hexdigest()}"
+
+
+def _alone(module: Operation, entry: Operation) -> Operation:
+    """A copy of a module with one of its kernels; with all of them, if they share memory that they write to."""
+    copy = clone(module)
+    contents = [operation for region in copy.regions for block in region.blocks for operation in block]
+    shares = any(each.declaration is GLOBAL and "constant" not in each.attributes for each in contents)
+    if not shares:
+        for operation in contents:
+            if operation.declaration is ENTRY and operation.symbol_name != entry.symbol_name:
+                operation.erase()
+    return copy
