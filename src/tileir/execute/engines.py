@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tileir.execute.cpu.engine import CpuEngine
 from tileir.execute.engine import OPTIONS, Engine, LaunchOptions
 from tileir.execute.errors import LaunchError, MissingDependencyError
+from tileir.execute.gpu.tileiras.engine import TileirasEngine
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.ir.core import Operation
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 AUTO: Final = "auto"
 ENTRY_POINTS: Final = "tileir.engines"
 
-_BUILT_IN: Final[dict[str, Engine]] = {engine.name: engine for engine in (CpuEngine(), Interpreter())}
+_BUILT_IN: Final[dict[str, Engine]] = {engine.name: engine for engine in (CpuEngine(), Interpreter(), TileirasEngine())}
 _registered: dict[str, Engine] = {}
 _installed: dict[str, Engine] = {}
 """Those of entry points that were loaded."""

@@ -324,26 +324,28 @@ class Kernel:
 
     def cubin(
         self,
-        target: str,
+        target: str | None = None,
         *,
         opt_level: int = 3,
         lineinfo: bool = False,
         host: str | None = None,
         time_limit: float | None = None,
     ) -> Cubin:
-        """The kernel compiled for a GPU, such as "sm_90", by NVIDIA's assembler (docs/gpu.md); no GPU is needed.
+        """The kernel compiled for a GPU, such as "sm_90", by NVIDIA's assembler (docs/gpu.md); none need be here.
 
-        `lineinfo` tells profilers which line each instruction comes from.  `host` is the kind of machine that launches,
-        "x86_64" or "aarch64", by default this one.  `time_limit` is for the assembler, in seconds.
+        Without a `target` it is for the GPU of this machine.  `lineinfo` tells profilers which line each instruction
+        comes from.  `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.
+        `time_limit` is for the assembler, in seconds.
         """
+        from tileir.execute.gpu.driver.devices import target_here
         from tileir.execute.gpu.tileiras.compiling import make_cubin
         from tileir.execute.gpu.tileiras.options import TIME_LIMIT, AssemblyOptions
 
         limit = TIME_LIMIT if time_limit is None else time_limit
         options = AssemblyOptions(opt_level, lineinfo, host or "", time_limit=limit)
-        return make_cubin(self.entry, target, options)
+        return make_cubin(self.entry, target_here() if target is None else target, options)
 
-    def resources(self, target: str, **options: Any) -> Resources:
+    def resources(self, target: str | None = None, **options: Any) -> Resources:
         """What the kernel takes of a GPU: registers, shared memory, spills; the options are those of `cubin`."""
         return self.cubin(target, **options).resources
 

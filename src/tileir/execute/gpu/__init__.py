@@ -1,11 +1,14 @@
 """What engines for NVIDIA GPUs share, and one package for each of them.
 
-targets.py     the GPUs there is code for: their names, and what a device of some compute capability runs
-cubin.py       compiled kernels: what the driver loads, read for their target, parameters and resources
-driver/        the CUDA driver: libcuda, devices, contexts, kernels, memory
-arrays.py      arrays of torch, CuPy and others in the memory of a GPU, without copies
-streams.py     the stream that a launch goes to
-packing.py     the arguments of a launch as the driver takes them, prebuilt
-launching.py   kernels on a GPU and their launches
-tileiras/      the engine that has NVIDIA's assembler make cubins
+targets.py           the GPUs there is code for: their names, and what a device of some compute capability runs
+cubin.py             compiled kernels: what the driver loads, read for their target, parameters and resources
+nvidia_packages.py   where NVIDIA's tools are
+command.py           their processes, with limits for time and memory
+disassembly.py       the instructions of a cubin, to read
+driver/              the CUDA driver: libcuda, devices, contexts, kernels, memory
+arrays.py            arrays of torch, CuPy and others in the memory of a GPU, without copies
+streams.py           the stream that a launch goes to
+packing.py           the arguments of a launch as the driver takes them, prebuilt
+launching.py         kernels on a GPU and their launches
+tileiras/            the engine that has NVIDIA's assembler make cubins
 """

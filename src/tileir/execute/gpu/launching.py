@@ -25,12 +25,10 @@ from tileir.execute.gpu.output import OperationAt, captured, failed_assert, spee
 from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.repeating import repeated
 from tileir.execute.gpu.streams import is_capturing, stream_for, synchronize, wait_for
+from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
 from tileir.execute.memory import Region
 from tileir.execute.overlap import overlapped
 from tileir.ir.core import Operation
-
-ASSEMBLER_DRIVER: Final = 13000
-"""The version of CUDA that a driver must support for what NVIDIA's assembler makes (r580)."""
 
 
 class GpuKernel(PreparedKernel):

@@ -27,6 +27,9 @@ TARGETS: Final = (
 )
 """Those that Tile IR programs can be compiled for."""
 
+ASSEMBLER_DRIVER: Final = 13000
+"""The version of CUDA that a driver must support for what NVIDIA's assembler makes (r580)."""
+
 _FIRST_SPECIFIC: Final = 90
 
 _SPELLINGS: Final = re.compile(r"(?:sm_?|compute_?)?(\d{2,3})[af]?|(\d{1,2})\.(\d)", re.IGNORECASE)

@@ -9,7 +9,9 @@ from typing import Final
 
 from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
 from tileir.execute.gpu.driver.library import Driver, driver, forked_error, version_words
+from tileir.execute.gpu.targets import target_of_device
 from tileir.forking import NO_FORK
+from tileir.ir.diagnostics import OptionError
 
 _MAJOR: Final = 75
 _MINOR: Final = 76
@@ -49,9 +51,9 @@ class Device:
 
     @property
     def target(self) -> str:
-        """What compilers call its architecture, as in "sm_90"."""
+        """The best of what kernels are compiled for that it runs, as in "sm_90"; its own name if there is none."""
         major, minor = self.capability
-        return f"sm_{major}{minor}"
+        return target_of_device(major, minor) or f"sm_{major}{minor}"
 
     @property
     def words(self) -> str:
@@ -123,6 +125,14 @@ def why_no_gpu(oldest_driver: int = 0) -> str:
     except (NoGpuError, DriverError) as error:
         return error.message.rpartition("; ")[0] if isinstance(error, NoGpuError) else error.message
     return ""
+
+
+def target_here() -> str:
+    """What to compile for on this machine: the GPU that is current, if there is one."""
+    missing = why_no_gpu()
+    if missing:
+        raise OptionError(f"say for which GPU, as in 'sm_90': {missing}")
+    return device(current_ordinal()).target
 
 
 def require_driver(oldest: int) -> None:

@@ -4,8 +4,9 @@ tool.py          where the assembler is, its version, what it takes
 options.py       what is asked of it
 messages.py      what it says, as diagnostics at the operations of the program
 program.py       kernels as it gets them
-command.py       its process, with limits for time and memory
 reproducers.py   what is kept of a crash
 failures.py      what is raised where there is no cubin
 compiling.py     a kernel to a cubin, through the cache
+kernel.py        kernels that are launched
+engine.py        the engine
 """

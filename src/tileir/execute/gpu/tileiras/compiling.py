@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from tileir.execute.code_cache import default_cache
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
+from tileir.execute.gpu.command import run_command
 from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.targets import target_named
-from tileir.execute.gpu.tileiras.command import run_command
 from tileir.execute.gpu.tileiras.failures import INPUT, AssemblerError, Attempt
 from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
 from tileir.execute.gpu.tileiras.options import AssemblyOptions

@@ -7,7 +7,7 @@ import signal
 from typing import Final
 
 from tileir.execute.errors import CompilationError
-from tileir.execute.gpu.tileiras.command import Outcome
+from tileir.execute.gpu.command import Outcome
 from tileir.execute.gpu.tileiras.messages import read_messages
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program

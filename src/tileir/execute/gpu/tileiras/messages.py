@@ -41,14 +41,10 @@ class Positions:
     def __init__(self, entry: Operation, operations: list[Operation]) -> None:
         self._entry: Final = entry
         self._operations: Final = operations
-        self._at: dict[tuple[str, int, int], Operation] | None = None
+        self._at: dict[tuple[str, int, int | None], Operation] | None = None
 
-    def operation_at(self, place: str) -> Operation | None:
-        """The operation that a place of the assembler's words names."""
-        found = _POSITION.search(place)
-        if found is None:
-            return None
-        file, line, column = found["file"], int(found["line"]), int(found["column"])
+    def operation_at(self, file: str, line: int, column: int | None = None) -> Operation | None:
+        """The operation at a position of the debug information."""
         if file == NUMBERED:
             return self._operations[line - 1] if 0 < line <= len(self._operations) else None
         if self._at is None:
@@ -56,11 +52,17 @@ class Positions:
             for operation in self._operations:
                 for frame in frames_of(operation.location)[:1]:
                     self._at.setdefault((frame.file, frame.line, frame.column), operation)
+                    self._at.setdefault((frame.file, frame.line, None), operation)
         return self._at.get((file, line, column))
+
+    def _operation_in(self, place: str) -> Operation | None:
+        """The operation that a place of the assembler's words names."""
+        found = _POSITION.search(place)
+        return self.operation_at(found["file"], int(found["line"]), int(found["column"])) if found else None
 
     def diagnostic(self, severity: str, words: str, place: str) -> Diagnostic:
         """A finding of the assembler's at the operation it means, or at the kernel if it means none."""
-        operation = self.operation_at(place) or self._entry
+        operation = self._operation_in(place) or self._entry
         location = place_of(operation.location)
         notes = notes_of(operation.location)
         if source_of(location) is None and not operation.regions and severity == "error":

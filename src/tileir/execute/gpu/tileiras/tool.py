@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from functools import cached_property
 from typing import Final
 
 from tileir.execute.errors import CompilationError, MissingDependencyError
-from tileir.execute.gpu.tileiras.command import run_command
+from tileir.execute.gpu.command import run_command
+from tileir.execute.gpu.nvidia_packages import find_tool
 from tileir.execute.looks import look_of, name_of
 from tileir.ir.declaration import VERSIONS, Version, version_text
 
 VARIABLE: Final = "TILEIR_TILEIRAS"
 INSTALL: Final = "pip install 'tileir[tileiras]'"
 
-_NAME: Final = "tileiras.exe" if sys.platform == "win32" else "tileiras"
 _SECONDS: Final = 30.0
 """How long it may take to say what it is: it takes milliseconds, on a machine with nothing else to do."""
 
@@ -88,7 +87,7 @@ class Assembler:
 def find_assembler() -> Assembler:
     """The assembler of this machine; refused, with what to install, where there is none."""
     named = os.environ.get(VARIABLE)
-    path = named or _installed() or _on_path()
+    path = named or find_tool("tileiras")
     if not path:
         raise MissingDependencyError(why_missing())
     try:
@@ -104,32 +103,6 @@ def find_assembler() -> Assembler:
 
 def why_missing() -> str:
     """Why there is no assembler, with what to do about it; empty if there is one."""
-    if os.environ.get(VARIABLE) or _installed() or _on_path():
+    if os.environ.get(VARIABLE) or find_tool("tileiras"):
         return ""
     return f"NVIDIA's assembler, tileiras, is not installed: {INSTALL}"
-
-
-def _installed() -> str:
-    """The path of the tool in the package, for the newest CUDA that there is one for; empty if in none."""
-    for folder in sys.path:
-        packages = os.path.join(folder or os.curdir, "nvidia")
-        try:
-            names = os.listdir(packages)
-        except OSError:
-            continue
-        for name in sorted(names, key=_number, reverse=True):
-            path = os.path.join(packages, name, "bin", _NAME)
-            if name.startswith("cu") and os.path.isfile(path):
-                return os.path.abspath(path)
-    return ""
-
-
-def _number(name: str) -> int:
-    digits = name.removeprefix("cu")
-    return int(digits) if digits.isascii() and digits.isdecimal() else -1
-
-
-def _on_path() -> str:
-    from shutil import which
-
-    return which(_NAME) or ""

@@ -1,4 +1,4 @@
-"""A process of the assembler: what it says, and an end to it in time.
+"""A process of one of NVIDIA's tools: what it says, and an end to it in time.
 
 It has a time, an amount of memory, and a directory for what it writes, its own temporary files among them, which goes
 when it ends.  It is a group of processes, since it starts others; all of them end when its time is up, or when whoever
@@ -75,7 +75,7 @@ def _read(path: str) -> bytes:
 def _run(
     command: list[str], directory: str, sink: Any, time_limit: float, memory_limit: int
 ) -> tuple[int, float, int, bool]:
-    # The assembler's own temporary files, and those of what it starts, stay with the rest.
+    # The tool's own temporary files, and those of what it starts, stay with the rest.
     environment = dict(os.environ, TMPDIR=directory, TMP=directory, TEMP=directory)
     begun = time.monotonic()
     process = subprocess.Popen(

@@ -1,0 +1,33 @@
+"""Kernels of the engine of NVIDIA's assembler."""
+
+from __future__ import annotations
+
+from tileir.execute.gpu.disassembly import disassembled
+from tileir.execute.gpu.driver.devices import current_ordinal, device
+from tileir.execute.gpu.launching import GpuKernel
+from tileir.execute.gpu.tileiras.compiling import make_cubin
+from tileir.execute.gpu.tileiras.program import Program
+from tileir.execute.memory import Region
+from tileir.ir.core import Operation
+
+
+class TileirasKernel(GpuKernel):
+    """A kernel that NVIDIA's assembler compiles when it is first launched on a GPU of some kind."""
+
+    def __init__(self, entry: Operation, globals: dict[str, Region]) -> None:
+        super().__init__(
+            entry, globals, lambda target: make_cubin(entry, target), operation_at=self._operation_at_position
+        )
+
+    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
+        if stage == "sass":
+            return disassembled(make_cubin(self.entry, device(current_ordinal()).target))
+        return self._program().module.text()
+
+    def _program(self) -> Program:
+        module = self.entry.parent_operation
+        assert module is not None, "a kernel stands in a module"
+        return Program(module, self.entry, lineinfo=False)
+
+    def _operation_at_position(self, file: str, line: int) -> Operation | None:
+        return self._program().positions.operation_at(file, line)
