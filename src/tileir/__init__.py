@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         LaunchError,
         MissingDependencyError,
         NestingError,
+        WrongDeviceError,
     )
     from tileir.execute.globals import Globals
     from tileir.execute.gpu.peaks import Peaks
@@ -157,6 +158,7 @@ __all__ = [
     "VerifyError",
     "VersionError",
     "Work",
+    "WrongDeviceError",
     "apply_greedily",
     "attributes",
     "bounded",
@@ -197,7 +199,7 @@ _HOMES = {
     "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions Measured PreparedKernel",
     "tileir.execute.engines": "register_engine unregister_engine",
     "tileir.execute.errors": "AssertionFailedError CompilationError EmulationError ExecutionError InternalError"
-    " LaunchError MissingDependencyError NestingError",
+    " LaunchError MissingDependencyError NestingError WrongDeviceError",
     "tileir.execute.releasing": "release_memory",
     "tileir.execute.gpu.peaks": "Peaks",
     "tileir.execute.timing": "Timing",

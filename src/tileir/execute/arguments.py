@@ -15,8 +15,9 @@ import numpy
 from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, YIELD
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
-from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.errors import BlockId, LaunchError, WrongDeviceError
 from tileir.execute.foreign_arrays import (
+    GPU_DEVICES,
     HOST_DEVICES,
     Described,
     Mistake,
@@ -142,6 +143,30 @@ def is_array(value: object) -> bool:
     return isinstance(value, (bytes, bytearray, memoryview))
 
 
+_PLAIN = frozenset((int, float, bool, type(None), numpy.ndarray))
+
+
+def is_on_gpu(value: object) -> bool:
+    """Whether a value is an array in the memory of a GPU, as far as it says; nothing is loaded for that."""
+    if type(value) in _PLAIN:
+        return False
+    if isinstance(value, Pointer):
+        value = value.array
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return False
+    if getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__"):
+        # One of a GPU that is pretended.
+        return False
+    if is_tensor(value):
+        return bool(cast(Any, value).device.type == "cuda")
+    try:
+        if offers(value, "__cuda_array_interface__"):
+            return asked(value, "__cuda_array_interface__") is not None
+        return offers(value, "__dlpack__") and device_of(value) in GPU_DEVICES
+    except Mistake:
+        return False
+
+
 def buffer_of(value: object, what: str) -> Buffer:
     """The memory of an array; `what` begins the message if there is none."""
     if isinstance(value, numpy.ndarray):
@@ -153,7 +178,7 @@ def buffer_of(value: object, what: str) -> Buffer:
     if is_tensor(value):
         tensor = cast(Any, value)
         if tensor.device.type != "cpu" and not hasattr(tensor, "__tileir_host_memory__"):
-            raise LaunchError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
+            raise WrongDeviceError(f"{what} is a tensor on {tensor.device}: pass tensor.cpu(), or use a GPU backend")
         return Buffer(*described_tensor(tensor, what), "tensor")
     try:
         if offers(value, "__cuda_array_interface__") and asked(value, "__cuda_array_interface__") is not None:
@@ -167,7 +192,7 @@ def buffer_of(value: object, what: str) -> Buffer:
                 raise OnAnotherDevice
             return Buffer(*from_dlpack(value), "array")
     except OnAnotherDevice:
-        raise LaunchError(f"{what} is in the memory of a GPU: {_COPY_TO_HOST}, or use a GPU backend") from None
+        raise WrongDeviceError(f"{what} is in the memory of a GPU: {_COPY_TO_HOST}, or use a GPU backend") from None
     except Mistake as mistake:
         raise LaunchError(f"{what} is a {type(value).__name__} that {mistake}: pass a NumPy array") from None
     raise LaunchError(f"{what} is a {type(value).__name__}, which is not an array: pass a NumPy array or a CPU tensor")

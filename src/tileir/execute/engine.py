@@ -235,10 +235,11 @@ class Engine(ABC):
     def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:
         """Whether `backend="auto"` should take it for this launch, if it is here: only where `refusal` is empty.
 
-        `arguments` are as the caller gave them, none where a kernel is asked for its engine.  Once an engine that
-        `overlaps` was chosen for a launch that asks for nothing, it has all such launches of the kernel.
+        `arguments` are as the caller gave them, none where a kernel is asked for its engine.  Engines on GPUs are
+        asked where arrays are on one, and the others where none is.  Once an engine that `overlaps` was chosen for a
+        launch that asks for nothing, it has all such launches of the kernel with arrays on the host.
         """
-        return False
+        return self.on_gpu and not self.refusal(entry, options)
 
     @abstractmethod
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> PreparedKernel:

@@ -99,11 +99,42 @@ def all_engines() -> tuple[list[Engine], dict[str, str]]:
 
 
 def choose(entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> Engine:
-    """The engine that `backend="auto"` takes for a launch: the interpreter, unless another suits."""
+    """The engine that `backend="auto"` takes for a launch: where arrays are on a GPU one of those that run there, and
+    otherwise the interpreter, unless another suits."""
+    on_gpu = bool(arguments) and _are_on_gpu(entry, arguments)
     for engine in _preferred:
-        if engine.suits(entry, arguments, options) and not why_missing(engine):
+        if engine.on_gpu is on_gpu and engine.suits(entry, arguments, options) and not why_missing(engine):
             return engine
+    if on_gpu:
+        raise LaunchError(_no_gpu_engine(entry, options))
     return _BUILT_IN[Interpreter.name]
+
+
+def _are_on_gpu(entry: Operation, arguments: tuple[object, ...]) -> bool:
+    """Whether the arrays of a launch are on a GPU; some there and some not are refused."""
+    # Imported here: who has arguments has NumPy.
+    from tileir.execute.arguments import is_array, is_on_gpu
+
+    there = [number for number, value in enumerate(arguments) if is_on_gpu(value)]
+    if not there:
+        return False
+    for number, value in enumerate(arguments):
+        if number not in there and is_array(value):
+            raise LaunchError(
+                f"argument {number} of @{entry.symbol_name} is on the host and argument {there[0]} on a GPU: pass all "
+                "arrays of one kind, or choose a GPU backend by name to have those of the host copied"
+            )
+    return True
+
+
+def _no_gpu_engine(entry: Operation, options: LaunchOptions) -> str:
+    """Why there is no engine for a launch with arrays on a GPU, and what to do."""
+    words = [f"the arrays of this launch of @{entry.symbol_name} are on a GPU, and no engine can run it there"]
+    for engine in _preferred:
+        if engine.on_gpu:
+            reason = why_missing(engine) or engine.refusal(entry, options) or "it does not take this launch"
+            words.append(f"{engine.name}: {reason}")
+    return "; ".join([*words, "copy the arrays to the host first (tensor.cpu(), cupy.asnumpy(x)) to run it here"])
 
 
 def require(engine: Engine) -> None:

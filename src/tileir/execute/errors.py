@@ -24,6 +24,10 @@ class LaunchError(TileIRError):
         super().__init__([Diagnostic("error", message, UNKNOWN)])
 
 
+class WrongDeviceError(LaunchError):
+    """An array is in the memory of another device than the one the kernel runs on."""
+
+
 class NestingError(LaunchError):
     """The program is nested more deeply than Python's recursion limit allows."""
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError
+from tileir.execute.errors import BlockId, LaunchError, MissingDependencyError, WrongDeviceError
 
 try:
     import ml_dtypes  # noqa: F401
@@ -193,8 +193,13 @@ class Kernel:
             and not memory
         ):
             if self._plain is not None:
-                self._plain.launch(check_grid(grid), arguments, options)
-                return
+                try:
+                    self._plain.launch(check_grid(grid), arguments, options)
+                    return
+                except WrongDeviceError:
+                    # Nothing ran yet: the choice is made again, if there is one.
+                    if self._engine is not None:
+                        raise
         else:
             options = self._checked(
                 schedule, sanitize, observer, memory, output, progress, num_threads, unchecked, stream

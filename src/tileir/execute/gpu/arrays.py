@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from tileir.execute.arguments import Buffer, Pointer, buffer_of, described_tensor, is_tensor
+from tileir.execute.arguments import Buffer, buffer_of, described_tensor, is_on_gpu, is_tensor
 from tileir.execute.errors import LaunchError
 from tileir.execute.foreign_arrays import (
-    GPU_DEVICES,
     Described,
     Mistake,
     asked,
-    device_of,
     from_gpu_dlpack,
     from_interface,
     offers,
@@ -38,23 +36,6 @@ class DeviceBuffer(Buffer):
         """The context that the memory was reserved in; 0 if that is the primary one, or all are as good."""
         self.stream: int | None = stream
         """The stream in which work on it may be under way; None if the array does not say."""
-
-
-def is_on_gpu(value: object) -> bool:
-    """Whether an array is in the memory of a GPU, as far as it says; nothing is loaded for that."""
-    if isinstance(value, Pointer):
-        value = value.array
-    if getattr(type(value), "__tileir_host_array__", None) is not None or hasattr(value, "__tileir_host_memory__"):
-        # One of a GPU that is pretended.
-        return False
-    if is_tensor(value):
-        return bool(cast(Any, value).device.type == "cuda")
-    try:
-        if offers(value, "__cuda_array_interface__"):
-            return asked(value, "__cuda_array_interface__") is not None
-        return offers(value, "__dlpack__") and device_of(value) in GPU_DEVICES
-    except Mistake:
-        return False
 
 
 def device_buffer(value: object, what: str, stream: int = 0) -> Buffer:

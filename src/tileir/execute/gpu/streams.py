@@ -13,10 +13,10 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
-from tileir.execute.arguments import Pointer
+from tileir.execute.arguments import Pointer, is_on_gpu
 from tileir.execute.errors import LaunchError
 from tileir.execute.foreign_arrays import offers
-from tileir.execute.gpu.arrays import interface_stream, is_on_gpu
+from tileir.execute.gpu.arrays import interface_stream
 from tileir.execute.gpu.driver.library import driver
 
 LEGACY: Final = 1
