@@ -279,12 +279,18 @@ def results(text: str, inputs: list[numpy.ndarray], output: numpy.ndarray, versi
     return output
 
 
-def compare(body: str, inputs: dict[str, tuple[str, numpy.ndarray]], type: str, output: numpy.ndarray) -> numpy.ndarray:
-    """Run a body as it is and written for 13.1; the results must agree bit for bit."""
+def compare(
+    body: str,
+    inputs: dict[str, tuple[str, numpy.ndarray]],
+    type: str,
+    output: numpy.ndarray,
+    version: str = "13.1",
+) -> numpy.ndarray:
+    """Run a body as it is and written for an older version; the results must agree bit for bit."""
     text = program(body, {name: kind for name, (kind, _) in inputs.items()}, {"r": type})
     arrays = [array for _, array in inputs.values()]
     wanted = results(text, arrays, output, None)
-    found = results(text, arrays, output, "13.1")
+    found = results(text, arrays, output, version)
     assert wanted.tobytes() == found.tobytes()
     return found
 
@@ -324,6 +330,8 @@ ROUNDINGS = [
     ("tf32", "f16", "zero"),
     ("f16", "f32", "nearest_away"),
     ("f16", "f64", "negative_inf"),
+    ("f8E8M0FNU", "f16", "zero"),
+    ("f8E8M0FNU", "bf16", "zero"),
 ]
 
 
@@ -363,12 +371,14 @@ def test_rounded_conversion(source: str, target: str, mode: str) -> None:
     with numpy.errstate(over="ignore"):
         values = numpy.array(numbers).astype(numpy.float64 if source == "f64" else numpy.float32)
     given = "f64" if source == "f64" else "f32"
-    first = "" if source == given else f"%s = ftof %x : tile<256x{given}> -> tile<256x{source}>\n"
+    way = " rounding<zero>" if source == "f8E8M0FNU" else ""
+    first = "" if source == given else f"%s = ftof %x{way} : tile<256x{given}> -> tile<256x{source}>\n"
     body = (
         f"{first}%t = ftof {'%s' if first else '%x'} rounding<{mode}> : tile<256x{source}> -> tile<256x{target}>\n"
         f"{f'%r = ftof %t : tile<256x{target}> -> tile<256xf64>' if target != 'f64' else '%r = reshape %t : tile<256xf64> -> tile<256xf64>'}"
     )
-    found = compare(body, {"x": (f"tile<256x{given}>", values)}, "tile<256xf64>", numpy.zeros(256))
+    version = "13.2" if source == "f8E8M0FNU" else "13.1"
+    found = compare(body, {"x": (f"tile<256x{given}>", values)}, "tile<256xf64>", numpy.zeros(256), version)
     assert len(set(found.tolist())) > 20
 
 

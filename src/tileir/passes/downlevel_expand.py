@@ -178,6 +178,8 @@ _WIDENED: Final[dict[str, tuple[Type, ...]]] = {
     "tf32": (F32, F64),
     "f32": (F64,),
     "f64": (),
+    "f8E8M0FNU": (BF16, TF32, F32, F64),
+    "fnv8E5M3FNU": (BF16, TF32, F32, F64),
 }
 
 
