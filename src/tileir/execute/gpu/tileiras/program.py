@@ -1,6 +1,7 @@
 """Kernels as the assembler gets them: bytecode of a copy of their module.
 
-Operations of the drafts are legalized, and the program is down-leveled if the assembler is older than the dialect.
+Operations of the drafts are legalized, forms that the assembler refuses are written as others, and the program is
+down-leveled if the assembler is older than the dialect.
 Operations are located by their number (`messages.py`), so that whatever the assembler says is about one of them, and
 the same program has the same bytecode wherever it stands.  Only where profilers and debuggers are to find the lines of
 the source, operations keep their places.
@@ -15,6 +16,7 @@ from tileir.bytecode.layouts import to_bytes
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.execute.gpu.tileiras.messages import NUMBERED, Positions
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
+from tileir.execute.gpu.tileiras.refused import rewrite_refused
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version
@@ -34,6 +36,7 @@ class Program:
         self.warnings: Final[list[Diagnostic]] = []
         copy = clone(module) if entry is None else _alone(module, entry)
         legalize.run(copy, self.warnings)
+        rewrite_refused(copy)
         if version < NEWEST:
             downlevel.run(copy, version, self.warnings)
         operations = list(pre_order(copy))
