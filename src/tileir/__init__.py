@@ -41,7 +41,10 @@ if TYPE_CHECKING:
         WrongDeviceError,
     )
     from tileir.execute.globals import Globals
+    from tileir.execute.gpu.cubin import Cubin, CubinError, Resources
+    from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
     from tileir.execute.gpu.peaks import Peaks
+    from tileir.execute.gpu.tileiras.failures import AssemblerError
     from tileir.execute.launch import Kernel
     from tileir.execute.memory import Memory
     from tileir.execute.number_watch import NumberWatch
@@ -86,6 +89,7 @@ __all__ = [
     "AccessTraffic",
     "ArrayCoverage",
     "ArrayTraffic",
+    "AssemblerError",
     "AssertionFailedError",
     "Attribute",
     "Block",
@@ -99,8 +103,11 @@ __all__ = [
     "Callback",
     "CompilationError",
     "Coverage",
+    "Cubin",
+    "CubinError",
     "Diagnostic",
     "DirectLaunches",
+    "DriverError",
     "EmulationError",
     "Engine",
     "EntryScope",
@@ -122,6 +129,7 @@ __all__ = [
     "Memory",
     "MissingDependencyError",
     "NestingError",
+    "NoGpuError",
     "NumberWatch",
     "Observer",
     "Operation",
@@ -141,6 +149,7 @@ __all__ = [
     "Pointer",
     "PreparedKernel",
     "Region",
+    "Resources",
     "RewriteError",
     "Rewriter",
     "Sanitizer",
@@ -201,7 +210,10 @@ _HOMES = {
     "tileir.execute.errors": "AssertionFailedError CompilationError EmulationError ExecutionError InternalError"
     " LaunchError MissingDependencyError NestingError WrongDeviceError",
     "tileir.execute.releasing": "release_memory",
+    "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
+    "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",
     "tileir.execute.gpu.peaks": "Peaks",
+    "tileir.execute.gpu.tileiras.failures": "AssemblerError",
     "tileir.execute.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
