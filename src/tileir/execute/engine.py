@@ -49,6 +49,7 @@ class LaunchOptions:
     """What a launch asks for beside its grid and its arguments, as `Kernel.launch` documents it, checked."""
 
     __slots__ = (
+        "copies",
         "memory",
         "num_threads",
         "observer",
@@ -71,6 +72,7 @@ class LaunchOptions:
         num_threads: int | None = None,
         unchecked: bool = False,
         stream: object = None,
+        copies: bool = True,
     ) -> None:
         self.schedule: str = schedule
         self.sanitize: bool | Literal["all"] = sanitize
@@ -81,6 +83,8 @@ class LaunchOptions:
         self.num_threads: int | None = num_threads
         self.unchecked: bool = unchecked
         self.stream: object = stream
+        self.copies: bool = copies
+        """Whether an engine on a GPU is given arrays of the host to copy: where it is named, and not chosen."""
 
 
 Given = tuple[int, bool] | None
@@ -196,7 +200,8 @@ class Engine(ABC):
     """The forms of a kernel that `PreparedKernel.dump` shows."""
 
     on_gpu: bool = False
-    """Whether its kernels run on a GPU: they take arrays there, and look at them themselves."""
+    """Whether its kernels run on a GPU: they take arrays there, and look at them themselves.  Arrays of the host they
+    copy there and back, or refuse with a `WrongDeviceError` if `LaunchOptions.copies` says so."""
 
     overlaps: bool = False
     """Whether its launches take part in `tileir.overlap`; those of others come after all that are under way."""

@@ -67,7 +67,7 @@ LAUNCH_OPTIONS: Final = frozenset(
     ("schedule", "sanitize", "observer", "memory", "output", "progress", "num_threads", "unchecked", "stream")
 )
 
-_TIMED_OPTIONS: Final = frozenset(("memory", "num_threads", "unchecked"))
+_TIMED_OPTIONS: Final = frozenset(("memory", "num_threads", "unchecked", "stream"))
 
 
 class Kernel:
@@ -97,7 +97,7 @@ class Kernel:
         self.globals: Globals = globals
         self._engine: Engine | None = None if backend == AUTO else find_engine(backend)
         self._prepared: dict[Engine, PreparedKernel] = {}
-        self._ordinary: LaunchOptions = LaunchOptions(schedule, unchecked=self.unchecked)
+        self._ordinary: LaunchOptions = LaunchOptions(schedule, unchecked=self.unchecked, copies=backend != AUTO)
         # The kernel for launches that ask for nothing, where nothing is left to be done for them but to run it.
         self._plain: PreparedKernel | None = None
 
@@ -206,12 +206,8 @@ class Kernel:
             )
         engine = self._chosen(options, arguments)
         prepared = self._prepared_by(engine)
-        if engine.overlaps:
+        if engine.overlaps or engine.on_gpu:
             if options is self._ordinary:
-                self._plain = prepared
-        elif engine.on_gpu:
-            # Where the choice is left to the arrays, they are looked at each time.
-            if options is self._ordinary and engine is self._engine:
                 self._plain = prepared
         else:
             launches = overlapped()
@@ -241,6 +237,7 @@ class Kernel:
                 num_threads=None if threads is None else checked_threads(threads),
                 unchecked=self.unchecked if options.get("unchecked") is None else options["unchecked"],
                 stream=options.get("stream"),
+                copies=self._engine is not None,
             )
             engine = self._chosen(chosen, arguments)
             # Refused here, in words, if they do not fit.
@@ -267,14 +264,11 @@ class Kernel:
     ) -> DirectLaunches | None:
         """The short way for launches that ask for no more than this with arguments like these, which are of a kind;
         None if the engine that runs them has none."""
-        if num_threads is None and unchecked is None:
-            if self._plain is not None:
-                return self._plain.direct(kind, self._ordinary)
-            options = self._ordinary
-        else:
+        options = self._ordinary
+        if num_threads is not None or unchecked is not None:
             options = self._checked(None, False, None, (), None, None, num_threads, unchecked)
         engine = self._chosen(options, arguments)
-        return self._prepared_by(engine).direct(kind, options) if engine.overlaps else None
+        return self._prepared_by(engine).direct(kind, options) if engine.overlaps or engine.on_gpu else None
 
     def work(self, grid: int | tuple[int, ...], *arguments: object) -> Work:
         """What a launch moves and computes, counted from the program without running it (docs/gpu.md).
@@ -300,7 +294,7 @@ class Kernel:
         spread, bytes and operations in a second, and the share of the GPU's peak (docs/gpu.md).
 
         `repeat` is how often, by default as often as makes sense; one launch comes before and does not count.
-        `flush_cache` empties caches before each launch.  `memory`, `num_threads` and `unchecked` are as for `launch`.
+        `flush_cache` empties caches before each launch.  The options are as for `launch`.
         What the kernel does to its arrays it does each time.
         """
         from tileir.execute.timing import Timing, by_clock, checked_repeat
@@ -310,8 +304,8 @@ class Kernel:
         unknown = options.keys() - _TIMED_OPTIONS
         if unknown:
             raise TypeError(f"a timed launch has no option '{min(unknown)}'")
-        threads, unchecked = options.get("num_threads"), options.get("unchecked")
-        chosen = self._checked(None, False, None, options.get("memory", ()), None, None, threads, unchecked)
+        threads, unchecked, stream = options.get("num_threads"), options.get("unchecked"), options.get("stream")
+        chosen = self._checked(None, False, None, options.get("memory", ()), None, None, threads, unchecked, stream)
         engine = self._chosen(chosen, arguments)
         extents = check_grid(grid)
         measured = self._prepared_by(engine).timed(extents, arguments, chosen, repeat, flush_cache)
@@ -395,6 +389,7 @@ class Kernel:
             num_threads,
             self.unchecked if unchecked is None else unchecked,
             stream,
+            self._engine is not None,
         )
 
     def _chosen(self, options: LaunchOptions, arguments: tuple[object, ...] = ()) -> Engine:

@@ -471,6 +471,11 @@ CUresult cuEventDestroy_v2(uintptr_t event) {
     events--;
     LEAVE(0);
 }
+CUresult cuMemsetD8Async(void *to, unsigned char byte, size_t size, uintptr_t stream) {
+    ENTER("cuMemsetD8Async %d %zu %#lx", byte, size, (long)stream)
+    memset(to, byte, size);
+    LEAVE(0);
+}
 CUresult cuMemcpyHtoD_v2(void *to, const void *from, size_t size) {
     ENTER("cuMemcpyHtoD_v2 %zu", size)
     memcpy(to, from, size);

@@ -38,6 +38,8 @@ class GpuKernel(tileir.PreparedKernel):
         self.engine = engine
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: tileir.LaunchOptions) -> None:
+        if not options.copies and any(isinstance(argument, numpy.ndarray) for argument in arguments):
+            raise tileir.WrongDeviceError("an array is on the host")
         self.engine.launched.append([type(argument).__name__ for argument in arguments])
 
 

@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from typing import Any, Final
 
 from tileir.execute.arguments import BoundArguments, Pointer, bind
-from tileir.execute.engine import LaunchOptions, PreparedKernel
-from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.engine import LaunchOptions, Measured, PreparedKernel
+from tileir.execute.errors import BlockId, LaunchError, WrongDeviceError
 from tileir.execute.gpu.arrays import DeviceBuffer, device_buffer
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
 from tileir.execute.gpu.driver.errors import DriverError
@@ -87,7 +87,7 @@ class GpuKernel(PreparedKernel):
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
         # Refused here, in words, if arguments do not fit; and the kernel is compiled and loaded.
         stream = stream_for(arguments, options.stream)
-        bound = self._bound(arguments, stream)
+        bound = self._bound(arguments, stream, options)
         place, context = self._place(bound)
         kernel = self._loader.kernel(place, context)
         if self._speech or context != place.context or options.progress is not None or options.memory:
@@ -110,7 +110,7 @@ class GpuKernel(PreparedKernel):
         if of.forked:
             raise forked_error(f"launching @{self.name}")
         stream = stream_for(arguments, options.stream)
-        bound = self._bound(arguments, stream)
+        bound = self._bound(arguments, stream, options)
         self._check_memory(options)
         place, context = self._place(bound)
         kernel = self._loader.kernel(place, context)
@@ -121,10 +121,7 @@ class GpuKernel(PreparedKernel):
             wait_for(stream, [other for other in others if other is not None])
             if copies is not None:
                 copies.copy_there(stack)
-                values = list(values)
-                for buffer, label in bound.buffers:
-                    if is_on_host(buffer):
-                        values[label.number] = copies.address(buffer)
+                values = _copied_values(bound, copies)
             if options.progress is not None:
                 options.progress(0, grid[0] * grid[1] * grid[2])
             record = self._packer.take()
@@ -148,11 +145,60 @@ class GpuKernel(PreparedKernel):
             self._get_current, self._launch = of.function("cuCtxGetCurrent"), of.function("cuLaunchKernelEx")
             self._ready[place.ordinal] = (place, context, kernel.function)
 
+    def timed(
+        self,
+        grid: BlockId,
+        arguments: tuple[object, ...],
+        options: LaunchOptions,
+        repeat: int | None,
+        flush_cache: bool,
+    ) -> Measured:
+        # Imported here: few ask, and a first launch is to be short.
+        from tileir.execute.gpu.timing import event_times
+        from tileir.execute.timing import enough
+
+        # Arrays of the host are copied once, which is no part of the time.
+        of = driver()
+        stream = stream_for(arguments, options.stream)
+        bound = self._bound(arguments, stream, options)
+        self._check_memory(options)
+        place, context = self._place(bound)
+        function = self._loader.kernel(place, context).function
+        copies = self._copies(bound, place, stream)
+        with current(context), ExitStack() as stack:
+            values = bound.values
+            if copies is not None:
+                copies.copy_there(stack)
+                values = _copied_values(bound, copies)
+            record = self._packer.take()
+            self._packer.fill(record, grid, stream, values)
+            launch = of.function("cuLaunchKernelEx")
+
+            def once() -> None:
+                code = launch(record.configuration, function, record.parameters, None)
+                if code:
+                    raise self.error(code, place)
+
+            try:
+                seconds = event_times(once, stream, place, repeat, flush_cache, enough)
+            except DriverError as error:
+                raise error.after(f"@{self.name} or a kernel before it went wrong on {place.words}") from None
+            self._packer.give(record)
+            if copies is not None:
+                copies.copy_back()
+            self._wait(stream, place)
+        return Measured(seconds, place.name, "CUDA events")
+
     # --- arguments ---
 
-    def _bound(self, arguments: tuple[object, ...], stream: int) -> BoundArguments:
+    def _bound(self, arguments: tuple[object, ...], stream: int, options: LaunchOptions) -> BoundArguments:
         require_driver(self._oldest_driver)
-        return bind(self.entry, arguments, lambda value, what: device_buffer(value, what, stream))
+        bound = bind(self.entry, arguments, lambda value, what: device_buffer(value, what, stream))
+        if not options.copies:
+            for buffer, label in bound.buffers:
+                if is_on_host(buffer):
+                    raise WrongDeviceError(f"{label} of @{self.name} is on the host, and the kernel runs on a GPU")
+        return bound
 
     def _place(self, bound: BoundArguments) -> tuple[Device, int]:
         """The GPU and the context that arrays are in; the current GPU if there are no arrays."""
@@ -229,3 +275,12 @@ class GpuKernel(PreparedKernel):
         error = driver().error("cuLaunchKernelEx", code, f"launching @{self.name} on {place.words}")
         before = f", the last one from here was @{place.latest}" if place.latest else ""
         return error.after(f"a kernel that was launched before went wrong{before}")
+
+
+def _copied_values(bound: BoundArguments, copies: HostCopies) -> list[Any]:
+    """What the kernel is given, with the copies of arrays in the place of those on the host."""
+    values = list(bound.values)
+    for buffer, label in bound.buffers:
+        if is_on_host(buffer):
+            values[label.number] = copies.address(buffer)
+    return values

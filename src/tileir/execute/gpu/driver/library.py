@@ -57,6 +57,7 @@ _FUNCTIONS: Final[dict[str, str]] = {
     "cuLaunchKernelEx": "pppp",
     "cuMemAlloc_v2": "pn",
     "cuMemFree_v2": "n",
+    "cuMemsetD8Async": "nunp",
     "cuMemcpyHtoD_v2": "npn",
     "cuMemcpyDtoH_v2": "pnn",
     "cuMemcpyHtoDAsync_v2": "npnp",
