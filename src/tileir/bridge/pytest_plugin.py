@@ -44,8 +44,13 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Before a conftest looks for a GPU."""
     given = early_config.known_args_namespace
     wanted = getattr(given, "tileir", None)
-    if wanted is None or (wanted == "auto" and _has_gpu()):
+    if wanted is None:
         return
+    if wanted == "auto":
+        from tileir.bridge.pretended.importing import has_gpu
+
+        if has_gpu():
+            return
     from tileir.bridge.process import begin, check_gpu
 
     try:
@@ -66,18 +71,6 @@ def _options(given: Any) -> list[tuple[str, str | None]]:
     if getattr(given, "tileir_watch_nan", False):
         found.append(("watch-nan", None))
     return found
-
-
-def _has_gpu() -> bool:
-    """Whether the CUDA driver finds a device."""
-    import ctypes
-
-    try:
-        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-        count = ctypes.c_int(0)
-        return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
-    except (OSError, AttributeError):
-        return False
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,6 @@
-"""torch and CuPy are made to look for contexts when they have been imported, which may be before or after.
+"""torch, CuPy and cuTile's part for JAX look for contexts once they are imported, which may be before or after.
 
-`import cupy` within a context gives CuPy's interface met with NumPy, unless there are a CuPy and a driver of CUDA.
+`import cupy` within a context gives CuPy's interface met with NumPy, unless there are a CuPy and a GPU.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from tileir.bridge.contexts import active
 from tileir.forking import NO_FORK
+
+_JAX_CALLS: Final = "cuda.tile.jax._jax"
 
 
 def prepare() -> None:
@@ -23,6 +25,9 @@ def prepare() -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         _hook_torch(torch)
+    calls = sys.modules.get(_JAX_CALLS)
+    if calls is not None:
+        _hook_jax_calls(calls)
     if _FINDER not in sys.meta_path:
         with NO_FORK:
             if _FINDER not in sys.meta_path:
@@ -38,6 +43,13 @@ def _hook_torch(torch: Any) -> None:
     hook()
 
 
+def _hook_jax_calls(module: Any) -> None:
+    if not getattr(getattr(module, "__spec__", None), "_initializing", False):
+        from tileir.bridge.pretended.jax_calls import hook_jax_calls
+
+        hook_jax_calls(module)
+
+
 class _Finder(MetaPathFinder):
     """Finds what the others find, and has its loader do one thing more at the end."""
 
@@ -45,10 +57,10 @@ class _Finder(MetaPathFinder):
         self.is_looking: bool = False
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name not in ("torch", "cupy", "cupyx") or self.is_looking:
+        if name not in ("torch", "cupy", "cupyx", _JAX_CALLS) or self.is_looking:
             return None
-        if name != "torch":
-            if active() is None or (self._found(name) is not None and _has_driver()):
+        if name in ("cupy", "cupyx"):
+            if active() is None or (self._found(name) is not None and has_gpu()):
                 return None
             return ModuleSpec(name, _PretendedLoader(), is_package=True)
         spec = self._found(name)
@@ -65,12 +77,14 @@ class _Finder(MetaPathFinder):
             self.is_looking = False
 
 
-def _has_driver() -> bool:
+def has_gpu() -> bool:
+    """Whether the CUDA driver finds a device."""
     try:
-        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    except OSError:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        count = ctypes.c_int(0)
+        return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    except (OSError, AttributeError):
         return False
-    return True
 
 
 class _Loader(Loader):
@@ -87,9 +101,14 @@ class _Loader(Loader):
         if spec is not None:
             spec.loader = self.original
         self.original.exec_module(module)
-        from tileir.bridge.pretended.hooks import hook
+        if module.__name__ == _JAX_CALLS:
+            from tileir.bridge.pretended.jax_calls import hook_jax_calls
 
-        hook()
+            hook_jax_calls(module)
+        else:
+            from tileir.bridge.pretended.hooks import hook
+
+            hook()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)
