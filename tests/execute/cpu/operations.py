@@ -125,7 +125,7 @@ def _program(texts: list[str]) -> str:
 
 
 @cache
-def operations() -> list[tuple[str, Operation]]:
+def all_operations() -> list[tuple[str, Operation]]:
     """The text and the operation of each valid combination."""
     texts = [text for name in FLOATS for text in _float_texts(name)]
     texts += [text for name in INTEGERS for text in _integer_texts(name)]
@@ -140,12 +140,17 @@ def operations() -> list[tuple[str, Operation]]:
             position = re.search(r":(\d+):\d+: error", str(diagnostic))
             assert position is not None
             refused.add(lines[int(position[1]) - 1].split(" = ", 1)[1])
-    texts = [text for text in texts if text not in refused and not _FAST.match(text)]
+    texts = [text for text in texts if text not in refused]
     module: Any = tileir.parse(_program(texts))
     tileir.verify(module)
     (kernel,) = module.regions[0].blocks[0].operations
     body = [operation for operation in kernel.regions[0].blocks[0].operations if operation.results][-len(texts) :]
     return list(zip(texts, body, strict=True))
+
+
+def operations() -> list[tuple[str, Operation]]:
+    """Those of which the CPU engine gives the interpreter's bits."""
+    return [(text, operation) for text, operation in all_operations() if not _FAST.match(text)]
 
 
 def _kernel(operation: Operation) -> Any:
@@ -184,4 +189,4 @@ def sample(every: int) -> list[tuple[str, Operation]]:
     return [entry for group in groups.values() for entry in group[len(group) // 2 % every :: every] or group[:1]]
 
 
-__all__ = ["case_of", "operations", "sample"]
+__all__ = ["all_operations", "case_of", "operations", "sample"]

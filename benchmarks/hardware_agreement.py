@@ -1,0 +1,169 @@
+"""Small programs on a GPU and in the interpreter, compared bit for bit: build here, run there, compare.
+
+    python benchmarks/hardware_agreement.py build DIR     programs, arguments and code; needs NVIDIA's assembler
+    python benchmarks/hardware_agreement.py run DIR OUT   on a machine with a GPU: NumPy and these sources are enough
+    python benchmarks/hardware_agreement.py compare DIR OUT
+
+There is one program for each operation, element type and attribute, and there are shapes, reductions, scans, views,
+atomics, control flow, products, memory orders, the examples, cuTile kernels and random programs (`--families`).  DIR
+gets few files, which may be carried elsewhere.  `compare` sorts the programs: the same bits, differences that the
+dialect leaves open (with the largest seen), unspecified results, the assembler's mistakes, and all others, whose
+smallest programs it writes.  Exit status 1: there are others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+if TYPE_CHECKING:
+    from tests.hardware.agreement.interpreting import Outcome
+    from tests.hardware.agreement.program import Program
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="make programs, their code, and what the interpreter makes of them")
+    build.add_argument("directory", type=Path)
+    build.add_argument("--families", help="names of families, separated by commas; all without")
+    build.add_argument("--limit", type=int, help="at most so many programs of each family, taken evenly")
+    build.add_argument("--target", default="sm_90")
+    build.add_argument("-n", "--processes", type=int, default=os.cpu_count() or 1)
+    build.add_argument("--no-code", action="store_true", help="leave the assembler to `assemble`, or to a stand-in")
+    code = commands.add_parser("assemble", help="make the code again, on a machine with more processors say")
+    code.add_argument("directory", type=Path)
+    code.add_argument("--target", default="sm_90")
+    code.add_argument("-n", "--processes", type=int, default=os.cpu_count() or 1)
+    run = commands.add_parser("run", help="run the programs on the GPU")
+    run.add_argument("directory", type=Path)
+    run.add_argument("out", type=Path)
+    run.add_argument("--seconds", type=float, default=10.0, help="for one program")
+    run.add_argument("--stand-in", choices=("interpreter", "cpu"), help="an engine in place of the GPU")
+    run.add_argument("--plant", default="", help="with a stand-in: flip a bit in programs with this in their names")
+    comparison = commands.add_parser("compare", help="sort the programs by how the results agree")
+    comparison.add_argument("directory", type=Path)
+    comparison.add_argument("out", type=Path)
+    comparison.add_argument("--again", action="store_true", help="ask the interpreter anew")
+    given = parser.parse_args(arguments)
+    if given.command == "build":
+        return _build(given)
+    if given.command == "assemble":
+        return _assemble(given.directory, given.target, given.processes)
+    return _run(given) if given.command == "run" else _compare(given)
+
+
+def _build(given: argparse.Namespace) -> int:
+    from tests.hardware.agreement import files
+    from tests.hardware.agreement.families import FAMILIES
+
+    names = given.families.split(",") if given.families else list(FAMILIES)
+    unknown = [name for name in names if name not in FAMILIES]
+    if unknown:
+        print(f"there is no family '{unknown[0]}': there are {', '.join(FAMILIES)}", file=sys.stderr)
+        return 2
+    given.directory.mkdir(parents=True, exist_ok=True)
+    everything: list[tuple[Program, Outcome]] = []
+    with ProcessPoolExecutor(given.processes) as pool:
+        for name, (made, left_out, seconds) in zip(
+            names, pool.map(files.made, names, [given.limit] * len(names)), strict=True
+        ):
+            everything += made
+            print(f"{name}: {len(made)} programs in {seconds:.0f} s, {len(left_out)} left out", flush=True)
+            for program, words in left_out[:3]:
+                print(f"    {program.name}: {words}", flush=True)
+    size = files.write_built(given.directory, everything)
+    print(f"{len(everything)} programs with arguments and results: {size / 1e6:.1f} MB", flush=True)
+    return 0 if given.no_code else _assemble(given.directory, given.target, given.processes)
+
+
+def _assemble(directory: Path, target: str, processes: int) -> int:
+    from tests.hardware.agreement import files
+    from tests.hardware.agreement.assembling import assemble
+
+    programs = files.read_programs(directory)
+    start = time.perf_counter()
+    assembly = assemble(programs, target, processes)
+    seconds = time.perf_counter() - start
+    size = files.write_assembly(directory, assembly)
+    texts = len({program.text for program in programs})
+    print(f"{texts} programs in {len(assembly.files)} files for {target}, {len(assembly.refused)} refused: ", end="")
+    rate = texts / seconds * 60 / processes
+    print(f"{seconds:.0f} s, {rate:.0f} programs a minute for each of {processes} processes, {size / 1e6:.1f} MB")
+    return 0
+
+
+def _run(given: argparse.Namespace) -> int:
+    from tests.hardware.agreement import files
+    from tests.hardware.agreement.running import Gpu, NoDeviceError, StandIn, run_all
+
+    programs = files.read_programs(given.directory)
+    assembly = files.read_assembly(given.directory)
+    make = functools.partial(StandIn, given.stand_in, given.plant) if given.stand_in else Gpu
+    given.out.mkdir(parents=True, exist_ok=True)
+    results = []
+    device = ""
+    start = time.perf_counter()
+    try:
+        for result in run_all(assembly.files, programs, make, given.seconds):
+            if isinstance(result, str):
+                device = result
+                continue
+            results.append(result)
+            if result.trouble:
+                print(f"{programs[result.number].name}: {result.trouble}", flush=True)
+    except NoDeviceError as error:
+        print(error, file=sys.stderr)
+        return 2
+    seconds = time.perf_counter() - start
+    size = files.write_results(given.out, device, results)
+    print(f"{len(results)} programs on {device}: {seconds:.1f} s, {size / 1e6:.1f} MB of results")
+    return 0
+
+
+def _compare(given: argparse.Namespace) -> int:
+    from tests.hardware.agreement import comparing, files
+    from tests.hardware.agreement.comparing import Verdict
+
+    programs = files.read_programs(given.directory)
+    assembly = files.read_assembly(given.directory)
+    device, results = files.read_results(given.out)
+    wanted = files.interpreted_again(programs) if given.again else files.read_expected(given.directory)
+    verdicts: list[Verdict] = []
+    refused = []
+    for number, program in enumerate(programs):
+        if program.text in assembly.refused:
+            refused.append((program, assembly.refused[program.text]))
+            verdicts.append(Verdict(program, comparing.REFUSED, [], [], [assembly.refused[program.text]]))
+        elif number in results and number in wanted:
+            verdicts.append(comparing.compare(program, wanted[number], results[number]))
+    report = "\n\n".join(
+        [
+            f"# {device}",
+            comparing.table_of_classes(verdicts),
+            comparing.table_of_rules(verdicts),
+            comparing.table_of_measures(verdicts),
+            "Refused:\n" + comparing.refusals(refused),
+        ]
+    )
+    print(report)
+    (given.out / "report.md").write_text(report + "\n", encoding="utf-8")
+    for kind in ("different", "not run", "assembler", "open", "unspecified"):
+        text = comparing.smallest_programs(verdicts, kind, 60)
+        (given.out / f"smallest_{kind.replace(' ', '_')}.txt").write_text(text, encoding="utf-8")
+    wrong = [verdict for verdict in verdicts if verdict.kind in ("different", "not run")]
+    for verdict in wrong[:100]:
+        print(f"{verdict.kind}: {verdict.program.name}\n    {verdict.words[0] if verdict.words else ''}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

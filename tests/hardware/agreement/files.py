@@ -1,0 +1,112 @@
+"""The files of a comparison: programs, what the interpreter makes of them, their code, and what a GPU makes of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.hardware.agreement import packing
+from tests.hardware.agreement.assembling import Assembled, Assembly
+from tests.hardware.agreement.interpreting import NotRunError, Outcome, interpret
+from tests.hardware.agreement.packing import Pieces
+from tests.hardware.agreement.program import Program
+from tests.hardware.agreement.running import Result
+
+PROGRAMS = "programs.pack"
+EXPECTED = "expected.pack"
+CODE = "code.pack"
+RESULTS = "results.pack"
+
+
+def interpreted(programs: Iterable[Program]) -> tuple[list[tuple[Program, Outcome]], list[tuple[Program, str]]]:
+    """Programs with what the interpreter makes of them, and those that it does not run to their end."""
+    made: list[tuple[Program, Outcome]] = []
+    left_out: list[tuple[Program, str]] = []
+    for program in programs:
+        try:
+            made.append((program, interpret(program, not program.details.get("unwatched"))))
+        except NotRunError as error:
+            left_out.append((program, str(error)))
+    return made, left_out
+
+
+def made(name: str, limit: int | None) -> tuple[list[tuple[Program, Outcome]], list[tuple[Program, str]], float]:
+    """A family made and interpreted, and the seconds that took."""
+    from tests.hardware.agreement.families import programs_of
+
+    start = time.perf_counter()
+    return *interpreted(programs_of(name, limit)), time.perf_counter() - start
+
+
+def interpreted_again(programs: list[Program]) -> dict[int, Outcome]:
+    """By the number of a program, what the interpreter makes of it now."""
+    return {number: interpret(program, not program.details.get("unwatched")) for number, program in enumerate(programs)}
+
+
+def write_built(directory: Path, made: list[tuple[Program, Outcome]]) -> int:
+    """Write programs and what is expected of them; the size of the files."""
+    size = packing.write_programs(directory / PROGRAMS, [program for program, _ in made])
+    pieces = Pieces()
+    index = [
+        {
+            "memories": [pieces.put(memory) for memory in outcome.memories],
+            "unspecified": outcome.unspecified,
+            "notes": outcome.notes,
+        }
+        for _, outcome in made
+    ]
+    return size + packing.write_pack(directory / EXPECTED, index, pieces)
+
+
+def read_programs(directory: Path) -> list[Program]:
+    return packing.read_programs(directory / PROGRAMS)
+
+
+def read_expected(directory: Path) -> dict[int, Outcome]:
+    index, pieces = packing.read_pack(directory / EXPECTED)
+    return {
+        number: Outcome([pieces[place] for place in each["memories"]], each["unspecified"], each["notes"])
+        for number, each in enumerate(index)
+    }
+
+
+def write_assembly(directory: Path, assembly: Assembly) -> int:
+    pieces = Pieces()
+    files = []
+    for file in assembly.files:
+        names = [[pieces.put(text.encode()), name] for text, name in file.names.items()]
+        files.append({"code": pieces.put(file.cubin), "names": names})
+    refused = [[pieces.put(text.encode()), words] for text, words in assembly.refused.items()]
+    return packing.write_pack(directory / CODE, {"files": files, "refused": refused}, pieces)
+
+
+def read_assembly(directory: Path) -> Assembly:
+    """The code; without any, every program stands in a file of its own, for a stand-in."""
+    if not (directory / CODE).exists():
+        texts = dict.fromkeys([program.text for program in read_programs(directory)])
+        return Assembly([Assembled(b"", {text: "k"}) for text in texts], {})
+    index, pieces = packing.read_pack(directory / CODE)
+    files = [
+        Assembled(pieces[file["code"]], {pieces[text].decode(): name for text, name in file["names"]})
+        for file in index["files"]
+    ]
+    return Assembly(files, {pieces[text].decode(): words for text, words in index["refused"]})
+
+
+def write_results(out: Path, device: str, results: list[Result]) -> int:
+    pieces = Pieces()
+    index: list[Any] = [
+        [result.number, [pieces.put(memory) for memory in result.memories], result.trouble] for result in results
+    ]
+    return packing.write_pack(out / RESULTS, {"device": device, "results": index}, pieces)
+
+
+def read_results(out: Path) -> tuple[str, dict[int, Result]]:
+    index, pieces = packing.read_pack(out / RESULTS)
+    found = {
+        number: Result(number, [pieces[place] for place in memories], trouble)
+        for number, memories, trouble in index["results"]
+    }
+    return index["device"], found
