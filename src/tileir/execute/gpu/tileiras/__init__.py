@@ -5,6 +5,7 @@ options.py       what is asked of it
 messages.py      what it says, as diagnostics at the operations of the program
 program.py       kernels as it gets them
 refused.py       forms that it refuses, written as others
+mistakes.py      forms that it gets wrong, written as others
 reproducers.py   what is kept of a crash
 failures.py      what is raised where there is no cubin
 compiling.py     a kernel to a cubin, through the cache

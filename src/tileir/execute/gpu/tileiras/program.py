@@ -1,7 +1,7 @@
 """Kernels as the assembler gets them: bytecode of a copy of their module.
 
-Operations of the drafts are legalized, forms that the assembler refuses are written as others, and the program is
-down-leveled if the assembler is older than the dialect.
+Operations of the drafts are legalized, forms that the assembler refuses or gets wrong are written as others, and the
+program is down-leveled if the assembler is older than the dialect.
 Operations are located by their number (`messages.py`), so that whatever the assembler says is about one of them, and
 the same program has the same bytecode wherever it stands.  Only where profilers and debuggers are to find the lines of
 the source, operations keep their places.
@@ -15,6 +15,7 @@ from typing import Final
 from tileir.bytecode.layouts import to_bytes
 from tileir.dialect.ops import ENTRY, GLOBAL
 from tileir.execute.gpu.tileiras.messages import NUMBERED, Positions
+from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.refused import rewrite_refused
 from tileir.ir.clone import clone
@@ -37,6 +38,7 @@ class Program:
         copy = clone(module) if entry is None else _alone(module, entry)
         legalize.run(copy, self.warnings)
         rewrite_refused(copy)
+        avoid_mistakes(copy)
         if version < NEWEST:
             downlevel.run(copy, version, self.warnings)
         operations = list(pre_order(copy))

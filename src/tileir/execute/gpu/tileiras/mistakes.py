@@ -1,0 +1,128 @@
+"""Where the assembler gets a form wrong (docs/nvidia.md) and another form of the same program comes out right.
+
+* A load or store whose mask is false everywhere is left out, and its token with it.  Here it goes first: its token is
+  the one that it takes.
+* `ftof` to tf32 with `nearest_away` cuts off the bits that make a NaN one.  It gets the canonical NaN instead.
+* Sums of constants with `flush_to_zero` are rounded wrongly at ties.  They are constants here already.
+* A constant signalling NaN wins in `maxf` and `minf`.  A quiet one does not, and is as good.
+"""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from tileir.dialect.ops import (
+    ADDF,
+    BROADCAST,
+    CONSTANT,
+    FTOF,
+    LOAD_PTR_TKO,
+    MAKE_TOKEN,
+    MAXF,
+    MINF,
+    RESHAPE,
+    STORE_PTR_TKO,
+)
+from tileir.ir.core import Operation
+from tileir.ir.dense import DenseAttribute, dense_attribute, element_bytes
+from tileir.ir.floats import FORMATS, FloatFormat, is_nan
+from tileir.ir.types import F32, TF32, FloatType
+from tileir.ir.values import Value
+from tileir.passes.emit import Emit, replace, tile_of
+from tileir.rewrite.float_addition import add_constants
+
+_CANONICAL: Final = 0x7FC00000
+"""The canonical NaN of f32; all of its bits are in tf32."""
+
+
+def avoid_mistakes(root: Operation) -> int:
+    """Rewrite what is inside `root`; gives the number of operations rewritten."""
+    return sum([_rewrite(operation) for operation in list(root.walk())])
+
+
+def _rewrite(operation: Operation) -> int:
+    declaration = operation.declaration
+    if declaration in (LOAD_PTR_TKO, STORE_PTR_TKO):
+        return _without_access(operation)
+    if declaration is FTOF:
+        return _with_canonical_nan(operation)
+    if declaration is ADDF:
+        return _folded_sum(operation)
+    if declaration in (MAXF, MINF):
+        return sum([_with_quiet_constant(operation, index) for index in (0, 1)])
+    return 0
+
+
+def _constant(value: Value) -> DenseAttribute | None:
+    source = value.defining_operation
+    if source is None or source.declaration is not CONSTANT:
+        return None
+    found = source.attributes["value"]
+    return found if isinstance(found, DenseAttribute) else None
+
+
+def _without_access(operation: Operation) -> int:
+    mask = operation.operand("mask")
+    while mask is not None and (source := mask.defining_operation) is not None:
+        if source.declaration not in (BROADCAST, RESHAPE):
+            break
+        mask = source.operands[0]
+    elements = _constant(mask) if mask is not None else None
+    if elements is None or any(elements.values()):
+        return 0
+    emit = Emit(operation)
+    token = operation.operand("token")
+    if token is None:
+        token = emit.operation(MAKE_TOKEN, [], [operation.results[-1].type]).results[0]
+    if operation.declaration is STORE_PTR_TKO:
+        replace(operation, [token])
+        return 1
+    tile = operation.operand("paddingValue")
+    if tile is None:
+        # Of what is not loaded any value will do.
+        tile = emit.bits(tile_of(operation.results[0]), 0)
+    replace(operation, [tile, token])
+    return 1
+
+
+def _with_canonical_nan(operation: Operation) -> int:
+    value = operation.operands[0]
+    target = tile_of(operation.results[0]).element
+    if operation.keyword("rounding_mode") != "nearest_away" or target is not TF32 or tile_of(value).element is not F32:
+        return 0
+    emit = Emit(operation)
+    nan = emit.compare_floats("not_equal", "unordered", value, value)
+    operation.set_operand(0, emit.select(nan, emit.bits(tile_of(value), _CANONICAL), value))
+    return 1
+
+
+def _folded_sum(operation: Operation) -> int:
+    left, right = (_constant(value) for value in operation.operands)
+    if left is None or right is None or "flush_to_zero" not in operation.attributes:
+        return 0
+    total = add_constants(left, right, operation.keyword("rounding_mode") or "nearest_even", True)
+    if total is None:
+        return 0
+    result = operation.results[0]
+    replace(operation, [Emit(operation).operation(CONSTANT, [], [result.type], {"value": total}).results[0]])
+    return 1
+
+
+def _with_quiet_constant(operation: Operation, index: int) -> int:
+    found = _constant(operation.operands[index])
+    if found is None:
+        return 0
+    form = FORMATS[cast(FloatType, found.element_type).name]
+    if not any(_is_signalling(form, bits) for bits in found.values()):
+        return 0
+    size = element_bytes(found.element_type)
+    quiet = [bits | form.quiet_nan if _is_signalling(form, bits) else bits for bits in found.values()]
+    data = b"".join([bits.to_bytes(size, "little") for bits in quiet])
+    attribute = dense_attribute(found.type, found.shape, found.element_type, data)
+    constant = Emit(operation).operation(CONSTANT, [], [operation.operands[index].type], {"value": attribute})
+    operation.set_operand(index, constant.results[0])
+    return 1
+
+
+def _is_signalling(form: FloatFormat, bits: int) -> bool:
+    return is_nan(form, bits) and bits & form.quiet_nan != form.quiet_nan
