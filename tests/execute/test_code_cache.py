@@ -365,7 +365,7 @@ def test_default_place_is_the_cache_directory_of_the_user(tmp_path: Path, monkey
     monkeypatch.delenv("TILEIR_CACHE_DIR", raising=False)
     monkeypatch.delenv("TILEIR_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache().directory == str(tmp_path / "tileir" / "cpu")
+    assert default_cache().directory == str(tmp_path / "tileir" / "code")
 
 
 RACE = """

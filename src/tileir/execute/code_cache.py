@@ -209,4 +209,4 @@ def _user_directory() -> str | None:
         # A path that is not absolute is to be ignored, says the specification.
         chosen = os.environ.get("XDG_CACHE_HOME")
         base = chosen if chosen and os.path.isabs(chosen) else os.path.join(home, ".cache") if home else None
-    return os.path.normpath(os.path.join(base, "tileir", "cpu")) if base is not None else None
+    return os.path.normpath(os.path.join(base, "tileir", "code")) if base is not None else None
