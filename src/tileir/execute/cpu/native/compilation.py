@@ -100,8 +100,6 @@ def _initialize_all(llvm: Any) -> None:
 def _made(product: str, text: str, target: Target, level: int) -> Any:
     """An object, assembly, or the text that it would be made from, by LLVM; nothing may interrupt this."""
     llvm = binding()
-    if "half" in text and target.is_x86 and not target.has_avx512_fp16:
-        text += HALF_CONVERSIONS
     # Branches that are hardly ever taken, which checks are, make no loops.
     branches = text.count("br i1 ") - text.count(", !prof !3") - text.count(", label %failed")
     if branches > _HUGE:
@@ -197,78 +195,3 @@ def _simplify(llvm: Any, machine: Any, module: Any) -> None:
 def _refused(error: RuntimeError) -> CompilationError:
     lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
     return CompilationError("LLVM refuses the generated code: " + "\n".join(lines[:6]))
-
-
-HALF_CONVERSIONS: Final = """
-define hidden float @__extendhfsf2(half %value) nounwind {
-  %bits = bitcast half %value to i16
-  %wide = zext i16 %bits to i32
-  %magnitude = and i32 %wide, 32767
-  %sign.low = and i32 %wide, 32768
-  %sign = shl i32 %sign.low, 16
-  %shifted = shl i32 %magnitude, 13
-  %normal = add i32 %shifted, 939524096
-  %count = uitofp i32 %magnitude to float
-  %small = fmul float %count, 0x3E70000000000000
-  %subnormal = bitcast float %small to i32
-  %infinite = or i32 %shifted, 2139095040
-  %quiet = or i32 %infinite, 4194304
-  %is.nan = icmp ugt i32 %magnitude, 31744
-  %special = select i1 %is.nan, i32 %quiet, i32 %infinite
-  %is.special = icmp uge i32 %magnitude, 31744
-  %is.subnormal = icmp ult i32 %magnitude, 1024
-  %finite = select i1 %is.subnormal, i32 %subnormal, i32 %normal
-  %unsigned = select i1 %is.special, i32 %special, i32 %finite
-  %signed = or i32 %unsigned, %sign
-  %result = bitcast i32 %signed to float
-  ret float %result
-}
-define hidden half @__truncsfhf2(float %value) nounwind {
-  %wide = fpext float %value to double
-  %result = call half @__truncdfhf2(double %wide)
-  ret half %result
-}
-define hidden half @__truncdfhf2(double %value) nounwind {
-  %bits = bitcast double %value to i64
-  %sign.high = lshr i64 %bits, 48
-  %sign = and i64 %sign.high, 32768
-  %magnitude = and i64 %bits, 9223372036854775807
-  %biased = sub i64 %magnitude, 4539628424389459968
-  %normal = call i64 @__round_shift(i64 %biased, i64 42)
-  %exponent = lshr i64 %magnitude, 52
-  %fraction.low = and i64 %magnitude, 4503599627370495
-  %fraction = or i64 %fraction.low, 4503599627370496
-  %distance = sub i64 1051, %exponent
-  %is.far = icmp ugt i64 %distance, 63
-  %shift = select i1 %is.far, i64 63, i64 %distance
-  %subnormal = call i64 @__round_shift(i64 %fraction, i64 %shift)
-  %payload.low = lshr i64 %magnitude, 42
-  %payload = and i64 %payload.low, 1023
-  %nan = or i64 %payload, 32256
-  %is.nan = icmp ugt i64 %magnitude, 9218868437227405312
-  %is.large = icmp uge i64 %magnitude, 4679237813814689792
-  %is.normal = icmp uge i64 %magnitude, 4544132024016830464
-  %finite = select i1 %is.normal, i64 %normal, i64 %subnormal
-  %bounded = select i1 %is.large, i64 31744, i64 %finite
-  %unsigned = select i1 %is.nan, i64 %nan, i64 %bounded
-  %signed = or i64 %unsigned, %sign
-  %short = trunc i64 %signed to i16
-  %result = bitcast i16 %short to half
-  ret half %result
-}
-define internal i64 @__round_shift(i64 %value, i64 %shift) alwaysinline nounwind {
-  %before = sub i64 %shift, 1
-  %one = shl i64 1, %before
-  %half = sub i64 %one, 1
-  %kept = lshr i64 %value, %shift
-  %odd = and i64 %kept, 1
-  %added = add i64 %value, %half
-  %rounded = add i64 %added, %odd
-  %result = lshr i64 %rounded, %shift
-  ret i64 %result
-}
-"""
-"""Conversions of half precision for machines without instructions for them, to the nearest, ties to even.
-
-LLVM calls these names of its own accord; a compiler's run-time library, which elsewhere has them, is not there.
-"""

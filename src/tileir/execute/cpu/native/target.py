@@ -29,36 +29,20 @@ _HALF: Final = f"{_NEON} fullfp16 lse"
 
 KNOWN: Final[dict[str, str]] = {
     "x86-64": _SSE,
-    "x86-64-v2": _V2,
-    "nehalem": _V2,
-    "westmere": _V2,
-    "x86-64-v3": _V3,
-    "haswell": _V3,
-    "broadwell": _V3,
-    "skylake": _V3,
+    **dict.fromkeys(("x86-64-v2", "nehalem", "westmere"), _V2),
+    **dict.fromkeys(("x86-64-v3", "haswell", "broadwell", "skylake", "znver1", "znver2", "znver3"), _V3),
     "alderlake": f"{_V3} avxvnni",
-    "znver1": _V3,
-    "znver2": _V3,
-    "znver3": _V3,
-    "x86-64-v4": _V4,
-    "skylake-avx512": _V4,
+    **dict.fromkeys(("x86-64-v4", "skylake-avx512"), _V4),
     "cascadelake": f"{_V4} avx512vnni",
     "cooperlake": f"{_V4} avx512vnni avx512bf16",
     "icelake-server": _ICELAKE,
-    "sapphirerapids": _SAPPHIRE,
-    "emeraldrapids": _SAPPHIRE,
+    **dict.fromkeys(("sapphirerapids", "emeraldrapids"), _SAPPHIRE),
     "graniterapids": f"{_SAPPHIRE} amx-fp16",
     "znver4": f"{_ICELAKE} avx512bf16",
     "znver5": f"{_ICELAKE} avx512bf16 avxvnni",
     "cortex-a72": _NEON,
-    "neoverse-n1": _HALF,
-    "neoverse-n2": _HALF,
-    "neoverse-v1": _HALF,
-    "neoverse-v2": _HALF,
-    "apple-m1": _HALF,
-    "apple-m2": _HALF,
-    "apple-m3": _HALF,
-    "apple-m4": _HALF,
+    **dict.fromkeys(("neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2"), _HALF),
+    **dict.fromkeys(("apple-m1", "apple-m2", "apple-m3", "apple-m4"), _HALF),
 }
 """The machines that can be named, and what matters of what they have."""
 
@@ -145,10 +129,6 @@ class Target:
     @property
     def has_avx512(self) -> bool:
         return {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= self.enabled
-
-    @property
-    def has_avx512_fp16(self) -> bool:
-        return self.has_avx512 and "avx512fp16" in self.enabled
 
     @property
     def has_amx(self) -> bool:
