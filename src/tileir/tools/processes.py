@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, TypeVar
 
+from tileir.processors import processors
 from tileir.tools.arguments import EXIT_FINE, EXIT_WRONG_INPUT
 from tileir.tools.programs import ToolFailure
 
@@ -23,7 +24,7 @@ _CHUNK = 8
 
 def in_processes(work: Callable[[str], _Result], paths: list[str], jobs: int = 0) -> Iterator[_Result]:
     """What comes of each file, in their order; in `jobs` processes, or 0 for one for each processor."""
-    jobs = min(jobs or _processors(), (len(paths) + _CHUNK - 1) // _CHUNK)
+    jobs = min(jobs or processors(), (len(paths) + _CHUNK - 1) // _CHUNK)
     if jobs < 2 or not hasattr(os, "fork"):
         yield from map(work, paths)
         return
@@ -77,9 +78,3 @@ def _be_child(work: Callable[[str], _Result], paths: list[str], writing: int) ->
         sys.excepthook(*sys.exc_info())
     finally:
         os._exit(status)
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -140,10 +140,10 @@ def test_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no way to confine a process")
 def test_default_follows_the_processors_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TILEIR_NUM_THREADS", raising=False)
-    thread_pool._processors.cache_clear()
+    thread_pool.processors.cache_clear()
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
     assert thread_pool.default_threads() == 1
-    thread_pool._processors.cache_clear()
+    thread_pool.processors.cache_clear()
 
 
 def test_launches_from_many_threads_at_once_do_not_mix(function: Loaded) -> None:

@@ -15,7 +15,6 @@ block at hand or the iteration of its loop, and is then raised.
 from __future__ import annotations
 
 import _thread
-import functools
 import itertools
 import os
 import sys
@@ -32,6 +31,7 @@ from tileir.execute.cpu.native.runtime import Loaded
 from tileir.execute.cpu.native.scratch import Scratch, arena_of, spare
 from tileir.execute.errors import LaunchError
 from tileir.execute.releasing import release_with
+from tileir.processors import processors
 
 VARIABLE: Final = "TILEIR_NUM_THREADS"
 
@@ -57,29 +57,12 @@ def default_threads() -> int:
     """How many threads a launch uses that does not say: TILEIR_NUM_THREADS, or the processors this process may use."""
     text = os.environ.get(VARIABLE)
     if not text:
-        return _processors()
+        return processors()
     plain = text.strip()
     number = int(plain) if plain.isascii() and plain.isdecimal() and len(plain) < 20 else 0
     if not 1 <= number <= MOST_THREADS:
         raise LaunchError(f"{VARIABLE} is '{text}': set it to a number of threads, 1 to {MOST_THREADS}")
     return number
-
-
-@functools.cache
-def _processors() -> int:
-    """The processors this process may use; asked once, as it takes longer than a small launch."""
-    try:
-        available = len(os.sched_getaffinity(0))
-    except (AttributeError, OSError):
-        available = os.cpu_count() or 1
-    try:
-        # What a container may use, in microseconds of a period; "max" where there is no limit.
-        with open("/sys/fs/cgroup/cpu.max") as file:
-            quota, period = file.read().split()
-        available = min(available, -(-int(quota) // int(period)))
-    except (OSError, ValueError):
-        pass
-    return max(1, available)
 
 
 # --- helper threads ---
@@ -252,7 +235,7 @@ def _forget_threads() -> None:
     _helper_count = 0
     _lock = threading.Lock()
     _main_thread = threading.get_ident()
-    _processors.cache_clear()
+    processors.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):
