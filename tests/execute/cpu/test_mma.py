@@ -54,7 +54,7 @@ def text_of(chosen, extent=0):
         configure(builder)
     c_stride = chosen.n * chosen.accumulator_dtype.itemsize
     stage = "%arena" if chosen.stage_elements else ""
-    emit_mma(builder, chosen, a, stride, b, c, c_stride, extent=str(extent) if extent else "", stage=stage)
+    emit_mma(builder, chosen, (a, stride), b, (c, c_stride), extent=str(extent) if extent else "", stage=stage)
     if chosen.kind == "amx":
         release(builder)
     builder.do("ret i64 0")

@@ -8,14 +8,13 @@ from tileir.execute.cpu.emission.panels import panel_of
 from tileir.execute.cpu.emission.products import stage_of, woven
 from tileir.execute.cpu.emission.views import Box
 from tileir.execute.cpu.loops.expressions import Viewed
-from tileir.execute.cpu.loops.statements import Chain, Multiply, Statement
+from tileir.execute.cpu.loops.statements import Chain, Multiply
 from tileir.execute.cpu.matrix.microkernel import emit_mma
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 
 
-def emit_chain(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Chain)
+def emit_chain(emission: Emission, statement: Chain) -> None:
     builder = emission.builder
     product = statement.product
     plan = product.plan
@@ -61,8 +60,7 @@ def _emit_part(
     plan = product.plan
     start = builder.multiply(turn, plan.k)
     size = plan.lhs_dtype.itemsize
-    a_pointer = builder.moved(left.pointer, builder.multiply(start, size))
-    a_stride = builder.multiply(left.view.strides[0], size)
+    rows = builder.moved(left.pointer, builder.multiply(start, size)), builder.multiply(left.view.strides[0], size)
     row = builder.multiply(right.view.strides[0], plan.rhs_dtype.itemsize)
     b_pointer = builder.moved(right.pointer, builder.multiply(start, row))
     first = builder.add(lower, turn)
@@ -74,20 +72,9 @@ def _emit_part(
         _pack_rows(emission, product, b_pointer, row, panel, extent)
 
     panel = panel_of(emission, memo, [*keys, extent], slot, panel_size, pack)
-    suffix = emission.arena_suffix
-    emit_mma(
-        emission.builder,
-        plan,
-        a_pointer,
-        a_stride,
-        panel,
-        emission.buffer(product.accumulator),
-        plan.n * plan.accumulator_dtype.itemsize,
-        b_suffix=suffix,
-        c_suffix=suffix,
-        extent=extent,
-        stage=stage_of(emission, product),
-    )
+    target = emission.buffer(product.accumulator), plan.n * plan.accumulator_dtype.itemsize
+    stage = stage_of(emission, product)
+    emit_mma(builder, plan, rows, panel, target, suffix=emission.arena_suffix, extent=extent, stage=stage)
 
 
 def _pack_rows(emission: Emission, product: Multiply, source: str, row: Number, panel: str, extent: str) -> None:

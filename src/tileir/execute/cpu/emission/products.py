@@ -21,11 +21,13 @@ from tileir.execute.cpu.emission.versions import lanes_of, versions
 from tileir.execute.cpu.loops.expressions import Expression, Stored, matrix_in_memory
 from tileir.execute.cpu.loops.statements import Multiply
 from tileir.execute.cpu.matrix.microkernel import emit_mma
+from tileir.execute.cpu.matrix.plan import Rows
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.llvm import Register, scalar_type
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import DType, memory_bytes, tf32_numbers
+from tileir.ir import floats
 from tileir.ir.types import FNV8E5M3FNU, TF32, Type
 
 
@@ -36,24 +38,13 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
     builder = emission.builder
 
     def one(number: Number) -> None:
-        left, left_stride = _left(emission, statement, number)
+        left = _left(emission, statement, number)
         right = _right(emission, statement, number)
         size = plan.accumulator_dtype.itemsize
         place = builder.multiply(number, plan.m * plan.n * size)
-        target = builder.moved(emission.buffer(statement.accumulator), place)
-        suffix = emission.arena_suffix
-        emit_mma(
-            builder,
-            plan,
-            left,
-            left_stride,
-            right,
-            target,
-            plan.n * size,
-            b_suffix=suffix,
-            c_suffix=suffix,
-            stage=stage_of(emission, statement),
-        )
+        target = builder.moved(emission.buffer(statement.accumulator), place), plan.n * size
+        stage = stage_of(emission, statement)
+        emit_mma(builder, plan, left, right, target, suffix=emission.arena_suffix, stage=stage)
 
     builder.count(0, batch, 1, one)
 
@@ -61,10 +52,6 @@ def emit_multiply(emission: Emission, statement: Multiply) -> None:
 def stage_of(emission: Emission, statement: Multiply) -> str:
     """A pointer to memory for rows of the left operand; empty where none is wanted."""
     return emission.buffer(statement.stage) if statement.stage is not None else ""
-
-
-def _signed(statement: Multiply, side: str) -> bool:
-    return statement.operation.keyword(f"signedness_{side}") != "unsigned"
 
 
 def _factor(emission: Emission, element: Type, register: Register, dtype: DType, signed: bool) -> Register:
@@ -81,8 +68,8 @@ def _factor(emission: Emission, element: Type, register: Register, dtype: DType,
 # --- the left operand ---
 
 
-def _left(emission: Emission, statement: Multiply, batch: Number) -> tuple[str, Number]:
-    """A pointer to the left operand, and the distance of its rows in bytes."""
+def _left(emission: Emission, statement: Multiply, batch: Number) -> Rows:
+    """Where the left operand is."""
     plan, lhs = statement.plan, statement.lhs
     size = plan.lhs_dtype.itemsize
     row = plan.k * size
@@ -127,31 +114,41 @@ def _left(emission: Emission, statement: Multiply, batch: Number) -> tuple[str, 
 
 
 def _copy_left(emission: Emission, statement: Multiply, batch: Number) -> None:
-    plan, lhs = statement.plan, statement.lhs
+    plan = statement.plan
     assert statement.left is not None
     buffer = statement.left
-    scale = statement.scales[0] if statement.scales else None
-    roots = [lhs, *([scale] if scale is not None else [])]
-    lanes = min(lanes_of(emission, roots, []), plan.k)
-    block = plan.k // scale.shape[-1] if scale is not None else 1
-    if scale is not None:
-        lanes = min(lanes, block)
-    signed = _signed(statement, "lhs")
+    roots = [statement.lhs, *statement.scales[:1]]
+    lanes = min([lanes_of(emission, roots, []), plan.k, *[plan.k // scale.shape[-1] for scale in statement.scales[:1]]])
 
     def emit(masked: bool) -> None:
         nest = NestEmission(emission, (plan.m, plan.k), lanes, masked)
-        first = [Axis(batch, False, 0)] if len(lhs.shape) == 3 else []
         row, column = nest.index
-        register, _ = nest.at(lhs, (*first, row, column))
-        with nest.at_level(nest.depth):
-            register = _factor(emission, lhs.element, register, plan.lhs_dtype, signed)
-        if scale is not None:
-            register = _scaled(emission, nest, register, scale, (*first, row, _divided(emission, nest, column, block)))
+        register = _element(emission, nest, statement, 0, batch, row, column)
         size = plan.lhs_dtype.itemsize
         nest.store(emission.buffer(buffer), [(row, plan.k * size), (column, size)], register, emission.arena_suffix)
         nest.close()
 
     versions(emission, roots, [], emit)
+
+
+def _element(
+    emission: Emission, nest: NestEmission, statement: Multiply, side: int, batch: Number, row: Axis, column: Axis
+) -> Register:
+    """An element of the left or right operand as the product wants it, with its scale."""
+    plan, operand = statement.plan, (statement.lhs, statement.rhs)[side]
+    dtype = (plan.lhs_dtype, plan.rhs_dtype)[side]
+    is_signed = statement.operation.keyword(f"signedness_{('lhs', 'rhs')[side]}") != "unsigned"
+    first = [Axis(batch, False, 0)] if len(operand.shape) == 3 else []
+    register, _ = nest.at(operand, (*first, row, column))
+    with nest.at_level(nest.depth):
+        register = _factor(emission, operand.element, register, dtype, is_signed)
+    if not statement.scales:
+        return register
+    scale = statement.scales[side]
+    # There is one for each block of elements along k.
+    block = plan.k // scale.shape[-2 if side else -1]
+    along = _divided(emission, nest, row if side else column, block)
+    return _scaled(emission, nest, register, scale, (*first, along, column) if side else (*first, row, along))
 
 
 def _divided(emission: Emission, nest: NestEmission, axis: Axis, block: int) -> Axis:
@@ -170,7 +167,7 @@ def _scaled(
         builder = emission.builder
         if scale.element is FNV8E5M3FNU:
             # Held as its pattern.
-            factor = casting.decode(builder, factor, scale.element.name)
+            factor = casting.decode(builder, factor, floats.FNV8E5M3FNU)
         factor = casting.cast(builder, factor, register.dtype)
         width = max(register.width, factor.width)
         return casting.binary(builder, "fmul", builder.splat(register, width), builder.splat(factor, width))
@@ -202,28 +199,18 @@ def _right(emission: Emission, statement: Multiply, batch: Number) -> str:
 
 def _pack(emission: Emission, statement: Multiply, batch: Number, pointer: str) -> None:
     builder = emission.builder
-    plan, rhs = statement.plan, statement.rhs
-    scale = statement.scales[1] if statement.scales else None
-    roots = [rhs, *([scale] if scale is not None else [])]
+    plan = statement.plan
+    roots = [statement.rhs, *statement.scales[1:]]
     lanes = min(lanes_of(emission, roots, []), plan.columns)
-    block = plan.k // scale.shape[-2] if scale is not None else 1
-    signed = _signed(statement, "rhs")
     group, size = plan.group, plan.rhs_dtype.itemsize
 
     def emit(masked: bool) -> None:
         nest = NestEmission(emission, (plan.k // group, plan.n), lanes, masked)
         step, column = nest.index
-        first = [Axis(batch, False, 0)] if len(rhs.shape) == 3 else []
         parts = []
         for part in range(group):
             row = _member(emission, nest, step, group, part)
-            index = (*first, row, column)
-            register, _ = nest.at(rhs, index)
-            with nest.at_level(nest.depth):
-                register = _factor(emission, rhs.element, register, plan.rhs_dtype, signed)
-            if scale is not None:
-                scale_index = (*first, _divided(emission, nest, row, block), column)
-                register = _scaled(emission, nest, register, scale, scale_index)
+            register = _element(emission, nest, statement, 1, batch, row, column)
             parts.append(nest.spread_lanes(register, column))
         with nest.at_level(nest.depth):
             packed = woven(emission, parts)

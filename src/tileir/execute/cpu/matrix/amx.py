@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy
 
-from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, STAGED_BYTES, MmaPlan
+from tileir.execute.cpu.matrix.plan import AMX_BYTES, AMX_ROWS, STAGED_BYTES, MmaPlan, Rows
 from tileir.execute.cpu.vector.builder import Builder, Number
 
 _TILES: Final = 8
@@ -47,22 +47,20 @@ def release(builder: Builder) -> None:
     builder.call("void", "llvm.x86.tilerelease", [])
 
 
-def emit_amx(
-    builder: Builder, plan: MmaPlan, a: str, a_stride: Number, b: str, c: str, c_stride: int, extent: Number, stage: str
-) -> None:
+def emit_amx(builder: Builder, plan: MmaPlan, a: Rows, b: str, c: Rows, extent: Number, stage: str) -> None:
     """Emit the product; `extent` is how far k goes, `stage` memory for the plan's `stage_elements`, or empty."""
     product = _Product(builder, plan, stage)
     if not stage:
-        product.emit((a, a_stride), b, (c, c_stride), extent, extent)
+        product.emit(a, b, c, extent, extent)
         return
     size = plan.lhs_dtype.itemsize
 
     def part(first: Number) -> None:
-        left = builder.moved(a, builder.multiply(first, size))
+        left = builder.moved(a[0], builder.multiply(first, size))
         right = builder.moved(b, builder.multiply(first, AMX_ROWS * size))
         rest = builder.emit(f"sub i64 {extent}, {first}")
         length = builder.call("i64", "llvm.umin.i64", [f"i64 {rest}", f"i64 {STAGED_BYTES // size}"])
-        product.emit((left, a_stride), right, (c, c_stride), length, extent)
+        product.emit((left, a[1]), right, c, length, extent)
 
     builder.count(0, extent, STAGED_BYTES // size, part)
 
@@ -83,7 +81,7 @@ class _Product:
         operands = [f"i8 {register}", f"ptr {pointer}", f"i64 {stride}"]
         self.builder.call("void", f"llvm.x86.{name}", operands)
 
-    def emit(self, a: tuple[str, Number], b: str, c: tuple[str, int], extent: Number, panel_extent: Number) -> None:
+    def emit(self, a: Rows, b: str, c: Rows, extent: Number, panel_extent: Number) -> None:
         """The product of `extent` columns of A, given with the distance of its rows as C is.
 
         The panels of B go on for `panel_extent`.
@@ -103,7 +101,7 @@ class _Product:
                 block = builder.moved(c_rows, builder.multiply(column, size))
                 panel = builder.moved(b, builder.multiply(column, column_bytes))
                 places = [
-                    builder.moved(block, AMX_ROWS * (i * c_stride + j * size))
+                    builder.moved(block, builder.add(builder.multiply(AMX_ROWS * i, c_stride), AMX_ROWS * j * size))
                     for i in range(self.down)
                     for j in range(self.across)
                 ]
@@ -117,7 +115,7 @@ class _Product:
 
         builder.count(0, plan.m, plan.rows, rows)
 
-    def _chain(self, a: tuple[str, Number], b: str, panel_bytes: Number, extent: Number) -> None:
+    def _chain(self, a: Rows, b: str, panel_bytes: Number, extent: Number) -> None:
         """One block of C, which is in registers, through the whole of k."""
         builder, plan = self.builder, self.plan
         instruction = f"llvm.x86.{_PRODUCTS[plan.lhs_dtype.name, plan.rhs_dtype.name]}"

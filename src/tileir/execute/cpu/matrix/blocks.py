@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import numpy
 
-from tileir.execute.cpu.matrix.plan import MmaPlan
+from tileir.execute.cpu.matrix.plan import MmaPlan, Rows
 from tileir.execute.cpu.vector.builder import Builder, Number
 from tileir.execute.cpu.vector.casting import intrinsic
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, value_type
@@ -25,50 +25,47 @@ _UNROLL: Final = 4
 
 
 class Blocks:
-    """Writes the loops; the suffixes end the loads and stores of A, B and C."""
+    """Writes the loops; the suffix ends the loads and stores of B and C."""
 
-    def __init__(self, builder: Builder, plan: MmaPlan, suffixes: tuple[str, str, str]) -> None:
+    def __init__(self, builder: Builder, plan: MmaPlan, suffix: str) -> None:
         self.builder: Final = builder
         self.plan: Final = plan
         self.step: Final = _STEPS[plan.kind]
-        self.a_suffix, self.b_suffix, self.c_suffix = suffixes
+        self.suffix: Final = suffix
         self.width: Final = plan.lanes if plan.lanes > 1 else 0
         self.vectors: Final = plan.columns // plan.lanes
 
-    def emit(self, a: str, a_stride: Number, b: str, c: str, c_stride: int, extent: Number) -> None:
-        builder = self.builder
-        plan = self.plan
+    def emit(self, a: Rows, b: str, c: Rows, extent: Number) -> None:
+        builder, plan = self.builder, self.plan
 
         def rows(row: Number) -> None:
-            first = builder.moved(a, builder.multiply(row, a_stride))
-            pointers = [builder.moved(first, builder.multiply(one, a_stride)) for one in range(plan.rows)]
-            c_rows = builder.moved(c, builder.multiply(row, c_stride))
+            first = builder.moved(a[0], builder.multiply(row, a[1]))
+            pointers = [builder.moved(first, builder.multiply(one, a[1])) for one in range(plan.rows)]
+            c_rows = builder.moved(c[0], builder.multiply(row, c[1]))
 
             def columns(column: Number) -> None:
                 # A panel has `extent` times its columns elements, so the product is what lies in front of this one.
                 before = builder.multiply(column, builder.multiply(extent, plan.rhs_dtype.itemsize))
                 block = builder.moved(c_rows, builder.multiply(column, plan.accumulator_dtype.itemsize))
-                self._block(pointers, builder.moved(b, before), block, c_stride, extent)
+                self._block(pointers, builder.moved(b, before), (block, c[1]), extent)
 
             builder.count(0, plan.n, plan.columns, columns)
 
         builder.count(0, plan.m, plan.rows, rows)
 
-    def _block(self, rows: list[str], panel: str, block: str, c_stride: int, extent: Number) -> None:
+    def _block(self, rows: list[str], panel: str, block: Rows, extent: Number) -> None:
         """One block of C through the whole of k."""
-        builder = self.builder
-        plan = self.plan
+        builder, plan = self.builder, self.plan
         dtype = plan.accumulator_dtype
         kind = value_type(dtype, self.width)
         size = dtype.itemsize
         places = [
-            builder.moved(block, row * c_stride + vector * plan.lanes * size)
+            builder.moved(block[0], builder.add(builder.multiply(row, block[1]), vector * plan.lanes * size))
             for row in range(plan.rows)
             for vector in range(self.vectors)
         ]
         start = [
-            builder.value(f"load {kind}, ptr {place}, align {size}{self.c_suffix}", dtype, self.width)
-            for place in places
+            builder.value(f"load {kind}, ptr {place}, align {size}{self.suffix}", dtype, self.width) for place in places
         ]
         turn = min(plan.k, _UNROLL * plan.group)
 
@@ -77,13 +74,12 @@ class Blocks:
 
         results = builder.carry(0, extent, turn, start, steps)
         for place, result in zip(places, results, strict=True):
-            builder.do(f"store {result.typed}, ptr {place}, align {size}{self.c_suffix}")
+            builder.do(f"store {result.typed}, ptr {place}, align {size}{self.suffix}")
 
     def _steps(
         self, rows: list[str], panel: str, k: Number, accumulators: list[Register], count: int
     ) -> list[Register]:
-        builder = self.builder
-        plan = self.plan
+        builder, plan = self.builder, self.plan
         a_bytes = plan.group * plan.lhs_dtype.itemsize
         b_bytes = plan.columns * plan.group * plan.rhs_dtype.itemsize
         a_offset = builder.multiply(k, plan.lhs_dtype.itemsize)
@@ -109,10 +105,10 @@ class Blocks:
         dtype = self.plan.lhs_dtype
         align = dtype.itemsize
         if self.plan.group == 1:
-            text = f"load {scalar_type(dtype)}, ptr {pointer}, align {align}{self.a_suffix}"
+            text = f"load {scalar_type(dtype)}, ptr {pointer}, align {align}"
             return builder.splat(builder.value(text, dtype), self.width)
         pair = numpy.dtype(numpy.int32)
-        one = builder.value(f"load i32, ptr {pointer}, align {align}{self.a_suffix}", pair)
+        one = builder.value(f"load i32, ptr {pointer}, align {align}", pair)
         both = builder.splat(one, self.width)
         lanes = self.plan.group * self.plan.lanes
         return builder.value(f"bitcast {both.typed} to {value_type(dtype, lanes)}", dtype, lanes)
@@ -123,7 +119,7 @@ class Blocks:
         width = lanes if lanes > 1 else 0
         align = min(64, lanes * plan.rhs_dtype.itemsize)
         kind = value_type(plan.rhs_dtype, width)
-        return self.builder.value(f"load {kind}, ptr {pointer}, align {align}{self.b_suffix}", plan.rhs_dtype, width)
+        return self.builder.value(f"load {kind}, ptr {pointer}, align {align}{self.suffix}", plan.rhs_dtype, width)
 
 
 def _fma(builder: Builder, left: Register, right: Register, accumulator: Register) -> Register:

@@ -29,6 +29,7 @@ import ml_dtypes
 import numpy
 
 from tileir.execute.cpu.native.target import Target
+from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.cpu.vector.casting import DOUBLE, INT32, SINGLE, UINT8
 from tileir.execute.dtypes import DType
 from tileir.ir.types import BF16, F8E8M0FNU, F16, F32, F64, FloatType, Type
@@ -47,6 +48,8 @@ _STAGED_COLUMNS: Final = 256
 """Columns of the right operand from which on that is worth it."""
 
 Shape = tuple[int, int, int]
+Rows = tuple[str, Number]
+"""A matrix in memory: a pointer to it, and the distance of its rows in bytes."""
 
 
 class MmaPlan:

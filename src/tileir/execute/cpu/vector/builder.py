@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy
 
-from tileir.execute.cpu.vector.llvm import Register, operand_type, value_type
+from tileir.execute.cpu.vector.llvm import Register, operand_type, value_type, wrapped
 from tileir.execute.dtypes import Array, DType
 
 Number = int | str
@@ -25,6 +25,11 @@ Part = Callable[[], "Values | None"]
 
 LIKELY: Final = ", !prof !3"
 """Ends a branch that nearly always goes to its first label."""
+
+
+def signed(number: Number) -> Number:
+    """An unsigned number as LLVM writes it."""
+    return wrapped(number) if isinstance(number, int) else number
 
 
 class Module:

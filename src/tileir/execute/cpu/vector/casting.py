@@ -7,13 +7,14 @@ where the machine has no instruction for it (`Module.native_half`), since LLVM w
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy
 
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, suffix_of, value_type
 from tileir.execute.dtypes import DType
+from tileir.ir import floats
 
 BOOL: Final = numpy.dtype(numpy.bool_)
 INT32: Final = numpy.dtype(numpy.int32)
@@ -35,30 +36,14 @@ def unsupported(name: str, dtype: DType) -> Untraceable:
     return Untraceable(f"{name} of {dtype}")
 
 
-class Format(NamedTuple):
-    """A float format of at most 16 bits, as far as conversions with float32 need it."""
-
-    mantissa: int
-    bias: int
-    has_sign: bool
-    bits: int
-    """Of the pattern, sign and all."""
-    largest: int
-    """The pattern of the largest finite value."""
-    overflow: int
-    """The pattern of what is too large, as those below without a sign."""
-    nan: int
-    """The pattern of NaN; 0 where there is none."""
-
-
 FORMATS: Final = {
-    "float16": Format(10, 15, True, 16, 0x7BFF, 0x7C00, 0x7E00),
-    "bfloat16": Format(7, 127, True, 16, 0x7F7F, 0x7F80, 0x7FC0),
-    "float8_e4m3fn": Format(3, 7, True, 8, 0x7E, 0x7F, 0x7F),
-    "float8_e5m2": Format(2, 15, True, 8, 0x7B, 0x7C, 0x7E),
-    "float4_e2m1fn": Format(1, 1, True, 4, 0x7, 0x7, 0),
-    "fnv8E5M3FNU": Format(3, 15, False, 8, 0xFE, 0xFF, 0xFF),
+    "float16": floats.F16,
+    "bfloat16": floats.BF16,
+    "float8_e4m3fn": floats.F8E4M3FN,
+    "float8_e5m2": floats.F8E5M2,
+    "float4_e2m1fn": floats.F4E2M1FN,
 }
+"""The formats of at most 16 bits with a dtype of their own that is converted with float32 by its pattern."""
 _SINGLE_SIGN: Final = 0x80000000
 _SINGLE_INFINITY: Final = 0x7F800000
 _SINGLE_QUIET: Final = 0x7FC00000
@@ -239,14 +224,14 @@ def to_single(builder: Builder, value: Register) -> Register:
     if value.dtype == HALF:
         if builder.module.native_half:
             return convert(builder, "fpext", value, SINGLE)
-        return decode(builder, bits(builder, value), "float16")
+        return decode(builder, bits(builder, value), floats.F16)
     if name == "bfloat16":
         wide = convert(builder, "zext", value, UINT32)
         return reinterpret(builder, binary(builder, "shl", wide, constant(16, wide)), SINGLE)
     if name == "float8_e8m0fnu":
         return decode_power(builder, retag(value, UINT8))
     if name in FORMATS:
-        return decode(builder, retag(value, numpy.dtype(f"u{value.dtype.itemsize}")), name)
+        return decode(builder, retag(value, numpy.dtype(f"u{value.dtype.itemsize}")), FORMATS[name])
     raise Untraceable(f"a cast from {value.dtype} to float32")
 
 
@@ -256,11 +241,11 @@ def _from_single(builder: Builder, value: Register, dtype: DType) -> Register:
     if dtype == HALF:
         if builder.module.native_half:
             return convert(builder, "fptrunc", value, HALF)
-        return reinterpret(builder, encode(builder, value, "float16"), HALF)
+        return reinterpret(builder, encode(builder, value, floats.F16), HALF)
     if dtype.name == "bfloat16":
         return retag(_encode_brain(builder, value), dtype)
     if dtype.name in FORMATS:
-        return retag(encode(builder, value, dtype.name), dtype)
+        return retag(encode(builder, value, FORMATS[dtype.name]), dtype)
     raise Untraceable(f"a cast from float32 to {dtype}")
 
 
@@ -291,29 +276,28 @@ def _single_to_odd(builder: Builder, value: Register) -> Register:
 # Formats as patterns
 
 
-def decode(builder: Builder, pattern: Register, name: str) -> Register:
+def decode(builder: Builder, pattern: Register, form: floats.FloatFormat) -> Register:
     """float32 of patterns in an unsigned integer.
 
     A normalised value is its pattern moved to float32's place; a subnormal one is an integer times a power of two,
     which avoids float32's own subnormals.
     """
-    form = FORMATS[name]
     wide = convert(builder, "zext", pattern, UINT32) if pattern.dtype != UINT32 else pattern
-    sign_place = form.bits - 1
+    sign_place = form.width - 1
     magnitude = wide
     if form.has_sign:
         magnitude = binary(builder, "and", wide, constant((1 << sign_place) - 1, wide))
-    moved = binary(builder, "shl", magnitude, constant(23 - form.mantissa, wide))
+    moved = binary(builder, "shl", magnitude, constant(23 - form.mantissa_bits, wide))
     normal = binary(builder, "add", moved, constant((127 - form.bias) << 23, wide))
     # Patterns are small: signed conversion is the cheaper one.
     whole = convert(builder, "sitofp", retag(magnitude, INT32), SINGLE)
-    unit = 2.0 ** (1 - form.bias - form.mantissa)
+    unit = 2.0 ** (1 - form.bias - form.mantissa_bits)
     small = reinterpret(builder, binary(builder, "fmul", whole, constant(unit, whole)), UINT32)
-    is_small = compare(builder, "icmp ult", magnitude, constant(1 << form.mantissa, wide))
+    is_small = compare(builder, "icmp ult", magnitude, constant(1 << form.mantissa_bits, wide))
     result = choose(builder, is_small, small, normal)
-    if form.nan:
+    if form.quiet_nan >= 0:
         special = compare(builder, "icmp ugt", magnitude, constant(form.largest, wide))
-        if form.nan == form.overflow:
+        if form.quiet_nan == form.overflow:
             substitute = constant(0x7FC00000, wide)
         else:
             # Infinity and NaN keep their mantissa, and a NaN gets the bit that makes it a quiet one.
@@ -339,17 +323,16 @@ def decode_power(builder: Builder, pattern: Register) -> Register:
     return reinterpret(builder, result, SINGLE)
 
 
-def encode(builder: Builder, value: Register, name: str) -> Register:
+def encode(builder: Builder, value: Register, form: floats.FloatFormat) -> Register:
     """Patterns of float32 values, rounded to nearest even, in the unsigned integer that holds them.
 
     Above the smallest normalised value rounding adds just under half a unit, and one more where the last kept bit is
     odd; below it the float32 addition of a number whose unit is the smallest value does the rounding.
     """
-    form = FORMATS[name]
-    storage = UINT16 if form.bits > 8 else UINT8
+    storage = UINT16 if form.width > 8 else UINT8
     pattern = reinterpret(builder, value, UINT32)
     magnitude = binary(builder, "and", pattern, constant(_SINGLE_SIGN - 1, pattern))
-    shift = 23 - form.mantissa
+    shift = 23 - form.mantissa_bits
     last = binary(builder, "lshr", magnitude, constant(shift, pattern))
     last = binary(builder, "and", last, constant(1, pattern))
     offset = (1 << (shift - 1)) - 1 - ((127 - form.bias) << 23)
@@ -357,7 +340,7 @@ def encode(builder: Builder, value: Register, name: str) -> Register:
     normal = binary(builder, "add", normal, last)
     normal = binary(builder, "lshr", normal, constant(shift, pattern))
     # 1.5 * 2**e has the unit 2**(e - 23), and stays in its power of two.
-    anchor = numpy.float32(1.5 * 2.0 ** (24 - form.bias - form.mantissa))
+    anchor = numpy.float32(1.5 * 2.0 ** (24 - form.bias - form.mantissa_bits))
     absolute = reinterpret(builder, magnitude, SINGLE)
     sum_ = reinterpret(builder, binary(builder, "fadd", absolute, constant(anchor, value)), UINT32)
     small = binary(builder, "sub", sum_, constant(int(anchor.view(numpy.uint32)), pattern))
@@ -368,11 +351,11 @@ def encode(builder: Builder, value: Register, name: str) -> Register:
     limit = (form.largest << shift) + ((127 - form.bias) << 23) + (1 << (shift - 1)) + (form.largest + 1) % 2
     over = compare(builder, "icmp uge", magnitude, constant(limit, pattern))
     result = choose(builder, over, constant(form.overflow, pattern), result)
-    if form.nan != form.overflow:
+    if form.quiet_nan != form.overflow:
         nan = compare(builder, "icmp ugt", magnitude, constant(_SINGLE_INFINITY, pattern))
-        result = choose(builder, nan, constant(form.nan, pattern), result)
-    sign = binary(builder, "lshr", pattern, constant(32 - form.bits, pattern))
-    sign = binary(builder, "and", sign, constant(1 << (form.bits - 1), pattern))
+        result = choose(builder, nan, constant(max(form.quiet_nan, 0), pattern), result)
+    sign = binary(builder, "lshr", pattern, constant(32 - form.width, pattern))
+    sign = binary(builder, "and", sign, constant(1 << (form.width - 1), pattern))
     return convert(builder, "trunc", binary(builder, "or", result, sign), storage)
 
 

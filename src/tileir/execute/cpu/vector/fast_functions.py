@@ -354,10 +354,6 @@ def _pow(machine: Machine, base: Any, exponent: Any) -> Any:
     return numpy.where(is_one, numpy.float32(1.0), result)
 
 
-def _rsqrt(machine: Machine, value: Any) -> Any:
-    return machine.reciprocal_root(value)
-
-
 FORMULAS: Final[dict[OperationDeclaration, Formula]] = {
     ops.EXP: _exp,
     ops.EXP2: _exp2,
@@ -374,7 +370,7 @@ FORMULAS: Final[dict[OperationDeclaration, Formula]] = {
     ops.TAN: _tan,
     ops.ATAN2: _atan2,
     ops.POW: _pow,
-    ops.RSQRT: _rsqrt,
+    ops.RSQRT: Machine.reciprocal_root,
 }
 """The machine and f32 operands to an f32 result."""
 

@@ -22,29 +22,19 @@ from tileir.execute.cpu.vector.casting import (
 )
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import DType
+from tileir.ir import floats
 
 
-class _Layout:
-    """The fields of float32 and float64."""
-
-    def __init__(self, dtype: DType) -> None:
-        is_double = dtype == DOUBLE
-        self.integer: DType = numpy.dtype(numpy.int64 if is_double else numpy.int32)
-        self.mantissa: int = 52 if is_double else 23
-        self.bias: int = 1023 if is_double else 127
-        self.exponent_field: int = 2047 if is_double else 255
-
-
-def _layout(value: Register, name: str) -> _Layout:
+def _form_of(value: Register, name: str) -> tuple[floats.FloatFormat, DType]:
+    """The fields of float32 or float64, and the integers as wide."""
     if not is_machine_float(value.dtype):
         raise unsupported(name, value.dtype)
-    return _Layout(value.dtype)
+    return floats.F64 if value.dtype == DOUBLE else floats.F32, numpy.dtype(f"i{value.dtype.itemsize}")
 
 
 def nextafter(builder: Builder, operands: list[Register]) -> Register:
     value, towards = operands
-    layout = _layout(value, "nextafter")
-    integer = layout.integer
+    _, integer = _form_of(value, "nextafter")
     pattern = reinterpret(builder, value, integer)
     zero = constant(0, value)
     one = constant(1, pattern)
@@ -69,24 +59,21 @@ def frexp(builder: Builder, operands: list[Register]) -> tuple[Register, ...]:
     if value.dtype == HALF:
         mantissa, exponent = frexp(builder, [to_single(builder, value)])
         return cast(builder, mantissa, HALF), exponent
-    layout = _layout(value, "frexp")
-    integer = layout.integer
-    field_mask = layout.exponent_field << layout.mantissa
+    form, integer = _form_of(value, "frexp")
+    field_mask = form.infinity
     pattern = reinterpret(builder, value, integer)
     field = binary(builder, "and", pattern, constant(field_mask, pattern))
     subnormal = compare(builder, "icmp eq", field, constant(0, pattern))
-    lift = layout.mantissa + 2
+    lift = form.mantissa_bits + 2
     lifted = reinterpret(builder, binary(builder, "fmul", value, constant(2.0**lift, value)), integer)
     pattern = choose(builder, subnormal, lifted, pattern)
     field = binary(builder, "and", pattern, constant(field_mask, pattern))
-    exponent = binary(builder, "lshr", field, constant(layout.mantissa, pattern))
-    down = choose(builder, subnormal, constant(layout.bias - 1 + lift, pattern), constant(layout.bias - 1, pattern))
+    exponent = binary(builder, "lshr", field, constant(form.mantissa_bits, pattern))
+    down = choose(builder, subnormal, constant(form.bias - 1 + lift, pattern), constant(form.bias - 1, pattern))
     exponent = binary(builder, "sub", exponent, down)
     rest = binary(builder, "and", pattern, constant(~field_mask, pattern))
-    half = binary(builder, "or", rest, constant((layout.bias - 1) << layout.mantissa, pattern))
-    magnitude = intrinsic(builder, "fabs", [value])
-    finite = compare(builder, "fcmp olt", magnitude, constant(numpy.inf, value))
-    regular = binary(builder, "and", finite, compare(builder, "fcmp une", value, constant(0, value)))
+    half = binary(builder, "or", rest, constant((form.bias - 1) << form.mantissa_bits, pattern))
+    regular = _is_regular(builder, value)
     mantissa = choose(builder, regular, reinterpret(builder, half, value.dtype), value)
     exponent = choose(builder, regular, exponent, constant(0, exponent))
     return mantissa, cast(builder, exponent, INT32)
@@ -97,29 +84,32 @@ def ldexp(builder: Builder, operands: list[Register]) -> Register:
     value, power = operands
     if value.dtype == HALF:
         raise unsupported("ldexp", value.dtype)
-    layout = _layout(value, "ldexp")
-    integer = layout.integer
+    form, integer = _form_of(value, "ldexp")
     mantissa, exponent = frexp(builder, [value])
     # Past these bounds nothing changes, and no sum below overflows.
-    bound = 4 * layout.bias
+    bound = 4 * form.bias
     power = intrinsic(builder, "smin", [power, constant(bound, power)])
     power = intrinsic(builder, "smax", [power, constant(-bound, power)])
     total = binary(builder, "add", cast(builder, power, integer), cast(builder, exponent, integer))
-    least = 2 - layout.bias
-    over = compare(builder, "icmp sgt", total, constant(layout.bias + 1, total))
+    least = 2 - form.bias
+    over = compare(builder, "icmp sgt", total, constant(form.bias + 1, total))
     small = compare(builder, "icmp slt", total, constant(least, total))
     # What will be subnormal is made a normal number first, as many places higher; the last product rounds it.
-    lift = 2 * layout.mantissa
+    lift = 2 * form.mantissa_bits
     raised = intrinsic(builder, "smax", [binary(builder, "add", total, constant(lift, total)), constant(least, total)])
     place = choose(builder, small, raised, total)
     pattern = reinterpret(builder, mantissa, integer)
-    field = binary(builder, "shl", place, constant(layout.mantissa, place))
+    field = binary(builder, "shl", place, constant(form.mantissa_bits, place))
     scaled = reinterpret(builder, binary(builder, "add", pattern, field), value.dtype)
     lowered = binary(builder, "fmul", scaled, constant(2.0**-lift, value))
     result = choose(builder, small, lowered, scaled)
     infinity = intrinsic(builder, "copysign", [constant(numpy.inf, value), value])
     result = choose(builder, over, infinity, result)
+    return choose(builder, _is_regular(builder, value), result, value)
+
+
+def _is_regular(builder: Builder, value: Register) -> Register:
+    """Whether a float is neither zero nor infinite nor NaN."""
     magnitude = intrinsic(builder, "fabs", [value])
     finite = compare(builder, "fcmp olt", magnitude, constant(numpy.inf, value))
-    regular = binary(builder, "and", finite, compare(builder, "fcmp une", value, constant(0, value)))
-    return choose(builder, regular, result, value)
+    return binary(builder, "and", finite, compare(builder, "fcmp une", value, constant(0, value)))

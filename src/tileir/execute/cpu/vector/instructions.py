@@ -40,7 +40,7 @@ from tileir.execute.cpu.vector.integers import divide_integers
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.nans import extreme, handed_on, literal_float, quieted
 from tileir.execute.cpu.vector.tracing import trace
-from tileir.execute.dtypes import Array, memory_bytes, memory_dtype, value_dtype
+from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.kernels import KERNELS
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration
@@ -76,22 +76,14 @@ def from_memory(builder: Builder, element: Type, register: Register) -> Register
     if dtypes.plain_memory(element):
         return register
     loaded = retag(register, memory_dtype(element))
-
-    def kernel(array: Array) -> Array:
-        return dtypes.from_memory(element, array)
-
-    return trace(builder, kernel, [loaded])
+    return trace(builder, lambda array: dtypes.from_memory(element, array), [loaded])
 
 
 def to_memory(builder: Builder, element: Type, register: Register) -> Register:
     """What to store, with the storage type, of a tile value."""
     if dtypes.plain_memory(element):
         return register
-
-    def kernel(array: Array) -> Array:
-        return dtypes.to_memory(element, array)
-
-    return trace(builder, kernel, [register])
+    return trace(builder, lambda array: dtypes.to_memory(element, array), [register])
 
 
 # Reading the operation
@@ -130,24 +122,17 @@ def _is_signed(operation: Operation) -> bool:
 # Floats
 
 
-def _flush(builder: Builder, value: Register) -> Register:
-    """f32 with zeros of the same sign for subnormal numbers."""
-    magnitude = intrinsic(builder, "fabs", [value])
-    small = compare(builder, "fcmp olt", magnitude, constant(numpy.float32(2.0**-126), value))
-    zero = intrinsic(builder, "copysign", [constant(0, value), value])
-    return choose(builder, small, zero, value)
+def _flush(builder: Builder, value: Register, raised: Register | None = None) -> Register:
+    """f32 with zeros of the same sign for subnormal numbers; with `raised`, for a result that is tiny after rounding
+    (`arithmetic.rounding.flush_tiny`)."""
+    magnitude = intrinsic(builder, "fabs", [value if raised is None else raised])
+    limit = constant(numpy.float32(2.0 ** (-126 if raised is None else -62)), value)
+    small = compare(builder, "fcmp olt", magnitude, limit)
+    return choose(builder, small, intrinsic(builder, "copysign", [constant(0, value), value]), value)
 
 
 def _raised(builder: Builder, value: Register) -> Register:
     return binary(builder, "fmul", value, constant(RAISED, value))
-
-
-def _flush_tiny(builder: Builder, result: Register, raised: Register) -> Register:
-    """A result that is tiny after rounding (`arithmetic.rounding.flush_tiny`) as a zero of its sign."""
-    magnitude = intrinsic(builder, "fabs", [raised])
-    tiny = compare(builder, "fcmp olt", magnitude, constant(numpy.float32(2.0**-62), raised))
-    zero = intrinsic(builder, "copysign", [constant(0, result), result])
-    return choose(builder, tiny, zero, result)
 
 
 def _float_binary(instruction: str) -> Emit:
@@ -162,7 +147,7 @@ def _float_binary(instruction: str) -> Emit:
             if instruction in ("fadd", "fsub"):
                 result = _flush(builder, result)
             else:
-                result = _flush_tiny(builder, result, binary(builder, instruction, _raised(builder, one), other))
+                result = _flush(builder, result, binary(builder, instruction, _raised(builder, one), other))
         elif element is F32 or element is F64:
             result = binary(builder, instruction, left, right)
         elif element is F16 or element is BF16:
@@ -188,7 +173,7 @@ def _fma(builder: Builder, operation: Operation, operands: list[Register]) -> Re
     else:
         left, right, addend = (_flush(builder, operand) for operand in operands)
         raised = intrinsic(builder, "fma", [_raised(builder, left), right, _raised(builder, addend)])
-        result = _flush_tiny(builder, intrinsic(builder, "fma", [left, right, addend]), raised)
+        result = _flush(builder, intrinsic(builder, "fma", [left, right, addend]), raised)
     unknown = [operand for operand in operands if literal_float(operand) is None]
     return quieted(builder, unknown[0], result) if len(unknown) == 1 else result
 

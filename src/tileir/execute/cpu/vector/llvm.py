@@ -22,28 +22,8 @@ import numpy
 
 from tileir.execute.dtypes import DType
 
-_TYPES: Final[dict[str, str]] = {
-    "bool": "i1",
-    "int8": "i8",
-    "uint8": "i8",
-    "int16": "i16",
-    "uint16": "i16",
-    "int32": "i32",
-    "uint32": "i32",
-    "int64": "i64",
-    "uint64": "i64",
-    "float16": "half",
-    "float32": "float",
-    "float64": "double",
-    "bfloat16": "i16",
-    "float8_e4m3fn": "i8",
-    "float8_e5m2": "i8",
-    "float8_e8m0fnu": "i8",
-    "float4_e2m1fn": "i8",
-}
-_FLOATS: Final = {"float16": "u2", "float32": "u4", "float64": "u8"}
-
-
+_NAMED: Final = {"bool": "i1", "float16": "half", "float32": "float", "float64": "double"}
+"""What is not an integer as wide as the dtype."""
 _SCALARS: Final[dict[DType, str]] = {}
 
 
@@ -52,7 +32,7 @@ def scalar_type(dtype: DType) -> str:
     found = _SCALARS.get(dtype)
     if found is None:
         # NumPy makes the name of a dtype up each time it is asked.
-        found = _SCALARS[dtype] = _TYPES[dtype.name]
+        found = _SCALARS[dtype] = _NAMED.get(dtype.name, f"i{8 * dtype.itemsize}")
     return found
 
 
@@ -63,7 +43,8 @@ def value_type(dtype: DType, width: int) -> str:
 
 def storage_type(dtype: DType) -> str:
     """The LLVM type of one element in memory: truth values take a byte."""
-    return "i8" if dtype.name == "bool" else _TYPES[dtype.name]
+    found = scalar_type(dtype)
+    return "i8" if found == "i1" else found
 
 
 class Register:
@@ -95,6 +76,12 @@ def index_register(number: int | str) -> Register:
 
 
 _INT64: Final = numpy.dtype(numpy.int64)
+
+
+def wrapped(number: int, bits: int = 64) -> int:
+    """A number as an integer of so many bits, which LLVM writes with a sign."""
+    half = 1 << (bits - 1)
+    return (number + half) % (2 * half) - half
 
 
 def literal(value: Any, dtype: DType, width: int = 0) -> Register:

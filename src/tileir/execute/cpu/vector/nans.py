@@ -15,6 +15,7 @@ import numpy
 
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import (
+    FORMATS,
     HALF,
     binary,
     bits,
@@ -28,6 +29,7 @@ from tileir.execute.cpu.vector.casting import (
 from tileir.execute.cpu.vector.casting import cast as convert_to
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.dtypes import DType
+from tileir.ir import floats
 
 
 def literal_float(value: Register) -> float | None:
@@ -65,13 +67,11 @@ def handed_on(instruction: str, left: Register, right: Register) -> Register | N
 
 def quieted(builder: Builder, operand: Register, result: Register) -> Register:
     """The result of an operation that gives its operand or the negative, where that is NaN a quiet one."""
-    mantissa = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[operand.dtype.name]
-    width = operand.dtype.itemsize * 8
+    form = {**FORMATS, "float32": floats.F32, "float64": floats.F64}[operand.dtype.name]
     pattern = bits(builder, operand)
-    magnitude = binary(builder, "and", pattern, constant((1 << (width - 1)) - 1, pattern))
-    infinity = ((1 << (width - 1 - mantissa)) - 1) << mantissa
-    nan = compare(builder, "icmp ugt", magnitude, constant(infinity, pattern))
-    quiet = binary(builder, "or", pattern, constant(1 << (mantissa - 1), pattern))
+    magnitude = binary(builder, "and", pattern, constant(form.magnitude_mask, pattern))
+    nan = compare(builder, "icmp ugt", magnitude, constant(form.infinity, pattern))
+    quiet = binary(builder, "or", pattern, constant(form.quiet_nan - form.infinity, pattern))
     return reinterpret(builder, choose(builder, nan, quiet, bits(builder, result)), result.dtype)
 
 

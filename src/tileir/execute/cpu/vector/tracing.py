@@ -322,30 +322,18 @@ def _look_up(builder: Builder, table: Any, index: Register) -> Register:
     return Register(gathered, table.dtype, width)
 
 
-_DECODED: Final = (F4E2M1FN, F8E4M3FN, F8E5M2, FNV8E5M3FNU)
-
-
 def _known_table(builder: Builder, table: Any, index: Register) -> Register | None:
     """Tables of a float format's values are computed: that is faster than looking them up, and needs no table."""
     if table is rounding.single_table(F16):
         return to_single(builder, reinterpret(builder, index, numpy.dtype(numpy.float16)))
-    for element in (*_DECODED, F8E8M0FNU):
+    for element in (F4E2M1FN, F8E4M3FN, F8E5M2, FNV8E5M3FNU, F8E8M0FNU):
         if table is rounding.value_table(element) or table is rounding.single_table(element):
             if element is F8E8M0FNU:
                 single = decode_power(builder, index)
             else:
-                name = _FORMAT_NAMES[element.name]
-                single = decode(builder, index, name)
+                single = decode(builder, index, rounding.float_format(element))
             return cast(builder, single, DOUBLE) if table.dtype == DOUBLE else single
     return None
-
-
-_FORMAT_NAMES: Final = {
-    "f4E2M1FN": "float4_e2m1fn",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E5M2": "float8_e5m2",
-    "fnv8E5M3FNU": "fnv8E5M3FNU",
-}
 
 
 def _full_like(value: Any, fill: Any, dtype: Any = None) -> Any:

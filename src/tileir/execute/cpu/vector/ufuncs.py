@@ -32,6 +32,7 @@ from tileir.execute.cpu.vector.casting import (
 from tileir.execute.cpu.vector.float_parts import frexp, ldexp, nextafter
 from tileir.execute.cpu.vector.integers import bitwise_count, floor_divide, left_shift, remainder, right_shift
 from tileir.execute.cpu.vector.llvm import Register
+from tileir.execute.cpu.vector.nans import literal_float
 from tileir.execute.dtypes import DType
 
 Emitter = Callable[[Builder, list[Register]], "Register | tuple[Register, ...]"]
@@ -94,16 +95,21 @@ def _fused(
     return None
 
 
+def _on_pattern(builder: Builder, instruction: str, value: Register, has_sign: bool) -> Register:
+    """A narrow float whose pattern is combined with its sign bit, or with all the others."""
+    pattern = bits(builder, value)
+    sign = 1 << (3 if value.dtype.name == "float4_e2m1fn" else value.dtype.itemsize * 8 - 1)
+    changed = binary(builder, instruction, pattern, constant(sign if has_sign else sign - 1, pattern))
+    return reinterpret(builder, changed, value.dtype)
+
+
 def _negative(builder: Builder, operands: list[Register]) -> Register:
     (value,) = operands
     kind = _kind(value.dtype)
     if kind == "float":
         return builder.value(f"fneg {value.typed}", value.dtype, value.width)
     if kind == "narrow":
-        pattern = bits(builder, value)
-        place = 3 if value.dtype.name == "float4_e2m1fn" else value.dtype.itemsize * 8 - 1
-        changed = binary(builder, "xor", pattern, constant(1 << place, pattern))
-        return reinterpret(builder, changed, value.dtype)
+        return _on_pattern(builder, "xor", value, True)
     if kind == "bool":
         raise unsupported("negative", value.dtype)
     return binary(builder, "sub", constant(0, value), value)
@@ -116,12 +122,7 @@ def _absolute(builder: Builder, operands: list[Register]) -> Register:
         return intrinsic(builder, "fabs", [value])
     if kind == "int":
         return intrinsic(builder, "abs", [value], "i1 false")
-    if kind == "narrow":
-        pattern = bits(builder, value)
-        place = 3 if value.dtype.name == "float4_e2m1fn" else value.dtype.itemsize * 8 - 1
-        changed = binary(builder, "and", pattern, constant((1 << place) - 1, pattern))
-        return reinterpret(builder, changed, value.dtype)
-    return value
+    return _on_pattern(builder, "and", value, False) if kind == "narrow" else value
 
 
 def _float_function(name: str) -> Emitter:
@@ -139,18 +140,6 @@ def _float_function(name: str) -> Emitter:
         return intrinsic(builder, name, [value])
 
     return emit
-
-
-def _fmod(builder: Builder, operands: list[Register]) -> Register:
-    """Exact: a call of C's fmod per lane."""
-    left, right = operands
-    kind = _kind(left.dtype)
-    if kind == "narrow":
-        wide = binary(builder, "frem", to_single(builder, left), to_single(builder, right))
-        return cast(builder, wide, left.dtype)
-    if kind != "float":
-        raise unsupported("fmod", left.dtype)
-    return binary(builder, "frem", left, right)
 
 
 def _square(builder: Builder, operands: list[Register]) -> Any:
@@ -277,9 +266,8 @@ def _extreme(largest: bool, propagate: bool) -> Emitter:
 
 def _is_number(value: Register) -> bool:
     """Whether a float register is a constant and not NaN."""
-    text = value.name[:-1] if value.name.startswith("splat (") else value.name
-    pattern = text.rpartition(" ")[2]
-    return pattern.startswith("0x") and int(pattern, 16) & ~(1 << 63) <= 0x7FF0000000000000
+    known = literal_float(value)
+    return known is not None and known == known
 
 
 # Bits
@@ -333,7 +321,8 @@ EMITTERS: Final[dict[str, Emitter]] = {
     "ceil": _float_function("ceil"),
     "trunc": _float_function("trunc"),
     "rint": _float_function("rint"),
-    "fmod": _fmod,
+    # Exact: a call of C's fmod per lane.
+    "fmod": _arithmetic("fmod", "frem", "", ""),
     "square": _square,
     "reciprocal": _reciprocal,
     "copysign": _copysign,
