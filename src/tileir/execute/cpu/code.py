@@ -70,14 +70,14 @@ class KernelCode:
     def dump(self, stage: str, *, overlapping: bool = False, sanitize: bool = False, unchecked: bool = False) -> str:
         """A version of the kernel as text, to read: "tiles", "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md)."""
         _import_lowering()
-        from tileir.execute.cpu.lowered import loop_text, optimized
+        from tileir.execute.cpu.lowered import optimized
 
         if stage == "tiles":
             entry = self.entry if sanitize else optimized(self.entry)
             return f"{entry.parent_operation or entry}\n"
         lowered = self.lower(Options(overlapping, self.fast, sanitize, unchecked))
         if stage == "loops":
-            return loop_text(lowered, self.target, self.fast)
+            return lowered.loop_text(self.target, self.fast)
         if stage == "llvm":
             return lowered.text
         from tileir.execute.cpu.native import compilation

@@ -17,8 +17,9 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect.ops import FOR
-from tileir.dialect.types import GatherScatterViewType, PointerType, TileType, TileViewType
+from tileir.dialect.types import GatherScatterViewType, TileType, TileViewType
 from tileir.execute.arguments import buffer_of
+from tileir.execute.cpu.analysis.values import pointee_of, tile_of
 from tileir.execute.cpu.loops.sites import ANY_ARRAY, READS, SHADOW_PADDING, WORDS, WRITES, Site, access_kind
 from tileir.execute.dtypes import Array, memory_bytes, value_dtype
 from tileir.execute.errors import BlockId
@@ -228,8 +229,8 @@ class Inspector:
 
     def _pointers(self, site: Site, block: TileBlock, words: Any) -> Access:
         count, addresses, mask = words[2], words[3], words[4]
-        type = cast(TileType, site.operation.operands[0].type)
-        size = memory_bytes(cast(PointerType, type.element).pointee)
+        pointers = site.operation.operands[0]
+        type, size = tile_of(pointers), memory_bytes(pointee_of(pointers))
         where = bytes_at(addresses, 8 * count, False).view(numpy.uint64).reshape(type.shape)
         chosen = bytes_at(mask, count, False).view(bool).reshape(type.shape) if mask else None
         return Access(_KINDS[access_kind(site.operation)], site.operation, block, size, where, chosen)

@@ -397,13 +397,7 @@ class _DirectLaunches(DirectLaunches):
         self._version: Version | None = None
         """The version for arrays apart, once there is one that neither prints nor has loops."""
 
-    def launch(
-        self,
-        grid: BlockId,
-        numbers: tuple[Any, ...],
-        again: Again,
-        memory: Sequence[int] = (),
-    ) -> None:
+    def launch(self, grid: BlockId, numbers: tuple[Any, ...], again: Again, memory: Sequence[int] = ()) -> None:
         kernel, version = self._kernel, self._version
         x, y, z = grid
         count = x * y * z

@@ -5,15 +5,17 @@ Imported when a kernel is compiled, or looked at for an error: one from the cach
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from tileir.execute.cpu.analysis import trip_counts
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.entry import emit_worker
 from tileir.execute.cpu.emission.statements import EMITTERS
-from tileir.execute.cpu.loops import arena, order, printer, traffic
+from tileir.execute.cpu.loops import arena, order, traffic
 from tileir.execute.cpu.loops.checks import Check, refused_allocation
 from tileir.execute.cpu.loops.options import Options
+from tileir.execute.cpu.loops.printer import LoopPrinter
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import Program, Repeat, Reserve, statements
 from tileir.execute.cpu.lowering.context import Lowering
@@ -26,19 +28,15 @@ from tileir.ir.core import Operation
 from tileir.passes.pipeline import run_passes
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Lowered:
     """A kernel as LLVM IR, and what its failures and prints mean."""
 
-    __slots__ = ("checks", "prints", "program", "sites", "text")
-
-    def __init__(
-        self, program: Program, text: str, checks: list[Check], prints: list[Operation], sites: list[Site]
-    ) -> None:
-        self.sites: list[Site] = sites
-        self.program: Program = program
-        self.text: str = text
-        self.checks: list[Check] = checks
-        self.prints: list[Operation] = prints
+    program: Program
+    text: str
+    checks: list[Check]
+    prints: list[Operation]
+    sites: list[Site]
 
     @property
     def reserves(self) -> list[Reserve]:
@@ -54,6 +52,11 @@ class Lowered:
             "repeats": any(isinstance(statement, Repeat) for statement in statements(self.program.body)),
             "deciding": trip_counts.deciding_parameters(self.program.entry),
         }
+
+    def loop_text(self, target: Target, fast: bool) -> str:
+        """The loop form, to read."""
+        machine = f"{target.name}, vectors of {target.vector_bytes} bytes, {'fast' if fast else 'exact'}"
+        return LoopPrinter(self.program).text(machine)
 
     def too_large(self, arena_bytes: int) -> ExecutionError | None:
         """The largest `alloca` of a kernel for which there is no scratch memory, if that is what takes most of it."""
@@ -76,12 +79,6 @@ def lower(entry: Operation, target: Target, layout: Layout, options: Options) ->
     emission = Emission(program, target, layout, EMITTERS, options)
     text = emit_worker(emission)
     return Lowered(program, text, emission.checks, emission.prints, emission.sites)
-
-
-def loop_text(lowered: Lowered, target: Target, fast: bool) -> str:
-    """The loop form, to read."""
-    vectors = f"{target.name}, vectors of {target.vector_bytes} bytes, {'fast' if fast else 'exact'}"
-    return printer.program_text(lowered.program, vectors)
 
 
 def optimized(entry: Operation) -> Operation:

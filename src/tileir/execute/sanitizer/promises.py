@@ -54,6 +54,14 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
     ledger.add(Finding("assume", title, Place(operation, block.id, element), details, _HINT))
 
 
+def is_about_groups(operation: Operation) -> bool:
+    """Whether an `assume` says something about elements beside others of the same tile."""
+    predicate = operation.attributes.get("predicate")
+    return isinstance(predicate, SameElementsAttribute) or (
+        isinstance(predicate, DivByAttribute) and predicate.every is not None
+    )
+
+
 Found = Any
 
 

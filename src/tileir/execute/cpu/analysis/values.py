@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import cast
 
 from tileir.dialect.ops import CONSTANT
-from tileir.dialect.types import TileType
-from tileir.execute.dtypes import DType, constant_elements, value_dtype
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.dtypes import DType, constant_elements, memory_bytes, value_dtype
+from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.enums import EnumAttribute
+from tileir.ir.types import Type
 from tileir.ir.values import Value
 
 
@@ -30,9 +31,19 @@ def dtype_of(value: Value) -> DType:
     return value_dtype(tile_of(value).element)
 
 
+def pointee_of(value: Value) -> Type:
+    """What a pointer, or each of a tile of them, points to."""
+    return cast(PointerType, tile_of(value).element).pointee
+
+
+def reserved_bytes(operation: Operation) -> int:
+    """How much an `alloca` reserves."""
+    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
+    return count * memory_bytes(pointee_of(operation.results[0]))
+
+
 def ordering_of(operation: Operation) -> str:
-    found = operation.attributes.get("memory_ordering_semantics")
-    return found.keyword if isinstance(found, EnumAttribute) else "relaxed"
+    return operation.keyword("memory_ordering_semantics") or "relaxed"
 
 
 def scalar_constant(value: Value) -> int | None:

@@ -6,18 +6,18 @@ and exchange on the bits, so that results are the interpreter's.  Orderings are 
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 import numpy
 
 from tileir.dialect.ops import ATOMIC_CAS_TKO
-from tileir.dialect.types import PointerType, TileType
+from tileir.dialect.types import PointerType
+from tileir.execute.cpu.analysis.values import pointee_of
 from tileir.execute.cpu.emission import accesses, pointers
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.nests import LoopNest, Term
+from tileir.execute.cpu.emission.nests import LoopNest, row_major_terms
 from tileir.execute.cpu.emission.pointer_bounds import Look, look_at_pointers
 from tileir.execute.cpu.emission.unaligned import at_any_address
-from tileir.execute.cpu.loops.expressions import row_major
 from tileir.execute.cpu.loops.sinks import Update
 from tileir.execute.cpu.vector import instructions
 from tileir.execute.cpu.vector.builder import Loop
@@ -26,13 +26,9 @@ from tileir.execute.cpu.vector.llvm import Register, literal
 from tileir.execute.cpu.vector.tracing import trace
 from tileir.execute.dtypes import memory_bytes, memory_dtype, value_dtype
 from tileir.execute.interpreter.pointers import atomic_kernel
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import IntegerType, Type
 
-_INSTRUCTIONS: Final = {
-    "and": "and", "or": "or", "xor": "xor", "add": "add", "max": "max", "min": "min", "umax": "umax", "umin": "umin",
-    "xchg": "xchg",
-}  # fmt: skip
+_INSTRUCTIONS: Final = ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg")
 _COMPARED: Final = {"max": "sgt", "min": "slt", "umax": "ugt", "umin": "ult"}
 
 
@@ -43,7 +39,7 @@ def emit_update(emission: Emission, nest: LoopNest, sink: Update) -> None:
     mask = nest.value(sink.mask) if sink.mask is not None else None
     if sink.pointers is not None:
         address = nest.value(sink.pointers)
-        element = cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee
+        element = pointee_of(operation.operands[0])
         index = nest.index_for(sink.pointers)
         mask, _ = accesses.guarded(nest, operation, sink.pointers.shape, index, mask, nest.depth)
         with nest.at_level(nest.depth):
@@ -69,7 +65,7 @@ def emit_update(emission: Emission, nest: LoopNest, sink: Update) -> None:
                     lambda: _swap(emission, where, others[0], value, size, order),
                     lambda old: _swapped(emission, old, others[0], value, size),
                 )
-            mode = cast(EnumAttribute, operation.attributes["mode"]).keyword
+            mode = operation.keyword("mode")
             return at_any_address(
                 emission,
                 address,
@@ -94,12 +90,8 @@ def emit_update(emission: Emission, nest: LoopNest, sink: Update) -> None:
         if sink.buffer is None:
             emission.put(result, old)
             return
-        terms: list[Term] = [
-            (axis, stride * old.dtype.itemsize)
-            for axis, stride in zip(index, row_major(sink.expression.shape), strict=True)
-        ]
-        place, _, _ = nest.place(emission.buffer(sink.buffer), terms)
-        nest.store_at(place, None, old, emission.arena_suffix)
+        terms = row_major_terms(index, sink.expression.shape, old.dtype.itemsize)
+        nest.store(emission.buffer(sink.buffer), terms, old, emission.arena_suffix)
 
 
 def _swap(emission: Emission, where: str, expected: Register, new: Register, size: int, order: str) -> str:
@@ -122,7 +114,7 @@ def _swapped(emission: Emission, old: str, expected: Register, new: Register, si
 def _instruction(mode: str, element: Type) -> str | None:
     """The instruction that does the whole of an update, if there is one."""
     if isinstance(element, (IntegerType, PointerType)) or mode == "xchg":
-        return _INSTRUCTIONS.get(mode)
+        return mode if mode in _INSTRUCTIONS else None
     return None
 
 

@@ -21,7 +21,7 @@ from tileir.execute.cpu.emission.views import Box, TensorView
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.statements import Let
 from tileir.execute.cpu.native import record as slots
-from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.cpu.vector.builder import Number, signed
 from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
@@ -117,7 +117,7 @@ def _reach(emission: Emission, operation: Operation) -> tuple[Number, list[str],
             else:
                 if distance:
                     wraps.append(builder.emit(f"icmp ugt i64 {steps}, {(1 << 62) // distance}"))
-                length = builder.multiply(steps, _signed(distance))
+                length = builder.multiply(steps, signed(distance))
         else:
             length, wrapped = builder.checked("umul", steps, stride)
             wraps.append(wrapped)
@@ -199,7 +199,7 @@ def _look_at_elements(emission: Emission, box: Box) -> None:
         distance = builder.multiply(view.strides[axis], size)
         for word, number in enumerate((box.starts[axis], view.extents[axis], distance, view.shape[axis])):
             place = builder.moved(words, 8 * (4 * axis + word))
-            builder.do(f"store i64 {_signed(number)}, ptr {place}, align 8")
+            builder.do(f"store i64 {signed(number)}, ptr {place}, align 8")
     numbers = [f"i64 {view.tensor.address}", f"ptr {words}", f"i64 {rank}"]
     first = call_function(emission, "i64", "box", [*numbers, f"i64 {size}", f"i64 {wanted_of(operation)}"])
 
@@ -208,8 +208,3 @@ def _look_at_elements(emission: Emission, box: Box) -> None:
         fail(emission, Check("outside", operation, (size, *view.shape)), first, where)
 
     builder.branch(builder.emit(f"icmp eq i64 {first}, -1"), None, outside)
-
-
-def _signed(number: Number) -> Number:
-    """A number as LLVM writes it."""
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63) if isinstance(number, int) else number

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from tileir.dialect.ops import GLOBAL
 from tileir.execute.cpu.analysis.aliasing import Origins
@@ -25,13 +27,15 @@ from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
 from tileir.execute.cpu.vector.casting import BOOL, from_storage, to_storage
-from tileir.execute.cpu.vector.llvm import Register, storage_type
+from tileir.execute.cpu.vector.llvm import Register, storage_type, wrapped
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
-Emitters = Mapping[type[Statement], Callable[["Emission", Statement], None]]
+Emitters = Mapping[type[Statement], Callable[["Emission", Any], None]]
+"""By kind of statement: what emits one."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Guard:
     """What the sanitizer says about an access: `fine` is an i1, `buffer` has an answer for each element where not.
 
@@ -39,24 +43,19 @@ class Guard:
     `unmasked` says that its mask is true everywhere then.
     """
 
-    __slots__ = ("buffer", "fine", "unmasked", "whole")
-
-    def __init__(self, buffer: Buffer, fine: str, whole: str = "", unmasked: bool = False) -> None:
-        self.buffer: Buffer = buffer
-        self.fine: str = fine
-        self.whole: str = whole
-        self.unmasked: bool = unmasked
+    buffer: Buffer
+    fine: str
+    whole: str = ""
+    unmasked: bool = False
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class EnclosingLoop:
     """A loop around the statement at hand, and the scalars that `continue` and `break` set."""
 
-    __slots__ = ("arguments", "loop", "results")
-
-    def __init__(self, loop: Loop, arguments: list[Value], results: list[Value]) -> None:
-        self.loop: Loop = loop
-        self.arguments: list[Value] = arguments
-        self.results: list[Value] = results
+    loop: Loop
+    arguments: list[Value]
+    results: list[Value]
 
 
 class Emission:
@@ -156,12 +155,8 @@ class Emission:
             if register.dtype == BOOL:
                 number = 1 if register.name == "true" else 0
                 return -number if signed else number
-            number = int(register.name)
-            width = 8 * register.dtype.itemsize
-            number &= (1 << width) - 1
-            if not signed:
-                return number
-            return number - (1 << width) if number >> (width - 1) else number
+            number, width = int(register.name), 8 * register.dtype.itemsize
+            return wrapped(number, width) if signed else number % (1 << width)
         if register.dtype.itemsize == 8:
             return register.name
         extension = "sext" if signed else "zext"

@@ -8,7 +8,7 @@ from tileir.execute.cpu.emission.context import Emission, EnclosingLoop
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker, require
 from tileir.execute.cpu.emission.reservations import forget
 from tileir.execute.cpu.loops.checks import Check
-from tileir.execute.cpu.loops.statements import Branch, Repeat, Statement, Terminator
+from tileir.execute.cpu.loops.statements import Branch, Repeat, Terminator
 from tileir.execute.cpu.vector import casting
 from tileir.execute.cpu.vector.builder import Loop
 from tileir.execute.cpu.vector.casting import BOOL, INT64
@@ -17,8 +17,7 @@ from tileir.ir.core import Operation
 from tileir.ir.values import Value
 
 
-def emit_branch(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Branch)
+def emit_branch(emission: Emission, statement: Branch) -> None:
     operation = statement.operation
     condition = emission.scalars[operation.operands[0]]
     then, otherwise = (*statement.branches, [], [])[:2]
@@ -26,8 +25,7 @@ def emit_branch(emission: Emission, statement: Statement) -> None:
     _take_all(emission, list(operation.results))
 
 
-def emit_repeat(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Repeat)
+def emit_repeat(emission: Emission, statement: Repeat) -> None:
     builder = emission.builder
     operation = statement.operation
     block = operation.regions[0].blocks[0]
@@ -102,8 +100,7 @@ def _check_step(emission: Emission, operation: Operation, step: Register, unsign
     require(emission, condition, Check("step", operation), 0, wide)
 
 
-def emit_terminator(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Terminator)
+def emit_terminator(emission: Emission, statement: Terminator) -> None:
     operation = statement.operation
     declaration, values = operation.declaration, operation.operands
     if declaration is RETURN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tileir.execute.cpu.emission import accesses, pointers
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, LoopNest, Stretch, Term
+from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, LoopNest, Stretch, row_major_terms
 from tileir.execute.cpu.loops.expressions import (
     Applied,
     Buffer,
@@ -97,13 +97,11 @@ class NestEmission(LoopNest):
         with self.at_level(self.depth):
             register = cast(self.builder, register, buffer.dtype)
         size = buffer.dtype.itemsize
-        strides = row_major(whole)
-        terms: list[Term] = [(axis, stride * size) for axis, stride in zip(index, strides, strict=True)]
         pointer = self.emission.buffer(buffer)
         if origin is not None:
             with self.at_level(0):
                 start: Number = 0
-                for place, stride in zip(origin, strides, strict=True):
+                for place, stride in zip(origin, row_major(whole), strict=True):
                     start = self.builder.add(start, self.builder.multiply(place, stride * size))
                 pointer = self.builder.moved(pointer, start)
-        self.store(pointer, terms, register, self.emission.arena_suffix)
+        self.store(pointer, row_major_terms(index, whole, size), register, self.emission.arena_suffix)

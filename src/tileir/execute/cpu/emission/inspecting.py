@@ -8,18 +8,17 @@ something too is Python called (`findings`), which reports it and says which ele
 
 from __future__ import annotations
 
-from typing import cast
-
 from tileir.dialect.ops import OFFSET
-from tileir.dialect.types import PointerType, TileType
+from tileir.dialect.types import TileType
+from tileir.execute.cpu.analysis.values import pointee_of
 from tileir.execute.cpu.emission import accesses, inspection
 from tileir.execute.cpu.emission.context import Emission, Guard
 from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.inspection_functions import STRICT
-from tileir.execute.cpu.emission.nests import Term
+from tileir.execute.cpu.emission.nests import row_major_terms
 from tileir.execute.cpu.emission.ranges import Ranges
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView
-from tileir.execute.cpu.loops.expressions import Applied, Expression, Mapped, Splat, row_major
+from tileir.execute.cpu.loops.expressions import Applied, Expression, Mapped, Splat
 from tileir.execute.cpu.loops.sites import ANY_ARRAY, END, SHADOW, START, WRITABLE, WRITES, access_kind
 from tileir.execute.cpu.loops.statements import Inspect
 from tileir.execute.cpu.vector.builder import Number
@@ -49,7 +48,7 @@ def _has_view(operation: Operation) -> bool:
 def _emit_pointers(emission: Emission, statement: Inspect) -> None:
     builder = emission.builder
     operation = statement.operation
-    size = memory_bytes(cast(PointerType, cast(TileType, operation.operands[0].type).element).pointee)
+    size = memory_bytes(pointee_of(operation.operands[0]))
     access = access_kind(operation)
     origin = origin_of(operation.operands[0])
     site = inspection.new_site(emission, "pointers", operation, origin)
@@ -127,8 +126,7 @@ def _steps_are_multiples(pointers: Expression, size: int) -> bool:
         assert isinstance(pointers, Applied)
         operation = pointers.operation
         if operation.declaration is OFFSET:
-            type = cast(TileType, operation.results[0].type)
-            if memory_bytes(cast(PointerType, type.element).pointee) % size:
+            if memory_bytes(pointee_of(operation.results[0])) % size:
                 return False
         pointers = pointers.arguments[0]
     return True
@@ -305,13 +303,8 @@ def _keep_elements(emission: Emission, statement: Inspect, box: Box) -> None:
     address, mask = accesses.element_address(nest, box, statement.sources, nest.index)
     chosen = mask if mask is not None else Register("true", BOOL)
     for register, copy in zip((address, chosen), statement.copies, strict=True):
-        terms: list[Term] = [
-            (axis, stride * copy.dtype.itemsize)
-            for axis, stride in zip(nest.index, row_major(statement.shape), strict=True)
-        ]
-        where, _, _ = nest.place(emission.buffer(copy), terms)
-        with nest.at_level(nest.depth):
-            nest.store_at(where, None, register, emission.arena_suffix)
+        terms = row_major_terms(nest.index, statement.shape, copy.dtype.itemsize)
+        nest.store(emission.buffer(copy), terms, register, emission.arena_suffix)
     nest.close()
 
 

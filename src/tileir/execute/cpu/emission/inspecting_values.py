@@ -23,7 +23,7 @@ from tileir.execute.cpu.vector.casting import BOOL, INT64
 from tileir.execute.cpu.vector.llvm import Register
 from tileir.execute.cpu.vector.tracing import Tracer
 from tileir.execute.sanitizer.numbers import number_checks
-from tileir.execute.sanitizer.promises import step_of
+from tileir.execute.sanitizer.promises import is_about_groups, step_of
 from tileir.ir.core import Operation
 
 
@@ -36,7 +36,7 @@ def emit_values(emission: Emission, statement: Inspect) -> None:
         return
 
     def look(doubt: str) -> None:
-        grouped = _is_grouped(operation)
+        grouped = is_about_groups(operation)
         lanes = 0 if grouped else lanes_of(emission, statement.sources, [])
         nest = NestEmission(emission, statement.shape, lanes, False)
         if grouped:
@@ -141,13 +141,6 @@ def _divisible(emission: Emission, number: Register, divisor: int) -> Register:
 
 
 # --- promises about groups ---
-
-
-def _is_grouped(operation: Operation) -> bool:
-    predicate = operation.attributes.get("predicate")
-    return isinstance(predicate, SameElementsAttribute) or (
-        isinstance(predicate, DivByAttribute) and predicate.every is not None
-    )
 
 
 def _grouped(emission: Emission, nest: LoopNest, operation: Operation, source: Expression) -> Register:

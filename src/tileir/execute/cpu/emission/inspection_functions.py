@@ -213,17 +213,13 @@ class _Elements:
             builder.call("void", "llvm.memset.p0.i64", [f"ptr {place}", "i8 0", f"i64 {size}", "i1 false"])
 
 
-def _elements(builder: Builder) -> None:
-    _Elements(builder)
-
-
 _TABLES: Final = "ptr %regions, i64 %count, ptr %reserved, i64 %reserves"
-_FUNCTIONS: Final[dict[str, tuple[str, Callable[[Builder], None]]]] = {
+_FUNCTIONS: Final[dict[str, tuple[str, Callable[[Builder], object]]]] = {
     "find": (f"ptr {_TABLES}, i64 %address", _find),
     "run": ("i64 ptr %addresses, ptr %mask, i64 %first, i64 %total, i64 %size", _run),
     "unwritten": ("i1 ptr %shadow, i64 %bytes", _unwritten),
     "elements": (
         f"i64 {_TABLES}, ptr %array, ptr %addresses, ptr %mask, i64 %total, i64 %size, i64 %access, ptr %last",
-        _elements,
+        _Elements,
     ),
 }

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tileir.execute.cpu.analysis.aliasing import likely_origin
+from tileir.execute.cpu.analysis.values import reserved_bytes
 from tileir.execute.cpu.emission.context import Emission
-from tileir.execute.cpu.emission.reservations import reserved_bytes
 from tileir.execute.cpu.vector.builder import Number
 from tileir.ir.core import Operation
 from tileir.ir.values import BlockArgument, Value
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class LikelyArray:
     """An array that pointers stay in, most likely: where it begins, how many bytes it has, and whether a kernel that
     compiles may write to it."""
 
-    __slots__ = ("bytes", "low", "writable")
-
-    def __init__(self, low: Number, bytes: Number, writable: bool) -> None:
-        self.low: Number = low
-        self.bytes: Number = bytes
-        self.writable: bool = writable
+    low: Number
+    bytes: Number
+    writable: bool
 
 
 READABLE = 1
@@ -38,7 +38,7 @@ def likely_array(emission: Emission, value: Value) -> LikelyArray | None:
         return None
     if isinstance(source, Operation):
         register = emission.scalars.get(source.results[0])
-        return LikelyArray(register.name, reserved_bytes(source), True) if register is not None else None
+        return LikelyArray(register.name, max(reserved_bytes(source), 1), True) if register is not None else None
     if isinstance(source, BlockArgument):
         slot = emission.layout.of_parameter(source.index)
     else:

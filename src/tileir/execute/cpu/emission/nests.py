@@ -11,30 +11,38 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tileir.execute.cpu.emission.context import Emission, Guard
 from tileir.execute.cpu.loops.expressions import Expression, Shape, row_major
 from tileir.execute.cpu.vector.builder import Builder, CountedLoop, Number
 from tileir.execute.cpu.vector.casting import BOOL, INT64, from_storage, to_storage
-from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, storage_type, suffix_of
+from tileir.execute.cpu.vector.llvm import (
+    Register,
+    literal,
+    literal_text,
+    scalar_type,
+    storage_type,
+    suffix_of,
+    wrapped,
+)
 from tileir.execute.dtypes import DType
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Axis:
     """The index along one dimension: where it is, whether it has lanes, and the level at which it is known."""
 
-    __slots__ = ("base", "lanes", "level")
-
-    def __init__(self, base: Number, lanes: bool, level: int) -> None:
-        self.base: Number = base
-        self.lanes: bool = lanes
-        self.level: int = level
+    base: Number
+    lanes: bool
+    level: int
 
 
 FIRST: Final = Axis(0, False, 0)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Stretch:
     """A part of each row of a nest: the positions where its vectors begin.  `streams` says how it is stored.
 
@@ -42,18 +50,20 @@ class Stretch:
     only the lanes before the `head` are stored at the beginning, and only those after it at the end.
     """
 
-    __slots__ = ("end", "head", "start", "step", "streams")
-
-    def __init__(self, start: Number, end: int, step: int, head: str, streams: bool) -> None:
-        self.start: Number = start
-        self.end: int = end
-        self.step: int = step
-        self.head: str = head
-        self.streams: bool = streams
+    start: Number
+    end: int
+    step: int
+    head: str
+    streams: bool
 
 
 Index = tuple[Axis, ...]
 Term = tuple[Axis, Number]
+
+
+def row_major_terms(index: Index, shape: Shape, size: int = 1) -> list[Term]:
+    """The terms of a place in row-major order, for elements of so many bytes."""
+    return [(axis, stride * size) for axis, stride in zip(index, row_major(shape), strict=True)]
 
 
 class LoopNest(ABC):
@@ -146,24 +156,16 @@ class LoopNest(ABC):
             return self.builder.value(f"add {spread.typed}, {lanes.name}", dtype, self.lanes), axis.level
 
     def narrowed(self, number: Register, dtype: DType) -> Register:
-        wanted = scalar_type(dtype)
         if not number.name.startswith("%"):
-            if dtype == BOOL:
-                return literal(int(number.name) & 1, dtype)
-            width = dtype.itemsize * 8
-            value = int(number.name) & ((1 << width) - 1)
-            return Register(str(value - (1 << width) if value >> (width - 1) else value), dtype)
-        return self.builder.value(f"trunc i64 {number.name} to {wanted}", dtype)
+            return literal(wrapped(int(number.name), 1 if dtype == BOOL else 8 * dtype.itemsize), dtype)
+        return self.builder.value(f"trunc i64 {number.name} to {scalar_type(dtype)}", dtype)
 
     def lane_numbers(self, dtype: DType) -> Register:
         """0, 1, 2 and on, one in each lane."""
         element = scalar_type(dtype)
-        if dtype == BOOL:
-            text = ", ".join([f"i1 {'true' if lane & 1 else 'false'}" for lane in range(self.lanes)])
-        else:
-            limit = 1 << (8 * dtype.itemsize - 1)
-            text = ", ".join([f"{element} {(lane + limit) % (2 * limit) - limit}" for lane in range(self.lanes)])
-        return Register(f"<{text}>", dtype, self.lanes)
+        width = 1 if dtype == BOOL else 8 * dtype.itemsize
+        numbers = [literal_text(wrapped(lane, width), dtype) for lane in range(self.lanes)]
+        return Register(f"<{', '.join([f'{element} {number}' for number in numbers])}>", dtype, self.lanes)
 
     def sum_of(self, base: Number, terms: list[Term]) -> tuple[Number, int]:
         """base + sum of position * distance, added up from the outermost level inwards; lanes are left out."""
@@ -219,10 +221,7 @@ class LoopNest(ABC):
         """An expression at an index, for the first time."""
 
     def stored(self, pointer: str, dtype: DType, shape: Shape, index: Index, suffix: str) -> tuple[Register, int]:
-        terms: list[Term] = [
-            (axis, stride * dtype.itemsize) for axis, stride in zip(index, row_major(shape), strict=True)
-        ]
-        return self.load(pointer, terms, dtype, suffix)
+        return self.load(pointer, row_major_terms(index, shape, dtype.itemsize), dtype, suffix)
 
     def guard(self, guard: Guard, shape: Shape, index: Index) -> tuple[Register, int]:
         """Which elements of an access may be touched: those the sanitizer left, all if it found nothing."""

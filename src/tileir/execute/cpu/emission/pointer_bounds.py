@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
+from dataclasses import dataclass
 
-from tileir.dialect.types import PointerType, TileType
+from tileir.execute.cpu.analysis.values import pointee_of
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import FAILED, call_function
 from tileir.execute.cpu.emission.likely_arrays import LikelyArray, accessed_array, places_in, pointers_of, wanted_of
@@ -21,29 +21,25 @@ from tileir.execute.dtypes import memory_bytes
 from tileir.ir.core import Operation
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Look:
     """An access whose elements are to be looked at: the bytes of one, where in a nest the access stands (an index into
     the tile, of this shape), and the level at which it happens."""
 
-    __slots__ = ("index", "level", "operation", "shape", "size")
-
-    def __init__(self, operation: Operation, size: int, shape: Shape, index: Index, level: int) -> None:
-        self.operation: Operation = operation
-        self.size: int = size
-        self.shape: Shape = shape
-        self.index: Index = index
-        self.level: int = level
+    operation: Operation
+    size: int
+    shape: Shape
+    index: Index
+    level: int
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Based:
     """Addresses that are one address and so many elements more, or less, in each lane."""
 
-    __slots__ = ("base", "nest", "numbers")
-
-    def __init__(self, nest: LoopNest, base: Register, numbers: Register) -> None:
-        self.nest: LoopNest = nest
-        self.base: Register = base
-        self.numbers: Register = numbers
+    nest: LoopNest
+    base: Register
+    numbers: Register
 
 
 def is_silent(emission: Emission, operation: Operation) -> bool:
@@ -75,8 +71,7 @@ def judge_pointers(
     if found is None or "false" in ranges.conditions:
         return None
     sure[access.operation] = access.mask is not None and ranges.is_true(access.mask)
-    type = cast(TileType, pointers_of(access.operation).type)
-    places = places_in(emission, array, memory_bytes(cast(PointerType, type.element).pointee))
+    places = places_in(emission, array, memory_bytes(pointee_of(pointers_of(access.operation))))
     for end in dict.fromkeys((found.low, found.high)):
         moved = emission.builder.emit(f"sub i64 {end}, {array.low}")
         ranges.conditions.append(emission.builder.emit(f"icmp ult i64 {moved}, {places}"))

@@ -13,8 +13,7 @@ from typing import cast
 import numpy
 
 from tileir.dialect.ops import ADDI, EXTI, MULI, OFFSET, SUBI
-from tileir.dialect.types import PointerType
-from tileir.execute.cpu.analysis.values import ordering_of, scalar_constant
+from tileir.execute.cpu.analysis.values import ordering_of, pointee_of, scalar_constant
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.likely_arrays import accessed_array
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, LoopNest
@@ -196,9 +195,7 @@ def lane_step(expression: Expression, index: Index) -> int | None:
         factor = _uniform_constant(expression.arguments[1 if first else 0])
         return None if factor is None or (first and second) else (first + second) * factor
     if declaration is OFFSET:
-        type = expression.operation.results[0].type
-        pointee = cast(PointerType, type.element).pointee  # type: ignore[attr-defined]
-        return first + second * memory_bytes(pointee)
+        return first + second * memory_bytes(pointee_of(expression.operation.results[0]))
     return None
 
 

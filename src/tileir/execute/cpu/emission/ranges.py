@@ -8,16 +8,17 @@ has to be looked at.  The same is done for masks: those that compare such number
 
 from __future__ import annotations
 
-from typing import Final, cast
+from dataclasses import dataclass
+from typing import Final
 
 from tileir.dialect.ops import ADDI, ANDI, CMPI, EXTI, MULI, OFFSET, PTR_TO_PTR, SUBI
-from tileir.dialect.types import PointerType, TileType
+from tileir.dialect.types import PointerType
+from tileir.execute.cpu.analysis.values import pointee_of
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.loops.expressions import Applied, Count, Expression, Mapped, Splat, Table
 from tileir.execute.cpu.vector.builder import Number
 from tileir.execute.dtypes import DType, memory_bytes
 from tileir.ir.core import Operation
-from tileir.ir.enums import EnumAttribute
 from tileir.ir.types import IntegerType
 
 _DEEPEST: Final = 24
@@ -26,14 +27,12 @@ _FARTHEST: Final = 1 << 46
 """How many elements a pointer may move in one step, so that no sum of addresses wraps."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Range:
     """The least and the greatest element: i64s; the same object for both where all are alike."""
 
-    __slots__ = ("high", "low")
-
-    def __init__(self, low: Number, high: Number) -> None:
-        self.low: Number = low
-        self.high: Number = high
+    low: Number
+    high: Number
 
     @property
     def is_point(self) -> bool:
@@ -82,7 +81,7 @@ class Ranges:
         return left is not None and right is not None and self._compares(mask.operation, left, right)
 
     def _compares(self, operation: Operation, left: Range, right: Range) -> bool:
-        predicate = cast(EnumAttribute, operation.attributes["comparison_predicate"]).keyword
+        predicate = operation.keyword("comparison_predicate")
         if _is_unsigned(operation):
             # Then both are the numbers they look like.
             self._need("icmp sge", left.low, 0)
@@ -137,8 +136,7 @@ class Ranges:
             return None
         known = [part for part in parts if part is not None]
         if declaration is OFFSET:
-            type = cast(TileType, expression.operation.results[0].type)
-            return self._moved(known[0], known[1], memory_bytes(cast(PointerType, type.element).pointee))
+            return self._moved(known[0], known[1], memory_bytes(pointee_of(expression.operation.results[0])))
         if declaration is EXTI:
             if _is_unsigned(expression.operation):
                 self._need("icmp sge", known[0].low, 0)

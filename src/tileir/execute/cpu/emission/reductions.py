@@ -8,6 +8,7 @@ other case the sources lie in buffers, and loops over rows, columns and elements
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, cast
 
 from tileir.dialect.ops import MAXF, MAXIMUMF, MINF, MINIMUMF, SCAN
@@ -30,21 +31,15 @@ Registers = list[Register]
 Combine = Callable[[Registers, Registers], Registers]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Combination:
     """The body of a reduction: elements are made ready, which may give them other dtypes, combined, and
     made the result."""
 
-    def __init__(
-        self,
-        combine: Combine,
-        dtypes: list[DType],
-        ready: Callable[[Register], Register],
-        finish: Callable[[Registers], Registers],
-    ) -> None:
-        self.combine: Combine = combine
-        self.dtypes: list[DType] = dtypes
-        self.ready: Callable[[Register], Register] = ready
-        self.finish: Callable[[Registers], Registers] = finish
+    combine: Combine
+    dtypes: list[DType]
+    ready: Callable[[Register], Register]
+    finish: Callable[[Registers], Registers]
 
 
 def emit_reduce(emission: Emission, statement: Reduce) -> None:

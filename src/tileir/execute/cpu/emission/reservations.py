@@ -6,24 +6,14 @@ that nothing is reserved.
 
 from __future__ import annotations
 
-from typing import cast
-
-from tileir.dialect.types import PointerType, TileType
+from tileir.execute.cpu.analysis.values import reserved_bytes
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.loops import sites
 from tileir.execute.cpu.loops.statements import Reserve, Statement, statements
-from tileir.execute.dtypes import memory_bytes
-from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 
 # The words of more than these are set to zero all at once: LLVM takes long over a thousand stores in a row.
 _FEW = 8
-
-
-def reserved_bytes(operation: Operation) -> int:
-    """How much an `alloca` reserves."""
-    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
-    return max(count * memory_bytes(cast(PointerType, cast(TileType, operation.results[0].type).element).pointee), 1)
 
 
 def reserved(emission: Emission) -> str:
@@ -43,7 +33,7 @@ def reserved(emission: Emission) -> str:
 def note(emission: Emission, operation: Operation, address: str, shadow: str = "") -> None:
     """Memory is reserved from here on; under the sanitizer with a shadow, which says that nobody wrote it yet."""
     builder = emission.builder
-    size = reserved_bytes(operation)
+    size = max(reserved_bytes(operation), 1)
     words = [address, builder.emit(f"add i64 {address}, {size}")]
     if shadow:
         builder.call("void", "llvm.memset.p0.i64", [f"ptr {shadow}", "i8 1", f"i64 {size}", "i1 false"])

@@ -16,12 +16,12 @@ from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import require
 from tileir.execute.cpu.emission.views import FAR, TensorView, TileView
 from tileir.execute.cpu.loops.checks import Check
-from tileir.execute.cpu.loops.statements import Alias, Let, Statement
+from tileir.execute.cpu.loops.statements import Alias, Let
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector import casting, instructions
-from tileir.execute.cpu.vector.builder import Number
+from tileir.execute.cpu.vector.builder import Number, signed
 from tileir.execute.cpu.vector.casting import BOOL, INT32, UINT64
-from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type
+from tileir.execute.cpu.vector.llvm import Register, literal, scalar_type, wrapped
 from tileir.execute.dtypes import constant_elements
 from tileir.ir.attributes import SymbolAttribute
 from tileir.ir.core import Operation
@@ -29,8 +29,7 @@ from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
 
 
-def emit_let(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Let)
+def emit_let(emission: Emission, statement: Let) -> None:
     operation = statement.operation
     special = _LETS.get(operation.declaration)
     if special is not None:
@@ -82,17 +81,12 @@ def _numbers(emission: Emission, operation: Operation, name: str, static: tuple[
     return [emission.whole(next(values), signed=False) if number == DYNAMIC else number for number in static]
 
 
-def _wrapped(number: Number) -> Number:
-    """An unsigned number as LLVM writes it."""
-    return number - (1 << 64) if isinstance(number, int) and number >= 1 << 63 else number
-
-
 def _let_tensor_view(emission: Emission, operation: Operation) -> None:
     type = cast(TensorViewType, operation.results[0].type)
     base = emission.scalars[operation.operands[0]]
     sizes = _numbers(emission, operation, "dynamicShape", type.shape)
     extents = [cut_off(emission, size, FAR) for size in sizes]
-    strides = [_wrapped(number) for number in _numbers(emission, operation, "dynamicStrides", type.strides)]
+    strides = [signed(number) for number in _numbers(emission, operation, "dynamicStrides", type.strides)]
     view = TensorView(base.name, type.element, sizes, extents, strides)
     emission.views[operation.results[0]] = view
     if not emission.sanitize:
@@ -125,9 +119,7 @@ def _let_shape(emission: Emission, operation: Operation) -> None:
         dtype = dtype_of(result)
         if isinstance(number, int):
             width = 1 if dtype == BOOL else 8 * dtype.itemsize
-            number &= (1 << width) - 1
-            signed = number - (1 << width) if number >> (width - 1) else number
-            emission.scalars[result] = literal(signed, dtype)
+            emission.scalars[result] = literal(wrapped(number, width), dtype)
         elif dtype.itemsize == 8:
             emission.scalars[result] = Register(number, dtype)
         else:
@@ -175,8 +167,7 @@ _LETS: Final[dict[OperationDeclaration, Callable[[Emission, Operation], None]]] 
 }
 
 
-def emit_alias(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Alias)
+def emit_alias(emission: Emission, statement: Alias) -> None:
     if statement.source in emission.views:
         emission.views[statement.value] = emission.views[statement.source]
     else:

@@ -6,17 +6,25 @@ from typing import Final, cast
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.analysis.values import dtype_of
-from tileir.execute.cpu.emission import accesses, atomics, pointers, products, reductions, reservations, streaming
+from tileir.execute.cpu.emission import (
+    accesses,
+    atomics,
+    pointers,
+    products,
+    reductions,
+    repacking,
+    reservations,
+    streaming,
+)
 from tileir.execute.cpu.emission.chains import emit_chain
 from tileir.execute.cpu.emission.context import Emission, Emitters
 from tileir.execute.cpu.emission.control import emit_branch, emit_repeat, emit_terminator
 from tileir.execute.cpu.emission.evaluation import NestEmission
 from tileir.execute.cpu.emission.exits import require
-from tileir.execute.cpu.emission.nests import Stretch, Term
+from tileir.execute.cpu.emission.nests import Stretch, row_major_terms
 from tileir.execute.cpu.emission.scalars import emit_alias, emit_let
 from tileir.execute.cpu.emission.versions import emit_versioned, lanes_of, versions
 from tileir.execute.cpu.loops.checks import Check
-from tileir.execute.cpu.loops.expressions import row_major
 from tileir.execute.cpu.loops.sinks import CheckAll, Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
 from tileir.execute.cpu.loops.statements import (
     Alias,
@@ -31,7 +39,6 @@ from tileir.execute.cpu.loops.statements import (
     Repack,
     Repeat,
     Reserve,
-    Statement,
     Terminator,
     VersionedNest,
 )
@@ -43,8 +50,7 @@ from tileir.execute.cpu.vector.llvm import Register
 from tileir.ir.attributes import IntegerAttribute
 
 
-def emit_nest(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Nest)
+def emit_nest(emission: Emission, statement: Nest) -> None:
     roots = statement.roots
     lanes = lanes_of(emission, roots, statement.sinks)
     picks = [sink for sink in statement.sinks if isinstance(sink, StoreScalar)]
@@ -109,8 +115,7 @@ def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
 def _emit_check(emission: Emission, nest: NestEmission, sink: CheckAll) -> None:
     register = nest.value(sink.expression)
     builder = emission.builder
-    terms: list[Term] = [(axis, stride) for axis, stride in zip(nest.index, row_major(nest.shape), strict=True)]
-    place, _ = nest.sum_of(0, terms)
+    place, _ = nest.sum_of(0, row_major_terms(nest.index, nest.shape))
     with nest.at_level(nest.depth):
         check = Check("assert", sink.operation)
         if not register.width:
@@ -125,8 +130,7 @@ def _emit_check(emission: Emission, nest: NestEmission, sink: CheckAll) -> None:
         require(emission, good, check, builder.add(place, wide))
 
 
-def emit_reserve(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Reserve)
+def emit_reserve(emission: Emission, statement: Reserve) -> None:
     operation = statement.operation
     builder = emission.builder
     alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
@@ -147,8 +151,7 @@ def emit_reserve(emission: Emission, statement: Statement) -> None:
         reservations.note(emission, operation, address, shadow)
 
 
-def emit_print(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Print)
+def emit_print(emission: Emission, statement: Print) -> None:
     builder = emission.builder
     operation = statement.operation
     values = operation.operand_group("args")
@@ -167,8 +170,7 @@ def emit_print(emission: Emission, statement: Statement) -> None:
     builder.do(f"call void {function}(i64 {len(emission.prints) - 1}, i64 {emission.block_number}, ptr {table})")
 
 
-def emit_inspect(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Inspect)
+def emit_inspect(emission: Emission, statement: Inspect) -> None:
     # Only who asks for the sanitizer pays for it.
     from tileir.execute.cpu.emission import inspecting, inspecting_values
 
@@ -178,23 +180,6 @@ def emit_inspect(emission: Emission, statement: Statement) -> None:
         inspecting.emit_access(emission, statement)
 
 
-def emit_repack(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Repack)
-    from tileir.execute.cpu.emission import repacking
-
-    repacking.emit_repack(emission, statement)
-
-
-def emit_reduce(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Reduce)
-    reductions.emit_reduce(emission, statement)
-
-
-def emit_multiply(emission: Emission, statement: Statement) -> None:
-    assert isinstance(statement, Multiply)
-    products.emit_multiply(emission, statement)
-
-
 EMITTERS: Final[Emitters] = {
     VersionedNest: emit_versioned,
     Branch: emit_branch,
@@ -202,11 +187,11 @@ EMITTERS: Final[Emitters] = {
     Inspect: emit_inspect,
     Terminator: emit_terminator,
     Let: emit_let,
-    Multiply: emit_multiply,
+    Multiply: products.emit_multiply,
     Nest: emit_nest,
     Print: emit_print,
-    Reduce: emit_reduce,
-    Repack: emit_repack,
+    Reduce: reductions.emit_reduce,
+    Repack: repacking.emit_repack,
     Repeat: emit_repeat,
     Reserve: emit_reserve,
     Alias: emit_alias,

@@ -12,12 +12,12 @@ stream only if they are made of whole cache lines.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Final
 
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.nests import LoopNest, Stretch, Term
 from tileir.execute.cpu.emission.views import TileView
-from tileir.execute.cpu.loops.expressions import count_of
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.traffic import SMALLEST_VECTOR, STREAMED_BYTES, row_axis
 from tileir.execute.cpu.native import record as slots
@@ -55,7 +55,7 @@ def emit_stretches(emission: Emission, sink: StoreView, lanes: int, emit: Callab
         rest = builder.emit(f"and i64 {missing}, {size - 1}")
     else:
         rest = builder.emit(f"and i64 {missing}, {CACHE_LINE - 1}")
-    answers = [builder.emit(f"icmp eq i64 {rest}, 0"), _writes_much(emission, count_of(box.view.shape) * size)]
+    answers = [builder.emit(f"icmp eq i64 {rest}, 0"), _writes_much(emission, prod(box.view.shape) * size)]
     answers += _rows_are_alike(emission, box.view, vector if is_moved else CACHE_LINE)
     last = extent - lanes
 

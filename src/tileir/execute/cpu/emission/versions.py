@@ -108,9 +108,8 @@ def _pointer_answers(
     return found
 
 
-def emit_versioned(emission: Emission, statement: Statement) -> None:
+def emit_versioned(emission: Emission, statement: VersionedNest) -> None:
     """Emit a nest at once where its accesses are seen to stay in their arrays, and else in parts."""
-    assert isinstance(statement, VersionedNest)
     sure: dict[Operation, bool] = {}
     answers: list[str] | None = [] if statement.fused is not None else None
     for access in statement.accesses:

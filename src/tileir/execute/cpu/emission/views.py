@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tileir.dialect.types import GatherScatterViewType, PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.cpu.vector.builder import Number
 from tileir.ir.core import Operation
@@ -11,6 +13,7 @@ FAR = 1 << 62
 """Beyond this nothing is: extents and positions are cut off here, as the interpreter does, so that none wraps."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class TensorView:
     """Memory seen as a tensor: an address, extents and strides in elements.
 
@@ -18,19 +21,14 @@ class TensorView:
     whether it lies in the array it is made from, in memory, and in memory that may be written (`bounds`).
     """
 
-    __slots__ = ("address", "in_array", "element", "extents", "readable", "sizes", "strides", "writable")
-
-    def __init__(
-        self, address: str, element: Type, sizes: list[Number], extents: list[Number], strides: list[Number]
-    ) -> None:
-        self.sizes: list[Number] = sizes
-        self.address: str = address
-        self.element: Type = element
-        self.extents: list[Number] = extents
-        self.strides: list[Number] = strides
-        self.in_array: str = "true"
-        self.readable: str = "true"
-        self.writable: str = "true"
+    address: str
+    element: Type
+    sizes: list[Number]
+    extents: list[Number]
+    strides: list[Number]
+    in_array: str = "true"
+    readable: str = "true"
+    writable: str = "true"
 
     def fits(self, operation: Operation) -> str:
         """Whether it lies in memory as an access wants it, an i1."""
@@ -63,15 +61,13 @@ class TileView:
         self.strides: list[Number] = [tensor.strides[axis] for axis in axes]
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Box:
     """One access through a view: where its tile begins in each dimension."""
 
-    __slots__ = ("ahead", "operation", "pointer", "starts", "view")
-
-    def __init__(self, operation: Operation, view: TileView, starts: list[Number], pointer: str) -> None:
-        self.operation: Operation = operation
-        self.view: TileView = view
-        self.starts: list[Number] = starts
-        self.pointer: str = pointer
-        self.ahead: Number = 0
-        """How far away in bytes the next tile block's tile begins, where it is to be fetched; else 0."""
+    operation: Operation
+    view: TileView
+    starts: list[Number]
+    pointer: str
+    ahead: Number = 0
+    """How far away in bytes the next tile block's tile begins, where it is to be fetched; else 0."""

@@ -7,6 +7,7 @@ buffers live for ever.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from tileir.execute.cpu.loops.expressions import Buffer
@@ -17,12 +18,10 @@ HEAD: Final = 64
 """The beginning of the arena belongs to the runtime (`native.record`)."""
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class _Life:
-    __slots__ = ("first", "last")
-
-    def __init__(self, first: int) -> None:
-        self.first: int = first
-        self.last: int = first
+    first: int
+    last: int
 
 
 def assign(program: Program) -> None:
@@ -32,11 +31,7 @@ def assign(program: Program) -> None:
     count = 0
 
     def mention(buffer: Buffer) -> None:
-        life = lives.get(buffer)
-        if life is None:
-            lives[buffer] = _Life(count)
-        else:
-            life.last = count
+        lives.setdefault(buffer, _Life(count, count)).last = count
 
     def visit(body: list[Statement]) -> None:
         nonlocal count

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from tileir.dialect.types import PointerType, TileType
-from tileir.execute.dtypes import memory_bytes
+import numpy
+
+from tileir.execute.cpu.analysis.values import reserved_bytes, tile_of
 from tileir.execute.errors import AssertionFailedError, BlockId, ExecutionError
 from tileir.execute.interpreter.pointers import element_text
 from tileir.execute.memory import Memory, read_only
 from tileir.execute.origins import describe_miss, origin_of_access
+from tileir.execute.wording import bracketed
 from tileir.ir.attributes import IntegerAttribute, StringAttribute
 from tileir.ir.core import Operation
 
@@ -29,7 +31,9 @@ class Check:
         if self.kind == "assert":
             attribute = operation.attributes.get("message")
             message = attribute.value if isinstance(attribute, StringAttribute) else ""
-            where = _place(cast(TileType, operation.operands[0].type).shape, element)
+            shape = tile_of(operation.operands[0]).shape
+            index = tuple([int(number) for number in numpy.unravel_index(element, shape)])
+            where = f" (first at element {bracketed(index)})" if shape else ""
             return AssertionFailedError(f"failed: {message}{where}", operation, block)
         if self.kind == "window":
             axis, count = self.details
@@ -54,17 +58,5 @@ class Check:
 
 def refused_allocation(operation: Operation) -> Check:
     """What is wrong with an `alloca` of more memory than there is."""
-    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
     alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
-    element = cast(PointerType, cast(TileType, operation.results[0].type).element).pointee
-    return Check("memory", operation, (count * memory_bytes(element), alignment))
-
-
-def _place(shape: tuple[int, ...], element: int) -> str:
-    if not shape:
-        return ""
-    index: list[Any] = []
-    for extent in reversed(shape):
-        index.append(element % extent)
-        element //= extent
-    return f" (first at element [{', '.join([str(number) for number in reversed(index)])}])"
+    return Check("memory", operation, (reserved_bytes(operation), alignment))

@@ -14,6 +14,7 @@ Expressions are trees of nodes that are shared where values are, so whoever goes
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.analysis.values import tile_of
@@ -23,13 +24,6 @@ from tileir.ir.types import Type
 from tileir.ir.values import Value
 
 Shape = tuple[int, ...]
-
-
-def count_of(shape: Shape) -> int:
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
 
 
 def squeezed(shape: Shape) -> Shape:
@@ -52,18 +46,16 @@ def is_along_lanes(shape: Shape, axis: int) -> bool:
     return shape[axis] > 1 and all(extent == 1 for extent in shape[axis + 1 :])
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Buffer:
     """Scratch memory for one tile; `offset` in the arena is assigned when all statements are known."""
 
-    __slots__ = ("count", "dtype", "name", "offset", "persistent")
-
-    def __init__(self, name: str, dtype: DType, count: int, persistent: bool = False) -> None:
-        self.persistent: bool = persistent
-        """Whether the content is kept from tile block to tile block."""
-        self.name: str = name
-        self.dtype: DType = dtype
-        self.count: int = count
-        self.offset: int = -1
+    name: str
+    dtype: DType
+    count: int
+    persistent: bool = False
+    """Whether the content is kept from tile block to tile block."""
+    offset: int = -1
 
     @property
     def bytes(self) -> int:

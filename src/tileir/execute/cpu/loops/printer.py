@@ -41,11 +41,6 @@ _USUAL: Final = ("nearest_even", "none", "weak", "ordered")
 """Keywords that say nothing but that all is as usual."""
 
 
-def program_text(program: Program, machine: str) -> str:
-    """A kernel in loop form: its buffers and its statements.  `machine` says what it is for."""
-    return LoopPrinter(program).text(machine)
-
-
 class LoopPrinter:
     """Collects the lines of a program."""
 
@@ -62,6 +57,7 @@ class LoopPrinter:
         self._shared: dict[int, str] = {}
 
     def text(self, machine: str) -> str:
+        """The buffers of a kernel and its statements; `machine` says what it is for."""
         program = self._program
         self._lines.append(harmless(f"kernel @{program.entry.symbol_name} for {machine}"))
         self._lines.append(f"scratch memory of a thread: {program.arena_bytes:,} bytes")

@@ -16,13 +16,14 @@ ahead** what the next tile block of the thread is going to read, if that is a fi
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final, cast
 
 from tileir.dialect.ops import ADDI, ASSUME, GET_TILE_BLOCK_ID, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
 from tileir.execute.cpu.analysis.aliasing import Origin, Origins
 from tileir.execute.cpu.analysis.values import scalar_constant
-from tileir.execute.cpu.loops.expressions import Viewed, count_of
+from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.order import may_change_order, order_of
 from tileir.execute.cpu.loops.sinks import StoreView
 from tileir.execute.cpu.loops.statements import Nest, Program, Reduce, Statement, VersionedNest
@@ -105,7 +106,7 @@ def _is_large(sink: StoreView, vector_bytes: int) -> bool:
     # A nest has as many lanes as there are elements of four bytes in a vector, at most.
     if vector_bytes // 4 * size < SMALLEST_VECTOR:
         return False
-    return type.tile_shape[axis] * size >= ROW_BYTES and count_of(type.tile_shape) * size >= TILE_BYTES
+    return type.tile_shape[axis] * size >= ROW_BYTES and prod(type.tile_shape) * size >= TILE_BYTES
 
 
 def _is_apart(sink: StoreView, origins: Origins, read: Origin) -> bool:
@@ -144,7 +145,7 @@ def _steps(program: Program, tile: tuple[Value, ...]) -> tuple[int, ...]:
     type = cast(TileViewType, view.type)
     if not isinstance(type, (PartitionViewType, StridedViewType)):
         return ()
-    if count_of(type.tile_shape) * memory_bytes(type.tensor.element) > FETCHED_BYTES:
+    if prod(type.tile_shape) * memory_bytes(type.tensor.element) > FETCHED_BYTES:
         return ()
     fastest = order_of(program)[0]
     steps = [_step(value, fastest) for value in index]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import cast
 
 import numpy
@@ -20,7 +21,6 @@ from tileir.execute.cpu.loops.expressions import (
     Stored,
     Table,
     Viewed,
-    count_of,
     is_along_lanes,
     matrix_in_memory,
     nodes,
@@ -41,7 +41,7 @@ from tileir.ir.values import Value
 def lower_reduce(lowering: Lowering, operation: Operation) -> None:
     axis = cast(IntegerAttribute, operation.attributes["dim"]).value
     shape = tile_of(operation.operands[0]).shape
-    if count_of(shape) == 1:
+    if prod(shape) == 1:
         for source, result in zip(operation.operands, operation.results, strict=True):
             lowering.body.append(Alias(result, source))
         return
@@ -57,13 +57,9 @@ def lower_reduce(lowering: Lowering, operation: Operation) -> None:
             lowering.store(value)
     sources = [lowering.expression(value) for value in operation.operands]
     sources, kept = lowering.prepare(sources, shape, operation)
-    targets: list[Buffer | None] = []
-    for result in operation.results:
-        targets.append(None if is_scalar(result) else lowering.new_buffer(dtype_of(result), tile_of(result).count))
+    targets = lowering.result_buffers(operation.results)
     lowering.body.append(Reduce(operation, shape, axis, sources, targets, kept, body))
-    for result, buffer in zip(operation.results, targets, strict=True):
-        if buffer is not None:
-            lowering.stored(result, buffer)
+    lowering.stored_results(operation.results, targets)
 
 
 def _drop_axis(lowering: Lowering, result: Value, source: Value, axis: int) -> None:
@@ -147,8 +143,7 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: 
     place = lowering.expression(value)
     if plan.accumulator_dtype != value_dtype(type.element):
         buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
-        (place,), kept = lowering.prepare([place], type.shape, operation)
-        lowering.body.append(Nest(type.shape, [*kept, StoreBuffer(place, buffer)]))
+        lowering.nest(place, operation, lambda root: StoreBuffer(root, buffer))
         return buffer
     if isinstance(place, Stored) and value.parent_block is operation.parent and place.buffer not in busy:
         alone = all(user is operation or user in lowering.done for user in value.users)
@@ -159,8 +154,7 @@ def _accumulator(lowering: Lowering, operation: Operation, plan: MmaPlan, busy: 
     buffer = lowering.buffer_for(result, reach, finished)
     if buffer in busy:
         buffer = lowering.new_buffer(plan.accumulator_dtype, type.count)
-    (place,), kept = lowering.prepare([place], type.shape, operation)
-    lowering.body.append(Nest(type.shape, [*kept, StoreBuffer(place, buffer)]))
+    lowering.nest(place, operation, lambda root: StoreBuffer(root, buffer))
     return buffer
 
 

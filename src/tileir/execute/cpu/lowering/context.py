@@ -7,14 +7,14 @@ stands in `tiles`, `memory`, `aggregates` and `control`; `roster` lists them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.analysis.aliasing import UNKNOWN, Origin, Origins
-from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, tile_of
+from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,
     Buffer,
@@ -211,6 +211,20 @@ class Lowering:
         self.buffers.append(buffer)
         return buffer
 
+    def buffer_of(self, value: Value) -> Buffer:
+        """A buffer for all of a tile."""
+        return self.new_buffer(dtype_of(value), tile_of(value).count)
+
+    def result_buffers(self, values: Sequence[Value]) -> list[Buffer | None]:
+        """A buffer for each of some results that is a tile."""
+        return [self.buffer_of(value) if is_tile(value) else None for value in values]
+
+    def stored_results(self, values: Sequence[Value], buffers: list[Buffer | None]) -> None:
+        """Realize results as the buffers that they have."""
+        for value, buffer in zip(values, buffers, strict=True):
+            if buffer is not None:
+                self.stored(value, buffer)
+
     def stored(self, value: Value, buffer: Buffer) -> Stored:
         """Realize a tile as a buffer."""
         place = Stored(tile_of(value), value, buffer)
@@ -264,6 +278,17 @@ class Lowering:
                 self.waiting.pop(result, None)
         return roots, kept
 
+    def nest(
+        self,
+        expression: Expression,
+        operation: Operation,
+        sink: Callable[[Expression], Sink],
+        guard: Buffer | None = None,
+    ) -> None:
+        """A nest that feeds an expression to a sink, for an operation."""
+        (expression,), kept = self.prepare([expression], expression.shape, operation)
+        self.body.append(Nest(expression.shape, [*kept, sink(expression)], guard))
+
     def store(self, value: Value) -> Stored:
         """Give a waiting tile a buffer, by a nest of its own."""
         place = self.places[value]
@@ -307,7 +332,7 @@ class Lowering:
                     free = False
             if free and buffer is not None and not self._held(buffer, value):
                 return buffer
-        return self.new_buffer(dtype_of(value), tile_of(value).count)
+        return self.buffer_of(value)
 
     def _held(self, buffer: Buffer, but: Value) -> bool:
         """Whether another value lies in a buffer and is still wanted."""

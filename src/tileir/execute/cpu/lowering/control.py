@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from math import prod
+
 from tileir.dialect.ops import BREAK, CONTINUE, FOR, YIELD
-from tileir.execute.cpu.analysis.values import dtype_of, is_tile, tile_of
-from tileir.execute.cpu.loops.expressions import Buffer, Stored, count_of
+from tileir.execute.cpu.analysis.values import is_tile
+from tileir.execute.cpu.loops.expressions import Buffer, Stored
 from tileir.execute.cpu.loops.sinks import CheckAll, StoreBuffer
 from tileir.execute.cpu.loops.statements import Branch, Nest, Print, Repeat, Terminator
 from tileir.execute.cpu.lowering import fusion
@@ -22,26 +25,13 @@ def lower_print(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_assert(lowering: Lowering, operation: Operation) -> None:
-    condition = operation.operands[0]
-    shape = tile_of(condition).shape
-    (root,), kept = lowering.prepare([lowering.expression(condition)], shape, operation)
-    lowering.body.append(Nest(shape, [*kept, CheckAll(root, operation)]))
-
-
-def _result_buffers(lowering: Lowering, values: list[Value]) -> list[Buffer | None]:
-    return [lowering.new_buffer(dtype_of(value), tile_of(value).count) if is_tile(value) else None for value in values]
-
-
-def _realize_results(lowering: Lowering, values: list[Value], buffers: list[Buffer | None]) -> None:
-    for value, buffer in zip(values, buffers, strict=True):
-        if buffer is not None:
-            lowering.stored(value, buffer)
+    condition = lowering.expression(operation.operands[0])
+    lowering.nest(condition, operation, lambda root: CheckAll(root, operation))
 
 
 def lower_if(lowering: Lowering, operation: Operation) -> None:
     lowering.before_region(operation)
-    results: list[Value] = list(operation.results)
-    buffers = _result_buffers(lowering, results)
+    buffers = lowering.result_buffers(operation.results)
     frame = Frame(None, [], [], buffers)
     branches = []
     for region in operation.regions:
@@ -49,7 +39,7 @@ def lower_if(lowering: Lowering, operation: Operation) -> None:
         branches.append(lowering.inner(region.blocks[0]) if region.blocks else [])
         lowering.yields.pop()
     lowering.body.append(Branch(operation, branches))
-    _realize_results(lowering, results, buffers)
+    lowering.stored_results(operation.results, buffers)
 
 
 def lower_loop(lowering: Lowering, operation: Operation) -> None:
@@ -58,17 +48,16 @@ def lower_loop(lowering: Lowering, operation: Operation) -> None:
     initial = operation.operands[3:] if counted else operation.operands
     arguments: list[Value] = list(block.arguments[1:] if counted else block.arguments)
     lowering.before_region(operation)
-    carried = _result_buffers(lowering, arguments)
+    carried = lowering.result_buffers(arguments)
     deliver(lowering, list(initial), carried, operation)
-    _realize_results(lowering, arguments, carried)
-    results: list[Value] = list(operation.results)
-    buffers = carried if counted else _result_buffers(lowering, results)
+    lowering.stored_results(arguments, carried)
+    buffers = carried if counted else lowering.result_buffers(operation.results)
     lowering.loops.append(Frame(block, arguments, carried, buffers))
     body = lowering.inner(block)
     lowering.loops.pop()
     loop = Repeat(operation, body)
     lowering.body.append(chained(lowering, loop) or loop)
-    _realize_results(lowering, results, buffers)
+    lowering.stored_results(operation.results, buffers)
 
 
 def lower_terminator(lowering: Lowering, operation: Operation) -> None:
@@ -98,7 +87,7 @@ def deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | None
         expression = lowering.expression(value)
         if isinstance(expression, Stored) and expression.buffer in targets:
             # Another value's old place: moved away first.
-            copy = lowering.new_buffer(expression.dtype, count_of(expression.shape))
+            copy = lowering.new_buffer(expression.dtype, prod(expression.shape))
             lowering.body.append(Nest(expression.shape, [StoreBuffer(expression, copy)]))
             lowering.stored(value, copy)
         elif expression.buffers & targets and not isinstance(expression, Stored):
@@ -109,8 +98,7 @@ def deliver(lowering: Lowering, values: list[Value], buffers: list[Buffer | None
                 for node in reach.order
             )
             if others or is_reordered:
-                fresh = lowering.new_buffer(expression.dtype, count_of(expression.shape))
+                fresh = lowering.new_buffer(expression.dtype, prod(expression.shape))
                 lowering.keep(value, fresh)
     for value, buffer in pairs:
-        (expression,), kept = lowering.prepare([lowering.expression(value)], tile_of(value).shape, operation)
-        lowering.body.append(Nest(expression.shape, [*kept, StoreBuffer(expression, buffer)]))
+        lowering.nest(lowering.expression(value), operation, partial(StoreBuffer, buffer=buffer))

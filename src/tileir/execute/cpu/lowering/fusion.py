@@ -23,16 +23,7 @@ from typing import Final
 
 from tileir.dialect import ops
 from tileir.dialect.types import GatherScatterViewType
-from tileir.execute.cpu.loops.expressions import (
-    Applied,
-    Expression,
-    Gathered,
-    Mapped,
-    Stored,
-    Viewed,
-    nodes,
-    squeezed,
-)
+from tileir.execute.cpu.loops.expressions import Applied, Expression, Gathered, Mapped, Stored, Viewed, nodes, squeezed
 from tileir.execute.dtypes import plain_memory
 from tileir.ir.core import Operation
 from tileir.ir.declaration import OperationDeclaration

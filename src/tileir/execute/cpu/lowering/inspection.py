@@ -6,14 +6,14 @@ that what is found, and what is written, comes in the order of the program.
 
 from __future__ import annotations
 
+from math import prod
 from typing import cast
 
 import numpy
 
-from tileir.dialect.attributes import DivByAttribute, SameElementsAttribute
 from tileir.dialect.types import TileType, TileViewType
 from tileir.execute.cpu.analysis.values import dtype_of, is_tile, tile_of
-from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored, count_of
+from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored
 from tileir.execute.cpu.loops.sites import SHADOW_PADDING
 from tileir.execute.cpu.loops.statements import Inspect, Nest
 from tileir.execute.cpu.lowering import fusion
@@ -45,7 +45,7 @@ def inspect_pointers(lowering: Lowering, operation: Operation) -> Buffer | None:
     mask = operation.operand("mask") if "mask" in [each.name for each in operation.declaration.operands] else None
     shape = tile_of(pointers).shape
     sources = [lowering.expression(value) for value in (pointers, mask) if value is not None]
-    count = count_of(shape)
+    count = prod(shape)
     copies = [lowering.new_buffer(_ADDRESS, count)]
     if mask is not None:
         copies.append(lowering.new_buffer(_BOOL, count))
@@ -59,7 +59,7 @@ def inspect_view(lowering: Lowering, operation: Operation, positions: Expression
     if not lowering.options.sanitize:
         return None
     shape = cast(TileViewType, operation.operand_group("view")[0].type).tile_shape
-    count = count_of(shape)
+    count = prod(shape)
     copies = [lowering.new_buffer(_ADDRESS, count), lowering.new_buffer(_BOOL, count)]
     guard = lowering.new_buffer(_BOOL, count)
     sources = lowering.resolved([positions]) if positions is not None else []
@@ -93,11 +93,9 @@ def inspect_promise(lowering: Lowering, operation: Operation) -> None:
     if not isinstance(operand.type, TileType):
         lowering.body.append(Inspect(operation, (), [], [], None))
         return
-    predicate = operation.attributes.get("predicate")
-    grouped = isinstance(predicate, SameElementsAttribute) or (
-        isinstance(predicate, DivByAttribute) and predicate.every is not None
-    )
-    if grouped and is_tile(operand):
+    from tileir.execute.sanitizer.promises import is_about_groups
+
+    if is_about_groups(operation) and is_tile(operand):
         # Elements are compared with others of the same tile.
         lowering.store(operand)
     _inspect_values(lowering, operation)
@@ -110,7 +108,7 @@ def _inspect_values(lowering: Lowering, operation: Operation) -> None:
             lowering.store(value)
     sources = _ready(lowering, [lowering.expression(value) for value in operation.operands], shape)
     copies = [
-        source.buffer if isinstance(source, Stored) else lowering.new_buffer(dtype_of(value), count_of(shape))
+        source.buffer if isinstance(source, Stored) else lowering.new_buffer(dtype_of(value), prod(shape))
         for source, value in zip(sources, operation.operands, strict=True)
     ]
     lowering.body.append(Inspect(operation, shape, sources, copies, None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import cast
 
 import numpy
@@ -12,18 +13,16 @@ from tileir.dialect.types import (
     DYNAMIC,
     GatherScatterViewType,
     PartitionViewType,
-    PointerType,
     StridedViewType,
     TileViewType,
 )
-from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, ordering_of, tile_of
+from tileir.execute.cpu.analysis.values import is_scalar, is_tile, ordering_of, reserved_bytes, tile_of
 from tileir.execute.cpu.loops.checks import refused_allocation
-from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Stored, Viewed, count_of, nodes, squeezed
+from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Stored, Viewed, nodes, squeezed
 from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
 from tileir.execute.cpu.loops.statements import Nest, Reserve, Statement, VersionedNest
 from tileir.execute.cpu.lowering import fusion, inspection
 from tileir.execute.cpu.lowering.context import Lowering, source_of
-from tileir.execute.dtypes import memory_bytes
 from tileir.execute.memory import are_distinct, available_memory
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
@@ -61,12 +60,8 @@ def _positions(lowering: Lowering, operation: Operation) -> Expression | None:
     if not isinstance(view, GatherScatterViewType):
         return None
     index = operation.operand_group("index")[view.sparse_dim]
-    if is_scalar(index):
-        return lowering.expression(index)
     expression = lowering.expression(index)
-    if expression.cost > fusion.CHEAP:
-        return lowering.store(index)
-    return expression
+    return lowering.store(index) if expression.cost > fusion.CHEAP else expression
 
 
 def _load(lowering: Lowering, operation: Operation, expression: Expression, guard: Buffer | None) -> None:
@@ -75,8 +70,7 @@ def _load(lowering: Lowering, operation: Operation, expression: Expression, guar
     if is_scalar(result):
         if not result.has_uses and not ordered:
             return
-        (root,), kept = lowering.prepare([expression], expression.shape, operation)
-        lowering.body.append(Nest(expression.shape, [*kept, StoreScalar(root, result)], guard))
+        lowering.nest(expression, operation, lambda root: StoreScalar(root, result), guard)
         return
     lowering.wait(result, expression)
     if ordered or guard is not None:
@@ -199,7 +193,7 @@ def _versioned(
         if not root.reads:
             renewed.append(root)
             continue
-        buffer = lowering.new_buffer(root.dtype, count_of(root.shape))
+        buffer = lowering.new_buffer(root.dtype, prod(root.shape))
         if squeezed(root.shape) == squeezed(nest.shape):
             kept.append(StoreBuffer(root, buffer))
         else:
@@ -235,7 +229,7 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
             others.append(lowering.expression(operation.operands[1]))
         result = operation.results[0]
         if is_tile(result) and result.has_uses:
-            buffer = lowering.new_buffer(dtype_of(result), tile_of(result).count)
+            buffer = lowering.buffer_of(result)
     roots = [lowering.expression(value), *others]
     roots += [pointers] if pointers is not None else []
     roots += [mask] if mask is not None else []
@@ -259,10 +253,8 @@ def lower_atomic(lowering: Lowering, operation: Operation) -> None:
 
 
 def lower_alloca(lowering: Lowering, operation: Operation) -> None:
-    count = cast(IntegerAttribute, operation.attributes["num_elem"]).value
     alignment = cast(IntegerAttribute, operation.attributes["alignment"]).value
-    element = cast(PointerType, tile_of(operation.results[0]).element).pointee
-    size = max(count * memory_bytes(element), 1)
+    size = max(reserved_bytes(operation), 1)
     if size + alignment > available_memory():
         # It may never be executed.
         nothing = lowering.new_buffer(numpy.dtype(numpy.uint8), 1)

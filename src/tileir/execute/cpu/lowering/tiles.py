@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import cast
 
 from tileir.dialect.ops import PACK
 from tileir.dialect.types import TOKEN, TileType
-from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, tile_of
+from tileir.execute.cpu.analysis.values import is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,
-    Buffer,
     Count,
     Expression,
     Mapped,
@@ -201,8 +201,7 @@ def lower_extract(lowering: Lowering, operation: Operation) -> None:
         return
     if expression.cost > fusion.CHEAP and not fusion.is_plain_load(expression):
         lowering.store(source)
-    (place_now,), kept = lowering.prepare([place], type.shape, operation)
-    lowering.body.append(Nest(type.shape, [*kept, StoreScalar(place_now, result)]))
+    lowering.nest(place, operation, lambda root: StoreScalar(root, result))
 
 
 def lower_insert(lowering: Lowering, operation: Operation) -> None:
@@ -213,10 +212,10 @@ def lower_insert(lowering: Lowering, operation: Operation) -> None:
         return
     type = tile_of(result)
     part = tile_of(source).shape
-    buffer = lowering.new_buffer(dtype_of(result), type.count)
-    _copy_into(lowering, lowering.expression(target), buffer, None, operation)
+    buffer = lowering.buffer_of(result)
+    lowering.nest(lowering.expression(target), operation, lambda root: StoreBuffer(root, buffer))
     window = Window(type.shape, part, tuple(operation.operands[2:]))
-    _copy_into(lowering, lowering.expression(source), buffer, window, operation)
+    lowering.nest(lowering.expression(source), operation, lambda root: StoreBuffer(root, buffer, window))
     lowering.stored(result, buffer)
 
 
@@ -224,21 +223,15 @@ def lower_cat(lowering: Lowering, operation: Operation) -> None:
     result = operation.results[0]
     axis = cast(IntegerAttribute, operation.attributes["dim"]).value
     type = tile_of(result)
-    buffer = lowering.new_buffer(dtype_of(result), type.count)
+    buffer = lowering.buffer_of(result)
     start = 0
     for value in operation.operands:
         part = tile_of(value).shape
         origins = tuple([start if place == axis else 0 for place in range(len(part))])
-        _copy_into(lowering, lowering.expression(value), buffer, Window(type.shape, part, origins), operation)
+        window = Window(type.shape, part, origins)
+        lowering.nest(lowering.expression(value), operation, partial(StoreBuffer, buffer=buffer, window=window))
         start += part[axis]
     lowering.stored(result, buffer)
-
-
-def _copy_into(
-    lowering: Lowering, expression: Expression, buffer: Buffer, window: Window | None, operation: Operation
-) -> None:
-    (expression,), kept = lowering.prepare([expression], expression.shape, operation)
-    lowering.body.append(Nest(expression.shape, [*kept, StoreBuffer(expression, buffer, window)]))
 
 
 def lower_repack(lowering: Lowering, operation: Operation) -> None:
@@ -248,9 +241,9 @@ def lower_repack(lowering: Lowering, operation: Operation) -> None:
         lowering.body.append(Let(operation))
         return
     type = tile_of(result)
-    buffer = lowering.new_buffer(dtype_of(result), type.count)
+    buffer = lowering.buffer_of(result)
     if is_scalar(source):
-        held = lowering.new_buffer(dtype_of(source), 1)
+        held = lowering.buffer_of(source)
         lowering.body.append(Nest(tile_of(source).shape, [StoreBuffer(lowering.expression(source), held)]))
         expression = Stored(tile_of(source), None, held)
     else:

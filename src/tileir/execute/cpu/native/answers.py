@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tileir.execute.code_cache import default_cache
 from tileir.execute.looks import Look, are_settled, look_of, name_of
@@ -29,19 +29,14 @@ _WHOLE_LLVM: Final = 20 << 20
 """A smaller library takes LLVM from elsewhere, where another version may be installed at any time."""
 
 
-class Answers:
+class Answers(NamedTuple):
     """What LLVM says.  `features` tells of each feature that LLVM knows whether this machine has it."""
 
-    __slots__ = ("binding_version", "features", "name", "triple", "version")
-
-    def __init__(
-        self, binding_version: str, version: tuple[int, ...], name: str, triple: str, features: dict[str, bool]
-    ) -> None:
-        self.binding_version: str = binding_version
-        self.version: tuple[int, ...] = version
-        self.name: str = name
-        self.triple: str = triple
-        self.features: dict[str, bool] = features
+    binding_version: str
+    version: tuple[int, ...]
+    name: str
+    triple: str
+    features: dict[str, bool]
 
 
 def remembered(ask: Callable[[], Answers]) -> Answers:
@@ -56,7 +51,7 @@ def remembered(ask: Callable[[], Answers]) -> Answers:
     if answers is None:
         answers = ask()
         if are_settled(looks):
-            store.put(key, b"", {name: getattr(answers, name) for name in Answers.__slots__})
+            store.put(key, b"", answers._asdict())
     return answers
 
 
