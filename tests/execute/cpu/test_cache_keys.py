@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tileir.execute.cpu.native import keys, looks, target
+from tileir.execute import looks, own_sources
+from tileir.execute.cpu.native import keys, target
 from tileir.execute.cpu.native.answers import Answers
 from tileir.execute.cpu.native.keys import key_of
 from tileir.execute.cpu.native.target import host
@@ -31,7 +32,7 @@ def test_key_depends_on_all_that_matters() -> None:
 
 def key_with_sources(monkeypatch: pytest.MonkeyPatch, sources: list[tuple[str, int, int, int]]) -> str:
     """The key that a new process would find, with these files as the sources of the engine."""
-    monkeypatch.setattr(keys, "_sources", lambda: sources)
+    monkeypatch.setattr(own_sources, "sources_but", lambda left_out: sources)
     monkeypatch.setattr(keys, "_fingerprint", b"")
     return key_of(host(), [b"program"])
 
@@ -97,7 +98,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in (*FOLDERS, "tools"):
         (package / folder).mkdir(parents=True, exist_ok=True)
         (package / folder / "source.py").write_text(f"folder = '{folder}'\n")
-    monkeypatch.setattr(keys, "__file__", str(package / "execute" / "cpu" / "native" / "keys.py"))
+    monkeypatch.setattr(own_sources, "__file__", str(package / "execute" / "own_sources.py"))
     # As if the sources had been there for a while, so that what is known of them is kept.
     monkeypatch.setattr(looks, "_SETTLED_NANOSECONDS", 0)
     return package

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+
 import numpy
 import pytest
 from tests.execute.cpu.elementwise import function_text

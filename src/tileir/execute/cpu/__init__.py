@@ -11,7 +11,7 @@ A kernel goes through three forms:
 The folders, each with the files to read first:
 
     native/      the machine, which knows nothing of tile programs: `target` (the processor), `compilation` (LLVM IR to
-                 an object), `cache` (objects on disk), `runtime` (loading), `record` (what a launch hands to code),
+                 an object), `runtime` (loading), `keys` (of objects on disk), `record` (what a launch hands to code),
                  `binding` (arguments into a record), `thread_pool`, `overlapping` (several launches at once)
     vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
                  (`instructions`)

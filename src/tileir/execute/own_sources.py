@@ -1,0 +1,48 @@
+"""A hash of this package's own sources: what an engine compiles follows from them, and so do the keys of its code."""
+
+from __future__ import annotations
+
+import os
+from _blake2 import blake2b
+from collections.abc import Collection
+
+from tileir.execute.code_cache import default_cache
+from tileir.execute.looks import Look, are_settled, look_of, name_of
+
+
+def hash_of_sources(left_out: Collection[str]) -> bytes:
+    """A hash of the contents of the sources, which does not depend on when and where they were installed; without
+    folders of some names.
+
+    Reading them takes longer than loading a kernel does, so the hash is kept in the cache too, for as long as the files
+    look the same.
+    """
+    sources = sources_but(left_out)
+    store = default_cache()
+    key = f"sources-{name_of(sources)}"
+    found = store.get(key)
+    if found is not None:
+        return found[0]
+    digest = blake2b(digest_size=20)
+    for path, *_look in sources:
+        with open(path, "rb") as file:
+            data = file.read()
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    if are_settled(sources):
+        store.put(key, digest.digest(), {})
+    return digest.digest()
+
+
+def sources_but(left_out: Collection[str]) -> list[Look]:
+    """The files of the package, in order, without those in folders of some names."""
+    # Strings, not paths: a process does this before its first kernel, and paths double what it takes.
+    folders = [os.path.abspath(__file__).rsplit(os.sep, 2)[0]]
+    found = []
+    for folder in folders:
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            if entry.name.endswith(".py"):
+                found.append(look_of(entry.path, entry.stat()))
+            elif entry.name != "__pycache__" and entry.name not in left_out and entry.is_dir():
+                folders.append(entry.path)
+    return found
