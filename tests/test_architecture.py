@@ -45,6 +45,7 @@ PARTS = {
     "an operation has a declaration, which checks operations": (
         "ir.core -> ir.declaration",
         "ir.declaration -> ir.core",
+        "ir.type_rules -> ir.core",
     ),
     "a value belongs to an operation or a block, which have values": ("ir.values -> ir.core",),
     "a declaration has verifiers, which report to the verifier that calls them": ("ir.declaration -> ir.verifier",),

@@ -16,10 +16,10 @@ from tileir.ir.declaration import (
     OperationDeclaration,
     RegionDeclaration,
     TypeConstraint,
-    TypeRule,
 )
 from tileir.ir.diagnostics import OptionError
 from tileir.ir.symbols import Symbols, SymbolTable
+from tileir.ir.type_rules import TypeRule
 from tileir.ir.verifier import VerifyContext
 
 __all__ = [

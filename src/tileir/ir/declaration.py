@@ -12,6 +12,7 @@ from tileir.annotations import TYPE_CHECKING, Final
 from tileir.ir.attributes import Attribute
 from tileir.ir.diagnostics import VersionError
 from tileir.ir.interning import COMPOSITE, forget_with, intern, register
+from tileir.ir.type_rules import TypeRule, same_type
 from tileir.ir.types import Type
 
 if TYPE_CHECKING:
@@ -131,6 +132,11 @@ class OperandDeclaration:
         self.documentation: str = documentation
         self.since: Version | None = since
 
+    @property
+    def is_one(self) -> bool:
+        """Whether it stands for one value, never for none or several."""
+        return self.count == ONE
+
 
 class AttributeDeclaration:
     """An inherent attribute.  With a `default` it is never absent; with `optional` it may be."""
@@ -199,52 +205,6 @@ def attribute(
     since: Version | None = None,
 ) -> AttributeDeclaration:
     return AttributeDeclaration(name, constraint, default, optional, documentation, since)
-
-
-class TypeRule:
-    """A constraint between the types of an operation's operands and results, with its exact diagnostic.
-
-    `check` sees the operation only through its types, so that one positive answer holds for every other operation
-    with the same types.  `alike` are the names that it says share one type, if that is what it says.
-    """
-
-    __slots__ = ("alike", "check", "message")
-
-    def __init__(self, check: Callable[[Operation], bool], message: str, alike: tuple[str, ...] = ()) -> None:
-        self.check: Callable[[Operation], bool] = check
-        self.message: str = message
-        self.alike: tuple[str, ...] = alike
-
-
-def named_types(operation: Operation, name: str) -> list[Type]:
-    """The types of the operands or results declared under a name."""
-    declaration: OperationDeclaration = operation.declaration
-    for declared in declaration.operands:
-        if declared.name == name:
-            return [value.type for value in operation.operand_group(name)]
-    for index, declared in enumerate(declaration.results):
-        if declared.name == name:
-            if declared.count == ONE:
-                return [operation.results[index].type]
-            return [value.type for value in operation.results[index:]]
-    raise KeyError(name)
-
-
-def same_type(*names: str) -> TypeRule:
-    """All operands and results of these names have one type, in MLIR's words."""
-    found = _same_type_rules.get(names)
-    if found is None:
-        message = f"failed to verify that all of {{{', '.join(names)}}} have same type"
-        found = _same_type_rules[names] = TypeRule(lambda operation: _all_equal(operation, names), message, names)
-    return found
-
-
-def _all_equal(operation: Operation, names: tuple[str, ...]) -> bool:
-    lists = [named_types(operation, name) for name in names]
-    return all(other == lists[0] for other in lists)
-
-
-_same_type_rules: Final[dict[tuple[str, ...], TypeRule]] = {}
 
 
 class OperationDeclaration:

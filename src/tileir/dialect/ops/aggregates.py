@@ -31,7 +31,6 @@ from tileir.ir.declaration import (
     VARIADIC,
     OperationDeclaration,
     RegionDeclaration,
-    TypeRule,
     attribute,
     operand,
     result,
@@ -39,6 +38,7 @@ from tileir.ir.declaration import (
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.diagnostics import Invalid
 from tileir.ir.effects import is_memory_effect_free, is_pure
+from tileir.ir.type_rules import TypeRule
 from tileir.ir.types import BF16, F16, NONE, Type
 from tileir.ir.verifier import VerifyContext, operation_name
 

@@ -42,9 +42,9 @@ from tileir.ir.declaration import (
     attribute,
     operand,
     result,
-    same_type,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.type_rules import same_type
 from tileir.ir.types import Type
 from tileir.ir.verifier import VerifyContext
 

@@ -35,13 +35,13 @@ from tileir.ir.declaration import (
     AttributeDeclaration,
     OperationDeclaration,
     TypeConstraint,
-    TypeRule,
     Verifier,
     attribute,
     operand,
     result,
 )
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.type_rules import TypeRule
 from tileir.ir.types import (
     BF16,
     F4E2M1FN,

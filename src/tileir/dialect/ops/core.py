@@ -39,14 +39,13 @@ from tileir.ir.declaration import (
     V13_4,
     VARIADIC,
     OperationDeclaration,
-    TypeRule,
     attribute,
     operand,
     result,
-    same_type,
 )
 from tileir.ir.dense import DenseAttribute, signed_value
 from tileir.ir.diagnostics import Invalid
+from tileir.ir.type_rules import TypeRule, same_type
 from tileir.ir.types import F4E2M1FN, I32, Type
 from tileir.ir.verifier import VerifyContext
 
