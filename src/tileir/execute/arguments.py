@@ -7,12 +7,11 @@ number stands for a scalar.  Everything that does not fit is a `LaunchError` tha
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, SupportsIndex, cast
 
 import numpy
 
-from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, YIELD
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
 from tileir.execute.errors import BlockId, LaunchError, WrongDeviceError
@@ -30,6 +29,7 @@ from tileir.execute.foreign_arrays import (
     offers,
 )
 from tileir.execute.memory import Memory, Region
+from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
 
@@ -480,41 +480,3 @@ def check_grid(grid: object) -> BlockId:
             )
     numbers += [1] * (3 - len(numbers))
     return numbers[0], numbers[1], numbers[2]
-
-
-# --- what a kernel writes to ---
-
-
-def may_write(entry: Operation, number: int) -> bool:
-    """Whether a kernel may write through a parameter."""
-    return next(writers_of(entry, number), None) is not None
-
-
-def writers_of(entry: Operation, number: int) -> Iterator[Operation]:
-    """The operations that may write through a parameter: follows every value that comes from it, wherever it goes."""
-    work: list[Any] = [entry.regions[0].blocks[0].arguments[number]]
-    seen = set(work)
-    while work:
-        value = work.pop()
-        for user in value.users:
-            declaration = user.declaration
-            if declaration.accesses_memory:
-                if declaration.writes is not None and value in user.operand_group(declaration.writes):
-                    yield user
-                continue
-            reached: list[Any] = list(user.results)
-            if declaration in (YIELD, BREAK, CONTINUE):
-                parent = user.parent_operation
-                while parent is not None and parent.declaration is not ENTRY:
-                    reached.extend(parent.results)
-                    for region in parent.regions:
-                        # An `if` without `else` has a region without a block.
-                        reached.extend([argument for block in region.blocks for argument in block.arguments])
-                    parent = parent.parent_operation
-            for region in user.regions:
-                for block in region.blocks:
-                    reached.extend(block.arguments)
-            for result in reached:
-                if result not in seen:
-                    seen.add(result)
-                    work.append(result)

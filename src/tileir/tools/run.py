@@ -170,7 +170,7 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
     for number, path in outputs:
         save(path, values[number])
     if not given.has("quiet"):
-        from tileir.execute.arguments import may_write
+        from tileir.execute.written_parameters import may_write
 
         for number, value in enumerate(values):
             if is_array(value) and may_write(kernel.entry, number):

@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 import numpy
 
 from tileir.dialect.ops import ENTRY
-from tileir.execute.arguments import ArgumentLabel, Buffer, buffer_of, writers_of
+from tileir.execute.arguments import ArgumentLabel, Buffer, buffer_of
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId
 from tileir.execute.memory import Memory, Region
@@ -29,6 +29,7 @@ from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.patterns import Pattern, Tile, is_within
 from tileir.execute.sanitizer.report import Finding, Place, SanitizerReport
 from tileir.execute.wording import bracketed, parenthesized, several, spelled_number
+from tileir.execute.written_parameters import writers_of
 from tileir.ir.core import Operation
 
 # What the shadow holds for each cell: the tile block that stored there last, and what else happened.

@@ -1,0 +1,44 @@
+"""Through which of its parameters a kernel may write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tileir.dialect.ops import BREAK, CONTINUE, ENTRY, YIELD
+from tileir.ir.core import Operation
+
+
+def may_write(entry: Operation, number: int) -> bool:
+    """Whether a kernel may write through a parameter."""
+    return next(writers_of(entry, number), None) is not None
+
+
+def writers_of(entry: Operation, number: int) -> Iterator[Operation]:
+    """The operations that may write through a parameter: follows every value that comes from it, wherever it goes."""
+    work: list[Any] = [entry.regions[0].blocks[0].arguments[number]]
+    seen = set(work)
+    while work:
+        value = work.pop()
+        for user in value.users:
+            declaration = user.declaration
+            if declaration.accesses_memory:
+                if declaration.writes is not None and value in user.operand_group(declaration.writes):
+                    yield user
+                continue
+            reached: list[Any] = list(user.results)
+            if declaration in (YIELD, BREAK, CONTINUE):
+                parent = user.parent_operation
+                while parent is not None and parent.declaration is not ENTRY:
+                    reached.extend(parent.results)
+                    for region in parent.regions:
+                        # An `if` without `else` has a region without a block.
+                        reached.extend([argument for block in region.blocks for argument in block.arguments])
+                    parent = parent.parent_operation
+            for region in user.regions:
+                for block in region.blocks:
+                    reached.extend(block.arguments)
+            for result in reached:
+                if result not in seen:
+                    seen.add(result)
+                    work.append(result)
