@@ -1,4 +1,4 @@
-"""Broken bytecode on purpose, and what NVIDIA's reader says to it.
+"""Broken bytecode on purpose; `judges` says what readers make of it.
 
     for name, data in mutants(seed=7, count=1000): ...      the same files for the same seed, everywhere
 
@@ -9,23 +9,15 @@ constants, locations and instructions and the verifier behind them are reached, 
 from __future__ import annotations
 
 import functools
-import os
-import resource
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from random import Random
 
 from tests.bytecode.pieces import File, Function, debug_payload, split_debug, split_functions, split_table, varint
 from tests.generators.programs import random_module
-from tests.kernels.export import all_cases, disassembler, export, tools_available
+from tests.kernels.export import all_cases, export, tools_available
 
-import tileir
 from tileir.bytecode.annotated import annotate
 from tileir.bytecode.primitives import BytecodeError
-from tileir.bytecode.reader import read_public
 from tileir.bytecode.writer import write_public
 
 VERSIONS = ((13, 1), (13, 2), (13, 3), (13, 4))
@@ -433,72 +425,3 @@ _MUTATIONS = (
     nested_hints,
 )
 _WEIGHTS = (10, 3, 3, 3, 5, 6, 3, 6, 20, 8, 4, 10, 20, 5, 5, 3, 12, 5, 20, 4)
-
-
-# --- judges ---
-
-
-class Verdict:
-    """What a reader said: whether it took the file, its errors without their places, and its text where asked for."""
-
-    def __init__(self, accepted: bool, lines: list[str], crashed: bool = False, text: str = "") -> None:
-        self.accepted = accepted
-        self.lines = lines
-        self.crashed = crashed
-        self.text = text
-
-
-def our_verdict(data: bytes) -> Verdict:
-    """Read and verify, as the disassembler does; any exception but ours goes through."""
-    try:
-        tileir.verify(read_public(data))
-    except tileir.TileIRError as error:
-        return Verdict(False, [d.message for d in error.diagnostics if d.severity == "error"])
-    return Verdict(True, [])
-
-
-def tool_verdicts(files: Iterable[bytes], workers: int = 2) -> Iterator[Verdict]:
-    """What tileirdisasm says, in order."""
-    return _judged(files, workers, False)
-
-
-def tool_outputs(files: Iterable[bytes], workers: int = 2) -> Iterator[Verdict]:
-    """What tileirdisasm says and prints, in order."""
-    return _judged(files, workers, True)
-
-
-def _judged(files: Iterable[bytes], workers: int, with_text: bool) -> Iterator[Verdict]:
-    folder = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    with tempfile.TemporaryDirectory(dir=folder) as directory, ThreadPoolExecutor(workers) as pool:
-        judge = functools.partial(_tool_verdict, directory, with_text)
-        numbered = list(enumerate(files))
-        yield from pool.map(judge, [number for number, _ in numbered], [data for _, data in numbered])
-
-
-#: What the tool may print, and how long it may take; of some files it never makes an end.
-TOOL_OUTPUT = 32 << 20
-TOOL_SECONDS = 20
-
-
-def _tool_verdict(directory: str, with_text: bool, number: int, data: bytes) -> Verdict:
-    path = Path(directory) / f"{number}.tileirbc"
-    path.write_bytes(data)
-    tool = disassembler()
-    assert tool is not None
-    errors, output = path.with_suffix(".errors"), path.with_suffix(".text")
-    with open(errors, "wb") as error_file, open(output, "wb") as output_file:
-        # Without close_fds the start of a process costs a third.
-        process = subprocess.Popen([tool, path], stdout=output_file, stderr=error_file, close_fds=False)
-        if hasattr(resource, "prlimit"):
-            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (TOOL_OUTPUT, TOOL_OUTPUT))
-        try:
-            status = process.wait(TOOL_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            status = process.wait()
-    said = errors.read_bytes() if status in (0, 3) else b""
-    text = output.read_bytes().decode("utf-8", "surrogateescape") if with_text and status == 0 else ""
-    for file in (path, errors, output):
-        file.unlink()
-    lines = [line.partition("error: ")[2] for line in said.decode("utf-8", "surrogateescape").split("\n")]
-    return Verdict(status == 0, [line for line in lines if line], status not in (0, 3), text)

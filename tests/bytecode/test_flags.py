@@ -65,7 +65,7 @@ def flipped(data: bytes, seen: set[str]) -> list[tuple[str, bytes]]:
 
 
 def check_flips(files: list[bytes]) -> None:
-    from tests.bytecode.mutations import tool_outputs
+    from tests.bytecode.judges import tool_outputs
 
     seen: set[str] = set()
     mutants = [mutant for data in files for mutant in flipped(data, seen)]

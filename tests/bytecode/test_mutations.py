@@ -11,7 +11,8 @@ from tests.kernels.export import TOOLS_MISSING, tools_available
 if not tools_available():
     pytest.skip(TOOLS_MISSING, allow_module_level=True)
 
-from tests.bytecode.mutations import mutants, our_verdict, tool_verdicts
+from tests.bytecode.judges import our_verdict, tool_verdicts
+from tests.bytecode.mutations import mutants
 
 #: A mutant is a few kilobytes and takes a few milliseconds; this is far beyond any of them.
 SECONDS_PER_FILE = 20

@@ -420,7 +420,7 @@ def test_unknown_function_flags_are_refused_from_13_4_on(version):
 
 @pytest.mark.skipif(not tools_available(), reason="NVIDIA's tools are not installed: pip install 'tileir[test]'")
 def test_every_gate_is_the_one_of_the_disassembler():
-    from tests.bytecode.mutations import our_verdict, tool_verdicts
+    from tests.bytecode.judges import our_verdict, tool_verdicts
 
     files = [make_file(version=version, tag=tag) for version in ((13, 0), (13, 5), (255, 0)) for tag in (0, 1)]
     for version in VERSIONS:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 import pytest
-from tests.execute.test_sanitizer import kernel, only, report, zeros
+from tests.execute.sanitized import kernel, only, report, zeros
 
 import tileir
 

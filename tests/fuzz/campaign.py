@@ -28,7 +28,8 @@ from random import Random
 from types import FrameType
 from typing import Any
 
-from tests.bytecode.mutations import mutant, our_verdict, tool_outputs, valid_files
+from tests.bytecode.judges import our_verdict, tool_outputs
+from tests.bytecode.mutations import mutant, valid_files
 from tests.fuzz.examine import examine_bytecode, examine_text
 from tests.generators.mutations import mutated_text, random_text
 from tests.generators.programs import random_module
