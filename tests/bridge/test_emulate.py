@@ -14,6 +14,7 @@ import pytest
 from tests.bridge.test_launch import F32, A, add, ct, fill
 
 import tileir
+from tileir.bridge.contexts import active
 
 # --- emulate ---
 
@@ -210,3 +211,31 @@ def test_options_of_emulate_hold_for_each_launch() -> None:
     with tileir.emulate(schedule="reverse", observer=Journal()):
         ct.launch(0, (3,), fill, (numpy.zeros(4, F32), 1.0, 4))
     assert order == [2, 1, 0]
+
+
+def test_a_context_may_be_entered_again_and_within_itself() -> None:
+    context = tileir.emulate(gpu="b200")
+    for _ in range(2):
+        with context, context:
+            assert ct._cext.get_compute_capability() == (10, 0)
+        assert active() is None
+
+
+def test_threads_share_a_context_object() -> None:
+    context = tileir.emulate()
+    entered, over = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with context:
+            entered.set()
+            over.wait(60)
+
+    thread = threading.Thread(target=work)
+    with context:
+        thread.start()
+        entered.wait(60)
+        mine = active()
+    assert mine is not None and not mine.is_open
+    assert active() is None
+    over.set()
+    thread.join()

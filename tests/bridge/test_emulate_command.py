@@ -177,6 +177,41 @@ def test_watch_and_trace_of_one_kernel(tmp_path: Path) -> None:
     assert found.returncode == 1
 
 
+def test_traces_of_threads_are_written_one_after_the_other(tmp_path: Path) -> None:
+    body = """
+import threading
+barrier = threading.Barrier(4)
+
+def work():
+    barrier.wait()
+    for _ in range(3):
+        start(2, a, a, numpy.zeros(32, "f4"))
+
+threads = [threading.Thread(target=work) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+    result = emulate("--trace-block", "1", written(tmp_path, body), cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    _, first, *others = re.split(r"^trace of add, launched at \S+ in start$", result.stderr, flags=re.MULTILINE)
+    assert "ct.load" in first and len(others) == 11 and set(others) == {first}
+
+
+def test_script_that_forgets_to_move_its_tensors_hears_it(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    text = KERNEL.replace('sys.modules["torch"] = None  # which cuTile imports where it can', "import torch")
+    (tmp_path / "script.py").write_text(
+        text
+        + "a = torch.ones(32)\n"
+        + "start(2, a.cuda(), a.pin_memory(), a.cuda())\n"
+        + "start(2, a.cuda(), a, a.cuda())\n",
+        encoding="utf-8",
+    )
+    result = emulate("script.py", cwd=tmp_path)
+    assert "LaunchError: error: argument 'b' is a tensor of the CPU" in result.stderr and result.returncode == 1
+    assert "line 18, in <module>" in result.stderr
+
+
 def test_debugger_stops_at_the_launch(tmp_path: Path) -> None:
     body = "try:\n    start(3, a, a, c)\nexcept Exception as error:\n    print(type(error).__name__)\n"
     script = written(tmp_path, body)

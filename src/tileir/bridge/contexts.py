@@ -27,7 +27,7 @@ class Watcher(Protocol):
 class Emulation:
     """A context: how its launches are run and looked at, the GPU it pretends to have, and the context around it."""
 
-    __slots__ = ("gpu", "is_open", "options", "outer", "thread", "watching")
+    __slots__ = ("gpu", "is_open", "is_process", "options", "outer", "thread", "watching")
 
     def __init__(
         self, outer: Emulation | None, gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None
@@ -38,6 +38,8 @@ class Emulation:
         self.watching: Watcher | None = watching
         self.thread: int = threading.get_ident()
         self.is_open: bool = True
+        self.is_process: bool = False
+        """Whether it is that of a whole process: a script that is written for a GPU."""
 
 
 _current: ContextVar[Emulation | None] = ContextVar("tileir.emulate", default=None)
@@ -92,6 +94,7 @@ def enter_for_good(gpu: Gpu, options: dict[str, Any], watching: Watcher | None =
     """The process is in a new context from now on."""
     ENTERED[:] = [True]
     context = Emulation(None, gpu, options, watching)
+    context.is_process = True
     _process[:] = [context]
     return context
 

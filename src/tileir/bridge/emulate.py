@@ -6,11 +6,11 @@ and do what the originals do elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ContextDecorator
+from types import TracebackType
 from typing import Any
 
-from tileir.bridge.contexts import enter_for_good, entered
+from tileir.bridge.contexts import Emulation, active, enter_for_good, entered
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
 from tileir.bridge.pretended import install
@@ -20,7 +20,6 @@ from tileir.bridge.watching import Findings, Watching
 from tileir.execute.errors import LaunchError
 
 
-@contextmanager
 def emulate(
     backend: str = "auto",
     *,
@@ -32,7 +31,7 @@ def emulate(
     debug: bool = False,
     names: str = "script",
     **options: Any,
-) -> Iterator[None]:
+) -> EmulationContext:
     """Within this context `cuda.tile.launch(stream, grid, kernel, args)` runs kernels here instead of on a GPU.
 
     Streams are ignored: a launch is over when it returns.  torch's CUDA devices are pretended, with their tensors in
@@ -61,9 +60,31 @@ def emulate(
         watching = Watching(sanitize, watch_nan, block, debug, names=whose)
     elif sanitize is not False:
         options["sanitize"] = sanitize
-    hook_cutile(cutile())
-    with entered(install(gpu), {"backend": backend, "exact": exact, **options}, watching):
-        yield
+    return EmulationContext(gpu, {"backend": backend, "exact": exact, **options}, watching)
+
+
+class EmulationContext(ContextDecorator):
+    """What `tileir.emulate` gives: a context, and a decorator.  It may be entered again, also within itself."""
+
+    def __init__(self, gpu: str, options: dict[str, Any], watching: Watching | None) -> None:
+        self._gpu: str = gpu
+        self._options: dict[str, Any] = options
+        self._watching: Watching | None = watching
+        self._entered: list[tuple[Emulation, AbstractContextManager[Emulation]]] = []
+
+    def __enter__(self) -> None:
+        hook_cutile(cutile())
+        context = entered(install(self._gpu), self._options, self._watching)
+        self._entered.append((context.__enter__(), context))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # That of this thread or task, where others have entered it too.
+        innermost = active()
+        place = max([number for number, (each, _) in enumerate(self._entered) if each is innermost], default=-1)
+        _, context = self._entered.pop(place)
+        context.__exit__(kind, error, traceback)
 
 
 def emulate_process(settings: Settings, findings: Findings | None) -> None:

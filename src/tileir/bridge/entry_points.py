@@ -57,11 +57,35 @@ def _launch(
     programmatic_dependent_launch: bool = False,
 ) -> None:
     grid = _checked_grid(grid)
+    if context.is_process:
+        _check_devices(kernel, kernel_args)
     if CAPTURE.recorder is not None and any(isinstance(argument, list) for argument in kernel_args):
         raise RuntimeError("List argument in CUDAGraph isn't supported yet")
     # A launch is over when it returns, so one that depends on another finds it done.
     if not is_recorded(functools.partial(perform, context, grid, kernel, kernel_args)):
         perform(context, grid, kernel, kernel_args)
+
+
+def _check_devices(kernel: Any, arguments: Any) -> None:
+    """Refuse tensors of the CPU: a script that forgets `.cuda()` ends on a GPU in an illegal access, later.
+
+    Arrays of NumPy, which cuTile itself refuses, are taken: there may be no torch on this machine.
+    """
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not isinstance(arguments, (tuple, list)):
+        return
+    for number, value in enumerate(arguments):
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(item, torch.Tensor) and item.is_cpu and not item.is_pinned():
+                raise wrong_value(
+                    f"argument {_parameter(kernel, number)} is a tensor of the CPU, whose memory a GPU does not reach: "
+                    "move it, as tensor.cuda()"
+                )
+
+
+def _parameter(kernel: Any, number: int) -> str:
+    names = list(kernel._annotated_function.pysig.parameters) if hasattr(kernel, "_annotated_function") else []
+    return f"'{names[number]}'" if number < len(names) else str(number)
 
 
 _MOST_OF_A_GRID: Final = 2**24 - 1

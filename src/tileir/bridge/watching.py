@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tileir.bridge.launch import launch
@@ -62,6 +64,7 @@ class Findings:
 
 
 _LINES = "\n\t"
+_TRACING = threading.RLock()
 
 
 class Watching:
@@ -92,15 +95,11 @@ class Watching:
             watch = NumberWatch()
             observers.append(watch)
             reports.append(watch.report)
-        self._add_trace(observers, kernel, caller)
-        given = options.get("observer")
-        if given is not None:
-            observers.append(given)
-        if observers:
-            options = {**options, "observer": observers[0] if len(observers) == 1 else Observers(observers)}
         try:
             try:
-                launch(kernel, grid, args, sanitize=self._sanitize, **options)
+                # Traces of several threads are written one after the other.
+                with _TRACING if self._trace_block is not None else nullcontext():
+                    self._trace_and_launch(kernel, grid, args, options, observers, caller)
             except SanitizerError as error:
                 reports.insert(0, error.report)
             name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
@@ -117,6 +116,23 @@ class Watching:
             if self._debug:
                 _stop(error, caller)
             raise
+
+    def _trace_and_launch(
+        self,
+        kernel: Any,
+        grid: Any,
+        args: Any,
+        options: dict[str, Any],
+        observers: list[Observer],
+        caller: FrameType | None,
+    ) -> None:
+        self._add_trace(observers, kernel, caller)
+        given = options.get("observer")
+        if given is not None:
+            observers.append(given)
+        if observers:
+            options = {**options, "observer": observers[0] if len(observers) == 1 else Observers(observers)}
+        launch(kernel, grid, args, sanitize=self._sanitize, **options)
 
     def _add_trace(self, observers: list[Observer], kernel: Any, caller: FrameType | None) -> None:
         if self._trace_block is None:

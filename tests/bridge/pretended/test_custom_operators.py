@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+import tileir
+
 torch: Any = pytest.importorskip("torch")
 
 
@@ -39,3 +41,21 @@ def test_each_device_has_the_kernel_registered_for_it():
         return x + 2
 
     assert which(torch.zeros(1)).item() == 1 and which(torch.zeros(1, device="cuda")).item() == 2
+
+
+def test_libraries_implement_operators_for_each_device():
+    library = torch.library.Library("tileir_tests_library", "DEF")
+    library.define("where(Tensor x) -> Tensor")
+    library.define("only(Tensor x) -> Tensor")
+    library.impl("where", lambda x: x + 1, "CPU")
+    library.impl("where", lambda x: x + torch.full((1,), 10, device="cuda"), "CUDA")
+    library.impl("only", lambda x: x * 2, "CUDA")
+    operators = torch.ops.tileir_tests_library
+    assert operators.where(torch.zeros(1)).tolist() == [1]
+    found = operators.where(torch.zeros(1, device="cuda"))
+    assert found.is_cuda and found.tolist() == [10]
+    assert operators.only(torch.ones(1, device="cuda")).tolist() == [2]
+    with pytest.raises(NotImplementedError, match="none for the CPU"):
+        operators.only(torch.ones(1))
+    with pytest.raises(tileir.EmulationError, match="aten"):
+        torch.library.Library("aten", "IMPL").impl("add.Tensor", lambda x, y: x, "CUDA")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+from typing import Any
 
 import numpy
 import pytest
 
 import tileir
 
-torch = pytest.importorskip("torch")
+torch: Any = pytest.importorskip("torch")
+Tensor: Any = torch.Tensor
 
 
 @pytest.mark.parametrize(
@@ -228,7 +230,7 @@ def test_attention_by_a_kernel_of_the_gpu_alone():
 
 def test_operators_of_the_user_for_cuda():
     @torch.library.custom_op("tileir_pretended_test::triple", mutates_args=(), device_types="cuda")
-    def triple(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    def triple(x: torch.Tensor) -> torch.Tensor:
         assert x.is_cuda
         return x * 3
 
@@ -242,3 +244,109 @@ def test_workers_of_a_loader_give_pinned_batches():
         batches = [batch for (batch,) in loader]
         assert [batch.tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5]]
         assert all(batch.is_pinned() and batch.cuda(non_blocking=True).is_cuda for batch in batches)
+
+
+class Named(Tensor):
+    pass
+
+
+class Counted(Tensor):
+    """A class with its own `__torch_function__`."""
+
+    seen: list[str] = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_a_users_class_is_kept_on_the_device():
+    host = torch.ones(3).as_subclass(Named)
+    device = host.cuda()
+    assert isinstance(device, Named) and device.is_cuda and type(device).__name__ == "Named"
+    assert isinstance(device + 1, Named) and (device + 1).is_cuda
+    assert type(device.cpu()) is Named and type(device.cpu() + 1) is Named
+    assert isinstance(host.to("cuda", torch.float16), Named)
+    assert isinstance(torch.ones(3, device="cuda").as_subclass(Named), Named)
+    device.label = "kept"
+    for copied in (copy.deepcopy(device), pickle.loads(pickle.dumps(device))):
+        assert isinstance(copied, Named) and copied.is_cuda and copied.label == "kept"
+        assert copied.tolist() == [1, 1, 1]
+
+
+def test_a_users_torch_function_sees_operations_on_the_device():
+    device = torch.ones(3).as_subclass(Counted).cuda()
+    Counted.seen.clear()
+    total = torch.add(device, 1)
+    assert Counted.seen == ["add"] and isinstance(total, Counted) and total.is_cuda
+
+
+def test_tensors_arrive_on_the_device_in_other_processes():
+    context = torch.multiprocessing.get_context("fork")
+    queue, answers = context.Queue(), context.Queue()
+
+    def work():
+        tensor, parameter = queue.get(timeout=60)
+        tensor += 1
+        answers.put((str(tensor.device), type(parameter).__name__, parameter.requires_grad, parameter.is_cuda))
+
+    process = context.Process(target=work)
+    process.start()
+    tensor = torch.zeros(3, device="cuda")
+    queue.put((tensor, torch.nn.Parameter(torch.ones(2, device="cuda"))))
+    assert answers.get(timeout=60) == ("cuda:0", "Parameter", True, True)
+    process.join()
+    # As with CUDA, the memory is shared.
+    assert tensor.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["empty", "zeros"])
+def test_more_memory_than_there_is_is_an_error_of_its_own(name):
+    make = getattr(torch, name)
+    with pytest.raises(torch.OutOfMemoryError, match=r"CUDA out of memory\. Tried to allocate 4194304\.00 GiB"):
+        make(1 << 50, device="cuda")
+    with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory"):
+        make((1 << 25, 1 << 25), dtype=torch.int8, device="cuda")
+    with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory"):
+        torch.ones(1 << 25, device="cuda").repeat(1 << 25)
+
+
+def test_results_are_not_put_into_tensors_of_the_cpu():
+    x = torch.ones(3, device="cuda")
+    for out in (torch.zeros(3), torch.zeros(())):
+        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+            torch.add(x, x, out=out)
+    host = torch.ones(3)
+    with pytest.raises(RuntimeError, match="out parameter"):
+        torch.zeros(3, out=host, device="cuda")
+    assert host.is_cpu and host.tolist() == [1, 1, 1]
+
+
+def test_old_classes_of_tensors_make_and_tell_them():
+    x = torch.cuda.FloatTensor([1, 2])
+    assert x.is_cuda and x.dtype is torch.float32 and torch.cuda.LongTensor(3).shape == (3,)
+    assert isinstance(x, torch.cuda.FloatTensor) and not isinstance(x, torch.cuda.HalfTensor)
+    assert not isinstance(torch.ones(2), torch.cuda.FloatTensor)
+    assert torch.ones(2).type(torch.cuda.HalfTensor).type() == "torch.cuda.HalfTensor"
+
+
+def test_files_are_loaded_where_a_function_says():
+    file = io.BytesIO()
+    torch.save({"device": torch.ones(2, device="cuda"), "host": torch.ones(2)}, file)
+    for function, is_cuda in ((lambda storage, place: storage, False), (lambda storage, place: storage.cuda(), True)):
+        file.seek(0)
+        loaded = torch.load(file, map_location=function)
+        assert [loaded[name].is_cuda for name in ("device", "host")] == [is_cuda, is_cuda]
+        assert loaded["device"].tolist() == [1, 1]
+
+
+def test_nested_tensors_are_on_the_device():
+    parts = [torch.ones(2), torch.zeros(3)]
+    for nested in (
+        torch.nested.nested_tensor(parts, device="cuda"),
+        torch.nested.as_nested_tensor([part.cuda() for part in parts]),
+    ):
+        assert nested.is_cuda and all(part.is_cuda for part in nested.unbind())
+    with pytest.raises(tileir.EmulationError, match="jagged"):
+        torch.nested.nested_tensor(parts, device="cuda", layout=torch.jagged)

@@ -128,3 +128,18 @@ def test_each_thread_has_its_current_stream():
         other.join()
         assert torch.cuda.current_stream() == stream
     assert seen == [torch.cuda.default_stream()]
+
+
+def test_data_parallel_modules_work_on_the_one_device():
+    module = torch.nn.Linear(3, 2)
+    x = torch.randn(4, 3)
+    parallel = torch.nn.DataParallel(module.cuda())
+    found = parallel(x.cuda())
+    assert found.is_cuda and torch.equal(found.cpu(), module.cpu()(x))
+    scattered = torch.nn.parallel.comm.scatter(x, [0])
+    assert scattered[0].is_cuda and torch.nn.parallel.comm.gather(scattered, destination="cpu").is_cpu
+
+
+def test_marks_for_a_profiler_are_left_out():
+    with torch.autograd.profiler.emit_nvtx():
+        assert (torch.ones(2, device="cuda") + 1).tolist() == [2, 2]

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+import tileir
+
 torch: Any = pytest.importorskip("torch")
 
 
@@ -53,3 +55,9 @@ def test_functions_that_make_tensors_can_be_scripted():
     function = torch.jit.script(scripted)
     host, device = function(torch.ones(2)), function(torch.ones(2, device="cuda"))
     assert not host.is_cuda and device.is_cuda and host.tolist() == device.tolist() == [1, 1]
+
+
+def test_linearize_is_refused_by_name():
+    with pytest.raises(tileir.EmulationError, match=r"torch\.func\.linearize"):
+        torch.func.linearize(torch.sin, torch.ones(3, device="cuda"))
+    assert torch.func.linearize(torch.sin, torch.zeros(3))[1](torch.ones(3)).tolist() == [1, 1, 1]

@@ -10,8 +10,10 @@ import torch
 
 from tileir.bridge.contexts import active
 from tileir.bridge.pretended.devices import index_asked
+from tileir.bridge.pretended.exhaustion import check_exhausted, check_memory
 from tileir.bridge.pretended.pinned import pinned
 from tileir.bridge.pretended.tensors import SPECIAL, host_array, is_pretended, placed, undispatched, unplaced
+from tileir.execute.errors import EmulationError
 
 FACTORIES: Final = [
     "arange",
@@ -51,6 +53,15 @@ NEW: Final = ["new_empty", "new_empty_strided", "new_full", "new_ones", "new_ten
 CONVERSIONS: Final = ("tensor", "as_tensor", "asarray")
 
 
+sized: Final = frozenset({torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn, torch.full})
+"""Functions that are told how large a tensor to make, before all else."""
+
+
+def _size(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    first = arguments[0] if arguments else keywords.get("size")
+    return arguments if isinstance(first, int) else first
+
+
 def replaced(original: Callable[..., Any]) -> Callable[..., Any]:
     """A function that makes a tensor, and knows pretended devices."""
 
@@ -63,7 +74,16 @@ def replaced(original: Callable[..., Any]) -> Callable[..., Any]:
                 # Not left out: a default device would fill the gap.
                 keywords["device"] = "cpu"
                 keywords.pop("pin_memory", None)
-                return placed(original(*arguments, **keywords), index)
+                if original in sized:
+                    check_memory(_size(arguments, keywords), keywords.get("dtype"))
+                out = keywords.get("out")
+                if out is not None and not is_pretended(out):
+                    raise RuntimeError(f"device type of out parameter ({out.device}) does not match device {device}")
+                try:
+                    return placed(original(*arguments, **keywords), index)
+                except RuntimeError as error:
+                    check_exhausted(error)
+                    raise
         if keywords.get("pin_memory") and active() is not None:
             return pinned(original(*arguments, **{**keywords, "pin_memory": False}))
         return original(*arguments, **keywords)
@@ -101,6 +121,27 @@ def replaced_conversion(original: Callable[..., Any]) -> Callable[..., Any]:
             return placed(original(data, *arguments, **keywords).clone(), index)
         result = undispatched(original, (), (data, *arguments), keywords)
         return placed(result, index)
+
+    return make
+
+
+def _nested(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Tensors of tensors: those of the layout that is torch's default."""
+
+    @functools.wraps(original)
+    def make(ts: Any, *arguments: Any, **keywords: Any) -> Any:
+        device = keywords.get("device")
+        index = (0 if _first_is_pretended(ts) else None) if device is None else index_asked(device)
+        if index is None:
+            return original(ts, *arguments, **keywords)
+        if keywords.get("layout") is torch.jagged:
+            raise EmulationError(
+                f"torch.nested.{original.__name__}(layout=torch.jagged)", "use the layout torch.strided, or the CPU"
+            )
+        items = [
+            each.cpu() if is_pretended(each) else each for each in (ts if type(ts) in (list, tuple) else ts.unbind())
+        ]
+        return placed(original(items, *arguments, **({**keywords, "device": "cpu"} if device else keywords)), index)
 
     return make
 
@@ -143,6 +184,8 @@ def hook_factories(replacements: dict[Any, Any]) -> None:
         original = getattr(torch.Tensor, name)
         setattr(torch.Tensor, name, replaced(original))
         SPECIAL[original] = _like
+    torch.nested.nested_tensor = _nested(torch.nested.nested_tensor)
+    torch.nested.as_nested_tensor = _nested(torch.nested.as_nested_tensor)
     for name in ("fftfreq", "rfftfreq"):
         original = getattr(torch.fft, name)
         replacements[original] = replacement = replaced(original)

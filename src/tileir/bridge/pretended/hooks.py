@@ -9,6 +9,7 @@ import torch.jit._builtins
 import torch.utils._device
 
 from tileir.bridge.pretended.autocast import hook_autocast
+from tileir.bridge.pretended.collectives import hook_collectives
 from tileir.bridge.pretended.cuda_module import hook_cuda
 from tileir.bridge.pretended.custom_operators import hook_custom_operators
 from tileir.bridge.pretended.defaults import hook_defaults
@@ -21,6 +22,8 @@ from tileir.bridge.pretended.operators import hook_operators
 from tileir.bridge.pretended.pinned import hook_pinned
 from tileir.bridge.pretended.precision import hook_precision
 from tileir.bridge.pretended.presenting import hook_presenting
+from tileir.bridge.pretended.sharing import hook_sharing
+from tileir.bridge.pretended.tensor_types import hook_tensor_types
 from tileir.bridge.pretended.transforms import hook_transforms
 from tileir.forking import NO_FORK
 
@@ -40,6 +43,9 @@ def hook() -> None:
         hook_moving()
         hook_missing_functions()
         hook_presenting()
+        hook_sharing()
+        hook_tensor_types()
+        hook_collectives()
         hook_modules()
         hook_gradients()
         hook_custom_operators()

@@ -141,6 +141,22 @@ def _profiled(original: Any) -> Any:
     return __init__
 
 
+def _left_out(cls: Any) -> None:
+    """A context for a profiler that is not there: within emulation it does nothing."""
+    enter, leave = cls.__enter__, cls.__exit__
+
+    @functools.wraps(enter)
+    def __enter__(self: Any) -> Any:
+        self._tileir_is_left_out = active() is not None
+        return self if self._tileir_is_left_out else enter(self)
+
+    @functools.wraps(leave)
+    def __exit__(self: Any, *error: Any) -> Any:
+        return None if self._tileir_is_left_out else leave(self, *error)
+
+    cls.__enter__, cls.__exit__ = __enter__, __exit__
+
+
 def hook_libraries(replaced: Callable[[Any, Any], Any]) -> None:
     version: Any = torch.version
     version.__dict__["_cuda"] = version.__dict__.pop("cuda", None)
@@ -148,6 +164,7 @@ def hook_libraries(replaced: Callable[[Any, Any], Any]) -> None:
     torch.cuda.nvtx._nvtx = _Nvtx(torch.cuda.nvtx._nvtx)
     torch.backends.cuda.is_built = replaced(torch.backends.cuda.is_built, lambda: True)
     torch.compile = _compiled(torch.compile)
+    _left_out(torch.autograd.profiler.emit_nvtx)
     profiler: Any = torch.autograd.profiler.profile
     profiler.__init__ = _profiled(profiler.__init__)
     for name, replacement in ACCELERATOR.items():

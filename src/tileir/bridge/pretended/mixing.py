@@ -49,8 +49,8 @@ def check_devices(function: Any, arguments: Any, keywords: Any) -> None:
                 if type(item) in _HOST and _is_elsewhere(item):
                     _refuse(function, item)
     if keywords:
-        for argument in keywords.values():
-            if type(argument) in _HOST and _is_elsewhere(argument):
+        for name, argument in keywords.items():
+            if type(argument) in _HOST and (_is_elsewhere(argument) or name == "out"):
                 _refuse(function, argument)
 
 

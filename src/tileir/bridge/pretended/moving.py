@@ -9,17 +9,22 @@ import torch
 
 from tileir.bridge.contexts import active
 from tileir.bridge.pretended.devices import DEVICES, index_asked
-from tileir.bridge.pretended.tensors import SPECIAL, PretendedTensor, is_pretended, placed, undispatched
+from tileir.bridge.pretended.exhaustion import check_exhausted
+from tileir.bridge.pretended.tensor_types import NAMES, dtype_of
+from tileir.bridge.pretended.tensors import (
+    SPECIAL,
+    PretendedTensor,
+    host_class,
+    is_pretended,
+    is_torchs_own,
+    placed,
+    undispatched,
+)
 
 Tensor: Final[Any] = torch.Tensor
 _DTYPE: Final[Any] = torch.dtype
 _TO: Final[Any] = Tensor.to
 _TYPE: Final[Any] = Tensor.type
-_TYPES: Final = {
-    torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.bfloat16: "BFloat16",
-    torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int", torch.int64: "Long",
-    torch.bool: "Bool",
-}  # fmt: skip
 
 
 def _moved(tensor: Any, index: int | None, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -27,9 +32,16 @@ def _moved(tensor: Any, index: int | None, arguments: tuple[Any, ...], keywords:
     here = tensor.get_device() if is_pretended(tensor) else None
     if index != here:
         keywords = {**keywords, "copy": True}
-    result = undispatched(_TO, (), (tensor, *arguments), keywords)
+    try:
+        result = undispatched(_TO, (), (tensor, *arguments), keywords)
+    except RuntimeError as error:
+        check_exhausted(error)
+        raise
     if result is tensor:
         return result
+    kind = host_class(tensor)
+    if kind is not Tensor and type(result) is Tensor and not is_torchs_own(kind):
+        result.__class__ = kind
     return result if index is None else placed(result, index)
 
 
@@ -79,23 +91,15 @@ def type_(self: Any, dtype: Any = None, non_blocking: bool = False, **keywords: 
     if dtype is None:
         if not is_pretended(self):
             return _TYPE(self)
-        return f"torch.cuda.{_TYPES[self.dtype]}Tensor" if self.dtype in _TYPES else "torch.cuda.Tensor"
+        return f"torch.cuda.{NAMES[self.dtype]}Tensor" if self.dtype in NAMES else "torch.cuda.Tensor"
     name = dtype if isinstance(dtype, str) else f"{getattr(dtype, '__module__', '')}.{getattr(dtype, '__name__', '')}"
     if name.startswith("torch.cuda.") and active() is not None:
-        return _moved(self, DEVICES.current, ("cpu", _dtype_of(name)), {})
+        return _moved(self, DEVICES.current, ("cpu", dtype_of(name)), {})
     if is_pretended(self):
         if type(dtype) is _DTYPE:
             return _moved(self, self.get_device(), (dtype,), {})
-        return _moved(self, None, ("cpu", _dtype_of(name)), {})
+        return _moved(self, None, ("cpu", dtype_of(name)), {})
     return _TYPE(self, dtype, non_blocking, **keywords)
-
-
-def _dtype_of(name: str) -> Any:
-    word = name.rpartition(".")[2].removesuffix("Tensor")
-    for dtype, spelled in _TYPES.items():
-        if spelled == word:
-            return dtype
-    raise ValueError(f"invalid type: '{name}'")
 
 
 def _type_as(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

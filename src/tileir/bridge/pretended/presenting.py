@@ -10,7 +10,7 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.pretended.devices import DEVICES, index_asked
-from tileir.bridge.pretended.tensors import PretendedTensor, host_array, placed, undispatched
+from tileir.bridge.pretended.tensors import PretendedTensor, host_array, host_class, is_torchs_own, placed, undispatched
 from tileir.execute.errors import EmulationError
 
 Tensor: Final[Any] = torch.Tensor
@@ -143,11 +143,21 @@ def _reduce(self: Any, protocol: Any) -> Any:
     """As torch pickles tensors of a device: their storage carries its name."""
     if isinstance(self, torch.nn.Parameter):
         return torch._utils._rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+    kind = host_class(self)
+    if not is_torchs_own(kind):
+        return _of_class, (self.detach().as_subclass(Tensor).requires_grad_(self.requires_grad), kind, self.__dict__)
     host = undispatched(Tensor.detach, (), (self,)).requires_grad_(self.requires_grad)
     function, arguments = host._reduce_ex_internal(protocol)
     storage = arguments[0]
     getattr(storage, "_untyped_storage", storage)._tileir_location = str(self.device)
     return function, arguments
+
+
+def _of_class(tensor: Any, kind: Any, state: dict[str, Any]) -> Any:
+    """What `_reduce` has made of a tensor of a user's class."""
+    made = tensor.detach().as_subclass(kind).requires_grad_(tensor.requires_grad)
+    made.__dict__.update(state)
+    return made
 
 
 def _location(storage: Any) -> Any:
@@ -160,6 +170,21 @@ def _restored(storage: Any, location: str) -> Any:
         return None
     storage._tileir_location = f"cuda:{index}"
     return storage
+
+
+def _storage_of_device(original: Any) -> Any:
+    """`storage.cuda()`, as functions for `map_location` call it."""
+
+    @functools.wraps(original)
+    def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+        index = index_asked("cuda" if device is None else device)
+        if index is None:
+            return original(self, device, non_blocking)
+        copied = self.clone()
+        copied._tileir_location = f"cuda:{index}"
+        return copied
+
+    return cuda
 
 
 def _rebuilt(original: Any) -> Any:
@@ -190,6 +215,7 @@ def hook_presenting() -> None:
     torch.serialization.register_package(0, _location, _restored)
     for name in ("_rebuild_tensor", "_rebuild_tensor_v3"):
         setattr(torch._utils, name, _rebuilt(getattr(torch._utils, name)))
+    torch.UntypedStorage.cuda = _storage_of_device(torch.UntypedStorage.cuda)
     to_dlpack, from_dlpack = _to_dlpack(torch.to_dlpack), _from_dlpack(torch.from_dlpack)
     for module in (torch, torch.utils.dlpack):
         module.to_dlpack, module.from_dlpack = to_dlpack, from_dlpack

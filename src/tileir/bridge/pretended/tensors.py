@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import torch
 
+from tileir.bridge.pretended.exhaustion import check_exhausted
 from tileir.bridge.pretended.mixing import check_devices
 
 Tensor: Final[Any] = torch.Tensor
@@ -36,6 +37,7 @@ _DATA_PTR: Final[Any] = Tensor.data_ptr
 _DIM: Final[Any] = Tensor.dim
 _NUMEL: Final[Any] = Tensor.numel
 _GETITEM: Final[Any] = Tensor.__getitem__
+_AS_SUBCLASS: Final[Any] = Tensor.as_subclass
 
 
 class PretendedTensor(Tensor):  # type: ignore[misc]
@@ -44,6 +46,8 @@ class PretendedTensor(Tensor):  # type: ignore[misc]
     __tileir_host_memory__ = True
     """Whatever its device says, it can be given to a kernel that runs here."""
     pretended_device = torch.device("cuda", 0)
+    class_of_results = Tensor
+    """The class on the CPU of what operations make: a user's class goes on, and a parameter does not."""
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -51,7 +55,11 @@ class PretendedTensor(Tensor):  # type: ignore[misc]
         if special is not None:
             return special(func, args, kwargs or {})
         check_devices(func, args, kwargs)
-        result = undispatched(func, types, args, kwargs) if kwargs else undispatched(func, types, args)
+        try:
+            result = undispatched(func, types, args, kwargs) if kwargs else undispatched(func, types, args)
+        except RuntimeError as error:
+            check_exhausted(error)
+            raise
         kind = type(result)
         if kind is Tensor:
             # Where a tensor of the CPU is changed in place, it stays what it is, and so do its elements.
@@ -65,7 +73,7 @@ class PretendedTensor(Tensor):  # type: ignore[misc]
 
     @classmethod
     def _of_tensors(cls) -> Any:
-        return _CLASSES[Tensor, cls.pretended_device.index]
+        return _CLASSES[cls.class_of_results, cls.pretended_device.index]
 
     # --- where it is ---
 
@@ -83,6 +91,9 @@ class PretendedTensor(Tensor):  # type: ignore[misc]
 
     def get_device(self) -> int:
         return int(self.pretended_device.index)
+
+    def as_subclass(self, cls: Any) -> Any:
+        return placed(undispatched(_AS_SUBCLASS, (), (self, _HOST_CLASSES.get(cls, cls))), self.get_device())
 
     # --- what launches ask for, without the way through `__torch_function__` ---
 
@@ -119,6 +130,8 @@ _CLASSES: Final[dict[tuple[Any, int], Any]] = {(Tensor, 0): PretendedTensor}
 """For a class of tensors of the CPU and an index, that of tensors of a pretended device."""
 _HOST_CLASSES: Final[dict[Any, Any]] = {PretendedTensor: Tensor}
 _DETACH: Final[Any] = Tensor.detach
+ON_NEW_CLASSES: Final[list[Callable[[Any], None]]] = []
+"""Called with each further class of pretended tensors."""
 
 
 def plain(tensor: Any) -> Any:
@@ -131,12 +144,33 @@ def pretended_class(host: Any, index: int = 0) -> Any:
     found = _CLASSES.get((host, index))
     if found is None:
         names: dict[str, Any] = {"pretended_device": torch.device("cuda", index), "__module__": host.__module__}
-        bases = (PretendedTensor,) if host is Tensor else (PretendedTensor, host)
+        names["__qualname__"] = host.__qualname__
+        if host is Tensor:
+            bases: tuple[Any, ...] = (PretendedTensor,)
+        elif is_torchs_own(host):
+            bases = (PretendedTensor, host)
+        else:
+            # What a user's class overrides holds, also what it does in `__torch_function__` before asking `super()`.
+            bases = (host, pretended_class(next(each for each in host.__mro__ if is_torchs_own(each)), index))
+            names["class_of_results"] = host
         found = type(host)(host.__name__, bases, names)
         found = _CLASSES.setdefault((host, index), found)
         _HOST_CLASSES[found] = host
         pretended_class(Tensor, index)
+        for tell in ON_NEW_CLASSES:
+            tell(found)
     return found
+
+
+def is_torchs_own(kind: Any) -> bool:
+    """Whether a class of tensors is one of torch itself."""
+    return str(kind.__module__).partition(".")[0] == "torch"
+
+
+def host_class(tensor: Any) -> Any:
+    """The class that a tensor has on the CPU."""
+    kind = type(tensor)
+    return _HOST_CLASSES.get(kind, kind)
 
 
 def placed(tensor: Any, index: int = 0) -> Any:

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import torch
 from torch._functorch import autograd_function, eager_transforms, vmap
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from tileir.bridge.pretended.gradients import first_index
 from tileir.bridge.pretended.tensors import is_pretended, placed
+from tileir.execute.errors import EmulationError
 
 _WRAPPING: Final = ("_add_batch_dim", "_remove_batch_dim", "_wrap_for_grad", "_unwrap_for_grad")
 """Functions of torch by which one tensor stands for another within a transform."""
@@ -40,7 +41,20 @@ def _scripted(original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _refused_linearize(original: Callable[..., Any]) -> Callable[..., Any]:
+    """It traces below what makes a tensor a pretended one."""
+
+    @functools.wraps(original)
+    def linearize(func: Any, *primals: Any) -> Any:
+        if first_index(tree_leaves(primals)) is not None:
+            raise EmulationError("torch.func.linearize", "use torch.func.jvp, or tensors of the CPU")
+        return original(func, *primals)
+
+    return linearize
+
+
 def hook_transforms() -> None:
+    torch.func.linearize = eager_transforms.linearize = _refused_linearize(torch.func.linearize)
     torch.jit.ScriptFunction.__call__ = _scripted(torch.jit.ScriptFunction.__call__)
     for module in (autograd_function, eager_transforms, vmap):
         for name in _WRAPPING:
