@@ -88,7 +88,11 @@ void fake_reset(int count, int cuda, int capability) {
     used = 0;
     failure_count = 0;
     pending_output[0] = pending_errors[0] = 0;
-    depth = 0;
+    depth = events = 0;
+    for (int n = 0; n < memory_count; n++)
+        if (memory[n].own) free((void *)memory[n].start);
+    memory_count = 0;
+    for (int n = 0; n < library_count; n++) libraries[n]->live = 0;
     if (text) text[0] = 0;
     pthread_mutex_unlock(&lock);
 }

@@ -24,7 +24,7 @@ from tileir.execute.gpu.loading import Code, KernelLoader
 from tileir.execute.gpu.output import OperationAt, captured, failed_assert, speech_of, write_output
 from tileir.execute.gpu.packing import Packer
 from tileir.execute.gpu.repeating import repeated
-from tileir.execute.gpu.streams import is_capturing, stream_for, synchronize, wait_for
+from tileir.execute.gpu.streams import is_capturing, stream_for, stream_handle, synchronize, wait_for
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
 from tileir.execute.memory import Region
 from tileir.execute.overlap import overlapped
@@ -64,25 +64,31 @@ class GpuKernel(PreparedKernel):
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
         if options is not self._usual:
-            if options.stream is not None or options.progress is not None or options.memory:
+            if options.progress is not None or options.memory:
                 self.launch_thoroughly(grid, arguments, options)
                 return
-            self._usual = options
+            if options.stream is None:
+                self._usual = options
         packer = self._packer
         record = packer.take()
         x, y, z = grid
         ready = self._ready.get(packer.quick(arguments, record.memory, x, y, z))
-        if ready is not None and not self._driver.forked:
-            place, context, function = ready
-            if not self._get_current(record.current_reference) and record.current.value == context:
+        if ready is None or self._driver.forked:
+            packer.give(record)
+            self.launch_thoroughly(grid, arguments, options)
+            return
+        place, context, function = ready
+        if options.stream is not None:
+            record.set_stream(stream_handle(options.stream))
+        if not self._get_current(record.current_reference) and record.current.value == context:
+            code = self._launch(record.configuration, function, record.parameters, None)
+        else:
+            with current(context):
                 code = self._launch(record.configuration, function, record.parameters, None)
-                packer.give(record)
-                if code:
-                    raise self.error(code, place)
-                place.latest = self.name
-                return
         packer.give(record)
-        self.launch_thoroughly(grid, arguments, options)
+        if code:
+            raise self.error(code, place)
+        place.latest = self.name
 
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
         # Refused here, in words, if arguments do not fit; and the kernel is compiled and loaded.

@@ -5,7 +5,7 @@ which it reads as many bytes as the kernel's code declares.  A `Record` holds al
 and what points from one to another stays.
 
 As for the CPU, a function written for the kernel looks at arguments of the usual kinds and fills a record at once; it
-knows tensors of torch and numbers of Python, and leaves everything else to `arguments.bind`.
+knows contiguous arrays of torch or CuPy and numbers of Python, and leaves everything else to `arguments.bind`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any, Final
 
 import numpy
@@ -21,7 +21,7 @@ import numpy
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import TORCH_DTYPES, accepted_dtypes, tensor_dtype
 from tileir.execute.generated_functions import generated
-from tileir.execute.gpu.streams import library_of, torch_stream
+from tileir.execute.gpu.streams import cupy_stream, library_of, torch_stream
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, F64, IntegerType, Type
 
@@ -74,6 +74,8 @@ class Packer:
         self.types: Final = [parameter.type for parameter in entry.regions[0].blocks[0].arguments]
         self._pack: Final = struct.Struct(f"{CONFIGURATION}{len(self.types)}Q").pack_into
         self._spare: list[Record] = []
+        self._library: _Library | None = None
+        """The one whose arrays `quick` knows."""
         self.quick: Quick = _thorough
         self.give: Final = self._spare.append
         """Take back a record after its launch."""
@@ -92,10 +94,13 @@ class Packer:
 
     def learn(self, arguments: tuple[object, ...]) -> None:
         """Have the short way for arguments like these, if there is one, from the next launch on."""
-        if self.quick is _thorough and any(library_of(each) == "torch" for each in arguments):
-            stream = torch_stream()
-            if stream is not None:
-                self.quick = _quick_function(self.types, stream)
+        for value in arguments:
+            library = _LIBRARIES.get(library_of(value))
+            if library is not None:
+                if library is not self._library:
+                    self._library = library
+                    self.quick = _quick_function(self.types, library)
+                return
 
 
 def _thorough(*given: object) -> int:
@@ -114,11 +119,67 @@ def pointee_of(type: Type) -> Type | None:
     return None
 
 
-def tensor_dtypes(pointee: Type) -> frozenset[object]:
+class _Library:
+    """How arrays of a library are looked at: Python code in which {a} is an array and {n} the number of its parameter.
+
+    It is none of the usual kind if `unusual` holds; `device` and `address` tell where it is, the address of one without
+    data is 0.
+    """
+
+    def __init__(
+        self,
+        unusual: str,
+        device: str,
+        address: str,
+        stream: Callable[[], Callable[[int], int] | None],
+        classes: Callable[[], tuple[object, ...]],
+        dtypes: Callable[[Type], Set[object]],
+    ) -> None:
+        self.unusual: str = unusual
+        self.device: str = device
+        self.address: str = address
+        self.stream: Callable[[], Callable[[int], int] | None] = stream
+        self.classes: Callable[[], tuple[object, ...]] = classes
+        self.dtypes: Callable[[Type], Set[object]] = dtypes
+
+
+def _torch_dtypes(pointee: Type) -> Set[object]:
     """The dtypes of torch that a pointer takes."""
     torch: Any = sys.modules["torch"]
     accepted = accepted_dtypes(pointee)
     return frozenset([getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted])
+
+
+def _torch_classes() -> tuple[object, ...]:
+    """These two and no other class: another one's data may be elsewhere."""
+    torch: Any = sys.modules["torch"]
+    return torch.Tensor, torch.nn.Parameter
+
+
+def _cupy_classes() -> tuple[object, ...]:
+    cupy: Any = sys.modules["cupy"]
+    return (cupy.ndarray,)
+
+
+# What is in the memory of the host is on device -1 in torch.
+_LIBRARIES: Final = {
+    "torch": _Library(
+        "type({a}) not in classes or {a}.dtype not in dtypes{n} or not {a}.is_contiguous() or {a}.is_neg()",
+        "{a}.get_device()",
+        "{a}.data_ptr()",
+        torch_stream,
+        _torch_classes,
+        _torch_dtypes,
+    ),
+    "cupy": _Library(
+        "type({a}) not in classes or {a}.dtype not in dtypes{n} or not {a}.flags.c_contiguous",
+        "{a}.data.device_id",
+        "{a}.data.ptr",
+        cupy_stream,
+        _cupy_classes,
+        accepted_dtypes,
+    ),
+}
 
 
 def scalar_slot(element: Type, name: str) -> tuple[str, str, str] | None:
@@ -131,10 +192,9 @@ def scalar_slot(element: Type, name: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _quick_function(types: list[Type], stream: Callable[[int], int]) -> Quick:
-    torch: Any = sys.modules["torch"]
-    # These two and no other class: another one's data may be elsewhere.
-    names: dict[str, Any] = {"tensors": (torch.Tensor, torch.nn.Parameter), "stream_of": stream}
+def _quick_function(types: list[Type], library: _Library) -> Quick:
+    stream = library.stream()
+    names: dict[str, Any] = {"classes": library.classes(), "stream_of": stream}
     checks: list[str] = []
     values: list[str] = []
     layout = [CONFIGURATION]
@@ -143,18 +203,15 @@ def _quick_function(types: list[Type], stream: Callable[[int], int]) -> Quick:
         name = f"a{number}"
         pointee = pointee_of(type)
         if pointee is not None:
-            names[f"dtypes{number}"] = tensor_dtypes(pointee)
-            checks.append(
-                f"if type({name}) not in tensors or {name}.dtype not in dtypes{number} or not {name}.is_contiguous() "
-                f"or {name}.is_neg(): return -1"
-            )
-            # Of a tensor on the CPU it is -1; the data of an empty one, or one whose memory was given back, is nowhere.
-            checks.append(
-                f"if (device := {name}.get_device()) < 0: return -1"
-                if is_first
-                else f"if {name}.get_device() != device: return -1"
-            )
-            checks.append(f"if not (p{number} := {name}.data_ptr()): return -1")
+            names[f"dtypes{number}"] = library.dtypes(pointee)
+            unusual, device, address = [
+                text.format(a=name, n=number) for text in (library.unusual, library.device, library.address)
+            ]
+            checks += [
+                f"if {unusual}: return -1",
+                f"if (device := {device}) < 0: return -1" if is_first else f"if {device} != device: return -1",
+                f"if not (p{number} := {address}): return -1",
+            ]
             values.append(f"p{number}")
             layout.append("Q")
             is_first = False
@@ -165,8 +222,8 @@ def _quick_function(types: list[Type], stream: Callable[[int], int]) -> Quick:
         checks.append(f"if {slot[0]}: return -1")
         values.append(slot[1])
         layout.append(slot[2])
-    if is_first:
-        # Nothing tells the GPU.
+    if is_first or stream is None:
+        # Nothing tells the GPU, or the stream.
         return _thorough
     names["pack"] = struct.Struct("".join(layout)).pack_into
     unpacked = "".join([f"a{number}, " for number in range(len(types))])

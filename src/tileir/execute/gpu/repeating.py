@@ -16,7 +16,7 @@ from tileir.execute.gpu.arrays import DeviceBuffer
 from tileir.execute.gpu.driver.devices import Device
 from tileir.execute.gpu.driver.library import Driver
 from tileir.execute.gpu.packing import Packer, Record
-from tileir.execute.gpu.streams import cupy_stream_function, library_of, stream_handle, torch_stream
+from tileir.execute.gpu.streams import cupy_stream, library_of, stream_handle, torch_stream
 
 
 def repeated(
@@ -48,7 +48,7 @@ def repeated(
         moved.append(f"at{label.number}() != p{label.number}")
     if len(libraries) > 1:
         return None
-    find = torch_stream() if "torch" in libraries else cupy_stream_function() if "cupy" in libraries else None
+    find = torch_stream() if "torch" in libraries else cupy_stream() if "cupy" in libraries else None
     fixed = 0 if stream is None else stream_handle(stream)
     record = Record(len(packer.types))
     packer.fill(record, grid, fixed, bound.values)

@@ -34,18 +34,21 @@ def torch_stream() -> Callable[[int], int] | None:
     return raw
 
 
-def cupy_stream_function() -> Callable[[int], int] | None:
+def cupy_stream() -> Callable[[int], int] | None:
     """The same for CuPy."""
     cupy: Any = sys.modules.get("cupy")
     if cupy is None:
         return None
     # Without the object of Python that the public function makes.
     raw: Any = getattr(sys.modules.get("cupy_backends.cuda.stream"), "get_current_stream_ptr", None)
+    current: Any = cupy.cuda.get_current_stream
+    device: Any = cupy.cuda.runtime.getDevice
 
     def find(ordinal: int) -> int:
-        if raw is not None:
-            return int(raw())
-        return int(cupy.cuda.get_current_stream().ptr)
+        if device() != ordinal:
+            with cupy.cuda.Device(ordinal):
+                return int(current().ptr)
+        return int(current().ptr if raw is None else raw())
 
     return find
 
@@ -68,8 +71,8 @@ def stream_for(arguments: Iterable[object], given: object) -> int:
             stream = torch_stream()
             return 0 if stream is None else stream(int(cast(Any, value).get_device()))
         if found is None and library == "cupy":
-            find = cupy_stream_function()
-            found = 0 if find is None else find(0)
+            stream = cupy_stream()
+            found = 0 if stream is None else stream(int(cast(Any, value).data.device_id))
         elif found is None and is_on_gpu(value) and offers(value, "__cuda_array_interface__"):
             found = interface_stream(value)
     return found or 0

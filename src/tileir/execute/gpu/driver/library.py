@@ -74,8 +74,11 @@ _FUNCTIONS: Final[dict[str, str]] = {
     "cuEventDestroy_v2": "p",
 }
 
-_QUICK: Final = frozenset(("cuCtxGetCurrent",))
+_AT_ONCE: Final = frozenset(("cuCtxGetCurrent",))
 """Functions that return at once: letting other threads run meanwhile would take longer."""
+
+_EVERY_LAUNCH: Final = frozenset(("cuCtxGetCurrent", "cuLaunchKernelEx"))
+"""Functions that are called with pointers of ctypes only, which then need not look at them."""
 
 
 class Driver:
@@ -101,8 +104,9 @@ class Driver:
                     f"the NVIDIA driver of this machine is too old: it supports CUDA {version_words(self.version)} "
                     f"and has no {name}"
                 )
-            kind = ctypes.PYFUNCTYPE if name in _QUICK else ctypes.CFUNCTYPE
-            made = kind(ctypes.c_int, *[_LETTERS[letter] for letter in _FUNCTIONS[name]])(address)
+            kind = ctypes.PYFUNCTYPE if name in _AT_ONCE else ctypes.CFUNCTYPE
+            letters = "" if name in _EVERY_LAUNCH else _FUNCTIONS[name]
+            made = kind(ctypes.c_int, *[_LETTERS[letter] for letter in letters])(address)
             found = self._functions.setdefault(name, made)
         return found
 
