@@ -1,0 +1,579 @@
+"""Launches and kernels on a GPU: what a launch costs, how long kernels take, and how long the first launch takes.
+
+    python benchmarks/gpu_speed.py --build DIR      anywhere with NVIDIA's assembler: compiles the kernels into DIR
+    python benchmarks/gpu_speed.py --run DIR        on a machine with a GPU, torch and NumPy: runs them
+
+The second needs neither the assembler nor an installed tileir (`PYTHONPATH=src`): the cubins come from the cache in
+DIR, which `--build` made for `--target sm_90` and `--host x86_64`, the defaults.  `--json FILE` writes all figures too,
+`--only WORDS` runs the parts and kernels whose names have one of the words, `--quick` repeats less.
+
+Every result is compared with torch's before anything is timed.  Times of kernels are CUDA events with the level-2 cache
+emptied before each launch, medians of launches that take turns; costs of launches are the host's clock while the GPU's
+queue has room, best of many rounds.  "bare" is the same cubin launched by calls of the driver through ctypes with
+everything prepared, which no launcher can beat.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import datetime
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import gpu_programs
+import tileir
+from measure import table
+
+TARGET, HOST = "sm_90", "x86_64"
+LAUNCH_BAR = 6.0
+RATIO_BAR = 1.0
+FIRST_BAR = 5.0
+TOLERANCE = 0.02
+"""A kernel is as fast as another if its time is within this part of it: clocks of GPUs wander."""
+
+Row = tuple[str, ...]
+
+
+def verdict(met: bool) -> str:
+    return "met" if met else "MISSED"
+
+
+# --- the kernels ---
+
+
+class Case:
+    """A kernel with its sizes: how it is launched, what torch does for it, and how close both must be."""
+
+    def __init__(
+        self,
+        name: str,
+        module: Callable[[], tileir.Operation],
+        grid: tuple[int, ...],
+        arrays: Callable[[Any], list[Any]],
+        torch_does: Callable[..., Any],
+        tolerance: float,
+    ) -> None:
+        self.name = name
+        self.module = module
+        self.grid = grid
+        self.arrays = arrays
+        """The tensors of a launch; the last is the result."""
+        self.torch_does = torch_does
+        self.tolerance = tolerance
+        """The largest difference from torch's result, as a part of its largest element."""
+
+
+def random(torch: Any, *shape: int, dtype: Any = None) -> Any:
+    return torch.randn(*shape, device="cuda", dtype=torch.float32).to(dtype or torch.float16)
+
+
+def empty(torch: Any, *shape: int) -> Any:
+    return torch.empty(*shape, device="cuda", dtype=torch.float16)
+
+
+def cases(torch: Any) -> list[Case]:
+    size, lanes = 1 << 27, 1024
+    rows, columns = 32768, 4096
+    heads, length, depth = 64, 4096, 64
+    # As many tile blocks as an H200 has multiprocessors, for kernels whose blocks take one tile after the other.
+    blocks = 132
+
+    def vectors(torch: Any) -> list[Any]:
+        found = [random(torch, size, dtype=torch.float32) for _ in range(2)]
+        return [*found, torch.empty_like(found[0])]
+
+    def matrices(torch: Any) -> list[Any]:
+        return [random(torch, 4096, 4096), random(torch, 4096, 4096), empty(torch, 4096, 4096)]
+
+    def sequences(torch: Any) -> list[Any]:
+        return [*[random(torch, heads, length, depth) for _ in range(3)], empty(torch, heads, length, depth)]
+
+    def attention(q: Any, k: Any, v: Any, out: Any) -> Any:
+        return torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0]
+
+    def layer_norm(x: Any, weight: Any, bias: Any, out: Any) -> Any:
+        return torch.nn.functional.layer_norm(x, (columns,), weight[0], bias[0], 1e-5)
+
+    return [
+        Case(
+            "vector add f32, 2^27",
+            lambda: gpu_programs.vector_add(size, lanes),
+            (size // lanes,),
+            vectors,
+            lambda a, b, c: torch.add(a, b, out=c),
+            0.0,
+        ),
+        Case(
+            "matmul f16 4096^3, 128x128x64",
+            lambda: gpu_programs.matmul(4096, 128, 128, 64),
+            (blocks,),
+            matrices,
+            lambda a, b, c: torch.matmul(a, b, out=c),
+            2e-3,
+        ),
+        Case(
+            "softmax f16 32768x4096",
+            lambda: gpu_programs.softmax(rows, columns),
+            (4 * blocks,),
+            lambda torch: [random(torch, rows, columns), empty(torch, rows, columns)],
+            lambda x, y: torch.softmax(x, 1),
+            2e-3,
+        ),
+        Case(
+            "layer norm f16 32768x4096",
+            lambda: gpu_programs.layer_norm(rows, columns),
+            (4 * blocks,),
+            lambda torch: [
+                random(torch, rows, columns),
+                random(torch, 1, columns),
+                random(torch, 1, columns),
+                empty(torch, rows, columns),
+            ],
+            layer_norm,
+            2e-3,
+        ),
+        Case(
+            "attention f16 64x4096x64",
+            lambda: gpu_programs.attention(heads, length, depth, 128, 128),
+            (length // 128, heads),
+            sequences,
+            attention,
+            5e-3,
+        ),
+    ]
+
+
+def compiled(module: tileir.Operation) -> tileir.Kernel:
+    return tileir.compile(module, backend="tileiras")
+
+
+# --- building ---
+
+
+def build(folder: Path, target: str, host: str) -> None:
+    """Compile all kernels into the cache of a folder."""
+    os.environ["TILEIR_CACHE_DIR"] = str(folder / "cache")
+    (folder / "cache").mkdir(parents=True, exist_ok=True, mode=0o700)
+    small = gpu_programs.small_add()
+    (folder / "small_add.tileirbc").write_bytes(tileir.to_bytecode(small))
+    for name, module in [("small add", small), *[(case.name, case.module()) for case in cases(None)]]:
+        cubin = compiled(module).cubin(target, host=host)
+        found = cubin.resources
+        print(
+            f"{name}: {len(cubin.data)} bytes, {found.registers} registers, {'spills' if found.spills else 'no spills'}"
+        )
+    build_cutile(folder, target, host)
+
+
+def build_cutile(folder: Path, target: str, host: str) -> None:
+    try:
+        import torch
+
+        from cutile_launches import three_arrays
+    except ImportError as missing:
+        print(f"cuTile's kernel is left out: {missing}")
+        return
+    arrays = [torch.zeros(1024) for _ in range(3)]
+    kernel = tileir.compile(three_arrays, (*arrays, 2.0, 128), backend="tileiras")
+    cubin = kernel.kernel.cubin(target, host=host)
+    print(f"cuTile's kernel of {cubin.kernel}: {len(cubin.data)} bytes")
+
+
+# --- a bare driver ---
+
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("count", ctypes.c_uint),
+    )
+
+
+class BareLaunch:
+    """A cubin launched with the least that the driver takes, through ctypes."""
+
+    def __init__(self, cubin: tileir.Cubin, grid: Sequence[int], arguments: Sequence[Any], stream: int) -> None:
+        library = ctypes.CDLL("libcuda.so.1")
+        self._data = ctypes.create_string_buffer(cubin.data, len(cubin.data))
+        handle, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+        self._check(library.cuLibraryLoadData(ctypes.byref(handle), self._data, None, None, 0, None, None, 0))
+        self._check(library.cuLibraryGetKernel(ctypes.byref(kernel), handle, cubin.kernel.encode()))
+        x, y, z = (*grid, 1, 1)[:3]
+        self._config = LaunchConfig((x, y, z), (1, 1, 1), 0, stream, None, 0)
+        self._values = [
+            ctypes.c_int(value) if isinstance(value, int) else ctypes.c_void_p(value.data_ptr()) for value in arguments
+        ]
+        self._pointers = (ctypes.c_void_p * len(self._values))(*[ctypes.addressof(each) for each in self._values])
+        launch = library.cuLaunchKernelEx
+        launch.argtypes = [ctypes.c_void_p] * 4
+        config, pointers = ctypes.c_void_p(ctypes.addressof(self._config)), ctypes.cast(self._pointers, ctypes.c_void_p)
+
+        def call() -> None:
+            code = launch(config, kernel, pointers, None)
+            if code:
+                raise RuntimeError(f"cuLaunchKernelEx gave {code}")
+
+        self.call: Callable[[], None] = call
+
+    @staticmethod
+    def _check(code: int) -> None:
+        if code:
+            raise RuntimeError(f"the driver gave error {code}")
+
+
+# --- what a launch costs ---
+
+
+def host_cost(launch: Callable[[], object], wait: Callable[[], object], rounds: int, count: int = 200) -> float:
+    """Microseconds of the host for a launch, while the queue of the GPU has room."""
+    found = []
+    for _ in range(rounds):
+        wait()
+        begin = time.perf_counter()
+        for _ in range(count):
+            launch()
+        found.append((time.perf_counter() - begin) / count)
+    wait()
+    return min(found) * 1e6
+
+
+def launch_rows(torch: Any, rounds: int) -> tuple[list[Row], dict[str, float]]:
+    arrays = [torch.ones(1024, device="cuda") for _ in range(2)] + [torch.zeros(1024, device="cuda")]
+    kernel = compiled(gpu_programs.small_add())
+    grid = (8,)
+    arguments = (*arrays, 1024)
+    kernel.launch(grid, *arguments)
+    torch.cuda.synchronize()
+    assert (arrays[2] == 2).all()
+    stream = torch.cuda.current_stream()
+    bare = BareLaunch(kernel.cubin(), grid, arguments, stream.cuda_stream)
+    automatic = tileir.compile(gpu_programs.small_add())
+    bound, bound_automatic = kernel.bind(grid, *arguments), automatic.bind(grid, *arguments)
+    ways: list[tuple[str, Callable[[], object] | str, float | None]] = [
+        ("bare driver call", bare.call, None),
+        ("bound launch", bound, LAUNCH_BAR),
+        ("bound launch, auto", bound_automatic, LAUNCH_BAR),
+        ("kernel.launch", lambda: kernel.launch(grid, *arguments), LAUNCH_BAR),
+        ("kernel.launch, auto", lambda: automatic.launch(grid, *arguments), LAUNCH_BAR),
+        ("torch.add(out=)", lambda: torch.add(arrays[0], arrays[1], out=arrays[2]), None),
+        ("CuPy's RawKernel", cupy_launch(arrays), None),
+        *cutile_launches(torch, arrays, stream),
+    ]
+    rows: list[Row] = []
+    figures: dict[str, float] = {}
+    for name, way, bar in ways:
+        if isinstance(way, str):
+            rows.append((name, way, "", ""))
+            continue
+        cost = host_cost(way, torch.cuda.synchronize, rounds)
+        figures[name] = cost
+        rows.append(
+            (name, f"{cost:.2f}", "" if bar is None else f"<= {bar:g}", "" if bar is None else verdict(cost <= bar))
+        )
+    own, theirs = figures.get("tileir.launch of a cuTile kernel"), figures.get("cuda.tile.launch")
+    if own is not None and theirs is not None:
+        rows.append(("tileir.launch / cuda.tile.launch", f"{own / theirs:.2f}", "<= 1", verdict(own <= theirs)))
+    return rows, figures
+
+
+def attempted(make: Callable[[], Callable[[], object]]) -> Callable[[], object] | str:
+    """A way to launch, tried once; or why it cannot be had."""
+    try:
+        launch = make()
+        launch()
+    except Exception as error:
+        return f"not here ({type(error).__name__}: {str(error).splitlines()[0][:90] if str(error) else ''})"
+    return launch
+
+
+def cupy_launch(arrays: Sequence[Any]) -> Callable[[], object] | str:
+    def make() -> Callable[[], object]:
+        cupy: Any = __import__("cupy")
+        code = 'extern "C" __global__ void add(const float *a, const float *b, float *c, int n)'
+        code += "{ int i = blockIdx.x * 128 + threadIdx.x; if (i < n) c[i] = a[i] + b[i]; }"
+        kernel = cupy.RawKernel(code, "add")
+        given = (*[cupy.asarray(array) for array in arrays], 1024)
+        return lambda: kernel((8,), (128,), given)
+
+    return attempted(make)
+
+
+def cutile_launches(
+    torch: Any, arrays: Sequence[Any], stream: Any
+) -> list[tuple[str, Callable[[], object] | str, float | None]]:
+    arguments = (*arrays, 2.0, 128)
+
+    def own() -> Callable[[], object]:
+        from cutile_launches import three_arrays
+
+        tileir.launch(three_arrays, (8,), arguments, backend="tileiras")
+        torch.cuda.synchronize()
+        assert (arrays[2] == 3).all()
+        tileir.launch(three_arrays, (8,), arguments, backend="tileiras")
+        return lambda: tileir.launch(three_arrays, (8,), arguments, backend="tileiras")
+
+    def theirs() -> Callable[[], object]:
+        import cuda.tile as ct
+
+        from cutile_launches import three_arrays
+
+        return lambda: ct.launch(stream, (8,), three_arrays, arguments)
+
+    return [
+        ("tileir.launch of a cuTile kernel", attempted(own), None),
+        ("cuda.tile.launch", attempted(theirs), None),
+    ]
+
+
+# --- how long kernels take ---
+
+
+class Flusher:
+    """Empties the level-2 cache."""
+
+    def __init__(self, torch: Any) -> None:
+        size = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0)
+        self._memory = torch.empty(2 * max(size, 1 << 26), dtype=torch.int8, device="cuda")
+
+    def __call__(self) -> None:
+        self._memory.zero_()
+
+
+def event_times(torch: Any, action: Callable[[], object], flush: Flusher, count: int) -> list[float]:
+    pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(count)]
+    for begin, end in pairs:
+        flush()
+        begin.record()
+        action()
+        end.record()
+    torch.cuda.synchronize()
+    return [begin.elapsed_time(end) * 1e-3 for begin, end in pairs]
+
+
+def difference(torch: Any, found: Any, expected: Any) -> float:
+    """The largest difference as a part of the largest element."""
+    found, expected = found.float(), expected.float()
+    if not bool(torch.isfinite(found).all()):
+        return float("inf")
+    return float((found - expected).abs().max() / expected.abs().max())
+
+
+def kernel_row(torch: Any, case: Case, rounds: int) -> tuple[Row, dict[str, Any]]:
+    torch.manual_seed(7)
+    arrays = case.arrays(torch)
+    kernel = compiled(case.module())
+    expected = case.torch_does(*arrays).clone()
+    arrays[-1].zero_()
+    bound = kernel.bind(case.grid, *arrays)
+    bound()
+    torch.cuda.synchronize()
+    off = difference(torch, arrays[-1], expected)
+    del expected
+    if off > case.tolerance:
+        return (case.name, f"WRONG: differs by {off:.2g}", *[""] * 8), {"difference": off}
+    cubin = kernel.cubin()
+    bare = BareLaunch(cubin, case.grid, arrays, torch.cuda.current_stream().cuda_stream)
+    flush = Flusher(torch)
+    ways: dict[str, Callable[[], object]] = {
+        "torch": lambda: case.torch_does(*arrays),
+        "tileir": bound,
+        "bare": bare.call,
+    }
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for action in ways.values():
+        event_times(torch, action, flush, 3)
+    for _ in range(rounds):
+        for name, action in ways.items():
+            found[name] += event_times(torch, action, flush, 10)
+    medians = {name: statistics.median(times) for name, times in found.items()}
+    timing = kernel.time(case.grid, *arrays, repeat=30, flush_cache=True)
+    ratio = medians["bare"] / medians["tileir"]
+    memory, compute = timing.memory_share or 0.0, timing.compute_share or 0.0
+    seconds = medians["tileir"]
+    row = (
+        case.name,
+        f"{medians['torch'] * 1e6:.1f}",
+        f"{seconds * 1e6:.1f}",
+        f"{medians['bare'] * 1e6:.1f}",
+        f"{ratio:.3f}",
+        verdict(ratio >= RATIO_BAR - TOLERANCE),
+        f"{timing.work.footprint / seconds / 1e12:.2f}",
+        f"{timing.work.total_flops / seconds / 1e12:.1f}",
+        f"{max(memory, compute) * timing.median / seconds:.0%} {'memory' if memory > compute else 'arithmetic'}",
+        f"{medians['torch'] / seconds:.2f}",
+    )
+    return row, {
+        "difference": off,
+        "seconds": medians,
+        "kernel.time": timing.to_dict() | {"work": timing.work.to_dict()},
+        "assembler": cubin.version,
+        "registers": cubin.resources.registers,
+        "spills": cubin.resources.spills,
+    }
+
+
+# --- the first launch of a process ---
+
+CHILD = """
+import json, sys, time
+sys.path.insert(0, sys.argv[2])
+import torch
+arrays = [torch.ones(1024, device="cuda") for _ in range(2)] + [torch.zeros(1024, device="cuda")]
+torch.cuda.synchronize()
+begin = time.perf_counter()
+import tileir
+import tileir.execute.launch
+import tileir.execute.gpu.tileiras.kernel
+imported = time.perf_counter()
+kernel = tileir.compile(tileir.load(sys.argv[1]), backend="tileiras")
+compiled = time.perf_counter()
+kernel.launch((8,), *arrays, 1024)
+launched = time.perf_counter()
+torch.cuda.synchronize()
+done = time.perf_counter()
+assert (arrays[2] == 2).all()
+kernel.launch((8,), *arrays, 1024)
+torch.cuda.synchronize()
+print(json.dumps({"import": imported - begin, "load": compiled - imported, "launch": launched - compiled,
+                  "done": done - imported}))
+"""
+
+
+def first_launches(folder: Path, count: int) -> tuple[list[Row], dict[str, Any]]:
+    source = str(Path(tileir.__file__).parents[1])
+    found: list[dict[str, float]] = []
+    for _ in range(count):
+        command = [sys.executable, "-c", CHILD, str(folder / "small_add.tileirbc"), source]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            reason = (done.stderr.strip().splitlines() or ["no words"])[-1]
+            return [("first launch", f"failed: {reason[:100]}", "", "")], {"failed": done.stderr[-2000:]}
+        found.append(json.loads(done.stdout.splitlines()[-1]))
+    best = {name: min(each[name] for each in found) * 1e3 for name in found[0]}
+    rows: list[Row] = [
+        ("importing tileir's launcher", f"{best['import']:.1f}", "", ""),
+        ("reading and verifying the program", f"{best['load']:.2f}", "", ""),
+        (
+            "first launch, cubin from the cache",
+            f"{best['launch']:.2f}",
+            f"<= {FIRST_BAR:g}",
+            verdict(best["launch"] <= FIRST_BAR),
+        ),
+        ("both, and the kernel is done", f"{best['done']:.2f}", "", ""),
+    ]
+    return rows, {"milliseconds": best, "all": found}
+
+
+# --- all of it ---
+
+
+def versions(torch: Any) -> dict[str, str]:
+    from tileir.execute.gpu.driver.library import driver, version_words
+
+    found = {
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "GPU": torch.cuda.get_device_name(0),
+        "driver": f"CUDA {version_words(driver().version)}",
+        "Python": platform.python_version(),
+        "tileir": tileir.__version__,
+        "torch": torch.__version__,
+    }
+    for package in ("cupy-cuda12x", "cupy-cuda13x", "cupy", "cuda-tile", "cuda-bindings"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def private_copy(folder: Path) -> str:
+    """The cache of a folder where only this user can write, as the cache wants it."""
+    target = tempfile.mkdtemp(prefix="tileir-gpu-speed-")
+    os.chmod(target, 0o700)
+    for path in sorted((folder / "cache").rglob("*")):
+        place = Path(target) / path.relative_to(folder / "cache")
+        if path.is_dir():
+            place.mkdir(mode=0o700)
+        else:
+            shutil.copyfile(path, place)
+            place.chmod(0o600)
+    return target
+
+
+def run(folder: Path, only: list[str], quick: bool, output: str | None) -> int:
+    import torch
+
+    cache = private_copy(folder)
+    os.environ["TILEIR_CACHE_DIR"] = cache
+    found: dict[str, Any] = {"versions": versions(torch)}
+    print(", ".join([f"{name} {what}" for name, what in found["versions"].items()]) + "\n")
+
+    def wanted(name: str) -> bool:
+        return not only or any(word in name for word in only)
+
+    try:
+        if wanted("launch"):
+            rows, found["launches"] = launch_rows(torch, 5 if quick else 30)
+            print(table(("launch of a small kernel", "us", "bar", ""), rows) + "\n", flush=True)
+        if wanted("first"):
+            rows, found["first launch"] = first_launches(folder, 2 if quick else 5)
+            print(table(("in a fresh process", "ms", "bar", ""), rows) + "\n", flush=True)
+        rows = []
+        found["kernels"] = {}
+        for case in cases(torch):
+            if not wanted(case.name):
+                continue
+            try:
+                row, found["kernels"][case.name] = kernel_row(torch, case, 2 if quick else 5)
+            except Exception as error:
+                row = (case.name, f"failed: {type(error).__name__}: {str(error).splitlines()[0][:80]}", *[""] * 8)
+            rows.append(row)
+            print(f"  {' '.join(row)}", file=sys.stderr, flush=True)
+            torch.cuda.empty_cache()
+        if rows:
+            header = ("kernel", "torch us", "tileir us", "bare us", "bare / tileir", f">= {RATIO_BAR:g}", "TB/s")
+            print(table((*header, "TFLOP/s", "of the peak", "torch / tileir"), rows))
+    finally:
+        shutil.rmtree(cache, ignore_errors=True)
+        if output is not None:
+            Path(output).write_text(json.dumps(found, indent=1))
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", metavar="DIR", type=Path)
+    parser.add_argument("--run", metavar="DIR", type=Path)
+    parser.add_argument("--target", default=TARGET)
+    parser.add_argument("--host", default=HOST)
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--only", metavar="WORDS", nargs="*", default=[])
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    if given.build is None and given.run is None:
+        parser.error("give --build DIR or --run DIR")
+    if given.build is not None:
+        build(given.build, given.target, given.host)
+    return 0 if given.run is None else run(given.run, given.only, given.quick, given.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

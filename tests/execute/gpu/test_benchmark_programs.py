@@ -1,0 +1,72 @@
+"""The kernels of `benchmarks/gpu_speed.py` compute what they say, in small sizes on this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy
+import pytest
+
+import tileir
+
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import gpu_programs
+
+    yield gpu_programs
+    sys.modules.pop("gpu_programs", None)
+
+
+def halves(*shape: int) -> numpy.ndarray:
+    return numpy.random.default_rng(7).standard_normal(shape, numpy.float32).astype(numpy.float16)
+
+
+def run(module: tileir.Operation, grid: tuple[int, ...], *arrays: numpy.ndarray) -> numpy.ndarray:
+    tileir.compile(module).launch(grid, *arrays)
+    return arrays[-1].astype(numpy.float32)
+
+
+def test_vector_add(programs: ModuleType) -> None:
+    a, b = numpy.arange(1024, dtype=numpy.float32), numpy.ones(1024, numpy.float32)
+    found = run(programs.vector_add(1024, 256), (4,), a, b, numpy.zeros(1024, numpy.float32))
+    assert (found == a + b).all()
+    module = programs.small_add()
+    c = numpy.zeros(1000, numpy.float32)
+    tileir.compile(module).launch((8,), a[:1000], b[:1000], c, 1000)
+    assert (c == a[:1000] + 1).all()
+
+
+@pytest.mark.parametrize("blocks", [3, 8])
+def test_matmul_by_few_tile_blocks(programs: ModuleType, blocks: int) -> None:
+    a, b = halves(128, 128), halves(128, 128)
+    # Two groups of two rows of tiles.
+    found = run(programs.matmul(128, 32, 64, 32, group=2), (blocks,), a, b, numpy.zeros((128, 128), numpy.float16))
+    assert found == pytest.approx(a.astype(numpy.float32) @ b.astype(numpy.float32), abs=0.05)
+
+
+def test_softmax_and_layer_norm(programs: ModuleType) -> None:
+    x, weight, bias = halves(10, 256), halves(1, 256), halves(1, 256)
+    wide = x.astype(numpy.float64)
+    powers = numpy.exp(wide - wide.max(1, keepdims=True))
+    found = run(programs.softmax(10, 256), (4,), x, numpy.zeros_like(x))
+    assert found == pytest.approx(powers / powers.sum(1, keepdims=True), abs=1e-3)
+    normal = (wide - wide.mean(1, keepdims=True)) / numpy.sqrt(wide.var(1, keepdims=True) + 1e-5)
+    found = run(programs.layer_norm(10, 256), (4,), x, weight, bias, numpy.zeros_like(x))
+    assert found == pytest.approx(normal * weight + bias, abs=0.02)
+
+
+def test_attention(programs: ModuleType) -> None:
+    heads, length, depth = 2, 128, 32
+    q, k, v = numpy.split(halves(3 * heads, length, depth), 3)
+    found = run(programs.attention(heads, length, depth, 64, 32), (2, heads), q, k, v, numpy.zeros_like(q))
+    wide = [each.astype(numpy.float64) for each in (q, k, v)]
+    score = wide[0] @ wide[1].transpose(0, 2, 1) / numpy.sqrt(depth)
+    weight = numpy.exp(score - score.max(2, keepdims=True))
+    assert found == pytest.approx(weight / weight.sum(2, keepdims=True) @ wide[2], abs=5e-3)
