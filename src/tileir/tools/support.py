@@ -154,7 +154,7 @@ def parts() -> list[Part]:
         Part("CPU engine", "is compiled by the CPU engine", is_executed, HANDLERS.__contains__),
         Part(
             "effects",
-            "says what it does to memory and to the order of things",
+            "its effects on memory and on ordering are declared",
             is_executed,
             lambda d: bool(d.traits & _EFFECTS) or d.accesses_memory,
             WITHOUT_EFFECTS,
@@ -167,14 +167,14 @@ def parts() -> list[Part]:
         ),
         Part(
             "undefined numbers",
-            "the sanitizer finds operands for which it gives nothing",
+            "the sanitizer reports operands for which its result is undefined",
             lambda d: is_integer_arithmetic(d) or d is FOR,
             CHECKS.__contains__,
             DEFINED,
         ),
         Part(
             "number watch",
-            "is watched for the NaNs and infinities it makes",
+            "is watched for NaNs and infinities that it produces",
             gives_floats,
             lambda d: gives_floats(d) and not d.regions and d not in HANDS_ON and d not in MEANT,
             {**inside, **handed_on, **dict.fromkeys(MEANT, "who writes a number down means it")},
@@ -188,7 +188,7 @@ def parts() -> list[Part]:
         ),
         Part(
             "simplifier",
-            "integer expressions of it are simplified",
+            "integer expressions that contain it are simplified",
             is_integer_arithmetic,
             OPERATORS.__contains__,
             LEAVES,
@@ -201,13 +201,13 @@ def parts() -> list[Part]:
         ),
         Part(
             "legalize",
-            "only the drafts have it: the legalizer writes it with others",
+            "only the drafts have it: the legalizer expresses it by other operations",
             lambda d: d.draft_only,
             legalized.__contains__,
         ),
         Part(
             "downlevel",
-            "newer than 13.1: can be written for an older version",
+            "newer than 13.1, and can be expressed in an older version",
             is_newer,
             downlevel.REPLACED.__contains__,
             downlevel.WITHOUT_EQUIVALENT,
@@ -223,16 +223,16 @@ _NO: Final = "-"
 _HEAD: Final = """\
 # Support for each operation
 
-Written by `make docs` from the tables of the parts (`src/tileir/tools/support.py`); a test fails when an operation is
-missing in one without a reason. A mark says that the part knows the operation, a dash that it does not, for the reason
-[below](#reasons); nothing that the question does not arise.
+`make docs` generates this page from each part's own table (`src/tileir/tools/support.py`); a test fails if an operation
+is missing from a table without a stated reason. A check mark means that the part handles the operation, a dash that it
+does not, for the reason given [below](#reasons). An empty cell means that the question does not arise.
 
 """
 
 
 def page() -> str:
     known = parts()
-    lines = ["| part | an operation it knows |", "|---|---|"]
+    lines = ["| part | what a check mark says of the operation |", "|---|---|"]
     lines += [f"| {part.name} | {part.words} |" for part in known]
     lines += ["", f"| operation | since | {' | '.join([part.name for part in known])} |"]
     lines += ["|---|---|" + ":-:|" * len(known)]
