@@ -1,5 +1,8 @@
 """Which context of `emulate` the caller is in.
 
+Most pretend to have a GPU (`active`).  With an engine for GPUs there is one, nothing is pretended, and only launches
+are taken over (`innermost`).
+
 A context holds for the thread or asyncio task that entered it, and tasks started within it; one that the main thread
 enters outside of a coroutine holds for threads without a context of their own as well.  A process that is emulated from
 its start to its end has one for all that is in no other.
@@ -27,7 +30,7 @@ class Watcher(Protocol):
 class Emulation:
     """A context: how its launches are run and looked at, the GPU it pretends to have, and the context around it."""
 
-    __slots__ = ("gpu", "is_open", "is_process", "options", "outer", "thread", "watching")
+    __slots__ = ("gpu", "is_open", "is_process", "is_real", "options", "outer", "thread", "watching")
 
     def __init__(
         self, outer: Emulation | None, gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None
@@ -38,6 +41,8 @@ class Emulation:
         self.watching: Watcher | None = watching
         self.thread: int = threading.get_ident()
         self.is_open: bool = True
+        self.is_real: bool = False
+        """Whether launches go to a GPU that is there, and `gpu` does not matter."""
         self.is_process: bool = False
         """Whether it is that of a whole process: a script that is written for a GPU."""
 
@@ -55,6 +60,12 @@ ENTERED: Final[list[bool]] = []
 
 
 def active() -> Emulation | None:
+    """The innermost open context around the caller, if it pretends to have a GPU."""
+    found = innermost()
+    return None if found is None or found.is_real else found
+
+
+def innermost() -> Emulation | None:
     """The innermost open context around the caller."""
     found = _current.get()
     # Contexts of generators may end in another order than that in which they began.
@@ -71,11 +82,14 @@ def active() -> Emulation | None:
 
 
 @contextmanager
-def entered(gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None) -> Iterator[Emulation]:
+def entered(
+    gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None, *, is_real: bool = False
+) -> Iterator[Emulation]:
     """Within this the caller is in a new context."""
     ENTERED[:] = [True]
     before = _current.get()
     context = Emulation(before, gpu, options, watching)
+    context.is_real = is_real
     is_everywhere = threading.current_thread() is threading.main_thread() and not _is_in_coroutine()
     try:
         _current.set(context)
@@ -90,10 +104,13 @@ def entered(gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None) 
             _current.set(before)
 
 
-def enter_for_good(gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None) -> Emulation:
+def enter_for_good(
+    gpu: Gpu, options: dict[str, Any], watching: Watcher | None = None, *, is_real: bool = False
+) -> Emulation:
     """The process is in a new context from now on."""
     ENTERED[:] = [True]
     context = Emulation(None, gpu, options, watching)
+    context.is_real = is_real
     context.is_process = True
     _process[:] = [context]
     return context

@@ -6,17 +6,21 @@ and do what the originals do elsewhere.
 
 from __future__ import annotations
 
+import os
+import sys
 from contextlib import AbstractContextManager, ContextDecorator
 from types import TracebackType
 from typing import Any
 
-from tileir.bridge.contexts import Emulation, active, enter_for_good, entered
+from tileir.bridge.contexts import Emulation, enter_for_good, entered, innermost
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
 from tileir.bridge.pretended import install
 from tileir.bridge.pretended.gpus import DEFAULT as DEFAULT_GPU
+from tileir.bridge.pretended.gpus import gpu_named
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.watching import Findings, Watching
+from tileir.execute.engines import AUTO, find_engine, require
 from tileir.execute.errors import LaunchError
 
 
@@ -38,6 +42,9 @@ def emulate(
     main memory: `device="cuda"` works in any call of torch, and `torch.cuda` tells about the GPU named `gpu`.  The
     other arguments are those of `tileir.launch`, and hold for each launch.  Contexts may be nested; the innermost one
     counts.  It also works as a decorator of a function.
+
+    With an engine for GPUs, `backend="tileiras"`, nothing is pretended: the script works on the GPU that is there, in
+    its streams, and its kernels are compiled and launched by that engine.
 
     `sanitize` looks for mistakes, `watch_nan` for operations that make a NaN or an infinity: a launch with findings
     ends in a `SanitizerError`.  `trace_block` writes each value that a tile block computes to standard error, for every
@@ -74,15 +81,17 @@ class EmulationContext(ContextDecorator):
 
     def __enter__(self) -> None:
         hook_cutile(cutile())
-        context = entered(install(self._gpu), self._options, self._watching)
+        is_real = is_on_gpu(self._options["backend"])
+        gpu = gpu_named(self._gpu) if is_real else install(self._gpu)
+        context = entered(gpu, self._options, self._watching, is_real=is_real)
         self._entered.append((context.__enter__(), context))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         # That of this thread or task, where others have entered it too.
-        innermost = active()
-        place = max([number for number, (each, _) in enumerate(self._entered) if each is innermost], default=-1)
+        own = innermost()
+        place = max([number for number, (each, _) in enumerate(self._entered) if each is own], default=-1)
         _, context = self._entered.pop(place)
         context.__exit__(kind, error, traceback)
 
@@ -98,4 +107,24 @@ def emulate_process(settings: Settings, findings: Findings | None) -> None:
             settings.sanitize, settings.watch_nan, settings.trace_block, settings.debug, findings, settings.names
         )
     options = {"backend": settings.backend, "exact": settings.exact, "fast": settings.fast}
-    enter_for_good(install(settings.gpu or DEFAULT_GPU), options, watching)
+    name = settings.gpu or DEFAULT_GPU
+    is_real = is_on_gpu(settings.backend)
+    enter_for_good(gpu_named(name) if is_real else install(name), options, watching, is_real=is_real)
+
+
+def is_on_gpu(backend: str) -> bool:
+    """Whether an engine's kernels run on a GPU: then CUDA is not pretended, and there must be one."""
+    if backend == AUTO or not find_engine(backend).on_gpu:
+        return False
+    if not _has_device_files():
+        # Said here: without a GPU a script would end in the words of its libraries, before it launches anything.
+        require(find_engine(backend))
+    return True
+
+
+def _has_device_files() -> bool:
+    """Whether there seems to be a GPU.  The driver is not asked: a process that has asked it cannot be forked for
+    others to use it."""
+    if sys.platform != "linux" or os.environ.get("TILEIR_LIBCUDA"):
+        return True
+    return any(os.path.exists(path) for path in ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"))

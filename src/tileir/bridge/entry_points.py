@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
-from tileir.bridge.contexts import Emulation, active
+from tileir.bridge.contexts import Emulation, active, innermost
 from tileir.bridge.hooks import Hook, hook
 from tileir.bridge.launch import constraints, launch
 from tileir.bridge.mistakes import wrong_type, wrong_value
@@ -64,6 +64,38 @@ def _launch(
     # A launch is over when it returns, so one that depends on another finds it done.
     if not is_recorded(functools.partial(perform, context, grid, kernel, kernel_args)):
         perform(context, grid, kernel, kernel_args)
+
+
+def _launch_on_gpu(
+    context: Emulation,
+    stream: object,
+    grid: tuple[int, ...],
+    kernel: Any,
+    kernel_args: tuple[object, ...],
+    /,
+    *,
+    programmatic_dependent_launch: bool = False,
+) -> None:
+    """A launch of a script that works on a GPU, by the engine of the context.
+
+    One that may overlap with the launch before it comes after it instead, which is right and takes a little longer.
+    """
+    options = context.options
+    if not _is_current(stream, kernel_args):
+        options = {**options, "stream": stream}
+    if context.watching is not None:
+        context.watching.launch(kernel, _checked_grid(grid), kernel_args, options)
+    else:
+        launch(kernel, _checked_grid(grid), kernel_args, **options)
+
+
+def _is_current(stream: Any, arguments: Any) -> bool:
+    """Whether a stream is torch's current one, to which launches with its tensors go without being told."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not any(type(argument) is torch.Tensor for argument in arguments):
+        return False
+    current = torch._C._cuda_getCurrentRawStream(torch._C._cuda_getDevice())
+    return bool(getattr(stream, "cuda_stream", stream) == current)
 
 
 def _check_devices(kernel: Any, arguments: Any) -> None:
@@ -284,6 +316,9 @@ class _Answered(Hook):
         if context is None:
             if type(self).answer is _launch:
                 LAUNCHES.natively += 1
+                real = innermost()
+                if real is not None:
+                    return _launch_on_gpu(real, *arguments, **keywords)
             return self.original(*arguments, **keywords)
         return type(self).answer(context, *arguments, **keywords)
 

@@ -48,8 +48,9 @@ def launch(
 ) -> None:
     """Run a `@cuda.tile.kernel` function once for each tile block of a grid.
 
-    `args` are what `cuda.tile.launch` takes, except that arrays are NumPy arrays, torch tensors on the CPU, or
-    anything else with DLPack or the array interface; results are in them when this returns.  The kernel is compiled
+    `args` are what `cuda.tile.launch` takes, with arrays of NumPy, torch, or anything else with DLPack or the array
+    interface.  Those on the host have the results when this returns; with arrays on a GPU the kernel runs there, and
+    is launched as `cuda.tile.launch` does, in torch's or CuPy's current stream.  The kernel is compiled
     when it is first launched with arguments of its kind.  `backend`, `exact` and `fast` are those of `tileir.compile`,
     further options those of `Kernel.launch` (`sanitize`, `schedule`, `num_threads`, `unchecked`, `output`, ..).
     """

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import re
 import struct
+import sys
 from typing import Any, NamedTuple
 
 import numpy
 
 from tileir.bridge.mistakes import too_large, wrong_type, wrong_value
-from tileir.execute.arguments import Buffer, Pointer, buffer_of, is_array
-from tileir.execute.errors import LaunchError
+from tileir.execute.arguments import Buffer, Pointer, buffer_of, is_array, is_on_gpu
+from tileir.execute.errors import LaunchError, WrongDeviceError
 
 # The unit of alignment that cuTile compiles for: bytes of an address or a stride, elements of an extent.
 ALIGNMENT = 16
@@ -159,7 +160,7 @@ def _describe(description: Description, annotation: Any, value: object, name: st
     if isinstance(value, list):
         return _describe_list(description, annotation.list, value, name)
     if is_array(value):
-        buffer = buffer_of(value, name)
+        buffer = memory_of(value, name)
         facts = ArrayFacts(buffer, annotation.array, name)
         description.add(Pointer(value, name), name)
         for number in (*buffer.shape, *facts.strides):
@@ -250,7 +251,7 @@ def _describe_list(description: Description, annotation: Any, value: list[object
         what = f"item {number} of {name}"
         if not is_array(item):
             raise wrong_type(f"{what} is a {type(item).__name__}, but a list is a list of arrays: pass an array")
-        buffer = buffer_of(item, what)
+        buffer = memory_of(item, what)
         facts.append(ArrayFacts(buffer, element, what))
         rows.append([buffer.address, *buffer.shape, *facts[-1].strides])
         description.memory.append(Pointer(item, what))
@@ -260,9 +261,36 @@ def _describe_list(description: Description, annotation: Any, value: list[object
                 f"{what} is {buffer.description}, but item 0 is {first.buffer.description}: "
                 "the arrays of a list have one dtype and one rank"
             )
-    description.add(Pointer(numpy.array(rows, numpy.uint64).view(numpy.int64), f"the table of {name}"), name)
+    table = _beside(value[0], numpy.array(rows, numpy.uint64).view(numpy.int64), name)
+    description.add(Pointer(table, f"the table of {name}"), name)
     description.add(len(value), name)
     return ListParameter(facts[0].parameter(facts))
+
+
+def memory_of(value: object, name: str) -> Buffer:
+    """The memory of an array, here or on a GPU."""
+    try:
+        return buffer_of(value, name)
+    except WrongDeviceError:
+        # Imported here: few have a GPU.
+        from tileir.execute.gpu.arrays import device_buffer
+
+        return device_buffer(value, name)
+
+
+def _beside(array: Any, table: Any, name: str) -> object:
+    """A table in the memory that an array is in."""
+    if not is_on_gpu(array):
+        return table
+    library = type(array).__module__.partition(".")[0]
+    if library == "torch":
+        return sys.modules["torch"].from_numpy(table).to(array.device)
+    if library == "cupy":
+        with array.device:
+            return sys.modules["cupy"].asarray(table)
+    raise LaunchError(
+        f"{name} is a list of {type(array).__name__} on a GPU: pass a list of torch tensors or CuPy arrays"
+    )
 
 
 class ArrayFacts:

@@ -30,9 +30,10 @@ from tileir.bridge.parameters import (
     Parameter,
     ScalarParameter,
     TupleParameter,
+    memory_of,
 )
 from tileir.execute import array_addresses
-from tileir.execute.arguments import TORCH_DTYPES, Buffer, buffer_of, tensor_dtype
+from tileir.execute.arguments import TORCH_DTYPES, Buffer, tensor_dtype
 from tileir.execute.array_addresses import address_expression, address_of
 from tileir.execute.engine import DirectLaunches, Given
 from tileir.execute.errors import LaunchError
@@ -134,7 +135,26 @@ Structure = tuple[Any, ...]
 
 
 def structure_of(arguments: Sequence[object]) -> Structure:
-    return tuple([structure_of(each) if type(each) is tuple else type(each) for each in arguments])
+    return tuple([structure_of(each) if type(each) is tuple else _kind_of(each) for each in arguments])
+
+
+class _OnGpu:
+    """The type of tensors that are on a GPU."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: type) -> None:
+        self.kind: type = kind
+
+
+_on_gpu: Final[dict[type, _OnGpu]] = {}
+
+
+def _kind_of(value: Any) -> Any:
+    kind = type(value)
+    if getattr(value, "is_cuda", False) is True and _is_tensor(kind):
+        return _on_gpu.setdefault(kind, _OnGpu(kind))
+    return kind
 
 
 def _tuple(items: list[str]) -> str:
@@ -156,6 +176,8 @@ class _Writer:
         self.numbers: list[str] = []
         self.memory: list[str] = []
         self.tables: list[str] = []
+        self.on_gpu: bool = False
+        """Whether there are tensors on a GPU, all of them on the same."""
         self.pretends: bool = False
         """Whether there are tensors that pretend to be elsewhere."""
 
@@ -164,6 +186,8 @@ class _Writer:
         arguments = [f"a{number}" for number in range(len(structure))]
         for name, annotation, kind in zip(arguments, annotations, structure, strict=True):
             self._argument(name, annotation, kind)
+        if self.on_gpu:
+            self.key.append("device")
         memory = " + ".join(self.memory) or "()"
         lines = [
             "def look(arguments, how, known=known):",
@@ -179,7 +203,7 @@ class _Writer:
         """Python code that tells whether arguments are of other types; of a tuple whether it has other items."""
         found: list[str] = []
         for name, kind in zip(arguments, structure, strict=True):
-            self.names[f"type_{name}"] = tuple if isinstance(kind, tuple) else kind
+            self.names[f"type_{name}"] = tuple if isinstance(kind, tuple) else getattr(kind, "kind", kind)
             found.append(f"type({name}) is not type_{name}")
             if isinstance(kind, tuple):
                 self.names[f"items_{name}"] = kind
@@ -190,8 +214,10 @@ class _Writer:
     def _argument(self, name: str, annotation: Any, kind: Any) -> None:
         if isinstance(kind, tuple):
             self._items(name, annotation, kind)
-        elif annotation.KIND != "leaf":
+        elif annotation.KIND != "leaf" or (isinstance(kind, _OnGpu) and annotation.constant):
             raise _Unknown
+        elif isinstance(kind, _OnGpu):
+            self._gpu_tensor(name, annotation)
         elif annotation.constant:
             self._constant(name, kind)
         elif kind is list:
@@ -262,6 +288,16 @@ class _Writer:
         self.lines += template.format(name=name, low=ALIGNMENT - 1).splitlines()
         self._add(name)
 
+    def _gpu_tensor(self, name: str, annotation: Any) -> None:
+        self.names[f"kinds_{name}"] = self._kinds(annotation.array).tensors
+        self.lines += _GPU_TENSOR.format(name=name, low=ALIGNMENT - 1).splitlines()
+        if self.on_gpu:
+            self.lines.append(f"if {name}.get_device() != device: return None")
+        else:
+            self.lines.append(f"if (device := {name}.get_device()) < 0: return None")
+        self.on_gpu = True
+        self._add(name)
+
     def _scalar(self, name: str, annotation: Any, kind: type) -> None:
         self._number(name, kind)
         if kind is int or issubclass(kind, numpy.integer):
@@ -281,7 +317,14 @@ _TENSOR: Final = """\
 p_{name} = {name}.data_ptr()
 k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.stride(), not p_{name} & {low}]
 s_{name} = {name}.untyped_storage()
-if p_{name} + n_{name} > s_{name}.data_ptr() + len(s_{name}) or {name}.is_neg() or not {name}.is_cpu: raise KeyError
+if not {name}.is_cpu: return None
+if p_{name} + n_{name} > s_{name}.data_ptr() + len(s_{name}) or {name}.is_neg(): raise KeyError
+"""
+# One that is empty, or whose memory was given back, is nowhere.
+_GPU_TENSOR: Final = """\
+p_{name} = {name}.data_ptr()
+k_{name}, b_{name}, n_{name} = kinds_{name}[{name}.dtype, {name}.shape, {name}.stride(), not p_{name} & {low}]
+if not p_{name} or {name}.is_neg(): raise KeyError
 """
 # The same with torch's own functions, in the place of those of a class that pretends.
 _PRETENDED_TENSOR: Final = """\
@@ -442,7 +485,7 @@ def _recognizer(annotations: Sequence[Any], structure: Structure) -> _Recognizer
 def _add_kind(kind: list[Given], parameter: Parameter, value: Any) -> None:
     """What of a parameter stands in a record."""
     if isinstance(parameter, ArrayParameter):
-        kind.append((2 * parameter.rank, buffer_of(value, "").writable))
+        kind.append((2 * parameter.rank, memory_of(value, "").writable))
     elif isinstance(parameter, ListParameter):
         # The table, and the number of its rows.
         kind.append((1, True))

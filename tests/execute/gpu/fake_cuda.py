@@ -172,7 +172,9 @@ class FakeTorch(ModuleType):
         self.streams: dict[int, int] = {}
         self.Tensor = Tensor
         self.nn = SimpleNamespace(Parameter=type("Parameter", (Tensor,), {}))
-        self._C = SimpleNamespace(_cuda_getCurrentRawStream=lambda device: self.streams.get(device, 0))
+        self._C = SimpleNamespace(
+            _cuda_getCurrentRawStream=lambda device: self.streams.get(device, 0), _cuda_getDevice=lambda: 0
+        )
         for name, dtype in DTYPES.items():
             setattr(self, name, dtype)
 

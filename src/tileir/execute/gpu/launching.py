@@ -8,14 +8,15 @@ kernels that print or assert, with arrays of the host, which are copied, and wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
 from tileir.execute.arguments import BoundArguments, Pointer, bind
-from tileir.execute.engine import LaunchOptions, Measured, PreparedKernel
+from tileir.execute.engine import DirectLaunches, Given, LaunchOptions, Measured, PreparedKernel
 from tileir.execute.errors import BlockId, LaunchError, WrongDeviceError
 from tileir.execute.gpu.arrays import DeviceBuffer, device_buffer
+from tileir.execute.gpu.direct import GpuDirect, Ready, fill_function
 from tileir.execute.gpu.driver.devices import Device, current, current_ordinal, device, require_driver
 from tileir.execute.gpu.driver.errors import DriverError
 from tileir.execute.gpu.driver.library import driver, forked_error
@@ -51,7 +52,7 @@ class GpuKernel(PreparedKernel):
         self._oldest_driver: Final = oldest_driver
         self._operation_at: Final = operation_at
         self._speech: Final = speech_of(entry)
-        self._packer: Final = Packer(entry)
+        self.packer: Final = Packer(entry)
         self._loader: Final = KernelLoader(entry, globals, make_cubin)
         self._ready: dict[int, tuple[Device, int, Any]] = {}
         """By number of GPU: the GPU, its primary context and the kernel, for launches with nothing else to do."""
@@ -69,7 +70,7 @@ class GpuKernel(PreparedKernel):
                 return
             if options.stream is None:
                 self._usual = options
-        packer = self._packer
+        packer = self.packer
         record = packer.take()
         x, y, z = grid
         ready = self._ready.get(packer.quick(arguments, record.memory, x, y, z))
@@ -90,6 +91,15 @@ class GpuKernel(PreparedKernel):
             raise self.error(code, place)
         place.latest = self.name
 
+    def ready(self, ordinal: int) -> Ready | None:
+        """What launches on a GPU need that have nothing else to do; None before there was one."""
+        found = self._ready.get(ordinal)
+        return None if found is None else Ready(*found, self._driver, self._get_current, self._launch)
+
+    def direct(self, kind: Sequence[Given], options: LaunchOptions) -> DirectLaunches | None:
+        fill = None if self._speech else fill_function(self.packer.types, kind)
+        return None if fill is None else GpuDirect(self, fill, options)
+
     def bind(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> Callable[[], None] | None:
         # Refused here, in words, if arguments do not fit; and the kernel is compiled and loaded.
         stream = stream_for(arguments, options.stream)
@@ -107,7 +117,7 @@ class GpuKernel(PreparedKernel):
             return self.error(code, place)
 
         return repeated(
-            self._packer, grid, arguments, options.stream, bound, place, kernel.function, of, self.name, again, failed
+            self.packer, grid, arguments, options.stream, bound, place, kernel.function, of, self.name, again, failed
         )
 
     def launch_thoroughly(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
@@ -130,10 +140,10 @@ class GpuKernel(PreparedKernel):
                 values = _copied_values(bound, copies)
             if options.progress is not None:
                 options.progress(0, grid[0] * grid[1] * grid[2])
-            record = self._packer.take()
-            self._packer.fill(record, grid, stream, values)
+            record = self.packer.take()
+            self.packer.fill(record, grid, stream, values)
             code = of.function("cuLaunchKernelEx")(record.configuration, kernel.function, record.parameters, None)
-            self._packer.give(record)
+            self.packer.give(record)
             if code:
                 raise self.error(code, place)
             place.latest = self.name
@@ -146,7 +156,7 @@ class GpuKernel(PreparedKernel):
         if options.progress is not None:
             options.progress(grid[0] * grid[1] * grid[2], grid[0] * grid[1] * grid[2])
         if not self._speech and context == place.context:
-            self._packer.learn(arguments)
+            self.packer.learn(arguments)
             self._driver = of
             self._get_current, self._launch = of.function("cuCtxGetCurrent"), of.function("cuLaunchKernelEx")
             self._ready[place.ordinal] = (place, context, kernel.function)
@@ -176,8 +186,8 @@ class GpuKernel(PreparedKernel):
             if copies is not None:
                 copies.copy_there(stack)
                 values = _copied_values(bound, copies)
-            record = self._packer.take()
-            self._packer.fill(record, grid, stream, values)
+            record = self.packer.take()
+            self.packer.fill(record, grid, stream, values)
             launch = of.function("cuLaunchKernelEx")
 
             def once() -> None:
@@ -189,7 +199,7 @@ class GpuKernel(PreparedKernel):
                 seconds = event_times(once, stream, place, repeat, flush_cache, enough)
             except DriverError as error:
                 raise error.after(f"@{self.name} or a kernel before it went wrong on {place.words}") from None
-            self._packer.give(record)
+            self.packer.give(record)
             if copies is not None:
                 copies.copy_back()
             self._wait(stream, place)

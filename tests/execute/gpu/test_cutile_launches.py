@@ -1,0 +1,149 @@
+"""cuTile's kernels with arrays on a GPU, against a driver that writes down what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorch, Tensor, TextCubin, sizes_of
+
+import tileir
+from tileir.execute.gpu.launching import GpuKernel
+
+ct = pytest.importorskip("cuda.tile", reason="cuTile's kernels need cuda-tile: pip install cuda-tile")
+
+
+@ct.kernel
+def scaled(a, b, c, factor, N: ct.Constant[int]):  # type: ignore[name-defined]
+    place = ct.bid(0)
+    ct.store(c, (place,), ct.load(a, (place,), (N,)) * factor + ct.load(b, (place,), (N,)))
+
+
+class FakeGpu(tileir.Engine):
+    """An engine whose code the fake driver takes."""
+
+    name = "fake_gpu"
+    on_gpu = True
+    options = frozenset(("stream",))
+
+    def prepare(self, entry: Any, globals: Any, settings: Any) -> GpuKernel:
+        sizes = sizes_of(entry)
+        return GpuKernel(entry, {}, lambda target: TextCubin(entry.symbol_name, sizes, target))
+
+
+@pytest.fixture
+def engine(fake: FakeDriver) -> Iterator[FakeGpu]:
+    made = FakeGpu()
+    tileir.register_engine(made)
+    fake.push(PRIMARY)
+    yield made
+    tileir.unregister_engine(made.name)
+
+
+def floats(count: int = 64) -> numpy.ndarray:
+    return numpy.arange(count, dtype=numpy.float32)
+
+
+def tensors(fake: FakeDriver, number: int = 3, device: int = 0) -> list[Tensor]:
+    found = [Tensor(floats(), device) for _ in range(number)]
+    for each in found:
+        fake.own(each.data_ptr(), 256, device)
+    return found
+
+
+def parameters(call: str) -> list[str]:
+    return call.rpartition(" ")[2].split(",")
+
+
+def test_tensors_of_a_gpu_are_launched_there_and_recognized(
+    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu
+) -> None:
+    arguments = (*tensors(fake), 2.0, 16)
+    for _ in range(3):
+        tileir.launch(scaled, (4,), arguments)
+    first, *others = fake.calls("cuLaunchKernelEx")
+    assert others == [first] * 2
+    # A pointer, an extent and a stride for each, and the factor.
+    (place,) = {int(arguments[0].data_ptr()).to_bytes(8, "little").hex()}
+    assert parameters(first)[:3] == [place, "40000000", "01000000"]
+    assert parameters(first)[-1] == numpy.float32(2.0).tobytes().hex()
+    fake.clear()
+    torch.streams[0] = stream = fake.stream()
+    tileir.launch(scaled, (4,), arguments)
+    assert [call.split()[0] for call in fake.calls()] == ["cuCtxGetCurrent", "cuLaunchKernelEx"]
+    assert fake.calls("cuLaunchKernelEx") == [first.replace(" stream 0 ", f" stream {stream:#x} ")]
+
+
+def test_recognized_launch_with_other_numbers_and_shapes(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
+    a, b, c = tensors(fake)
+    for factor in (1.0, 2.0, 3.0):
+        tileir.launch(scaled, (4,), (a, b, c, factor, 16))
+    found = [parameters(call)[-1] for call in fake.calls("cuLaunchKernelEx")]
+    assert found == [numpy.float32(factor).tobytes().hex() for factor in (1.0, 2.0, 3.0)]
+    small = Tensor(floats()[:48])
+    tileir.launch(scaled, (3,), (small, b, c, 1.0, 16))
+    assert parameters(fake.calls("cuLaunchKernelEx")[-1])[1] == "30000000"
+
+
+def test_same_kernel_runs_on_the_host_and_on_a_gpu_in_turn(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
+    there = tensors(fake)
+    for _ in range(3):
+        a, b, c = floats(), floats(), numpy.zeros(64, numpy.float32)
+        tileir.launch(scaled, (4,), (a, b, c, 2.0, 16))
+        assert (c == 3 * a).all()
+        before = len(fake.calls("cuLaunchKernelEx"))
+        tileir.launch(scaled, (4,), (*there, 2.0, 16))
+        assert len(fake.calls("cuLaunchKernelEx")) == before + 1
+
+
+def test_arrays_of_both_kinds_are_refused(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
+    a, b, _ = tensors(fake)
+    with pytest.raises(tileir.LaunchError, match="is on the host and argument 0 on a GPU"):
+        tileir.launch(scaled, (4,), (a, b, floats(), 2.0, 16))
+
+
+def test_arrays_with_the_cuda_array_interface_are_taken(fake: FakeDriver, engine: FakeGpu) -> None:
+    arrays = [CudaArray(fake, floats()) for _ in range(3)]
+    tileir.launch(scaled, (4,), (*arrays, 2.0, 16))
+    assert len(fake.calls("cuLaunchKernelEx")) == 1
+
+
+def test_unmodified_launches_of_a_script_go_to_the_engine_in_their_stream(
+    fake: FakeDriver, torch: FakeTorch, engine: FakeGpu
+) -> None:
+    arguments = (*tensors(fake), 2.0, 16)
+    stream = fake.stream()
+    with tileir.emulate(backend=engine.name):
+        ct.launch(stream, (4,), scaled, arguments)
+        ct.launch(0, (4,), scaled, arguments)
+    given, current = fake.calls("cuLaunchKernelEx")
+    assert f" stream {stream:#x} " in given and " stream 0 " in current
+
+
+def test_nothing_is_pretended_where_kernels_run_on_a_gpu(fake: FakeDriver, torch: FakeTorch, engine: FakeGpu) -> None:
+    from tileir.bridge.contexts import active, innermost
+
+    with tileir.emulate(backend=engine.name):
+        assert active() is None
+        assert innermost() is not None
+        with tileir.emulate("interpreter"):
+            assert active() is not None
+        assert active() is None
+    assert innermost() is None
+
+
+def test_engine_for_gpus_without_a_gpu_is_refused_before_the_script_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tileir.bridge.emulate as emulate
+
+    monkeypatch.delenv("TILEIR_LIBCUDA", raising=False)
+    monkeypatch.setattr(emulate, "_has_device_files", lambda: False)
+    engine = FakeGpu()
+    monkeypatch.setattr(engine, "missing", lambda: "there is no GPU", raising=False)
+    tileir.register_engine(engine)
+    try:
+        with pytest.raises(tileir.LaunchError, match="cannot work here: there is no GPU"), tileir.emulate("fake_gpu"):
+            pass
+    finally:
+        tileir.unregister_engine(engine.name)
