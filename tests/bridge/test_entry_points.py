@@ -76,6 +76,18 @@ def test_tuner_measures_here(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @ct.kernel
+def count(out):
+    ct.atomic_add(out, 0, 1)
+
+
+def test_every_launch_that_somebody_else_measures_is_made() -> None:
+    out = numpy.zeros(1, "i4")
+    with tileir.emulate():
+        assert all(extension._benchmark(None, (1,), count, (out,)) > 0 for _ in range(4))
+    assert out.tolist() == [4]
+
+
+@ct.kernel
 def forever(flag, out):
     while ct.load(flag, (0,), (1,)).item() != 0:
         ct.atomic_add(out, (0,), 1)
