@@ -13,6 +13,7 @@ from tileir.bridge.pretended.collectives import hook_collectives
 from tileir.bridge.pretended.cuda_module import hook_cuda
 from tileir.bridge.pretended.custom_operators import hook_custom_operators
 from tileir.bridge.pretended.defaults import hook_defaults
+from tileir.bridge.pretended.distributed import hook_distributed
 from tileir.bridge.pretended.factories import hook_factories
 from tileir.bridge.pretended.gradients import hook_gradients
 from tileir.bridge.pretended.missing_functions import hook_missing_functions
@@ -55,6 +56,7 @@ def hook() -> None:
         hook_pinned()
         hook_precision()
         hook_operators()
+        hook_distributed()
         hook_cuda()
         _replace_imported(replacements)
         _tell_the_scripting_compiler(replacements)

@@ -1,4 +1,4 @@
-"""torch, CuPy and cuTile's part for JAX look for contexts once they are imported, which may be before or after.
+"""torch, CuPy and cuTile's calls from JAX look for contexts once they are imported, which may be before or after.
 
 `import cupy` within a context gives CuPy's interface met with NumPy, unless there are a CuPy and a GPU.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -17,37 +17,45 @@ from typing import Any, Final
 from tileir.bridge.contexts import active
 from tileir.forking import NO_FORK
 
-_JAX_CALLS: Final = "cuda.tile.jax._jax"
+
+def _hook_torch(torch: Any) -> None:
+    # Something else by its name is left alone.
+    if hasattr(torch, "__version__"):
+        from tileir.bridge.pretended.hooks import hook
+
+        hook()
+
+
+def _hook_symmetric_memory(module: Any) -> None:
+    from tileir.bridge.pretended.distributed import hook_symmetric_memory
+
+    hook_symmetric_memory(module)
+
+
+def _hook_jax_calls(module: Any) -> None:
+    from tileir.bridge.pretended.jax_calls import hook_jax_calls
+
+    hook_jax_calls(module)
+
+
+_HOOKS: Final[dict[str, Callable[[Any], None]]] = {
+    "torch": _hook_torch,
+    "torch.distributed._symmetric_memory": _hook_symmetric_memory,
+    "cuda.tile.jax._jax": _hook_jax_calls,
+}
 
 
 def prepare() -> None:
     """Hook what is imported already, and watch the imports to come."""
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        _hook_torch(torch)
-    calls = sys.modules.get(_JAX_CALLS)
-    if calls is not None:
-        _hook_jax_calls(calls)
+    for name, hook in _HOOKS.items():
+        module = sys.modules.get(name)
+        # One that is being imported right now is left alone.
+        if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
+            hook(module)
     if _FINDER not in sys.meta_path:
         with NO_FORK:
             if _FINDER not in sys.meta_path:
                 sys.meta_path.insert(0, _FINDER)
-
-
-def _hook_torch(torch: Any) -> None:
-    # A torch that is being imported right now, or something else by its name, is left alone.
-    if getattr(getattr(torch, "__spec__", None), "_initializing", False) or not hasattr(torch, "__version__"):
-        return
-    from tileir.bridge.pretended.hooks import hook
-
-    hook()
-
-
-def _hook_jax_calls(module: Any) -> None:
-    if not getattr(getattr(module, "__spec__", None), "_initializing", False):
-        from tileir.bridge.pretended.jax_calls import hook_jax_calls
-
-        hook_jax_calls(module)
 
 
 class _Finder(MetaPathFinder):
@@ -57,9 +65,9 @@ class _Finder(MetaPathFinder):
         self.is_looking: bool = False
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name not in ("torch", "cupy", "cupyx", _JAX_CALLS) or self.is_looking:
+        if (name not in _HOOKS and name not in ("cupy", "cupyx")) or self.is_looking:
             return None
-        if name in ("cupy", "cupyx"):
+        if name not in _HOOKS:
             if active() is None or (self._found(name) is not None and has_gpu()):
                 return None
             return ModuleSpec(name, _PretendedLoader(), is_package=True)
@@ -101,14 +109,7 @@ class _Loader(Loader):
         if spec is not None:
             spec.loader = self.original
         self.original.exec_module(module)
-        if module.__name__ == _JAX_CALLS:
-            from tileir.bridge.pretended.jax_calls import hook_jax_calls
-
-            hook_jax_calls(module)
-        else:
-            from tileir.bridge.pretended.hooks import hook
-
-            hook()
+        _HOOKS[module.__name__](module)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)
