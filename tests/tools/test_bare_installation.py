@@ -59,6 +59,7 @@ NEEDS_NOTHING = [
     ["completion", "zsh"],
     ["completion", "fish"],
     ["run", "--help"],
+    ["compile", "--help"],
     ["emulate", "--help"],
     ["--version"],
 ]

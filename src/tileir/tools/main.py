@@ -14,6 +14,7 @@ COMMANDS = {
     "as": "write a program as bytecode",
     "dis": "print the program in a bytecode file, as NVIDIA's disassembler does",
     "objdump": "show every byte of a bytecode file and what it means",
+    "compile": "make a cubin for a GPU, which need not be here",
     "run": "run a kernel and show what it wrote",
     "emulate": "run a Python program that launches cuTile kernels, without a GPU",
     "explain": "show the documentation of an operation, type, attribute or opcode",
@@ -78,6 +79,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import objdump
 
         return objdump.run(rest)
+    if command == "compile":
+        from tileir.tools import compile as compile_tool
+
+        return compile_tool.run(rest)
     if command == "run":
         from tileir.tools import run as run_tool
 

@@ -65,11 +65,11 @@ def write_output(path: str, text: str) -> None:
     write_file(path, lambda sink: sink.write(data))
 
 
-def write_bytes(path: str, data: bytes) -> None:
+def write_bytes(path: str, data: bytes, subject: str = "bytecode is") -> None:
     """Write bytes to a file, or to standard output for `-`, but never onto a screen."""
     if path == "-":
         if sys.stdout.isatty():
-            raise ToolFailure("bytecode is not written to a terminal: use '-o FILE'", EXIT_USAGE)
+            raise ToolFailure(f"{subject} not written to a terminal: use '-o FILE'", EXIT_USAGE)
         sys.stdout.buffer.write(data)
         return
     write_file(path, lambda sink: sink.write(data))

@@ -29,14 +29,14 @@ class _TimedOut(BaseException):
     """Not an `Exception`, so that nobody takes it for a failure of the program."""
 
 
-def seconds_of(text: str) -> float:
-    """The number of seconds that `--timeout` gives."""
+def seconds_of(text: str, option: str = "timeout") -> float:
+    """The number of seconds that `--timeout` gives, or another option."""
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ToolFailure(f"'{text}' is no number of seconds: give one above 0, as in --timeout 2.5", EXIT_USAGE)
+        raise ToolFailure(f"'{text}' is no number of seconds: give one above 0, as in --{option} 2.5", EXIT_USAGE)
     return min(seconds, _LONGEST)
 
 

@@ -1,38 +1,5 @@
-"""Fixtures of the launcher's tests."""
+"""Fixtures of the tests of GPU engines."""
 
-from __future__ import annotations
+from tests.execute.gpu.fake_assembler import assembler
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-from tests.execute.gpu.fake_cuda import FakeDriver, FakeTorch, compiled, forget
-
-
-@pytest.fixture(scope="session")
-def fake_library(tmp_path_factory: pytest.TempPathFactory) -> FakeDriver:
-    return FakeDriver(compiled(tmp_path_factory.mktemp("fake_cuda")))
-
-
-@pytest.fixture
-def fake(fake_library: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
-    """A machine with one GPU, which is not there."""
-    monkeypatch.setenv("TILEIR_LIBCUDA", str(fake_library.path))
-    fake_library.reset()
-    yield fake_library
-    fake_library.forgive()
-    forget()
-
-
-@pytest.fixture
-def torch(monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
-    """A torch with CUDA, which is not there either."""
-    module = FakeTorch()
-    monkeypatch.setitem(sys.modules, "torch", module)
-    return module
-
-
-@pytest.fixture
-def no_path(tmp_path: Path) -> Path:
-    return tmp_path / "libnothing.so"
+__all__ = ["assembler"]

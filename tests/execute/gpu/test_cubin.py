@@ -23,7 +23,27 @@ def test_accesses_to_local_memory_are_counted() -> None:
     """The low 12 bits of an instruction are its operation; those above say more about it."""
     code = [0x7387, 0x7983, 0x5983, 0x7984, 0x918]
     resources = Cubin(cubin(stack=16, instructions=code)).resources
-    assert (resources.spill_stores, resources.spill_loads, resources.spills) == (1, 2, True)
+    assert (resources.local_stores, resources.local_loads) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("registers", "threads", "code", "spills"),
+    [
+        (255, 128, [0x387, 0x983], True),
+        (168, 384, [0x387, 0x983], True),
+        (128, 512, [0x387, 0x983], True),
+        # Registers are left: a table that is indexed.
+        (53, 128, [0x387, 0x983], False),
+        # Never loaded again: what is printed.
+        (255, 128, [0x387], False),
+        (255, 128, [], False),
+    ],
+)
+def test_kernel_spills_if_registers_run_out_and_it_loads_what_it_stored(
+    registers: int, threads: int, code: list[int], spills: bool
+) -> None:
+    data = cubin(registers=registers, threads=threads, stack=48, instructions=code)
+    assert Cubin(data).resources.spills is spills
 
 
 def test_kernel_is_chosen_by_name() -> None:

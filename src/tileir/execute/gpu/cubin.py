@@ -46,6 +46,11 @@ _INSTRUCTION: Final = 16
 _STORE_LOCAL: Final = 0x387
 _LOAD_LOCAL: Final = 0x983
 
+_MOST_REGISTERS: Final = 255
+_REGISTERS_OF_BLOCK: Final = 65536
+_REGISTER_UNIT: Final = 8
+"""As many are given to a thread at once."""
+
 
 class CubinError(LaunchError):
     """Bytes are no cubin that can be used."""
@@ -67,9 +72,9 @@ class Resources(NamedTuple):
     """For each thread, of 255."""
     stack: int
     """Bytes of local memory for each thread: what registers have no place for, and what is indexed."""
-    spill_stores: int
+    local_stores: int
     """Instructions that store to local memory."""
-    spill_loads: int
+    local_loads: int
     """Instructions that load from it."""
     shared: int
     """Bytes of shared memory for each tile block."""
@@ -82,8 +87,17 @@ class Resources(NamedTuple):
 
     @property
     def spills(self) -> bool:
-        """Whether values that belong into registers are kept in memory: a kernel that does is slow."""
-        return bool(self.stack and (self.spill_stores or self.spill_loads))
+        """Whether values that belong into registers are kept in memory, for want of registers: such a kernel is slow.
+
+        The file does not say.  Kernels have a stack for other reasons: what they print, and tables that functions of
+        f64 compute with.
+        """
+        return bool(self.local_stores and self.local_loads) and self.registers + _REGISTER_UNIT > self.most_registers
+
+    @property
+    def most_registers(self) -> int:
+        """How many registers each of so many threads can have."""
+        return min(_MOST_REGISTERS, _REGISTERS_OF_BLOCK // max(self.threads, 1) // _REGISTER_UNIT * _REGISTER_UNIT)
 
 
 class Cubin:

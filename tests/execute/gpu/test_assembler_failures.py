@@ -1,0 +1,441 @@
+"""Every way in which the assembler makes no cubin ends in words, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.execute.gpu.cubin_files import cubin
+from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
+
+import tileir
+from tileir.execute.code_cache import default_cache
+from tileir.execute.gpu.tileiras.compiling import assemble
+from tileir.execute.gpu.tileiras.failures import AssemblerCrash, AssemblerError, AssemblerTimeout
+from tileir.execute.gpu.tileiras.options import AssemblyOptions
+from tileir.execute.gpu.tileiras.tool import VARIABLE
+from tileir.ir.core import Operation
+
+TEXT = """cuda_tile.module @kernels {
+  entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
+    %one = constant <f32: 1.0> : tile<f32>
+    %stored = store_ptr_tko weak %p, %one : tile<ptr<f32>>, tile<f32> -> token
+    return
+  }
+}
+"""
+
+
+def kernel(text: str = TEXT) -> tileir.Kernel:
+    return tileir.compile(tileir.parse(text, "kernel.mlir"), backend="interpreter")
+
+
+def entry() -> Operation:
+    return kernel().entry
+
+
+def refused(
+    assembler: FakeAssembler, body: str, kind: type[AssemblerError] = AssemblerError, **options
+) -> AssemblerError:
+    assembler.does(body)
+    with pytest.raises(kind) as caught:
+        assemble(entry(), "sm_90", AssemblyOptions(**options))
+    for directory in assembler.directories:
+        assert not os.path.exists(directory), "temporary files stay"
+    return caught.value
+
+
+# --- what it says ---
+
+
+def test_error_is_at_the_operation_whose_number_is_the_line(assembler: FakeAssembler) -> None:
+    place = '#cuda_tile.di_loc<loc("%tileir":4:1) in #cuda_tile.di_subprogram<name = "k">>'
+    said = f"{place}: error: no such store\nerror: failed to compile Tile IR program"
+    error = refused(assembler, f"print({said!r}, file=sys.stderr)\nsys.exit(5)")
+    assert [str(each) for each in error.diagnostics] == [
+        "kernel.mlir:4:15: error: 'cuda_tile.store_ptr_tko' op: no such store"
+    ]
+    assert "%stored = store_ptr_tko" in str(error)
+    assert "compiled for sm_90 by NVIDIA's tileiras 13.4.1" in str(error)
+
+
+def test_all_errors_are_told_with_their_notes_and_further_lines(assembler: FakeAssembler) -> None:
+    said = [
+        'loc("%tileir":3:1): error: first',
+        "  more of it",
+        'loc("%tileir":4:1): note: look here',
+        '"%tileir":4:1: error: second',
+        "error: failed to compile Tile IR program",
+    ]
+    body = f"print(*{said!r}, sep=chr(10))\nsys.exit(5)"
+    first, second = refused(assembler, body).diagnostics
+    assert first.message == "'cuda_tile.constant' op: first\n  more of it"
+    assert str(first.notes[0]) == "kernel.mlir:4:15: note: 'cuda_tile.store_ptr_tko' op: look here"
+    assert str(second) == "kernel.mlir:4:15: error: 'cuda_tile.store_ptr_tko' op: second"
+
+
+def test_error_about_no_operation_is_at_the_kernel(assembler: FakeAssembler) -> None:
+    error = refused(assembler, 'print("error: failed to compile Tile IR program"); sys.exit(5)')
+    assert str(error.diagnostics[0]) == "kernel.mlir:2:3: error: kernel @k: failed to compile Tile IR program"
+
+
+def test_failure_without_words_has_the_status(assembler: FakeAssembler) -> None:
+    error = refused(assembler, "sys.exit(7)")
+    assert error.message == "kernel @k: the assembler ended with status 7 and wrote no cubin"
+
+
+def test_success_without_a_cubin_is_a_failure(assembler: FakeAssembler) -> None:
+    error = refused(assembler, 'print("all is well")')
+    assert error.message == ("kernel @k: the assembler ended without an error and wrote no cubin; it said: all is well")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('open(output, "wb").write(b"MZ not at all")', "it does not begin like a 64-bit ELF file"),
+        ('open(output, "wb").write(data[:-70])', "the cubin is not whole"),
+        (f'open(output, "wb").write({cubin(("other",))!r})', "has no kernel 'k': those in it are other"),
+        (f'open(output, "wb").write({cubin(number=80)!r})', "the assembler made code for sm_80"),
+    ],
+)
+def test_unusable_output_is_refused_and_not_kept(assembler: FakeAssembler, body: str, words: str) -> None:
+    assert words in refused(assembler, body).message
+    assembler.does(SUCCEED)
+    assert assemble(entry(), "sm_90").cubin.target == "sm_90"
+
+
+def test_warnings_come_with_the_cubin_and_again_from_the_cache(assembler: FakeAssembler) -> None:
+    assembler.does(SUCCEED + "\nprint('loc(\"%tileir\":4:1): warning: slow store')")
+    for _ in range(2):
+        found = assemble(entry(), "sm_90").diagnostics
+        assert [str(each) for each in found] == ["kernel.mlir:4:15: warning: 'cuda_tile.store_ptr_tko' op: slow store"]
+    assert len(assembler.calls) == 1
+
+
+# --- crashes ---
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGILL"])
+def test_crash_has_the_signal_and_what_shows_it_again(assembler: FakeAssembler, tmp_path: Path, name: str) -> None:
+    error = refused(assembler, f'print("Stack dump:", flush=True)\nos.kill(os.getpid(), signal.{name})', AssemblerCrash)
+    assert isinstance(error, AssemblerCrash)
+    assert (error.signal, error.message) == (name, f"kernel @k: the assembler crashed: {name}")
+    place = Path(error.directory)
+    assert place.parent == tmp_path / "cache" / "crashes"
+    assert sorted(path.name for path in place.iterdir()) == ["crash.txt", "program.mlir", "program.tileirbc"]
+    assert "Stack dump:" in (place / "crash.txt").read_text()
+    tileir.verify(tileir.load(place / "program.mlir"))
+    # The command shows the crash, wherever one is.
+    done = subprocess.run(error.command, shell=True, cwd="/", capture_output=True)
+    assert done.returncode in (-getattr(signal, name), 128 + getattr(signal, name))
+    words = str(error)
+    assert f"the program that it crashes on is kept in {error.directory}" in words
+    assert f"this shows it: {error.command}" in words
+
+
+def test_crash_is_kept_where_the_environment_says(
+    assembler: FakeAssembler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEIR_CRASH_DIR", str(tmp_path / "here"))
+    error = refused(assembler, "os.abort()", AssemblerCrash)
+    assert Path(error.directory).parent == tmp_path / "here"
+
+
+def test_crash_that_cannot_be_kept_is_told_all_the_same(
+    assembler: FakeAssembler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TILEIR_CRASH_DIR", str(tmp_path / "file"))
+    error = refused(assembler, "os.abort()", AssemblerCrash)
+    assert (error.signal, error.directory, error.command) == ("SIGABRT", "", "")
+    assert "set TILEIR_CRASH_DIR to a directory" in str(error)
+
+
+# --- limits ---
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_too_long_a_run_is_stopped_with_what_it_started(assembler: FakeAssembler, tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    body = f"""import subprocess
+started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+open({str(child)!r} + ".new", "w").write(str(started.pid)); os.rename({str(child)!r} + ".new", {str(child)!r})
+time.sleep(60)"""
+    error = refused(assembler, body, AssemblerTimeout, time_limit=2.0)
+    assert error.message == "kernel @k: the assembler did not finish within 2 s and was stopped"
+    assert "give it a longer limit" in str(error)
+    assert not is_running(assembler.processes[0])
+    if child.exists():
+        # Somebody else waits for it, soon.
+        for _ in range(100):
+            if not is_running(int(child.read_text())) or _is_zombie(int(child.read_text())):
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("what the assembler started goes on")
+
+
+def _is_zombie(process: int) -> bool:
+    try:
+        return ") Z " in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
+def test_interrupt_ends_the_assembler(assembler: FakeAssembler) -> None:
+    program = f"""
+import tileir
+from tileir.execute.gpu.tileiras.compiling import assemble
+kernel = tileir.compile(tileir.parse({TEXT!r}), backend="interpreter")
+try:
+    kernel.cubin("sm_90")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    assembler.does("time.sleep(60)")
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=dict(os.environ))
+    for _ in range(600):
+        if assembler.processes:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert said == b"interrupted\n"
+    assert not is_running(assembler.processes[0])
+    assert not os.path.exists(assembler.directories[0])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit for another process is Linux's")
+def test_memory_is_limited_and_the_limit_named(assembler: FakeAssembler) -> None:
+    body = "time.sleep(0.3)\nkept = []\nwhile True: kept.append(bytearray(b'x' * (1 << 22)))"
+    error = refused(assembler, body, memory_limit=200 << 20)
+    assert "it may have 0.195 GiB of memory, which may be too little" in str(error)
+    assert "MemoryError" in str(error)
+
+
+# --- the tool ---
+
+
+def test_missing_assembler_is_named_with_what_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    with pytest.raises(tileir.MissingDependencyError) as caught:
+        kernel().cubin("sm_90")
+    assert caught.value.message == (
+        "NVIDIA's assembler, tileiras, is not installed: pip install 'tileir[tileiras]'; "
+        "the cache has no cubin of this kernel for sm_90 either"
+    )
+
+
+def test_assembler_that_is_not_there_is_told_with_the_variable(
+    assembler: FakeAssembler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "/nowhere/tileiras")
+    with pytest.raises(
+        tileir.MissingDependencyError, match=f"{VARIABLE} names '/nowhere/tileiras', which cannot be used"
+    ):
+        kernel().cubin("sm_90")
+
+
+def test_file_that_is_no_program_is_told(assembler: FakeAssembler) -> None:
+    assembler.path.write_text("not a program")
+    assembler.path.chmod(0o644)
+    with pytest.raises(tileir.CompilationError, match="cannot be run: Permission denied"):
+        kernel().cubin("sm_90")
+
+
+def test_program_that_is_no_assembler_is_told(assembler: FakeAssembler) -> None:
+    assembler.path.write_text("#!/bin/sh\necho hello\n")
+    with pytest.raises(tileir.CompilationError, match="is no assembler for Tile IR: it does not say its version"):
+        kernel().cubin("sm_90")
+    assembler.path.write_text("#!/bin/sh\nexit 3\n")
+    with pytest.raises(tileir.CompilationError, match="it ends with status 3 when asked for --"):
+        kernel().cubin("sm_90")
+
+
+@pytest.mark.parametrize("target", ["sm_75", "H100", "", 90])
+def test_bad_target_is_refused_before_anything_runs(assembler: FakeAssembler, target) -> None:
+    with pytest.raises(tileir.OptionError, match="is no GPU that Tile IR is compiled for"):
+        kernel().cubin(target)
+    assert assembler.calls == []
+
+
+def test_target_that_the_assembler_lacks_is_refused_with_those_it_has(assembler: FakeAssembler) -> None:
+    with pytest.raises(
+        tileir.CompilationError, match=r"tileiras 13.4.1 makes no code for sm_120, only for sm_90, sm_100"
+    ):
+        kernel().cubin("sm_120")
+    assert assembler.calls == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"opt_level": 4}, "the optimization level is 4"),
+        ({"time_limit": 0}, "the time limit of the assembler is 0"),
+        ({"time_limit": "long"}, "the time limit of the assembler is 'long'"),
+        ({"host": "sparc"}, "'sparc' is no machine that launches kernels: choose the host x86_64 or aarch64"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(assembler: FakeAssembler, options, words: str) -> None:
+    with pytest.raises(tileir.OptionError, match=words):
+        kernel().cubin("sm_90", **options)
+
+
+def test_older_assembler_gets_an_older_program(assembler: FakeAssembler) -> None:
+    """The version stands behind the magic number of the bytecode."""
+    assembler.does(
+        'open(output + ".x", "wb")\n' + SUCCEED + "\nprint(list(open(source, 'rb').read()[8:10]))", versions="13.1 13.2"
+    )
+    found = assemble(entry(), "sm_90")
+    assert found.cubin.version == "13.4.1"
+    stored = default_cache().get(_only_key())
+    assert stored is not None and stored[1]["said"] == "[13, 2]\n"
+
+
+def test_what_an_older_assembler_cannot_be_given_is_told_at_the_operation(assembler: FakeAssembler) -> None:
+    text = TEXT.replace(
+        "%one = constant <f32: 1.0> : tile<f32>",
+        "%x = constant <f32: 1.0> : tile<f32>\n    %one = atan2 %x, %x : tile<f32>",
+    )
+    assembler.does(SUCCEED, versions="13.1")
+    with pytest.raises(tileir.PassError) as caught:
+        kernel(text).cubin("sm_90")
+    assert caught.value.diagnostics[0].position == ("kernel.mlir", 4, 12)
+    assert "has no equivalent in 13.1" in caught.value.message
+
+
+def test_newer_bytecode_alone_is_told(assembler: FakeAssembler) -> None:
+    assembler.does(SUCCEED, versions="14.0 14.1")
+    with pytest.raises(
+        tileir.CompilationError, match=r"takes no version of the bytecode that tileir writes: it takes 14\.0, 14\.1"
+    ):
+        kernel().cubin("sm_90")
+
+
+# --- the cache ---
+
+
+def _only_key() -> str:
+    directory = default_cache().directory
+    assert directory is not None
+    (name,) = [path.stem for path in Path(directory).glob("cubin-*.kernel")]
+    return name
+
+
+def test_cubin_is_made_once(assembler: FakeAssembler) -> None:
+    for _ in range(3):
+        assert kernel().cubin("sm_90").data == cubin()
+    assert len(assembler.calls) == 1
+
+
+def test_options_and_targets_have_cubins_of_their_own(assembler: FakeAssembler) -> None:
+    given = kernel()
+    given.cubin("sm_90")
+    for options in ({"opt_level": 2}, {"lineinfo": True}, {"host": "x86_64"}, {"host": "aarch64"}):
+        given.cubin("sm_90", **options)
+    given.cubin("sm_100")
+    # One of the hosts is this one.
+    assert len(assembler.calls) == 5
+    assert assembler.calls[1][1] == "--opt-level=2"
+    assert "--lineinfo" in assembler.calls[2]
+
+
+def test_same_program_elsewhere_has_the_same_cubin(assembler: FakeAssembler) -> None:
+    kernel().cubin("sm_90")
+    kernel("// moved\n\n" + TEXT.replace("%one", "%first")).cubin("sm_90")
+    assert len(assembler.calls) == 1
+    # Not where lines are in it.
+    kernel().cubin("sm_90", lineinfo=True)
+    kernel("// moved\n\n" + TEXT).cubin("sm_90", lineinfo=True)
+    assert len(assembler.calls) == 3
+
+
+def test_corrupt_entry_is_made_again(assembler: FakeAssembler) -> None:
+    kernel().cubin("sm_90")
+    directory = default_cache().directory
+    assert directory is not None
+    path = Path(directory) / f"{_only_key()}.kernel"
+    for damaged in (path.read_bytes()[:-9], b"", path.read_bytes()[:-1] + b"\xff"):
+        path.write_bytes(damaged)
+        before = len(assembler.calls)
+        assert kernel().cubin("sm_90").data == cubin()
+        assert len(assembler.calls) == before + 1
+
+
+def test_entry_that_is_no_cubin_is_made_again(assembler: FakeAssembler) -> None:
+    kernel().cubin("sm_90")
+    stored = default_cache().get(_only_key())
+    assert stored is not None
+    default_cache().put(_only_key(), b"no cubin", stored[1])
+    assert kernel().cubin("sm_90").data == cubin()
+    assert len(assembler.calls) == 2
+
+
+def test_cubin_of_another_version_is_made_again_where_there_is_an_assembler(assembler: FakeAssembler) -> None:
+    kernel().cubin("sm_90")
+    assembler.does(SUCCEED, version="13.4.2")
+    assert kernel().cubin("sm_90").version == "13.4.2"
+    assert len(assembler.calls) == 2
+    # The same version, installed again.
+    assembler.does(SUCCEED + "\n", version="13.4.2")
+    kernel().cubin("sm_90")
+    assert len(assembler.calls) == 2
+
+
+def test_cubin_of_the_cache_is_used_where_there_is_no_assembler(
+    assembler: FakeAssembler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = kernel()
+    given.cubin("sm_90")
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    assert given.cubin("sm_90").version == "13.4.1"
+    with pytest.raises(tileir.MissingDependencyError, match="no cubin of this kernel for sm_100 either"):
+        given.cubin("sm_100")
+
+
+def test_threads_that_want_the_same_wait_for_one(assembler: FakeAssembler) -> None:
+    assembler.does("time.sleep(0.3)\n" + SUCCEED)
+    found: list[bytes] = []
+    given = kernel()
+    threads = [threading.Thread(target=lambda: found.append(given.cubin("sm_90").data)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [cubin()] * 4
+    assert len(assembler.calls) == 1
+
+
+def test_processes_that_make_the_same_do_not_disturb_each_other(assembler: FakeAssembler) -> None:
+    program = f"""
+import tileir
+kernel = tileir.compile(tileir.parse({TEXT!r}), backend="interpreter")
+print(kernel.resources("sm_90").registers)
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(3)]
+    assert [process.communicate(timeout=120)[0] for process in processes] == [b"32\n"] * 3
+
+
+def test_without_a_cache_it_works(assembler: FakeAssembler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEIR_CACHE", "0")
+    assert kernel().cubin("sm_90").data == cubin()
+    assert kernel().cubin("sm_90").data == cubin()
+    assert len(assembler.calls) == 2
