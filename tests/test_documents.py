@@ -15,6 +15,7 @@ import pytest
 from tests.documents import PAGES, ROOT, Block, agrees, blocks, commands, sessions, steps
 
 import tileir
+from tileir.execute.gpu.tileiras.tool import why_missing
 from tileir.passes.registry import REGISTERED
 from tileir.tools.drop_in_opt import run as run_opt
 from tileir.tools.main import run
@@ -105,6 +106,8 @@ def test_python_runs_and_prints_what_is_shown(
             pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
         if "import torch" in block.text:
             pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+        if ".cubin(" in block.text and why_missing():
+            pytest.skip("needs NVIDIA's assembler: pip install 'tileir[tileiras]'")
         # cuTile reads the source of kernels, so the code has to be in a file.
         file = tmp_path / f"line_{block.line}.py"
         file.write_text(block.text, encoding="utf-8")
@@ -123,6 +126,8 @@ def run_command(command: str) -> int:
     if program == "tileir-opt":
         return run_opt(arguments)
     assert program == "tileir"
+    if arguments[0] == "compile" and why_missing():
+        pytest.skip("needs NVIDIA's assembler: pip install 'tileir[tileiras]'")
     if arguments[0] != "emulate":
         return run(arguments)
     # Emulation lasts as long as a process does.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Cubin, CubinError, Resources
     from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
     from tileir.execute.gpu.peaks import Peaks
-    from tileir.execute.gpu.tileiras.failures import AssemblerError
+    from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
     from tileir.execute.launch import Kernel
     from tileir.execute.memory import Memory
     from tileir.execute.number_watch import NumberWatch
@@ -89,7 +89,9 @@ __all__ = [
     "AccessTraffic",
     "ArrayCoverage",
     "ArrayTraffic",
+    "AssemblerCrash",
     "AssemblerError",
+    "AssemblerTimeout",
     "AssertionFailedError",
     "Attribute",
     "Block",
@@ -213,7 +215,7 @@ _HOMES = {
     "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
     "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",
     "tileir.execute.gpu.peaks": "Peaks",
-    "tileir.execute.gpu.tileiras.failures": "AssemblerError",
+    "tileir.execute.gpu.tileiras.errors": "AssemblerCrash AssemblerError AssemblerTimeout",
     "tileir.execute.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",

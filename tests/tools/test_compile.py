@@ -48,7 +48,7 @@ def test_cubin_goes_to_standard_output(program: Path, monkeypatch: pytest.Monkey
     out = io.TextIOWrapper(io.BytesIO())
     monkeypatch.setattr(sys, "stdout", out)
     assert run(["compile", "kernel.mlir", "--target", "sm_90"]) == 0
-    assert out.buffer.getvalue() == cubin()  # type: ignore[attr-defined]
+    assert out.buffer.getvalue() == cubin()
 
 
 def test_cubins_are_named_by_target(program: Path, assembler: FakeAssembler) -> None:

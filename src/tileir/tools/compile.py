@@ -102,7 +102,7 @@ def _compile_file(
     from tileir.bytecode.layouts import tile_module
     from tileir.execute.entries import select_entry
     from tileir.execute.gpu.tileiras.compiling import assemble, assemble_module
-    from tileir.execute.gpu.tileiras.failures import AssemblerTimeout
+    from tileir.execute.gpu.tileiras.errors import AssemblerTimeout
 
     program = read_program(path, Settings(given))
     if not given.has("json"):

@@ -17,7 +17,7 @@ from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
 import tileir
 from tileir.execute.code_cache import default_cache
 from tileir.execute.gpu.tileiras.compiling import assemble
-from tileir.execute.gpu.tileiras.failures import AssemblerCrash, AssemblerError, AssemblerTimeout
+from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.tool import VARIABLE
 from tileir.ir.core import Operation

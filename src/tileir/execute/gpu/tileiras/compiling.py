@@ -16,7 +16,8 @@ from tileir.execute.errors import CompilationError, LaunchError, MissingDependen
 from tileir.execute.gpu.command import run_command
 from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.targets import target_named
-from tileir.execute.gpu.tileiras.failures import INPUT, AssemblerError, Attempt
+from tileir.execute.gpu.tileiras.errors import AssemblerError
+from tileir.execute.gpu.tileiras.failures import INPUT, Attempt
 from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program

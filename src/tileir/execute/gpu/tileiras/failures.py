@@ -6,8 +6,8 @@ import os
 import signal
 from typing import Final
 
-from tileir.execute.errors import CompilationError
 from tileir.execute.gpu.command import Outcome
+from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
 from tileir.execute.gpu.tileiras.messages import read_messages
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program
@@ -17,32 +17,6 @@ from tileir.ir.diagnostics import Diagnostic, note
 from tileir.ir.location import UNKNOWN
 
 INPUT: Final = "program.tileirbc"
-
-
-class AssemblerError(CompilationError):
-    """NVIDIA's assembler makes no cubin of a kernel; the diagnostics say why, at the operations it means."""
-
-    def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        super().__init__(diagnostics[0].message)
-        self.diagnostics = diagnostics
-
-
-class AssemblerCrash(AssemblerError):
-    """NVIDIA's assembler was ended by a signal: `signal`, as "SIGSEGV".
-
-    What shows it is kept in `directory`, and `command` is the way to see it again; both are empty if nothing could be
-    kept.
-    """
-
-    def __init__(self, diagnostics: list[Diagnostic], signal: str, directory: str, command: str) -> None:
-        super().__init__(diagnostics)
-        self.signal: str = signal
-        self.directory: str = directory
-        self.command: str = command
-
-
-class AssemblerTimeout(AssemblerError):
-    """NVIDIA's assembler took longer than it may."""
 
 
 class Attempt:
