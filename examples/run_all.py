@@ -1,9 +1,10 @@
 """Runs every example, written in Tile IR, built in Python and written in cuTile, and compares the results with NumPy.
 
     pip install 'tileir[cpu]' cuda-tile
-    python examples/run_all.py
+    python examples/run_all.py [ENGINE ..]
 
-Each runs in the interpreter and in the CPU engine.  Without cuda-tile the kernels in cuTile are left out, without
+Each runs in the interpreter and in the CPU engine, or in those that are named, as `tileiras` on a machine with a GPU.
+Without cuda-tile the kernels in cuTile are left out, without
 llvmlite the CPU engine.  The exit status is 1 if a result is wrong.
 """
 
@@ -203,9 +204,10 @@ def run_racy() -> bool:
 
 
 def main() -> int:
+    BACKENDS[:] = sys.argv[1:] or BACKENDS
     if cutile_kernels is None:
         print("cuTile is not installed, so its kernels are left out: pip install cuda-tile\n")
-    if "cpu" not in BACKENDS:
+    if "cpu" not in BACKENDS and not sys.argv[1:]:
         print("llvmlite is not installed, so the CPU engine is left out: pip install 'tileir[cpu]'\n")
     right = run_examples()
     return 0 if run_racy() and right else 1
