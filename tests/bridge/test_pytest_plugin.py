@@ -86,6 +86,15 @@ def test_neither():
     assert "3 tests launched kernels here, 0 on a GPU, 1 launched none" in found.stdout
 
 
+def test_reports_have_the_names_that_are_asked_for(tmp_path: Path) -> None:
+    tests = """
+def test_outside():
+    launched(3)
+"""
+    found = run(tmp_path, tests, "--tileir", "--tileir-sanitize", "--tileir-names", "tile")
+    assert "store_view_tko" in found.stdout and "1 failed" in found.stdout
+
+
 def test_nothing_is_imported_or_said_where_nobody_asks(tmp_path: Path) -> None:
     tests = """
 def test_imports():

@@ -327,9 +327,9 @@ def test_access_outside_of_an_array(backend: str, tmp_path: Path) -> None:
 
 
 ERROR_OF_OUTSIDE = """
-k.py:5:4: error: ct.scatter accesses 4 bytes at address 0x.., which is in no array of the launch: it is right past the end of y (array float32[4]), where [4] would be (element [2] of the tile)
-k.py:5:4: note: the line is: ct.scatter(out, ct.arange(4, dtype=ct.int32) * step, 1.0, check_bounds=False)
-k.py:9:4: note: called from here: fill(y, step)
+k.py:5:5: error: ct.scatter accesses 4 bytes at address 0x.., which is in no array of the launch: it is right past the end of y (array float32[4]), where [4] would be (element [2] of the tile)
+k.py:5:5: note: the line is: ct.scatter(out, ct.arange(4, dtype=ct.int32) * step, 1.0, check_bounds=False)
+k.py:9:5: note: called from here: fill(y, step)
 note: in tile block (0, 0, 0)
 """
 

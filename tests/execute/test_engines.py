@@ -242,7 +242,7 @@ def test_an_engine_that_is_not_here_says_what_to_do(toy: Toy, monkeypatch: pytes
     kernel = compiled()
     with pytest.raises(
         tileir.LaunchError,
-        match="'toy' cannot work here: it needs batteries: buy some, or choose backend='interpreter'",
+        match="'toy' cannot work here: it needs batteries: buy some, or choose the interpreter: backend='interpreter', or --backend interpreter",
     ):
         kernel.launch(1, array())
 

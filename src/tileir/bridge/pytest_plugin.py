@@ -36,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("mistakes", "all"),
         help="look for mistakes in every launch; a test with findings fails",
     )
+    group.addoption(
+        "--tileir-names",
+        choices=("script", "tile"),
+        help="whose names reports have: the script's or the program's",
+    )
     group.addoption("--tileir-watch-nan", action="store_true", help="fail where a kernel makes a NaN or an infinity")
 
 
@@ -64,7 +69,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def _options(given: Any) -> list[tuple[str, str | None]]:
     found: list[tuple[str, str | None]] = []
-    for name in ("gpu", "backend", "sanitize"):
+    for name in ("gpu", "backend", "sanitize", "names"):
         value = getattr(given, f"tileir_{name}", None)
         if value is not None:
             found.append((name, value))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tileir.execute.cpu.engine import CpuEngine
 from tileir.execute.engine import OPTIONS, Engine, LaunchOptions
-from tileir.execute.errors import LaunchError, MissingDependencyError
+from tileir.execute.errors import INSTEAD, LaunchError, MissingDependencyError
 from tileir.execute.gpu.tileiras.engine import TileirasEngine
 from tileir.execute.interpreter.engine import Interpreter
 from tileir.ir.core import Operation
@@ -141,7 +141,7 @@ def require(engine: Engine) -> None:
     """Refuse an engine that cannot work here, in its own words."""
     missing = why_missing(engine)
     if missing:
-        raise MissingDependencyError(f"{engine.called} cannot work here: {missing}, or choose backend='interpreter'")
+        raise MissingDependencyError(f"{engine.called} cannot work here: {missing}, or choose {INSTEAD}")
 
 
 def _prefer() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NoReturn, ParamSpec, TypeVar
+from typing import Final, NoReturn, ParamSpec, TypeVar
 
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.core import Operation
@@ -35,6 +35,10 @@ class NestingError(LaunchError):
         super().__init__(
             "the program is nested too deeply for Python: raise sys.setrecursionlimit or flatten its regions"
         )
+
+
+INSTEAD: Final = "the interpreter: backend='interpreter', or --backend interpreter"
+"""What to choose where an engine is missing, in Python and on the command line."""
 
 
 class MissingDependencyError(LaunchError):

@@ -15,6 +15,7 @@ from tileir.ir.location import (
     Location,
     NameLocation,
     OpaqueLocation,
+    file_location,
 )
 
 _LIBRARIES = ("/cuda/tile/", "\\cuda\\tile\\")
@@ -58,7 +59,7 @@ def place_of(location: Location) -> Location:
     if source_of(location) is not None:
         return location
     frames = author_frames(location)
-    return frames[0] if frames else location
+    return _counted_from_one(frames[0]) if frames else location
 
 
 def notes_of(location: Location) -> list[Diagnostic]:
@@ -68,11 +69,26 @@ def notes_of(location: Location) -> list[Diagnostic]:
     notes: list[Diagnostic] = []
     for depth, frame in enumerate(author_frames(location)):
         line = line_at(frame).strip()
+        frame = _counted_from_one(frame)
         if depth:
             notes.append(note(f"called from here{f': {line}' if line else ''}", frame))
         elif line:
             notes.append(note(f"the line is: {line}", frame))
     return notes
+
+
+def _counted_from_one(frame: FileLocation) -> FileLocation:
+    """A place in a script with the column that editors show, as all other messages have it.
+
+    cuTile counts bytes from zero.  Who else writes such locations may not: so it is looked whether something begins
+    there.
+    """
+    # Imported here: few programs go wrong, and what reads scripts takes a while to load.
+    from tileir.execute.python_source import character_column, expressions_at
+
+    if not expressions_at(frame.file, frame.line, frame.column):
+        return frame
+    return file_location(frame.file, frame.line, character_column(line_at(frame), frame.column) + 1)
 
 
 def line_at(location: Location) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tileir.execute.cpu.native.answers import Answers, remembered
 from tileir.execute.cpu.native.uninterrupted import uninterrupted
-from tileir.execute.errors import LaunchError, MissingDependencyError
+from tileir.execute.errors import INSTEAD, LaunchError, MissingDependencyError
 from tileir.forking import NO_FORK
 
 VARIABLE: Final = "TILEIR_CPU"
@@ -67,7 +67,7 @@ def _import() -> Any:
             import llvmlite.binding as found
     except ImportError as missing:
         raise MissingDependencyError(
-            f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose backend='interpreter'"
+            f"the CPU engine needs llvmlite ({missing}): pip install 'tileir[cpu]', or choose {INSTEAD}"
         ) from None
     return found
 
