@@ -214,7 +214,7 @@ class Engine(ABC):
         return ""
 
     def facts(self) -> dict[str, str]:
-        """What `tileir info` shows of an engine that is here: versions, limits, devices."""
+        """What `tileir info` shows: versions, limits, devices; where it cannot work, what there is of it."""
         return {}
 
     def refusal(self, entry: Operation, options: LaunchOptions) -> str:

@@ -150,14 +150,12 @@ def identity_text() -> str:
 
 
 def _state(engine: Engine) -> tuple[str, dict[str, Any]]:
-    """Why an engine cannot work here, or what it says of itself."""
+    """Why an engine cannot work here, and what it says of itself."""
     from tileir.execute.engines import why_missing
 
     missing = why_missing(engine)
-    if missing:
-        return missing, {}
     try:
-        return "", dict(engine.facts())
+        return missing, dict(engine.facts())
     except Exception as error:
-        # Somebody else's code, or a package that is installed and broken.
-        return f"{type(error).__name__}: {error}", {}
+        # What it needs is missing; somebody else's code; or a package that is installed and broken.
+        return missing or f"{type(error).__name__}: {error}", {}

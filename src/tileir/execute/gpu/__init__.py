@@ -8,9 +8,9 @@ disassembly.py       the instructions of a cubin, to read
 driver/              the CUDA driver: libcuda, devices, contexts, kernels, memory
 arrays.py            arrays of torch, CuPy and others in the memory of a GPU, without copies
 streams.py           the stream that a launch goes to
-direct.py      launches of arguments that were looked at before, as those of cuTile's kernels are
-timing.py      how long launches take, by CUDA events
-peaks.py       what GPUs can do at most
+direct.py            launches of arguments that were looked at before, as those of cuTile's kernels are
+timing.py            how long launches take, by CUDA events
+peaks.py             what GPUs can do at most
 packing.py           the arguments of a launch as the driver takes them, prebuilt
 launching.py         kernels on a GPU and their launches
 tileiras/            the engine that has NVIDIA's assembler make cubins

@@ -32,7 +32,8 @@ class TileirasEngine(Engine):
 
     def facts(self) -> dict[str, str]:
         from tileir.execute.errors import LaunchError
-        from tileir.execute.gpu.driver.devices import devices
+        from tileir.execute.gpu.driver.devices import devices, why_no_gpu
+        from tileir.execute.gpu.driver.library import driver, version_words
         from tileir.execute.gpu.tileiras.tool import find_assembler
 
         try:
@@ -40,7 +41,11 @@ class TileirasEngine(Engine):
             assembler = f"tileiras {tool.version}, {tool.path}"
         except LaunchError as error:
             assembler = f"{error.message}; kernels of the cache run without it"
-        return {"assembler": assembler, "GPUs": ", ".join([each.words for each in devices()])}
+        found = {"assembler": assembler}
+        if not why_no_gpu():
+            found["driver"] = f"for CUDA {version_words(driver().version)}"
+            found["GPUs"] = ", ".join([each.words for each in devices()])
+        return found
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TileirasKernel:
         from tileir.execute.gpu.tileiras.kernel import TileirasKernel
