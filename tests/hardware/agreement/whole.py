@@ -16,7 +16,7 @@ from tests.kernels.export import all_cases, export, tools_available
 
 import tileir
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import entries_of
+from tileir.execute.entries import entries_of
 from tileir.ir.attributes import StringAttribute
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
