@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy
 import pytest
+from tests.execute.gpu.conftest import fake, fake_library  # noqa: F401  (fixtures)
+from tests.execute.gpu.fake_cuda import FakeDriver
 from tests.hardware.agreement import files
 from tests.hardware.agreement.assembling import Assembled, assemble, find_tool
 from tests.hardware.agreement.comparing import compare, table_of_measures
@@ -17,7 +19,7 @@ from tests.hardware.agreement.families import FAMILIES, programs_of
 from tests.hardware.agreement.interpreting import Outcome, interpret
 from tests.hardware.agreement.program import Address, Number, Pointer, Program, simple
 from tests.hardware.agreement.rules import RULES
-from tests.hardware.agreement.running import GUARD, NoDeviceError, Result, StandIn, found_in, laid_out, run_all
+from tests.hardware.agreement.running import GUARD, Gpu, NoDeviceError, Result, StandIn, found_in, laid_out, run_all
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "hardware_agreement.py"
 FAST = "folded,accesses,atomics,control"
@@ -96,7 +98,7 @@ def test_a_hang_and_a_fault_are_recorded_and_the_others_run() -> None:
     found = {result.number: result for result in results if isinstance(result, Result)}
     assert [found[number].trouble for number in range(5)] == [
         "", "does not end within 5 s", "",
-        "DeviceError: cuCtxSynchronize: error 700, an illegal memory access was encountered", "",
+        "LaunchError: error: waiting for @k failed: an illegal memory access was encountered", "",
     ]  # fmt: skip
     right = [numpy.array([5, 0], "i4").tobytes()]
     assert [found[number].memories for number in range(5)] == [right, [], right, [], right]
@@ -126,6 +128,24 @@ def test_guards_and_addresses_in_the_memory_of_the_device() -> None:
         changed = bytearray(image)
         changed[place] ^= 0x10
         assert found_in(program, starts, image, bytes(changed)) == (program.memories, "guard")
+
+
+def test_a_program_on_the_driver(fake: FakeDriver) -> None:  # noqa: F811
+    text = """cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n: tile<i32>) {
+    return } }"""
+    values: list[Any] = [("f32", numpy.arange(4, dtype="f4")), ("f32", numpy.full(4, 2, "f4"))]
+    program = simple("add", text, [*values, ("f32", numpy.zeros(4, "f4")), Number("i32", 3)], (2, 3, 1))
+    gpu = Gpu(1 << 16)
+    assert gpu.name.endswith("sm_90, CUDA 13.0")
+    gpu.load(b"target sm_90\nkernel k7 8,8,8,4\ndoes k7 add\n")
+    memories, trouble = gpu.run(program, "k7")
+    assert (trouble, numpy.frombuffer(memories[2], "f4").tolist()) == ("", [2, 3, 4, 0])
+    (launched,) = fake.calls("cuLaunchKernelEx")
+    assert "grid 2 3 1 block 1 1 1 shared 0 stream 0" in launched and launched.endswith(",03000000")
+    # A kernel that writes one element too many.
+    program.arguments[3] = Number("i32", 5)
+    assert gpu.run(program, "k7")[1] == "guard"
+    gpu.device.close()
 
 
 # --- comparing ---

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tests.hardware.agreement import control, elementwise, memory, products, randomized, structure, whole
+from tests.hardware.agreement import control, edges, elementwise, memory, products, randomized, structure, whole
 from tests.hardware.agreement.program import Program
 
 FAMILIES: dict[str, Callable[[], Iterator[Program]]] = {
@@ -18,6 +18,7 @@ FAMILIES: dict[str, Callable[[], Iterator[Program]]] = {
     "accesses": memory.accesses,
     "atomics": memory.atomics,
     "control": control.programs,
+    "edges": edges.programs,
     "examples": whole.examples,
     "cutile": whole.cutile,
     "stress": randomized.stresses,

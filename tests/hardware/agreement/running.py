@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from tests.hardware.agreement.assembling import Assembled
-from tests.hardware.agreement.device import Device, DeviceError
+from tests.hardware.agreement.device import Device
 from tests.hardware.agreement.program import Pointer, Program, dtype_of
+
+from tileir.execute.errors import LaunchError
+from tileir.execute.gpu.driver.kernels import LoadedLibrary
 
 GUARD = 512
 """Bytes before and after every memory that nobody may change."""
@@ -35,22 +38,21 @@ Task = tuple[int, Program, str]
 class Gpu:
     """Runs programs on the first GPU."""
 
-    def __init__(self) -> None:
-        self.device = Device(SIZE)
+    def __init__(self, size: int = SIZE) -> None:
+        self.device = Device(size)
         self.name = self.device.name
-        self._library: Any = None
+        self._cubin = b""
+        self._library: LoadedLibrary | None = None
 
     def load(self, cubin: bytes) -> None:
-        if self._library is not None:
-            self.device.unload(self._library)
-            self._library = None
-        self._library = self.device.load(cubin)
+        self._cubin = cubin
+        self._library = None
 
     def run(self, program: Program, name: str) -> tuple[list[bytes], str]:
         """The memories after a launch, and what is wrong beside them."""
         starts, image = laid_out(program, self.device.address)
         if len(image) > self.device.size:
-            raise DeviceError(f"the arrays take {len(image)} bytes")
+            return [], f"the arrays take {len(image)} bytes"
         arguments = []
         for argument in program.arguments:
             if isinstance(argument, Pointer):
@@ -58,6 +60,9 @@ class Gpu:
                 arguments.append(address.to_bytes(8, "little"))
             else:
                 arguments.append(argument.bits.to_bytes(dtype_of(argument.element).itemsize, "little"))
+        if self._library is None or "global " in program.text:
+            # Global variables keep what a launch has written.
+            self._library = self.device.load(self._cubin)
         self.device.write(image)
         self.device.launch(self._library, name, program.grid, arguments)
         return found_in(program, starts, image, self.device.read(len(image)))
@@ -209,7 +214,7 @@ class StandIn:
 
     def run(self, program: Program, name: str) -> tuple[list[bytes], str]:
         if self.faulty and self.faulty in program.name:
-            raise DeviceError("cuCtxSynchronize: error 700, an illegal memory access was encountered")
+            raise LaunchError("waiting for @k failed: an illegal memory access was encountered")
         while self.endless and self.endless in program.name:
             time.sleep(0.1)
         memories = self._run_on(program, self.backend)
