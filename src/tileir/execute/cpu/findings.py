@@ -21,6 +21,7 @@ from tileir.dialect.types import GatherScatterViewType, TileType, TileViewType
 from tileir.execute.arguments import buffer_of
 from tileir.execute.cpu.analysis.values import pointee_of, tile_of
 from tileir.execute.cpu.loops.sites import ANY_ARRAY, READS, SHADOW_PADDING, WORDS, WRITES, Site, access_kind
+from tileir.execute.cpu.native.record import Callback
 from tileir.execute.dtypes import Array, memory_bytes, value_dtype
 from tileir.execute.errors import BlockId
 from tileir.execute.interpreter.views import TensorView, TileView
@@ -36,8 +37,6 @@ from tileir.execute.sanitizer.shadow import Cells, Shadow
 from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ATOMIC
-
-CALLBACK: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 _KINDS: Final = {READS: "read", WRITES: "write", READS | WRITES: "atomic"}
 _UNSIGNED: Final = (1 << 64) - 1
@@ -120,7 +119,7 @@ class Inspector:
         self.regions: Any = numpy.array([self._words(region) for region in regions] or [[0] * WORDS], numpy.int64)
         self.region_count: int = len(regions)
         self.arrays: Any = self._array_table()
-        self.callback: Any = CALLBACK(self._call)
+        self.callback: Any = Callback(self._call)
 
     @property
     def findings(self) -> list[Finding]:

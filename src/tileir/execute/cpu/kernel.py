@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 _NO_ARENA: Final = numpy.zeros(128, numpy.uint64)
 """Scratch memory for a worker that runs no tile block."""
 
-_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-
 
 class CpuKernel(KernelCode, PreparedKernel):
     """A kernel ready to run on the CPU."""
@@ -364,7 +362,7 @@ class CpuKernel(KernelCode, PreparedKernel):
             rest = iter(values)
             return "".join([part if isinstance(part, str) else nested(*next(rest), part) for part in parts])
 
-        return _CALLBACK(call)
+        return record.Callback(call)
 
 
 def _chunk(grid: BlockId, threads: int) -> int:

@@ -50,8 +50,7 @@ def emit_suitability(emission: Emission) -> None:
             assert array is not None
             answers.append(_look_at_tensor(emission, operation, array)[0])
         builder.do(f"ret i1 {builder.all_of(answers)}")
-    head = "define internal i1 @suits(ptr %record) noinline optnone nounwind {\nentry:"
-    emission.module.functions.append("\n".join([head, *lines, "}"]))
+    emission.module.define("define internal i1 @suits(ptr %record) noinline optnone nounwind", lines)
     answer = builder.emit("call i1 @suits(ptr %record)")
     builder.branch(answer, None, lambda: _leave_unsuited(emission), likely=True)
 

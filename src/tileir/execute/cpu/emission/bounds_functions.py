@@ -30,8 +30,7 @@ def define_functions(module: Module, layout: Layout, called: set[str]) -> None:
             builder = Builder(module)
             write(builder, layout)
             head = f"define internal {result} @bounds.{name}(ptr %record, ptr %reserved, {parameters})"
-            lines = [f"{head} cold noinline optnone nounwind {{", "entry:", *builder.lines, "}"]
-            module.functions.append("\n".join(lines))
+            module.define(f"{head} cold noinline optnone nounwind", builder.lines)
 
 
 def _table(builder: Builder, layout: Layout) -> tuple[str, str]:

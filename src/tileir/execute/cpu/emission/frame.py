@@ -46,6 +46,13 @@ class Frame:
         self.add(f"{name} = alloca {type}, i64 {count}, align {align}")
         return name
 
+    def cleared_words(self, count: int, name: str = "") -> str:
+        """Some i64s on the stack, which are 0 at first."""
+        pointer = self.stack("i64", count, 8, name)
+        self._builder.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+        self.add(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {8 * count}, i1 false)")
+        return pointer
+
     def parameters(self, arguments: Sequence[Value]) -> dict[Value, Register]:
         """The arguments of the kernel."""
         with self._builder.into([]) as lines:

@@ -28,8 +28,7 @@ def define_functions(module: Module) -> None:
         builder = Builder(module)
         write(builder)
         result, _, parameters = head.partition(" ")
-        lines = [f"define internal {result} @inspect.{name}({parameters}) nounwind {{", "entry:", *builder.lines, "}"]
-        module.functions.append("\n".join(lines))
+        module.define(f"define internal {result} @inspect.{name}({parameters}) nounwind", builder.lines)
 
 
 def _words(builder: Builder, table: str, number: str) -> str:
@@ -210,7 +209,7 @@ class _Elements:
         if checks:
             self._doubt_if(builder.emit(f"call i1 @inspect.unwritten(ptr {place}, i64 {size})"))
         else:
-            builder.call("void", "llvm.memset.p0.i64", [f"ptr {place}", "i8 0", f"i64 {size}", "i1 false"])
+            builder.fill(place, 0, size)
 
 
 _TABLES: Final = "ptr %regions, i64 %count, ptr %reserved, i64 %reserves"

@@ -202,13 +202,6 @@ class LoopNest(ABC):
         axes = iter([axis for axis, extent in zip(index, shape, strict=True) if extent != 1])
         return tuple([next(axes) if extent != 1 else FIRST for extent in expression.shape])
 
-    def spread(self, register: Register) -> Register:
-        """A value in all lanes of the innermost level."""
-        if register.width or not self.lanes or not any(axis.lanes for axis in self.index):
-            return register
-        with self.at_level(self.depth):
-            return self.builder.splat(register, self.lanes)
-
     def spread_lanes(self, register: Register, axis: Axis) -> Register:
         """A value in all lanes, if the axis has any."""
         if not axis.lanes or not self.lanes:

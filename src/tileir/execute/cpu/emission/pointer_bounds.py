@@ -103,7 +103,8 @@ def look_at_pointers(
     if array is not None:
         good = _are_in(emission, array, size, spread, based)
     else:
-        last = _last_region(emission)
+        # Where the memory that it last went to begins, and the places in it.
+        last = emission.frame.cleared_words(2)
         low = builder.emit(f"load i64, ptr {last}, align 8")
         places = builder.emit(f"load i64, ptr {builder.moved(last, 8)}, align 8")
         good = _are_between(emission, low, places, spread)
@@ -126,14 +127,6 @@ def look_at_pointers(
             forget_panels(emission)
 
     builder.branch(answer, None, doubt, likely=True)
-
-
-def _last_region(emission: Emission) -> str:
-    """Two words for an access that may be anywhere: where the memory it last went to begins, and the places in it."""
-    last = emission.frame.stack("i64", 2, 8)
-    emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-    emission.frame.add(f"call void @llvm.memset.p0.i64(ptr {last}, i8 0, i64 16, i1 false)")
-    return last
 
 
 def are_in_array(emission: Emission, look: Look, addresses: Register, based: Based | None) -> Register | None:

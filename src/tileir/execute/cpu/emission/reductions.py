@@ -133,13 +133,8 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
                     values = [body.ready(builder.splat(register, lanes)) for register in values]
                 for sink in statement.keeps:
                     assert isinstance(sink, StoreBuffer)
-                    nest.keep(
-                        sink.expression,
-                        sink.buffer,
-                        None,
-                        sink.expression.shape,
-                        nest.index_of(sink.expression, shape, index),
-                    )
+                    kept, place = sink.expression, nest.index_of(sink.expression, shape, index)
+                    nest.keep(kept, sink.buffer, None, kept.shape, place)
                 found.append(values)
             return found
 
@@ -160,7 +155,7 @@ def _emit_rows(emission: Emission, statement: Reduce, body: Combination) -> None
             vectors = results
         with nest.at_level(level, after=extent > virtual):
             single = body.finish(_tree(emission, vectors, combine))
-            _put_results(emission, nest, statement, single, tuple(outer), level, extent > virtual)
+            _put_results(emission, nest, statement, single, tuple(outer))
         nest.close()
 
     versions(emission, roots, [], emit, statement)
@@ -193,15 +188,7 @@ def _part(emission: Emission, register: Register, start: int, count: int) -> Reg
     return builder.value(text, register.dtype, count)
 
 
-def _put_results(
-    emission: Emission,
-    nest: NestEmission,
-    statement: Reduce,
-    registers: Registers,
-    outer: Index,
-    level: int,
-    after: bool,
-) -> None:
+def _put_results(emission: Emission, nest: NestEmission, statement: Reduce, registers: Registers, outer: Index) -> None:
     builder = emission.builder
     axes = [index for place, index in enumerate(outer) if place != statement.axis]
     shape = [extent for place, extent in enumerate(statement.shape) if place != statement.axis]

@@ -23,11 +23,7 @@ def reserved(emission: Emission) -> str:
     frame = emission.frame
     if emission.sanitize:
         return frame.stack("i64", sites.WORDS * len(emission.reserves), 8, "reserved")
-    count = 2 * emission.layout.reserve_count
-    pointer = frame.stack("i64", count, 8, "reserved")
-    emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-    frame.add(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {8 * count}, i1 false)")
-    return pointer
+    return frame.cleared_words(2 * emission.layout.reserve_count, "reserved")
 
 
 def note(emission: Emission, operation: Operation, address: str, shadow: str = "") -> None:
@@ -36,7 +32,7 @@ def note(emission: Emission, operation: Operation, address: str, shadow: str = "
     size = max(reserved_bytes(operation), 1)
     words = [address, builder.emit(f"add i64 {address}, {size}")]
     if shadow:
-        builder.call("void", "llvm.memset.p0.i64", [f"ptr {shadow}", "i8 1", f"i64 {size}", "i1 false"])
+        builder.fill(shadow, 1, size)
         words += ["1", builder.address(shadow)]
     _store(emission, operation, words)
 
@@ -53,9 +49,7 @@ def forget(emission: Emission, body: list[Statement]) -> None:
         return
     words = sites.WORDS if emission.sanitize else 2
     place = emission.builder.moved(reserved(emission), 8 * words * min(numbers))
-    emission.module.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
-    size = 8 * words * len(numbers)
-    emission.builder.do(f"call void @llvm.memset.p0.i64(ptr {place}, i8 0, i64 {size}, i1 false)")
+    emission.builder.fill(place, 0, 8 * words * len(numbers))
 
 
 def _store(emission: Emission, operation: Operation, values: list[str]) -> None:

@@ -144,7 +144,7 @@ def emit_reserve(emission: Emission, statement: Reserve) -> None:
         address = builder.emit(f"and i64 {more}, {-alignment}")
         pointer = builder.emit(f"inttoptr i64 {address} to ptr")
         size -= alignment - 64
-    builder.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", "i8 0", f"i64 {size}", "i1 false"])
+    builder.fill(pointer, 0, size)
     emission.scalars[operation.results[0]] = Register(address, UINT64)
     shadow = emission.buffer(statement.shadow) if statement.shadow is not None else ""
     if shadow or not emission.sanitize:

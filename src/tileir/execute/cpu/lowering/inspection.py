@@ -114,7 +114,7 @@ def _inspect_values(lowering: Lowering, operation: Operation) -> None:
     lowering.body.append(Inspect(operation, shape, sources, copies, None))
 
 
-def shadow_buffer(lowering: Lowering, operation: Operation, size: int) -> Buffer | None:
+def shadow_buffer(lowering: Lowering, size: int) -> Buffer | None:
     """A buffer for the shadow of an `alloca`."""
     if not lowering.options.sanitize:
         return None

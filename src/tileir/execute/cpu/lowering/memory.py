@@ -262,4 +262,4 @@ def lower_alloca(lowering: Lowering, operation: Operation) -> None:
         return
     # Buffers are aligned to 64 bytes; more is left over for what asks for more.
     buffer = lowering.new_buffer(numpy.dtype(numpy.uint8), size + max(alignment - 64, 0))
-    lowering.body.append(Reserve(operation, buffer, inspection.shadow_buffer(lowering, operation, size)))
+    lowering.body.append(Reserve(operation, buffer, inspection.shadow_buffer(lowering, size)))

@@ -12,6 +12,7 @@ thread, aligned to 64 bytes, of the size the compiled kernel states; its content
 
 from __future__ import annotations
 
+import ctypes
 from array import array
 from typing import Final
 
@@ -42,6 +43,9 @@ TAIL_SHIFT: Final = 3
 ARGUMENTS: Final = 16
 """From here on the arguments of the kernel: addresses, and scalars by their bits, zero extended (`Layout`)."""
 INSPECTION_SLOTS: Final = 2
+
+Callback: Final = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+"""What compiled code calls: a site, the number of a tile block, a table of values."""
 
 SLOT_BYTES: Final = 8
 

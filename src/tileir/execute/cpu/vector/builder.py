@@ -62,6 +62,10 @@ class Module:
     def declarations(self) -> list[str]:
         return list(self._declarations)
 
+    def define(self, head: str, lines: list[str]) -> None:
+        """Add a function: what stands before its body, and the lines of that."""
+        self.functions.append("\n".join([f"{head} {{", "entry:", *lines, "}"]))
+
     def table(self, array: Array) -> str:
         """The name of a constant array that holds these elements in row-major order, aligned to 64 bytes."""
         flat = numpy.ascontiguousarray(array).reshape(-1)
@@ -333,6 +337,10 @@ class Builder:
     def moved(self, pointer: str, offset: Number) -> str:
         """A pointer moved by bytes."""
         return pointer if offset == 0 else self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def fill(self, pointer: str, byte: int, size: Number) -> None:
+        """Set so many bytes."""
+        self.call("void", "llvm.memset.p0.i64", [f"ptr {pointer}", f"i8 {byte}", f"i64 {size}", "i1 false"])
 
     def word(self, pointer: str, number: Number) -> str:
         """An i64 of an array of them."""

@@ -131,8 +131,7 @@ class Machine:
         inner.count(0, max(self.width, 1), 1, lane)
         inner.do(f"%result = load {kind}, ptr %lanes, align 64")
         inner.do(f"ret {kind} %result")
-        header = f"define internal {kind} @{symbol}({kind} %value) noinline cold nounwind {{\nentry:\n"
-        module.functions.append(header + "\n".join(inner.lines) + "\n}")
+        module.define(f"define internal {kind} @{symbol}({kind} %value) noinline cold nounwind", inner.lines)
         return symbol
 
     # AVX-512

@@ -15,7 +15,7 @@ import numpy
 
 from tileir.dialect.types import TileType
 from tileir.execute.cpu.vector import casting
-from tileir.execute.cpu.vector.builder import Builder
+from tileir.execute.cpu.vector.builder import Builder, Module
 from tileir.execute.cpu.vector.casting import SINGLE
 from tileir.execute.cpu.vector.fast_functions import FORMULAS
 from tileir.execute.cpu.vector.fast_machine import Machine
@@ -54,13 +54,13 @@ def call(builder: Builder, function: OperationDeclaration, operands: list[Regist
     kind = value_type(SINGLE, width)
     if symbol not in module.symbols:
         module.symbols.add(symbol)
-        module.functions.append(_definition(builder, symbol, function, len(operands), width))
+        _define(module, symbol, function, len(operands), width)
     arguments = ", ".join([operand.typed for operand in operands])
     return builder.value(f"call {kind} @{symbol}({arguments})", SINGLE, width)
 
 
-def _definition(builder: Builder, symbol: str, function: OperationDeclaration, count: int, width: int) -> str:
-    inner = Builder(builder.module)
+def _define(module: Module, symbol: str, function: OperationDeclaration, count: int, width: int) -> None:
+    inner = Builder(module)
     kind = value_type(SINGLE, width)
     names = [f"%operand{number}" for number in range(count)]
     values = [Tracer(inner, Register(name, SINGLE, width)) for name in names]
@@ -68,8 +68,7 @@ def _definition(builder: Builder, symbol: str, function: OperationDeclaration, c
         result = FORMULAS[function](Machine(inner, width), *values)
     parameters = ", ".join([f"{kind} {name}" for name in names])
     inner.do(f"ret {result.register.typed}")
-    header = f"define internal {kind} @{symbol}({parameters}) alwaysinline nounwind {{\nentry:\n"
-    return header + "\n".join(inner.lines) + "\n}"
+    module.define(f"define internal {kind} @{symbol}({parameters}) alwaysinline nounwind", inner.lines)
 
 
 __all__ = ["call", "emit_fast"]
