@@ -41,6 +41,7 @@ NOT_RUN: dict[str, dict[str, str]] = {
     "docs/cpu.md": {"%v1871 = load": "LLVM IR beside instructions for x86-64, put together by hand"},
     "docs/cutile.md": {"import pytest": "needs the plugin: tests/bridge/test_pytest_plugin.py"},
     "docs/getting_started.md": {"python3 -m venv": "installs packages"},
+    "docs/gpu.md": {"import torch, tileir": "needs an NVIDIA GPU: tests/execute/gpu/test_choice_on_gpu.py"},
     "docs/kernel_authors.md": {"pip install": "installs packages"},
     "docs/sanitizer.md": {
         "// grid ": "tests/execute/test_sanitizer_document.py",
