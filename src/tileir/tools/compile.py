@@ -129,9 +129,10 @@ def _compile_file(
             continue
         if output:
             write_bytes(output, found.cubin.data, "cubins are")
-        resources = [_resources(found, kernel) for kernel in found.kernels]
+        known = {name: _resources(found, kernel) for name, kernel in found.kernels.items()}
+        resources = list(known.values())
         rows += resources
-        warnings = [_spill_warning(each, module) for each in resources if each.spills]
+        warnings = [_spill_warning(each, name, module) for name, each in known.items() if each.spills]
         before = program.diagnostics if given.has("json") else []
         _told(path, target, output, resources, [*before, *found.diagnostics, *warnings], given)
     return status
@@ -217,13 +218,13 @@ def _named_by(path: str, target: str) -> str:
 # --- what is told ---
 
 
-def _spill_warning(resources: Resources, module: Operation) -> Diagnostic:
+def _spill_warning(resources: Resources, name: str, module: Operation) -> Diagnostic:
     from tileir.execute.entries import entries_of
     from tileir.execute.places import place_of
 
-    entry = entries_of(module)[resources.kernel]
+    entry = entries_of(module)[name]
     words = (
-        f"kernel @{resources.kernel} runs out of registers on {resources.target}: it keeps {resources.stack} bytes for "
+        f"kernel @{name} runs out of registers on {resources.target}: it keeps {resources.stack} bytes for "
         f"each thread in memory, with {resources.local_stores} stores and {resources.local_loads} loads; "
         "use smaller tiles"
     )

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import tileir
+from tileir.execute.gpu.tileiras.compiling import assemble
+from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.tool import why_missing
 
 pytestmark = pytest.mark.skipif(bool(why_missing()), reason="needs NVIDIA's assembler: pip install 'tileir[tileiras]'")
@@ -49,3 +51,78 @@ def test_refusal_is_a_diagnostic_at_the_operation() -> None:
         "'cuda_tile.constant' op: Incompatibility with architecture 'sm_90': unsupported type 'f8E8M0FNU'"
     )
     assert "compiled for sm_90 by NVIDIA's tileiras" in str(refused.value)
+
+
+def test_refusal_without_a_reason_is_brought_to_an_operation() -> None:
+    view = "partition_view<tile=(8), padding_value = pos_inf, tensor_view<4xf8E4M3FN, strides=[1]>>"
+    module = tileir.parse(
+        f"""cuda_tile.module @kernels {{
+  entry @padded(%from: tile<ptr<f8E4M3FN>>, %to: tile<ptr<f32>>) {{
+    %tensor = make_tensor_view %from, shape = [4], strides = [1] : tensor_view<4xf8E4M3FN, strides=[1]>
+    %view = make_partition_view %tensor : {view}
+    %first = constant <i32: 0> : tile<i32>
+    %x, %loaded = load_view_tko weak %view[%first] : {view}, tile<i32> -> tile<8xf8E4M3FN>, token
+    %y = ftof %x : tile<8xf8E4M3FN> -> tile<8xf32>
+    %z = reduce %y dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32> (%a: tile<f32>, %b: tile<f32>) {{
+      %c = addf %a, %b : tile<f32>
+      yield %c : tile<f32>
+    }}
+    %stored = store_ptr_tko weak %to, %z : tile<ptr<f32>>, tile<f32> -> token
+    return
+  }}
+}}""",
+        "padded.mlir",
+    )
+    with pytest.raises(tileir.AssemblerError) as refused:
+        tileir.compile(module, backend="interpreter").cubin("sm_90")
+    assert refused.value.diagnostics[0].position == ("padded.mlir", 6, 19)
+    assert "it fails from this operation of the kernel on" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["1st", "a.b", "a name", "ü", "_"])
+def test_kernel_with_a_name_that_the_assembler_does_not_take(name: str) -> None:
+    module = tileir.parse(f'cuda_tile.module @m {{ entry @"{name}"(%p: tile<ptr<f32>>) {{ return }} }}')
+    cubin = tileir.compile(module, backend="interpreter").cubin("sm_90")
+    assert cubin.kernel.startswith("kernel_") and cubin.kernels == [cubin.kernel]
+
+
+def test_remarks_are_about_operations() -> None:
+    module = tileir.load(EXAMPLES / "matmul.mlir")
+    found = assemble(tileir.compile(module, backend="interpreter").entry, "sm_90", AssemblyOptions(remarks=True))
+    product = [each for each in found.diagnostics if "MMA operation" in each.message]
+    assert [(each.severity, each.position[1]) for each in product] == [("remark", 29)]
+    assert "use Tensor Cores" in product[0].message
+
+
+def test_line_information_is_that_of_the_source() -> None:
+    kernel = tileir.compile(EXAMPLES / "vector_add.mlir", backend="interpreter")
+    assert b"vector_add.mlir" in kernel.cubin("sm_90", lineinfo=True).data
+    assert b"vector_add.mlir" not in kernel.cubin("sm_90").data
+
+
+def test_host_is_the_one_asked_for() -> None:
+    kernel = tileir.compile(EXAMPLES / "vector_add.mlir", backend="interpreter")
+    assert [kernel.cubin("sm_90", host=host).host for host in ("x86_64", "aarch64")] == ["x86_64", "aarch64"]
+
+
+def test_kernels_that_share_memory_are_in_one_cubin() -> None:
+    module = tileir.parse(
+        """cuda_tile.module @m {
+  global @counter <i32: 0> : tile<1xi32>
+  entry @first() {
+    %p = get_global @counter : tile<ptr<i32>>
+    %one = constant <i32: 1> : tile<i32>
+    %t = store_ptr_tko weak %p, %one : tile<ptr<i32>>, tile<i32> -> token
+    return
+  }
+  entry @second(%to: tile<ptr<i32>>) {
+    %p = get_global @counter : tile<ptr<i32>>
+    %x, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+    %u = store_ptr_tko weak %to, %x : tile<ptr<i32>>, tile<i32> -> token
+    return
+  }
+}"""
+    )
+    first, second = (tileir.compile(module, name, backend="interpreter").cubin("sm_90") for name in ("first", "second"))
+    assert first.data == second.data
+    assert (first.kernel, second.kernel) == ("first", "second")

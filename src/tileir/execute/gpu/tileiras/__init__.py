@@ -7,6 +7,7 @@ program.py       kernels as it gets them
 refused.py       forms that it refuses, written as others
 mistakes.py      forms that it gets wrong, written as others
 reproducers.py   what is kept of a crash
+narrowing.py     which operation it means where it does not say so
 errors.py        what is raised where there is no cubin
 failures.py      which of them, and with which words
 compiling.py     a kernel to a cubin, through the cache

@@ -7,17 +7,15 @@ there is none it is used as it is.
 
 from __future__ import annotations
 
-import os
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.code_cache import default_cache
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
-from tileir.execute.gpu.command import run_command
 from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.errors import AssemblerError
-from tileir.execute.gpu.tileiras.failures import INPUT, Attempt
+from tileir.execute.gpu.tileiras.failures import OUTPUT, Attempt
 from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program
@@ -26,7 +24,6 @@ from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST
 from tileir.ir.diagnostics import Diagnostic
 
-_OUTPUT: Final = "program.cubin"
 _USUAL: Final = AssemblyOptions()
 
 
@@ -35,8 +32,8 @@ class Assembled(NamedTuple):
 
     cubin: Cubin
     diagnostics: list[Diagnostic]
-    kernels: list[str]
-    """All kernels in it."""
+    kernels: dict[str, str]
+    """All kernels in it: the name that each has there, by its own."""
 
 
 def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL) -> Cubin:
@@ -106,22 +103,13 @@ def _made(key: str, program: Program, tool: Assembler, target: str, options: Ass
     _check_tool(tool, target, options)
     if tool.bytecode_version < NEWEST:
         program = Program(program.source, program.entry, options.lineinfo, tool.bytecode_version)
-    command = [tool.path, f"--gpu-name={target}", f"--opt-level={options.opt_level}"]
-    command += [f"--host-arch={options.host}", f"--host-os={options.system}"]
-    command += ["--lineinfo"] if options.lineinfo else []
-    command += ["--remarks=all"] if options.remarks else []
-    attempt = Attempt(program, tool, target, options, [*command, INPUT, "-o", os.devnull])
-    try:
-        outcome = run_command(
-            [*command, INPUT, "-o", _OUTPUT],
-            {INPUT: program.data},
-            (_OUTPUT,),
-            time_limit=options.time_limit,
-            memory_limit=options.memory_limit,
-        )
-    except OSError as error:
-        raise CompilationError(f"the assembler '{tool.path}' cannot be run: {error.strerror or error}") from None
-    data = outcome.files.get(_OUTPUT, b"")
+    arguments = [f"--gpu-name={target}", f"--opt-level={options.opt_level}"]
+    arguments += [f"--host-arch={options.host}", f"--host-os={options.system}"]
+    arguments += ["--lineinfo"] if options.lineinfo else []
+    arguments += ["--remarks=all"] if options.remarks else []
+    attempt = Attempt(program, tool, target, options, arguments)
+    outcome = attempt.run(program.data, options.time_limit)
+    data = outcome.files.get(OUTPUT, b"")
     if outcome.status != 0 or not data:
         raise attempt.failure(outcome)
     try:

@@ -4,32 +4,59 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import Final
 
-from tileir.execute.gpu.command import Outcome
+from tileir.execute.errors import CompilationError
+from tileir.execute.gpu.command import Outcome, run_command
 from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
-from tileir.execute.gpu.tileiras.messages import read_messages
+from tileir.execute.gpu.tileiras.messages import gives_no_reason, read_messages
+from tileir.execute.gpu.tileiras.narrowing import OutOfTime, narrowed
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
-from tileir.execute.gpu.tileiras.program import Program
+from tileir.execute.gpu.tileiras.program import Program, written
 from tileir.execute.gpu.tileiras.reproducers import VARIABLE, save_reproducer
 from tileir.execute.gpu.tileiras.tool import Assembler
-from tileir.ir.diagnostics import Diagnostic, note
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import Diagnostic, TileIRError, note
 from tileir.ir.location import UNKNOWN
 
 INPUT: Final = "program.tileirbc"
+OUTPUT: Final = "program.cubin"
+
+_SEARCH_SECONDS: Final = 15.0
+"""How long it is looked for the operation at which the assembler fails."""
+
+_PARTS: Final = (
+    "the assembler gives no reason; it needs ptxas and libnvvm of its own version, of the packages nvidia-cuda-nvcc "
+    "and nvidia-nvvm"
+)
 
 
 class Attempt:
     """What was asked of the assembler."""
 
     def __init__(
-        self, program: Program, tool: Assembler, target: str, options: AssemblyOptions, command: list[str]
+        self, program: Program, tool: Assembler, target: str, options: AssemblyOptions, arguments: list[str]
     ) -> None:
         self.program: Final = program
         self.tool: Final = tool
         self.target: Final = target
         self.options: Final = options
-        self.command: Final = command
+        self.command: Final = [tool.path, *arguments, INPUT, "-o"]
+
+    def run(self, data: bytes, seconds: float) -> Outcome:
+        """What comes of bytecode."""
+        try:
+            return run_command(
+                [*self.command, OUTPUT],
+                {INPUT: data},
+                (OUTPUT,),
+                time_limit=seconds,
+                memory_limit=self.options.memory_limit,
+            )
+        except OSError as error:
+            words = f"the assembler '{self.tool.path}' cannot be run: {error.strerror or error}"
+            raise CompilationError(words) from None
 
     def told(self, words: str, *notes: str) -> list[Diagnostic]:
         """A finding about the kernel as a whole."""
@@ -50,6 +77,8 @@ class Attempt:
             return self._crash(outcome)
         memory = self._memory_words(outcome)
         found = [each for each in read_messages(outcome.output, self.program.positions) if each.severity == "error"]
+        if gives_no_reason(outcome.output):
+            found = self._narrowed(found)
         if found:
             found[0].notes += [note(each, UNKNOWN) for each in (memory, self._who()) if each]
             return AssemblerError(found)
@@ -58,12 +87,36 @@ class Attempt:
         words = f"the assembler {how} and wrote no cubin" + (f"; it said: {said}" if said else "")
         return AssemblerError(self.told(words, memory))
 
+    def _narrowed(self, found: list[Diagnostic]) -> list[Diagnostic]:
+        """The operation at which the assembler fails, where it does not say so."""
+        program = self.program
+        end = time.monotonic() + _SEARCH_SECONDS
+
+        def fails(module: Operation) -> bool:
+            left = end - time.monotonic()
+            try:
+                outcome = self.run(written(module, program.version), max(left, 0.0))
+            except TileIRError:
+                # An older version cannot say what is asked.
+                raise OutOfTime from None
+            if outcome.timed_out:
+                raise OutOfTime
+            return outcome.status != 0
+
+        operation = narrowed(program.module, program.name, fails)
+        if operation is None:
+            found[0].notes.append(note(_PARTS, UNKNOWN))
+            return found
+        told = program.positions.diagnostic_at("error", "failed to compile Tile IR program", operation)
+        told.notes.append(note("the assembler gives no reason; it fails from this operation of the kernel on", UNKNOWN))
+        return [told]
+
     def _crash(self, outcome: Outcome) -> AssemblerCrash:
         name = _signal_name(-outcome.status)
         program = self.program
         saved = save_reproducer(
             f"{program.name}-{self.target}-{program.key(self.target, self.options)[-8:]}",
-            [argument.replace(INPUT, os.path.join("{}", INPUT)) for argument in self.command],
+            [argument.replace(INPUT, os.path.join("{}", INPUT)) for argument in [*self.command, os.devnull]],
             program.data,
             program.module.text(),
             self.tool.version,

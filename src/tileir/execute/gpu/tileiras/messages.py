@@ -62,7 +62,9 @@ class Positions:
 
     def diagnostic(self, severity: str, words: str, place: str) -> Diagnostic:
         """A finding of the assembler's at the operation it means, or at the kernel if it means none."""
-        operation = self._operation_in(place) or self._entry
+        return self.diagnostic_at(severity, words, self._operation_in(place) or self._entry)
+
+    def diagnostic_at(self, severity: str, words: str, operation: Operation) -> Diagnostic:
         location = place_of(operation.location)
         notes = notes_of(operation.location)
         if source_of(location) is None and not operation.regions and severity == "error":
@@ -93,6 +95,12 @@ def read_messages(text: str, positions: Positions) -> list[Diagnostic]:
         else:
             found.append(positions.diagnostic(said["severity"], words, said["place"] or ""))
     return found if any(each.severity == "error" for each in found) else found + ended
+
+
+def gives_no_reason(text: str) -> bool:
+    """Whether the assembler says no more than that it failed."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return bool(lines) and all(line.removeprefix("error: ") in _LAST_WORDS for line in lines)
 
 
 def read_remarks(text: str, positions: Positions) -> list[Diagnostic]:

@@ -9,6 +9,7 @@ the source, operations keep their places.
 
 from __future__ import annotations
 
+import re
 from _blake2 import blake2b
 from typing import Final
 
@@ -18,13 +19,20 @@ from tileir.execute.gpu.tileiras.messages import NUMBERED, Positions
 from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.refused import rewrite_refused
+from tileir.execute.places import place_of
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST, Version
 from tileir.ir.diagnostics import Diagnostic
 from tileir.ir.location import file_location
+from tileir.ir.symbols import lookup_symbol
 from tileir.ir.traversal import pre_order
 from tileir.passes import debug_scopes, downlevel, legalize
+from tileir.passes.rename import rename_symbol
+
+_TAKEN_NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_$]*|[_$][a-zA-Z0-9_$]+")
+"""An identifier of PTX, which the assembler makes; it fails without a reason at other names."""
+_OTHER_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_$]")
 
 
 class Program:
@@ -41,21 +49,46 @@ class Program:
         avoid_mistakes(copy)
         if version < NEWEST:
             downlevel.run(copy, version, self.warnings)
+        entries = [each for each in pre_order(copy) if each.declaration is ENTRY]
+        self.kernels: Final = {each.symbol_name or "": each.symbol_name or "" for each in entries}
+        """The kernels in it: the name that each has in the cubin, by its own."""
+        for each in entries:
+            self._rename(copy, each)
         operations = list(pre_order(copy))
         locations = [operation.location for operation in operations]
         if not lineinfo:
             for number, operation in enumerate(operations, 1):
                 operation.location = file_location(NUMBERED, number, 1)
-        debug_scopes.run(copy)
-        self.data: Final = to_bytes(copy, version)
+        self.data: Final = written(copy, version)
+        self.version: Final = version
         for operation, location in zip(operations, locations, strict=True):
             operation.location = location
         self.module: Final = copy
-        self.kernels: Final = [each.symbol_name or "" for each in operations if each.declaration is ENTRY]
-        if entry is None and len(self.kernels) == 1:
-            entry = next(each for each in operations if each.declaration is ENTRY)
-        self.name: Final = entry.symbol_name or "" if entry is not None else self.kernels[0] if self.kernels else ""
+        if entry is None and len(entries) == 1:
+            entry = entries[0]
+        self.name: Final = next(iter(self.kernels.values()), "") if entry is None else self._named(entry)
+        """Of the kernel in the cubin; of the first, if there are several."""
         self.positions: Final = Positions(entry if entry is not None else module, operations)
+
+    def _named(self, entry: Operation) -> str:
+        name = entry.symbol_name or ""
+        return self.kernels.get(name, name)
+
+    def _rename(self, module: Operation, entry: Operation) -> None:
+        """Give a kernel a name that the assembler takes."""
+        name = entry.symbol_name or ""
+        if _TAKEN_NAME.fullmatch(name):
+            return
+        number = 1
+        plain = f"kernel_{_OTHER_CHARACTERS.sub('_', name)}"
+        new = plain
+        while lookup_symbol(module, new) is not None:
+            number += 1
+            new = f"{plain}_{number}"
+        words = f"kernel @{name} is '{new}' in the cubin: NVIDIA's assembler takes no such name"
+        self.warnings.append(Diagnostic("warning", words, place_of(entry.location)))
+        rename_symbol(module, entry, new)
+        self.kernels[name] = new
 
     def key(self, target: str, options: AssemblyOptions) -> str:
         """The name of the cubin in the cache."""
@@ -64,6 +97,12 @@ class Program:
         for part in (self.data, repr(settings).encode()):
             digest.update(len(part).to_bytes(8, "little") + part)
         return f"cubin-{digest.hexdigest()}"
+
+
+def written(module: Operation, version: Version) -> bytes:
+    """The bytecode of a module, with the scopes that locations need; the operations are in them afterwards."""
+    debug_scopes.run(module)
+    return to_bytes(module, version)
 
 
 def _alone(module: Operation, entry: Operation) -> Operation:
