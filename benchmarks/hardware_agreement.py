@@ -39,10 +39,12 @@ def main(arguments: list[str] | None = None) -> int:
     build.add_argument("--target", default="sm_90")
     build.add_argument("-n", "--processes", type=int, default=os.cpu_count() or 1)
     build.add_argument("--no-code", action="store_true", help="leave the assembler to `assemble`, or to a stand-in")
+    build.add_argument("--as-written", action="store_true", help="keep what the assembler is known to get wrong")
     code = commands.add_parser("assemble", help="make the code again, on a machine with more processors say")
     code.add_argument("directory", type=Path)
     code.add_argument("--target", default="sm_90")
     code.add_argument("-n", "--processes", type=int, default=os.cpu_count() or 1)
+    code.add_argument("--as-written", action="store_true", help="keep what the assembler is known to get wrong")
     run = commands.add_parser("run", help="run the programs on the GPU")
     run.add_argument("directory", type=Path)
     run.add_argument("out", type=Path)
@@ -57,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.command == "build":
         return _build(given)
     if given.command == "assemble":
-        return _assemble(given.directory, given.target, given.processes)
+        return _assemble(given)
     return _run(given) if given.command == "run" else _compare(given)
 
 
@@ -82,18 +84,19 @@ def _build(given: argparse.Namespace) -> int:
                 print(f"    {program.name}: {words}", flush=True)
     size = files.write_built(given.directory, everything)
     print(f"{len(everything)} programs with arguments and results: {size / 1e6:.1f} MB", flush=True)
-    return 0 if given.no_code else _assemble(given.directory, given.target, given.processes)
+    return 0 if given.no_code else _assemble(given)
 
 
-def _assemble(directory: Path, target: str, processes: int) -> int:
+def _assemble(given: argparse.Namespace) -> int:
     from tests.hardware.agreement import files
     from tests.hardware.agreement.assembling import assemble
 
-    programs = files.read_programs(directory)
+    target, processes = given.target, given.processes
+    programs = files.read_programs(given.directory)
     start = time.perf_counter()
-    assembly = assemble(programs, target, processes)
+    assembly = assemble(programs, target, processes, given.as_written)
     seconds = time.perf_counter() - start
-    size = files.write_assembly(directory, assembly)
+    size = files.write_assembly(given.directory, assembly)
     texts = len({program.text for program in programs})
     print(f"{texts} programs in {len(assembly.files)} files for {target}, {len(assembly.refused)} refused: ", end="")
     rate = texts / seconds * 60 / processes

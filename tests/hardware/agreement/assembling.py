@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from tests.hardware.agreement.program import Program
 
 import tileir
+from tileir.execute.gpu.tileiras.mistakes import avoid_mistakes
+from tileir.execute.gpu.tileiras.refused import rewrite_refused
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.clone import clone
 
@@ -50,12 +52,15 @@ def find_tool() -> str:
     raise FileNotFoundError("nvidia-cuda-tileiras has no tileiras")
 
 
-def assemble(programs: list[Program], target: str, processes: int) -> Assembly:
-    """Code for programs, several at a time."""
+def assemble(programs: list[Program], target: str, processes: int, as_written: bool = False) -> Assembly:
+    """Code for programs, several at a time, as the engine "tileiras" has them made.
+
+    The engine writes what the assembler refuses or gets wrong as something else; `as_written` gives it to the assembler.
+    """
     tool = find_tool()
     files: list[Assembled] = []
     refused: dict[str, str] = {}
-    groups = list(_groups(programs, refused))
+    groups = list(_groups(programs, refused, as_written))
     with ThreadPoolExecutor(processes) as pool:
         for made, wrong in pool.map(lambda group: _assembled(tool, target, group), groups):
             files += made
@@ -63,7 +68,7 @@ def assemble(programs: list[Program], target: str, processes: int) -> Assembly:
     return Assembly(files, refused)
 
 
-def _groups(programs: list[Program], refused: dict[str, str]) -> Iterator[list[tuple[str, Any]]]:
+def _groups(programs: list[Program], refused: dict[str, str], as_written: bool) -> Iterator[list[tuple[str, Any]]]:
     """Programs as modules with one kernel each, in groups; what cannot be written goes to `refused`."""
     group: list[tuple[str, Any]] = []
     length = 0
@@ -72,6 +77,9 @@ def _groups(programs: list[Program], refused: dict[str, str]) -> Iterator[list[t
         try:
             module = tileir.parse(text)
             tileir.run_passes(module, ["legalize"])
+            if not as_written:
+                rewrite_refused(module)
+                avoid_mistakes(module)
             tileir.to_bytecode(module)
         except tileir.TileIRError as error:
             refused[text] = f"tileir: {str(error).splitlines()[0]}"

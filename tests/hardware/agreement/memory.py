@@ -39,6 +39,19 @@ class Case:
         counts += [1] * (3 - len(counts))
         return counts[0], counts[1], counts[2]
 
+    def outside(self) -> list[int]:
+        """The elements of all tiles, one after the other, that are not in the tensor."""
+        found: list[int] = []
+        x, y, z = self.grid
+        for number in range(x * y * z):
+            place = (number % x, number // x % y, number // (x * y))
+            for element, inner in enumerate(numpy.ndindex(*self.tiles)):
+                for axis, (tile_index, extent, offset) in enumerate(zip(place, self.tiles, inner, strict=False)):
+                    if tile_index * extent + offset >= self.extents[self.order[axis]]:
+                        found.append(number * prod(self.tiles) + element)
+                        break
+        return found
+
 
 CASES = {
     "whole": Case((16,), (16,)), "edge": Case((27,), (8,)), "matrix": Case((5, 7), (4, 4)),
@@ -112,7 +125,9 @@ def _view_program(name: str, case: Case, element: str, padding: str, known: bool
     size = case.size
     tiles = prod(case.grid) * prod(case.tiles)
     operation = f"{direction}_view_tko"
-    details = {"moves": True, "operation": operation, "padding": padding}
+    details: dict[str, Any] = {"moves": True, "operation": operation, "padding": padding}
+    if not padding and direction == "load":
+        details["unspecified"] = [1, case.outside()]
     arrays: list[Any] = [
         (element, patterns(element, size, "view") if direction == "load" else numpy.zeros(size, dtype_of(element))),
         (element, patterns(element, tiles, "tiles")),
@@ -152,7 +167,11 @@ def gathers() -> Iterator[Program]:
         arrays: list[Any] = [(element, patterns(element, 8 * 9, "view")), (element, patterns(element, 32, "tiles"))]
         numbers_given = [Number("i32", 8), Number("i32", 9), Number("i32", 3)]
         operation = "store_view_tko" if store else "load_view_tko"
-        details = {"moves": True, "operation": operation, "padding": padding}
+        details: dict[str, Any] = {"moves": True, "operation": operation, "padding": padding}
+        if not padding and not store:
+            first, second = ([3, 0, 2, 9], range(3, 11)) if sparse == 0 else (range(3, 11), [3, 0, 2, 9])
+            outside = [row >= 8 or column >= 9 for row in first for column in second]
+            details["unspecified"] = [1, [place for place, is_outside in enumerate(outside) if is_outside]]
         name = f"views: {operation} gather {sparse} {element} {padding}".rstrip()
         yield simple(name, text, [*arrays, *numbers_given], details=details)
 

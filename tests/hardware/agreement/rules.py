@@ -254,7 +254,16 @@ def _signalling_folded(found: Differences) -> Explained:
     return is_nan(kind, found.found) & ~is_signalling(kind, found.found), None
 
 
+def _outside(found: Differences) -> Explained:
+    number, places = found.program.details["unspecified"]
+    return numpy.isin(found.indices, places) & (number == found.number), None
+
+
 RULES = [
+    Rule(
+        "views without padding", OPEN, "", "elements outside of the tensor are unspecified",
+        lambda found: "unspecified" in found.program.details, _outside,
+    ),
     Rule(
         "which NaN", OPEN, "", "sign and payload of a NaN that an operation makes are not specified",
         lambda found: found.is_float and found.mnemonic not in MOVES and not found.program.details.get("moves"),
