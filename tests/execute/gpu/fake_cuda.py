@@ -25,7 +25,7 @@ def compiled(folder: Path) -> Path:
     """The library, compiled."""
     path = folder / "libcuda.so.1"
     if not path.exists():
-        command = ["cc", "-shared", "-fPIC", "-O1", "-o", str(path), str(SOURCE), "-lpthread"]
+        command = ["cc", "-shared", "-fPIC", "-O1", "-o", str(path), str(SOURCE), "-lpthread", "-ldl"]
         subprocess.run(command, check=True, capture_output=True)
     return path
 
@@ -195,7 +195,7 @@ class TextCubin:
         self.data = (text + more).encode() + b"\0"
 
 
-SIZES = {"ptr": 8, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+SIZES = {"ptr": 8, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "tf32": 4}
 
 
 def sizes_of(entry: Any) -> str:

@@ -10,6 +10,8 @@
  *
  * Kernels run when somebody synchronizes, but for `add`, which runs at once.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -298,6 +300,21 @@ CUresult cuMemFree_v2(uintptr_t address) {
     LEAVE(1);
 }
 
+CUresult cuGetProcAddress_v2(const char *symbol, void **function, int cuda, uint64_t flags, int *status) {
+    char name[128];
+    static void *self;
+    if (!self) {
+        Dl_info info;
+        dladdr((void *)cuInit, &info);
+        self = dlopen(info.dli_fname, RTLD_NOW);
+    }
+    snprintf(name, sizeof name, "%s_v2", symbol);
+    *function = dlsym(self, name);
+    if (!*function) *function = dlsym(self, symbol);
+    if (status) *status = *function ? 0 : 1;
+    return *function ? 0 : 500;
+}
+
 /* --- libraries --- */
 
 CUresult cuLibraryLoadData(uintptr_t *found, const char *code, void *a, void *b, unsigned c, void *d, void *e, unsigned f) {
@@ -432,11 +449,6 @@ CUresult cuCtxSynchronize(void) {
 CUresult cuStreamSynchronize(uintptr_t stream) {
     ENTER("cuStreamSynchronize %#lx", (long)stream)
     LEAVE(synchronized());
-}
-CUresult cuStreamGetCtx(uintptr_t stream, uintptr_t *context) {
-    ENTER("cuStreamGetCtx %#lx", (long)stream)
-    *context = context_of(stream);
-    LEAVE(0);
 }
 CUresult cuStreamWaitEvent(uintptr_t stream, uintptr_t event, unsigned flags) {
     ENTER("cuStreamWaitEvent %#lx", (long)stream)

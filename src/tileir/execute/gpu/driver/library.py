@@ -63,7 +63,6 @@ _FUNCTIONS: Final[dict[str, str]] = {
     "cuMemcpyHtoDAsync_v2": "npnp",
     "cuMemcpyDtoHAsync_v2": "pnnp",
     "cuStreamSynchronize": "p",
-    "cuStreamGetCtx": "pp",
     "cuStreamWaitEvent": "ppu",
     "cuStreamIsCapturing": "pp",
     "cuEventCreate": "pu",
@@ -73,6 +72,9 @@ _FUNCTIONS: Final[dict[str, str]] = {
     "cuEventElapsedTime": "ppp",
     "cuEventDestroy_v2": "p",
 }
+
+_NEWER: Final = {"cuKernelGetParamInfo": 12040}
+"""The versions of CUDA that brought functions which `OLDEST_DRIVER` has not."""
 
 _AT_ONCE: Final = frozenset(("cuCtxGetCurrent",))
 """Functions that return at once: letting other threads run meanwhile would take longer."""
@@ -234,7 +236,9 @@ def _bindings() -> Driver | None:
         return None
 
     def address_of(name: str) -> int:
-        code, address, *_ = package.cuGetProcAddress(_public(name).encode(), OLDEST_DRIVER, 0)
+        # A later version may have a function of that name with other parameters.
+        version = _NEWER.get(name, OLDEST_DRIVER)
+        code, address, *_ = package.cuGetProcAddress(_public(name).encode(), version, 0)
         return 0 if int(code) else int(address)
 
     try:
