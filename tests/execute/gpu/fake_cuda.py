@@ -84,6 +84,10 @@ class FakeDriver:
     def depth(self) -> int:
         return self._library.fake_depth()
 
+    def capture(self, is_on: bool) -> None:
+        """Have streams make a graph of what is launched."""
+        self._library.fake_capture(int(is_on))
+
     def live(self) -> str:
         return self._library.fake_live().decode()
 
@@ -129,12 +133,17 @@ class Tensor:
         self.device = SimpleNamespace(type="cuda" if device >= 0 else "cpu", index=device)
         self.is_cuda = device >= 0
         self.is_neg_view = False
+        self._is_gone = False
+
+    def give_back(self) -> None:
+        """Have no memory any more."""
+        self._is_gone = True
 
     def __dlpack__(self, **options: object) -> object:
         raise BufferError("a launch asks a tensor in other ways")
 
     def data_ptr(self) -> int:
-        return self.array.ctypes.data if self.array.size else 0
+        return self.array.ctypes.data if self.array.size and not self._is_gone else 0
 
     def get_device(self) -> int:
         return self._device
@@ -149,6 +158,8 @@ class Tensor:
         return self.is_neg_view
 
     def untyped_storage(self) -> Any:
+        if self._is_gone:
+            return SimpleNamespace(data_ptr=lambda: 0, nbytes=lambda: 0)
         base = self.array if self.array.base is None else self.array.base
         return SimpleNamespace(data_ptr=lambda: base.ctypes.data, nbytes=lambda: base.nbytes)
 

@@ -8,11 +8,22 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
-from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorch, Tensor, kernel_of, pointer_bytes
+from tests.execute.gpu.fake_cuda import (
+    PRIMARY,
+    CudaArray,
+    FakeDriver,
+    FakeTorch,
+    Tensor,
+    TextCubin,
+    entry_of,
+    kernel_of,
+    pointer_bytes,
+)
 
 from tileir.execute.arguments import pointer_to
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.errors import LaunchError
+from tileir.execute.gpu.launching import GpuKernel
 
 ORDINARY = LaunchOptions()
 
@@ -130,10 +141,12 @@ def test_a_strided_array_needs_to_be_meant(fake: FakeDriver, torch: FakeTorch) -
         assert parameters_of(fake.calls("cuLaunchKernelEx")[-1]) == [pointer_bytes(part)]
 
 
-def test_a_cubin_of_another_program_is_refused(fake: FakeDriver) -> None:
-    from tests.execute.gpu.fake_cuda import TextCubin, entry_of
+def kernel_from(cubin: TextCubin) -> GpuKernel:
+    return GpuKernel(entry_of("%a: tile<ptr<f32>>"), {}, lambda target: cubin)
 
-    from tileir.execute.gpu.launching import GpuKernel
+
+def test_a_cubin_of_another_program_is_refused(fake: FakeDriver) -> None:
+    from tests.execute.gpu.fake_cuda import TextCubin
 
     for sizes, name, words in (
         ("8,4", "k", "its parameters take 8, 4 bytes, and those of the kernel 8$"),
@@ -142,11 +155,9 @@ def test_a_cubin_of_another_program_is_refused(fake: FakeDriver) -> None:
     ):
         cubin = TextCubin(name, sizes)
         cubin.kernel = "k"
-        kernel = GpuKernel(entry_of("%a: tile<ptr<f32>>"), {}, lambda target, cubin=cubin: cubin)
         with pytest.raises(LaunchError, match=words):
-            kernel.launch((1, 1, 1), (CudaArray(fake, numpy.zeros(4, numpy.float32)),), ORDINARY)
+            kernel_from(cubin).launch((1, 1, 1), (CudaArray(fake, numpy.zeros(4, numpy.float32)),), ORDINARY)
     cubin = TextCubin("k", "8")
     cubin.host = "riscv64"
-    kernel = GpuKernel(entry_of("%a: tile<ptr<f32>>"), {}, lambda target: cubin)
     with pytest.raises(LaunchError, match=r"is to be launched from riscv64, and this machine is .*: compile it here"):
-        kernel.launch((1, 1, 1), (CudaArray(fake, numpy.zeros(4, numpy.float32)),), ORDINARY)
+        kernel_from(cubin).launch((1, 1, 1), (CudaArray(fake, numpy.zeros(4, numpy.float32)),), ORDINARY)

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from tileir.execute.arguments import Pointer, is_on_gpu
 from tileir.execute.errors import LaunchError
-from tileir.execute.foreign_arrays import offers
+from tileir.execute.foreign_arrays import Mistake, offers
 from tileir.execute.gpu.arrays import interface_stream
 from tileir.execute.gpu.driver.library import driver
 
@@ -74,7 +74,11 @@ def stream_for(arguments: Iterable[object], given: object) -> int:
             stream = cupy_stream()
             found = 0 if stream is None else stream(int(cast(Any, value).data.device_id))
         elif found is None and is_on_gpu(value) and offers(value, "__cuda_array_interface__"):
-            found = interface_stream(value)
+            try:
+                found = interface_stream(value)
+            except Mistake:
+                # Said by who reads the array, with its name.
+                pass
     return found or 0
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
+from tileir.execute.gpu.driver.errors import INVALID_VALUE, DriverError, NoGpuError
 from tileir.execute.gpu.driver.library import Driver, driver, forked_error, version_words
 from tileir.execute.gpu.targets import target_of_device
 from tileir.forking import NO_FORK
@@ -16,14 +16,9 @@ from tileir.ir.diagnostics import OptionError
 _MAJOR: Final = 75
 _MINOR: Final = 76
 _MULTIPROCESSORS: Final = 16
-_CLOCK: Final = 13
-_MEMORY_CLOCK: Final = 36
-_MEMORY_BUS: Final = 37
 
-POINTER_CONTEXT: Final = 1
-POINTER_MEMORY_TYPE: Final = 2
-POINTER_DEVICE: Final = 9
-_HOST_MEMORY: Final = 1
+_POINTER_CONTEXT: Final = 1
+_POINTER_DEVICE: Final = 9
 
 
 class Device:
@@ -175,28 +170,24 @@ def current(context: int) -> Iterator[None]:
     of.call("cuCtxPushCurrent_v2", "making the context of a GPU current", context)
     try:
         yield
-    finally:
-        of.handle("cuCtxPopCurrent_v2", "making the context current that was before")
+    except BaseException:
+        # What went wrong is said, and not what follows from it.
+        of.function("cuCtxPopCurrent_v2")(ctypes.byref(ctypes.c_size_t()))
+        raise
+    of.handle("cuCtxPopCurrent_v2", "making the context current that was before")
 
 
 def pointer_place(address: int) -> tuple[int, int]:
     """The GPU that an address belongs to, and the context its memory was reserved in, 0 if in none.
 
-    The number is -1 if it is no memory of a GPU.
+    The number is -1 if the driver does not know the memory.  What it knows of the host a GPU reaches too.
     """
     of = driver()
-    attempt = f"asking whose memory {address:#x} is"
-    found = []
-    for question, kind in ((POINTER_MEMORY_TYPE, ctypes.c_uint), (POINTER_DEVICE, ctypes.c_int)):
-        result = kind(0)
-        code = of.function("cuPointerGetAttribute")(ctypes.byref(result), question, address)
-        if code == 1:
-            return -1, 0
-        if code:
-            raise of.error("cuPointerGetAttribute", code, attempt)
-        found.append(int(result.value))
-    if found[0] == _HOST_MEMORY:
+    ordinal, context = ctypes.c_int(), ctypes.c_size_t()
+    code = of.function("cuPointerGetAttribute")(ctypes.byref(ordinal), _POINTER_DEVICE, address)
+    if code == INVALID_VALUE:
         return -1, 0
-    result_context = ctypes.c_size_t(0)
-    code = of.function("cuPointerGetAttribute")(ctypes.byref(result_context), POINTER_CONTEXT, address)
-    return found[1], 0 if code else int(result_context.value)
+    if code:
+        raise of.error("cuPointerGetAttribute", code, f"asking whose memory {address:#x} is")
+    code = of.function("cuPointerGetAttribute")(ctypes.byref(context), _POINTER_CONTEXT, address)
+    return ordinal.value, 0 if code else context.value

@@ -30,6 +30,9 @@ _ADVICE: Final = {
 }
 
 
+_LOST: Final = "this process cannot use the GPU any more (CUDA_LAUNCH_BLOCKING=1 shows which kernel it is)"
+
+
 class DriverError(LaunchError):
     """A call of the CUDA driver failed; the message has the driver's words and what was attempted."""
 
@@ -41,7 +44,9 @@ class DriverError(LaunchError):
         """The driver's name for the error, as in "CUDA_ERROR_ILLEGAL_ADDRESS"."""
         self._parts: tuple[str, str] = (attempt, words)
         said = f"{name} ({words})" if words else name
-        advice = why or _ADVICE.get(code, "")
+        advice = _ADVICE.get(code, "")
+        if code in STICKY:
+            advice = f"{why or 'a kernel that was launched before went wrong'}; {_LOST}"
         super().__init__(f"{attempt} failed: {function} says {said}{f': {advice}' if advice else ''}")
 
     @property
@@ -54,7 +59,6 @@ class DriverError(LaunchError):
         if not self.is_sticky:
             return self
         attempt, words = self._parts
-        why += "; this process cannot use the GPU any more (CUDA_LAUNCH_BLOCKING=1 shows which kernel it is)"
         return DriverError(attempt, self.function, self.code, self.name, words, why)
 
 
