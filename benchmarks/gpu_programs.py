@@ -56,6 +56,7 @@ def vector_add(size: int, lanes: int) -> tileir.Operation:
 
 def matmul(size: int, rows: int, columns: int, depth: int, group: int = 8) -> tileir.Operation:
     """C = A * B, f16 with sums in f32; a tile block computes one tile after the other, in groups that share columns."""
+    assert size // rows % group == 0, "groups are whole"
     build = tileir.Builder("kernels")
     with build.entry("matmul", ptr(f16), ptr(f16), ptr(f16)) as (a, b, c):
         a, b, c = aligned(build, a, b, c)

@@ -281,7 +281,8 @@ def launch_rows(torch: Any, rounds: int) -> tuple[list[Row], dict[str, float]]:
     figures: dict[str, float] = {}
     for name, way, bar in ways:
         if isinstance(way, str):
-            rows.append((name, way, "", ""))
+            rows.append((name, "not here", "", ""))
+            print(f"{name}: {way}")
             continue
         cost = host_cost(way, torch.cuda.synchronize, rounds)
         figures[name] = cost
@@ -300,7 +301,7 @@ def attempted(make: Callable[[], Callable[[], object]]) -> Callable[[], object] 
         launch = make()
         launch()
     except Exception as error:
-        return f"not here ({type(error).__name__}: {str(error).splitlines()[0][:90] if str(error) else ''})"
+        return f"not here: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
     return launch
 
 

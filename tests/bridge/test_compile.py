@@ -261,3 +261,24 @@ def test_bound_launch_that_is_gone_keeps_nothing() -> None:
     del bound, out
     gc.collect()
     assert alive() is None
+
+
+# --- what it costs ---
+
+
+def test_kernel_of_cutile_is_timed_and_its_work_counted() -> None:
+    a, out = vectors()
+    kernel = tileir.compile(scale, (a, out, 2.0, 16))
+    timing = kernel.time((4,), a, out, 2.0, 16, repeat=3)
+    assert timing.count == 3 and (out == 2 * a).all()
+    work = kernel.work((4,), a, out, 2.0, 16)
+    assert (work.bytes_read, work.bytes_written, work.footprint) == (256, 256, 512)
+    assert work.by_kind("floating") == {"mulf f32": 64}
+    assert not work.unknown and not work.notes
+
+
+def test_kernel_with_a_list_is_timed() -> None:
+    a, b, out = (numpy.ones(4, F32) for _ in range(3))
+    kernel = tileir.compile(sum_of_list, ([a, b], out))
+    assert kernel.time((1,), [a, b], out, repeat=2).count == 2
+    assert (out == 2).all()

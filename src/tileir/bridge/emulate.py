@@ -6,8 +6,6 @@ and do what the originals do elsewhere.
 
 from __future__ import annotations
 
-import os
-import sys
 from contextlib import AbstractContextManager, ContextDecorator
 from types import TracebackType
 from typing import Any
@@ -18,9 +16,9 @@ from tileir.bridge.launch import cutile
 from tileir.bridge.pretended import install
 from tileir.bridge.pretended.gpus import DEFAULT as DEFAULT_GPU
 from tileir.bridge.pretended.gpus import gpu_named
+from tileir.bridge.real_gpu import runs_on_gpu
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.watching import Findings, Watching
-from tileir.execute.engines import AUTO, find_engine, require
 from tileir.execute.errors import LaunchError
 
 
@@ -81,7 +79,7 @@ class EmulationContext(ContextDecorator):
 
     def __enter__(self) -> None:
         hook_cutile(cutile())
-        is_real = is_on_gpu(self._options["backend"])
+        is_real = runs_on_gpu(self._options["backend"])
         gpu = gpu_named(self._gpu) if is_real else install(self._gpu)
         context = entered(gpu, self._options, self._watching, is_real=is_real)
         self._entered.append((context.__enter__(), context))
@@ -108,23 +106,5 @@ def emulate_process(settings: Settings, findings: Findings | None) -> None:
         )
     options = {"backend": settings.backend, "exact": settings.exact, "fast": settings.fast}
     name = settings.gpu or DEFAULT_GPU
-    is_real = is_on_gpu(settings.backend)
+    is_real = runs_on_gpu(settings.backend)
     enter_for_good(gpu_named(name) if is_real else install(name), options, watching, is_real=is_real)
-
-
-def is_on_gpu(backend: str) -> bool:
-    """Whether an engine's kernels run on a GPU: then CUDA is not pretended, and there must be one."""
-    if backend == AUTO or not find_engine(backend).on_gpu:
-        return False
-    if not _has_device_files():
-        # Said here: without a GPU a script would end in the words of its libraries, before it launches anything.
-        require(find_engine(backend))
-    return True
-
-
-def _has_device_files() -> bool:
-    """Whether there seems to be a GPU.  The driver is not asked: a process that has asked it cannot be forked for
-    others to use it."""
-    if sys.platform != "linux" or os.environ.get("TILEIR_LIBCUDA"):
-        return True
-    return any(os.path.exists(path) for path in ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"))

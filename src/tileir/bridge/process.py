@@ -57,6 +57,7 @@ def begin_as_asked() -> None:
 
 
 def check_gpu(settings: Settings) -> None:
+    """Refuse a GPU to pretend that nobody knows, and an engine for GPUs where there is none."""
     if settings.gpu:
         from tileir.bridge.pretended.gpus import gpu_named
         from tileir.execute.errors import LaunchError
@@ -65,6 +66,16 @@ def check_gpu(settings: Settings) -> None:
             gpu_named(settings.gpu)
         except LaunchError as error:
             raise SettingsMistake(error.message) from None
+    if settings.backend not in ("auto", "cpu", "interpreter"):
+        from tileir.bridge.real_gpu import runs_on_gpu
+        from tileir.execute.errors import LaunchError
+
+        try:
+            is_real = runs_on_gpu(settings.backend)
+        except LaunchError as error:
+            raise SettingsMistake(error.message) from None
+        if is_real and settings.gpu:
+            raise SettingsMistake(f"with backend {settings.backend} the GPU is the one that is there: leave out gpu")
 
 
 def begin(settings: Settings, *, collects: bool = True) -> Process:

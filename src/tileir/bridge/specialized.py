@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tileir.bridge.launch import compiled_for, described, known_for, recognized
 from tileir.bridge.parameters import (
@@ -19,6 +19,10 @@ from tileir.execute.arguments import check_grid, is_array
 from tileir.execute.bound import BoundLaunch, Run
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.launch import Kernel
+
+if TYPE_CHECKING:
+    from tileir.execute.timing import Timing
+    from tileir.execute.work.result import Work
 
 
 class SpecializedKernel:
@@ -71,6 +75,17 @@ class SpecializedKernel:
         """A launch to keep, as `Kernel.bind` makes it; arguments can be replaced by position and by name."""
         extents = check_grid(grid)
         return BoundLaunch(self.name, extents, args, lambda given: self._bound(extents, given, options), self._names)
+
+    def work(self, grid: int | tuple[int, ...], *args: object) -> Work:
+        """What a launch moves and computes: `Kernel.work`."""
+        return self.kernel.work(grid, *self._checked(args).values)
+
+    def time(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> Timing:
+        """How long launches take: `Kernel.time`."""
+        description = self._checked(args)
+        if description.memory:
+            options["memory"] = description.memory
+        return self.kernel.time(grid, *description.values, **options)
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None) -> str:
         """The code, to read: `Kernel.dump`."""

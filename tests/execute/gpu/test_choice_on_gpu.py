@@ -90,6 +90,29 @@ def test_kernel_of_cutile_runs_where_its_tensors_are(torch: Any, monkeypatch: py
 
 
 @needs_cutile
+def test_list_of_tensors_is_reached_through_a_table_on_the_gpu(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES.parent / "benchmarks"))
+    from cutile_launches import list_of_arrays
+
+    arrays = [torch.rand(1024, device="cuda") for _ in range(3)]
+    for _ in range(3):
+        out = torch.zeros(1024, device="cuda")
+        tileir.launch(list_of_arrays, (8,), (arrays, out))
+        assert torch.allclose(out, sum(arrays))
+
+
+@needs_cutile
+def test_operator_of_torch_runs_on_tensors_of_a_gpu(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from cutile_kernels import vector_add
+
+    add = tileir.op(vector_add, grid=lambda a: (a.shape[0] // 128,), outputs={"c": "a"})
+    a, b = torch.rand(1024, device="cuda"), torch.rand(1024, device="cuda")
+    for _ in range(3):
+        assert torch.equal(add(a, b), a + b)
+
+
+@needs_cutile
 @pytest.mark.parametrize("form", [["-m", "tileir", "emulate", "--backend", "tileiras"], []])
 def test_unmodified_script_runs_through_the_engine(torch: Any, form: list[str]) -> None:
     script = str(EXAMPLES / "cutile_script.py")

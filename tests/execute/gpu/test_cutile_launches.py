@@ -11,6 +11,8 @@ from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorc
 
 import tileir
 from tileir.execute.gpu.launching import GpuKernel
+from tileir.execute.gpu.tileiras.engine import TileirasEngine
+from tileir.tools import emulate as emulate_tool
 
 ct = pytest.importorskip("cuda.tile", reason="cuTile's kernels need cuda-tile: pip install cuda-tile")
 
@@ -134,16 +136,28 @@ def test_nothing_is_pretended_where_kernels_run_on_a_gpu(fake: FakeDriver, torch
     assert innermost() is None
 
 
-def test_engine_for_gpus_without_a_gpu_is_refused_before_the_script_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    import tileir.bridge.emulate as emulate
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tileir.bridge import real_gpu
 
-    monkeypatch.delenv("TILEIR_LIBCUDA", raising=False)
-    monkeypatch.setattr(emulate, "_has_device_files", lambda: False)
-    engine = FakeGpu()
-    monkeypatch.setattr(engine, "missing", lambda: "there is no GPU", raising=False)
-    tileir.register_engine(engine)
-    try:
-        with pytest.raises(tileir.LaunchError, match="cannot work here: there is no GPU"), tileir.emulate("fake_gpu"):
-            pass
-    finally:
-        tileir.unregister_engine(engine.name)
+    monkeypatch.setattr(real_gpu, "_has_device_files", lambda: False)
+    monkeypatch.setattr(TileirasEngine, "missing", lambda self: "there is no GPU")
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_engine_for_gpus_without_a_gpu_is_refused_before_the_script_runs() -> None:
+    with pytest.raises(tileir.LaunchError, match="cannot work here: there is no GPU"), tileir.emulate("tileiras"):
+        pass
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_command_refuses_an_engine_for_gpus_without_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    assert emulate_tool.run(["--backend", "tileiras", __file__]) == 2
+    assert "the engine 'tileiras' cannot work here: there is no GPU" in capsys.readouterr().err
+
+
+def test_command_refuses_a_gpu_to_pretend_where_there_is_one(
+    engine: FakeGpu, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert emulate_tool.run(["--backend", engine.name, "--gpu", "b200", __file__]) == 2
+    assert "the GPU is the one that is there: leave out gpu" in capsys.readouterr().err
