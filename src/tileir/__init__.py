@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tileir import attributes, declarations, types
     from tileir.bridge.compiling import compile
-    from tileir.bridge.emulate import emulate
+    from tileir.bridge.emulate import EmulationContext, emulate
     from tileir.bridge.launch import launch
     from tileir.bridge.operators.making import op
     from tileir.bridge.specialized import SpecializedKernel
@@ -110,6 +110,7 @@ __all__ = [
     "Diagnostic",
     "DirectLaunches",
     "DriverError",
+    "EmulationContext",
     "EmulationError",
     "Engine",
     "EntryScope",
@@ -240,7 +241,7 @@ _HOMES = {
 # The same for what runs programs, which needs NumPy and ml_dtypes.
 _RUNNING_HOMES = {
     "tileir.bridge.compiling": "compile",
-    "tileir.bridge.emulate": "emulate",
+    "tileir.bridge.emulate": "EmulationContext emulate",
     "tileir.bridge.launch": "launch",
     "tileir.bridge.operators.making": "op",
     "tileir.bridge.specialized": "SpecializedKernel",
