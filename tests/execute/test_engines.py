@@ -268,7 +268,11 @@ def test_what_is_no_engine_is_not_registered(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("member", "value", "words"),
     [
-        ("options", frozenset({"sanitise"}), "the engine 'toy' has the option 'sanitise': there are cpu, exact, fast"),
+        (
+            "options",
+            frozenset({"sanitise"}),
+            "the engine 'toy' has the option 'sanitise': there are cpu, cubin, exact, fast",
+        ),
         ("options", "exact", "the options of the engine 'toy' are 'exact': give a set or tuple of strings"),
         ("stages", 3, "the stages of the engine 'toy' are 3: give"),
         ("stages", (3,), "the stages of the engine 'toy' are "),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from tileir.execute import launch
 from tileir.execute.errors import LaunchError
@@ -26,6 +26,7 @@ def compile(
     cpu: str | None = None,
     schedule: str = "forward",
     unchecked: bool = False,
+    cubin: str | os.PathLike[str] | bytes | None = None,
 ) -> Kernel: ...
 
 
@@ -50,6 +51,7 @@ def compile(
     cpu: str | None = None,
     schedule: str = "forward",
     unchecked: bool = False,
+    cubin: str | os.PathLike[str] | bytes | None = None,
 ) -> Kernel | SpecializedKernel:
     """Prepare a kernel for launching.
 
@@ -65,11 +67,12 @@ def compile(
     `exact` both give the same bits (docs/numerics.md).  `fast` lets the CPU engine use faster functions and matrix
     units that round differently, and `cpu` names the machine that it generates code for, by default this one.
     `schedule` is the order of tile blocks, see `Kernel.launch`.  `unchecked` turns off the bounds checks of native
-    code: a faulty kernel may then crash the process or corrupt its memory.  The module is verified and copied, so
-    changing it afterwards does not affect the kernel.
+    code: a faulty kernel may then crash the process or corrupt its memory.  `cubin` is the kernel as it was compiled
+    before, a path or bytes, for backend="tileiras" (docs/gpu.md).  The module is verified and copied, so changing it
+    afterwards does not affect the kernel.
     """
     if _is_cutile_kernel(module):
-        return _specialized(module, entry, backend, exact, fast, (cpu, schedule, unchecked))
+        return _specialized(module, entry, backend, exact, fast, (cpu, schedule, unchecked, cubin))
     if isinstance(entry, (tuple, list)):
         raise LaunchError(
             f"arguments were given as an example, which cuTile kernels are compiled for, and not a "
@@ -78,8 +81,26 @@ def compile(
     if isinstance(module, (str, os.PathLike, bytes, bytearray, memoryview)):
         module = _loaded(module)
     return launch.compile(
-        module, entry, backend, exact=exact, fast=fast, cpu=cpu, schedule=schedule, unchecked=unchecked
+        module,
+        entry,
+        backend,
+        exact=exact,
+        fast=fast,
+        cpu=cpu,
+        schedule=schedule,
+        unchecked=unchecked,
+        cubin=_bytes_of(cubin),
     )
+
+
+def _bytes_of(cubin: object) -> bytes | None:
+    """What is in a cubin that is given by its path or its bytes."""
+    if cubin is None or isinstance(cubin, bytes):
+        return cubin
+    if isinstance(cubin, (str, os.PathLike)):
+        with open(cubin, "rb") as file:
+            return file.read()
+    raise TypeError(f"a cubin is given by its path or its bytes, not as a {type(cubin).__name__}")
 
 
 def _loaded(source: Any) -> Operation:
@@ -98,6 +119,10 @@ def _is_cutile_kernel(value: object) -> bool:
     return tile is not None and isinstance(value, tile.kernel)
 
 
+_OTHERS: Final[dict[str, object]] = {"cpu": None, "schedule": "forward", "unchecked": False, "cubin": None}
+"""Options that cuTile kernels do not have, and what they are where they were not given."""
+
+
 def _specialized(
     kernel: Any, args: object, backend: str, exact: bool, fast: bool, others: tuple[object, ...]
 ) -> SpecializedKernel:
@@ -109,7 +134,7 @@ def _specialized(
             "a cuTile kernel is compiled for the kinds of its arguments, "
             f"but {given}: pass an example, as tileir.compile(kernel, (a, b, 16))"
         )
-    for name, value, usual in zip(("cpu", "schedule", "unchecked"), others, (None, "forward", False), strict=True):
+    for name, value, usual in zip(_OTHERS, others, _OTHERS.values(), strict=True):
         if value != usual:
             raise LaunchError(f"{name} is not an option of tileir.compile for cuTile kernels")
     return SpecializedKernel(kernel, tuple(args), backend, exact, fast)

@@ -21,6 +21,7 @@ from tileir.execute.errors import BlockId, LaunchError
 from tileir.execute.launch import Kernel
 
 if TYPE_CHECKING:
+    from tileir.execute.gpu.cubin import Cubin, Resources
     from tileir.execute.timing import Timing
     from tileir.execute.work.result import Work
 
@@ -86,6 +87,14 @@ class SpecializedKernel:
         if description.memory:
             options["memory"] = description.memory
         return self.kernel.time(grid, *description.values, **options)
+
+    def cubin(self, target: str | None = None, **options: Any) -> Cubin:
+        """The kernel compiled for a GPU: `Kernel.cubin`."""
+        return self.kernel.cubin(target, **options)
+
+    def resources(self, target: str | None = None, **options: Any) -> Resources:
+        """What the kernel takes of a GPU: `Kernel.resources`."""
+        return self.kernel.resources(target, **options)
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None) -> str:
         """The code, to read: `Kernel.dump`."""

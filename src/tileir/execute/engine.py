@@ -29,7 +29,7 @@ FORWARD: Final = "forward"
 
 
 OPTIONS: Final = frozenset(
-    ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked", "stream")
+    ("exact", "fast", "cpu", "schedule", "observer", "sanitize", "num_threads", "unchecked", "stream", "cubin")
 )
 """What the `options` of an engine are among."""
 
@@ -37,12 +37,15 @@ OPTIONS: Final = frozenset(
 class KernelSettings:
     """What `tileir.compile` was told about the code of a kernel; an engine takes what it has a use for."""
 
-    __slots__ = ("cpu", "exact", "fast")
+    __slots__ = ("cpu", "cubin", "exact", "fast")
 
-    def __init__(self, exact: bool = False, fast: bool = False, cpu: str | None = None) -> None:
+    def __init__(
+        self, exact: bool = False, fast: bool = False, cpu: str | None = None, cubin: bytes | None = None
+    ) -> None:
         self.exact: bool = exact
         self.fast: bool = fast
         self.cpu: str | None = cpu
+        self.cubin: bytes | None = cubin
 
 
 class LaunchOptions:
@@ -194,7 +197,7 @@ class Engine(ABC):
 
     options: frozenset[str] = frozenset()
     """Which options of `tileir.compile` and `Kernel.launch` it has a use for, among "exact", "fast", "cpu", "schedule",
-    "observer", "sanitize", "num_threads", "unchecked" and "stream".  The other options are everybody's."""
+    "observer", "sanitize", "num_threads", "unchecked", "stream" and "cubin".  The other options are everybody's."""
 
     stages: tuple[str, ...] = ()
     """The forms of a kernel that `PreparedKernel.dump` shows."""

@@ -46,6 +46,7 @@ def compile(
     cpu: str | None = None,
     schedule: str = "forward",
     unchecked: bool = False,
+    cubin: bytes | None = None,
 ) -> Kernel:
     """Make a kernel of a module ready to run; what the options are is said at `tileir.compile`, which comes by here.
 
@@ -53,6 +54,8 @@ def compile(
     """
     from tileir.interface import verify
 
+    if cubin is not None and (backend == AUTO or "cubin" not in find_engine(backend).options):
+        raise LaunchError("a cubin is for a GPU: compile with backend='tileiras'")
     if backend != AUTO:
         find_engine(backend)
     if not isinstance(schedule, str):
@@ -60,7 +63,12 @@ def compile(
     verify(module)
     # A copy, as much of a kernel is made of the program only when it is first launched.
     chosen = select_entry(clone(module), entry)
-    return Kernel(chosen, exact, schedule, backend=backend, fast=fast, cpu=cpu, unchecked=unchecked)
+    if cubin is not None:
+        from tileir.execute.gpu.cubin import cubin_of
+
+        # Refused here, in words, if it is none of this kernel.
+        cubin_of(chosen.symbol_name or "", cubin)
+    return Kernel(chosen, exact, schedule, backend=backend, fast=fast, cpu=cpu, unchecked=unchecked, cubin=cubin)
 
 
 LAUNCH_OPTIONS: Final = frozenset(
@@ -83,8 +91,10 @@ class Kernel:
         fast: bool = False,
         cpu: str | None = None,
         unchecked: bool = False,
+        cubin: bytes | None = None,
     ) -> None:
         self.entry: Final = entry
+        self._cubin: Final = cubin
         self.unchecked: Final = unchecked or _never_checks()
         self.backend: Final = backend
         self.fast: Final = fast
@@ -121,11 +131,12 @@ class Kernel:
             self.fast,
             self.cpu,
             self.unchecked,
+            self._cubin,
         )
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Copied and pickled as its program, which is compiled again; globals begin with their first values."""
-        options = (self.exact, self.schedule, None, self.backend, self.fast, self.cpu, self.unchecked)
+        options = (self.exact, self.schedule, None, self.backend, self.fast, self.cpu, self.unchecked, self._cubin)
         return Kernel, (self.entry, *options)
 
     def __copy__(self) -> Kernel:
@@ -136,7 +147,8 @@ class Kernel:
         while module.parent_operation is not None:
             module = module.parent_operation
         entry = select_entry(clone(module), self.name)
-        return Kernel(entry, self.exact, self.schedule, None, self.backend, self.fast, self.cpu, self.unchecked)
+        given = (self.exact, self.schedule, None, self.backend, self.fast, self.cpu, self.unchecked, self._cubin)
+        return Kernel(entry, *given)
 
     @property
     def parameters(self) -> list[str]:
@@ -406,7 +418,8 @@ class Kernel:
         found = self._prepared.get(engine)
         if found is None:
             require(engine)
-            made = engine.prepare(self.entry, self.globals.regions, KernelSettings(self.exact, self.fast, self.cpu))
+            settings = KernelSettings(self.exact, self.fast, self.cpu, self._cubin)
+            made = engine.prepare(self.entry, self.globals.regions, settings)
             if not isinstance(made, PreparedKernel):
                 raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.PreparedKernel")
             # Two threads may prepare it at once: both use the one that was ready first.

@@ -26,8 +26,9 @@ def cubin(
     instructions: Sequence[int] = (0x918,),
     host: int | None = 62,
     machine: int = 190,
+    newer_parameters: bool = False,
 ) -> bytes:
-    """The file: every kernel takes the same."""
+    """The file: every kernel takes the same; `newer_parameters` are described as those of kernels with TMA are."""
     strings = b"\0" + b"".join([name.encode() + b"\0" for name in kernels])
     symbols = bytes(24)
     common = b""
@@ -39,7 +40,10 @@ def cubin(
         offset = 0
         for ordinal, size in enumerate(sizes):
             offset += -offset % size
-            own += info(4, 0x17, struct.pack("<IHHI", 0, ordinal, offset, size << 18))
+            if newer_parameters:
+                own += info(4, 0x45, struct.pack("<IHHHBB", 0, ordinal, offset, size, 0, 4))
+            else:
+                own += info(4, 0x17, struct.pack("<IHHI", 0, ordinal, offset, size << 18))
             offset += size
         sections.append((f".nv.info.{name}", 0x70000000, own, len(own)))
         code = b"".join([operation.to_bytes(16, "little") for operation in instructions])

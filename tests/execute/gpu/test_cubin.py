@@ -8,8 +8,10 @@ from tests.execute.gpu.cubin_files import cubin, elf
 from tileir.execute.gpu.cubin import Cubin, CubinError, Parameter
 
 
-def test_resources_are_those_of_the_sections() -> None:
-    data = cubin(registers=168, stack=48, shared=41984, barriers=3, threads=256, sizes=(8, 8, 4, 8))
+@pytest.mark.parametrize("newer", [False, True])
+def test_resources_are_those_of_the_sections(newer: bool) -> None:
+    sizes = (8, 8, 4, 8)
+    data = cubin(registers=168, stack=48, shared=41984, barriers=3, threads=256, sizes=sizes, newer_parameters=newer)
     found = Cubin(data)
     assert (found.kernel, found.target, found.host) == ("k", "sm_90", "x86_64")
     resources = found.resources

@@ -38,6 +38,8 @@ _MAX_THREADS: Final = 0x05
 _REQUIRED_THREADS: Final = 0x10
 _FRAME_SIZE: Final = 0x11
 _PARAMETER: Final = 0x17
+_NEWER_PARAMETER: Final = 0x45
+"""Of kernels for which the driver fills in descriptors of tensors, for TMA."""
 _REGISTERS: Final = 0x2F
 _BARRIERS: Final = 0x4C
 
@@ -159,9 +161,9 @@ class Cubin:
             elif attribute in (_MAX_THREADS, _REQUIRED_THREADS) and len(value) == 12:
                 x, y, z = struct.unpack("<III", value)
                 threads = x * y * z
-            elif attribute == _PARAMETER and len(value) == 12:
+            elif attribute in (_PARAMETER, _NEWER_PARAMETER) and len(value) == 12:
                 _, ordinal, offset, rest = struct.unpack("<IHHI", value)
-                parameters[ordinal] = Parameter(offset, rest >> 18)
+                parameters[ordinal] = Parameter(offset, rest >> 18 if attribute == _PARAMETER else rest & 0xFFFF)
         code = file.section(f".text.{kernel}")
         operations = [code[n] | (code[n + 1] & 0xF) << 8 for n in range(0, len(code) - 1, _INSTRUCTION)]
         return Resources(
@@ -182,6 +184,14 @@ class Cubin:
         """Write it to a file."""
         with open(path, "wb") as file:
             file.write(self.data)
+
+
+def cubin_of(kernel: str, data: bytes) -> Cubin:
+    """The cubin of a kernel: by its name, or the only one there is, which may have another."""
+    try:
+        return Cubin(data, kernel)
+    except CubinError:
+        return Cubin(data)
 
 
 class _Elf:

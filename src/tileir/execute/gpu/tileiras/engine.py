@@ -20,7 +20,7 @@ class TileirasEngine(Engine):
     name: str = "tileiras"
     title: str = "the engine 'tileiras'"
     summary: str = "NVIDIA GPUs, through NVIDIA's assembler"
-    options: frozenset[str] = frozenset(("stream",))
+    options: frozenset[str] = frozenset(("stream", "cubin"))
     stages: tuple[str, ...] = ("bytecode", "sass")
     on_gpu: bool = True
 
@@ -50,4 +50,4 @@ class TileirasEngine(Engine):
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TileirasKernel:
         from tileir.execute.gpu.tileiras.kernel import TileirasKernel
 
-        return TileirasKernel(entry, globals)
+        return TileirasKernel(entry, globals, settings.cubin)

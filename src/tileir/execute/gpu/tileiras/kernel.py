@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from tileir.execute.gpu.cubin import Cubin, cubin_of
 from tileir.execute.gpu.disassembly import disassembled
 from tileir.execute.gpu.driver.devices import current_ordinal, device
 from tileir.execute.gpu.launching import GpuKernel
@@ -14,14 +17,18 @@ from tileir.ir.core import Operation
 class TileirasKernel(GpuKernel):
     """A kernel that NVIDIA's assembler compiles when it is first launched on a GPU of some kind."""
 
-    def __init__(self, entry: Operation, globals: dict[str, Region]) -> None:
-        super().__init__(
-            entry, globals, lambda target: make_cubin(entry, target), operation_at=self._operation_at_position
-        )
+    def __init__(self, entry: Operation, globals: dict[str, Region], ready: bytes | None = None) -> None:
+        """`ready` is a cubin with the kernel, which is not compiled then."""
+        made = None if ready is None else cubin_of(entry.symbol_name or "", ready)
+        self._ready_cubin: Final = made
+        super().__init__(entry, globals, self._made, operation_at=self._operation_at_position)
+
+    def _made(self, target: str) -> Cubin:
+        return self._ready_cubin if self._ready_cubin is not None else make_cubin(self.entry, target)
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
         if stage == "sass":
-            return disassembled(make_cubin(self.entry, device(current_ordinal()).target))
+            return disassembled(self._made(device(current_ordinal()).target))
         return self._program().module.text()
 
     def _program(self) -> Program:
