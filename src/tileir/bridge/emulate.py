@@ -71,7 +71,7 @@ def emulate(
 class EmulationContext(ContextDecorator):
     """What `tileir.emulate` gives: a context, and a decorator.  It may be entered again, also within itself."""
 
-    def __init__(self, gpu: str, options: dict[str, Any], watching: Watching | None) -> None:
+    def __init__(self, gpu: str, options: dict[str, Any], watching: Any) -> None:
         self._gpu: str = gpu
         self._options: dict[str, Any] = options
         self._watching: Watching | None = watching
