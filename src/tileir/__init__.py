@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         CompilationError,
         EmulationError,
         ExecutionError,
+        HostCopyWarning,
         InternalError,
         LaunchError,
         MissingDependencyError,
@@ -120,6 +121,7 @@ __all__ = [
     "Finding",
     "Fold",
     "Globals",
+    "HostCopyWarning",
     "InsertionPoint",
     "InternalError",
     "Kernel",
@@ -210,8 +212,8 @@ _HOMES = {
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
     "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions Measured PreparedKernel",
     "tileir.execute.engines": "register_engine unregister_engine",
-    "tileir.execute.errors": "AssertionFailedError CompilationError EmulationError ExecutionError InternalError"
-    " LaunchError MissingDependencyError NestingError WrongDeviceError",
+    "tileir.execute.errors": "AssertionFailedError CompilationError EmulationError ExecutionError HostCopyWarning"
+    " InternalError LaunchError MissingDependencyError NestingError WrongDeviceError",
     "tileir.execute.releasing": "release_memory",
     "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
     "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",

@@ -28,6 +28,10 @@ class WrongDeviceError(LaunchError):
     """An array is in the memory of another device than the one the kernel runs on."""
 
 
+class HostCopyWarning(UserWarning):
+    """Arrays of the host were given to a kernel on a GPU, and are copied there and back in each launch."""
+
+
 class NestingError(LaunchError):
     """The program is nested more deeply than Python's recursion limit allows."""
 

@@ -178,9 +178,10 @@ class Kernel:
         unchecked: bool | None = None,
         stream: object = None,
     ) -> None:
-        """Run the kernel once for each tile block of a grid; results are in the arrays when it returns.
+        """Run the kernel once for each tile block of a grid; results are in the arrays when it returns, or on a GPU for
+        what comes next in the stream.
 
-        Pass arrays (NumPy, torch on the CPU, anything with DLPack or the array interface) for pointers and numbers for
+        Pass arrays (NumPy, torch, CuPy, anything with DLPack or an array interface) for pointers and numbers for
         scalars.  `memory` lists further arrays that the kernel reaches through addresses read from memory.  `schedule`
         is the order of tile blocks: "forward", "reverse", "random:SEED", or "interleaved", which switches between
         blocks at memory operations.  `sanitize` looks for mistakes (docs/sanitizer.md): the launch runs to its end and
@@ -408,7 +409,9 @@ class Kernel:
         """The engine for a launch."""
         engine = self._engine
         if engine is None:
-            return choose(self.entry, arguments, options)
+            engine = choose(self.entry, arguments, options)
+            if options.stream is None:
+                return engine
         refusal = engine.refusal(self.entry, options)
         if refusal:
             raise LaunchError(refusal)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 import tileir
+from tileir.execute.gpu import loading
 from tileir.execute.gpu.driver import devices, library
 from tileir.execute.gpu.launching import GpuKernel
 
@@ -97,6 +98,7 @@ def forget() -> None:
     library._driver = None
     library._tried = None
     devices._devices.clear()
+    loading._libraries.clear()
 
 
 # --- arrays ---

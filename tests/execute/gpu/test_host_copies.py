@@ -24,7 +24,6 @@ from tileir.execute.engine import LaunchOptions
 from tileir.execute.errors import AssertionFailedError, LaunchError
 from tileir.execute.globals import Globals
 from tileir.execute.gpu.driver.errors import DriverError
-from tileir.execute.gpu.host_copies import HostCopyWarning
 from tileir.execute.gpu.launching import GpuKernel
 
 ORDINARY = LaunchOptions()
@@ -42,7 +41,7 @@ def floats(count: int) -> numpy.ndarray:
 def test_arrays_of_the_host_are_copied_there_and_back_with_one_warning(fake: FakeDriver) -> None:
     kernel = kernel_of(ADD, STORE, does="add")
     a, b, c = floats(8), floats(8), numpy.zeros(8, numpy.float32)
-    with pytest.warns(HostCopyWarning) as caught:
+    with pytest.warns(tileir.HostCopyWarning) as caught:
         kernel.launch((1, 1, 1), (a, b, c, 8), ORDINARY)
     assert [str(each.message) for each in caught] == [
         "@k runs on cuda:0 (Fake GPU 0, sm_90), and argument 0 (array float32[8]), argument 1 (array float32[8]), "
@@ -59,7 +58,7 @@ def test_arrays_of_the_host_are_copied_there_and_back_with_one_warning(fake: Fak
     assert "allocations 0" in fake.live() and fake.depth() == 0
 
 
-@pytest.mark.filterwarnings("ignore::tileir.execute.gpu.host_copies.HostCopyWarning")
+@pytest.mark.filterwarnings("ignore::tileir.HostCopyWarning")
 def test_arrays_that_share_memory_share_its_copy(fake: FakeDriver) -> None:
     whole = floats(16)
     a, b, c = whole[:8], whole[4:12], whole[8:]
@@ -69,7 +68,7 @@ def test_arrays_that_share_memory_share_its_copy(fake: FakeDriver) -> None:
     assert fake.calls("cuMemAlloc") == ["cuMemAlloc_v2 64"]
 
 
-@pytest.mark.filterwarnings("ignore::tileir.execute.gpu.host_copies.HostCopyWarning")
+@pytest.mark.filterwarnings("ignore::tileir.HostCopyWarning")
 def test_arrays_of_both_kinds_are_launched_with_together(fake: FakeDriver, torch: FakeTorch) -> None:
     kernel = kernel_of(ADD, STORE, does="add")
     a, b, c = floats(8), floats(8), numpy.zeros(8, numpy.float32)
@@ -266,3 +265,9 @@ def test_a_stream_is_refused_by_engines_that_have_none() -> None:
         kernel = tileir.compile(tileir.parse("cuda_tile.module @m { entry @k() { return } }"), backend=backend)
         with pytest.raises(LaunchError, match="has no streams, which are a GPU's: compile with a GPU backend"):
             kernel.launch(1, stream=0)
+
+
+def test_a_stream_without_arrays_on_a_gpu_is_refused() -> None:
+    kernel = tileir.compile(tileir.parse("cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>) { return } }"))
+    with pytest.raises(LaunchError, match="has no streams, which are a GPU's"):
+        kernel.launch(1, floats(4), stream=0)

@@ -10,14 +10,11 @@ from contextlib import ExitStack
 from typing import Final
 
 from tileir.execute.arguments import ArgumentLabel, Buffer
+from tileir.execute.errors import HostCopyWarning
 from tileir.execute.gpu.arrays import DeviceBuffer
 from tileir.execute.gpu.driver.memory import DeviceMemory, copy_from_gpu, copy_to_gpu
 from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
-
-
-class HostCopyWarning(UserWarning):
-    """Arrays of the host were given to a kernel on a GPU, and are copied there and back in each launch."""
 
 
 class _Stretch:

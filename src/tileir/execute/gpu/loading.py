@@ -1,5 +1,9 @@
 """The code of a kernel in the driver: compiled when a launch first needs it for a GPU, and loaded once.
 
+What is loaded stays, as torch and Triton have it too: a kernel that nobody holds any more may be under way, or in a
+graph that is replayed.  The same code is loaded once, whoever compiles it again; `release_memory` waits for the GPUs
+and unloads what no kernel needs.
+
 Global variables are in the cubin, with their first values, and each context has its own.  Kernels that come from one
 module by `Kernel.sibling` have one cubin if they can write to them, which is loaded once, so that they share them.
 """
@@ -11,18 +15,20 @@ import platform
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Final, Protocol
-from weakref import WeakValueDictionary
+from weakref import WeakSet
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import memory_dtype
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver.devices import Device, current
-from tileir.execute.gpu.driver.errors import NoGpuError
+from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
 from tileir.execute.gpu.driver.kernels import LoadedLibrary
+from tileir.execute.gpu.driver.library import driver
 from tileir.execute.gpu.driver.memory import copy_to_gpu
 from tileir.execute.gpu.streams import synchronize
 from tileir.execute.gpu.targets import TARGETS, runs_on, target_of_device
 from tileir.execute.memory import Region
+from tileir.execute.releasing import release_with
 from tileir.forking import NO_FORK
 from tileir.ir.core import Operation
 
@@ -48,15 +54,42 @@ class Code(Protocol):
 class LoadedKernel:
     """A kernel in the driver, for the GPUs of one architecture."""
 
-    __slots__ = ("function", "library")
+    __slots__ = ("__weakref__", "function", "library")
 
     def __init__(self, library: LoadedLibrary, function: int) -> None:
         self.library: LoadedLibrary = library
         self.function: Any = ctypes.c_void_p(function)
+        _kernels.add(self)
 
 
-_libraries: WeakValueDictionary[tuple[int, bytes], LoadedLibrary] = WeakValueDictionary()
-"""What is loaded, by the globals of the module it is from, and its content."""
+_libraries: Final[dict[tuple[int, bytes], LoadedLibrary]] = {}
+"""What is loaded, by its content, and by the globals of the module it is from if it has any."""
+
+_kernels: Final[WeakSet[LoadedKernel]] = WeakSet()
+"""Those that may be launched."""
+
+
+def unload_unused() -> None:
+    """Unload what no kernel needs, once the GPUs have done what is under way."""
+    if not _libraries or driver().forked:
+        return
+    with NO_FORK:
+        used = {kernel.library for kernel in _kernels}
+        for key, library in list(_libraries.items()):
+            if library in used:
+                continue
+            try:
+                for context in library.contexts:
+                    with current(context):
+                        driver().call("cuCtxSynchronize", "waiting for a GPU")
+                library.unload()
+            except DriverError:
+                # A graph is being captured, or a kernel ran wild: another time, or never.
+                continue
+            del _libraries[key]
+
+
+release_with(unload_unused)
 
 
 class KernelLoader:
@@ -73,6 +106,7 @@ class KernelLoader:
     def kernel(self, place: Device, context: int) -> LoadedKernel:
         """The kernel, to be launched in a context of a GPU."""
         found = self._loaded.get(place.target) or self._load(place)
+        found.library.contexts.add(context)
         if self._globals and (found.library, context) not in self._filled:
             self._fill(found.library, context)
         return found
@@ -103,7 +137,7 @@ class KernelLoader:
         return found
 
     def _library(self, data: bytes, what: str) -> LoadedLibrary:
-        key = (id(self._globals), sha256(data).digest())
+        key = (id(self._globals) if self._globals else 0, sha256(data).digest())
         found = _libraries.get(key)
         if found is None:
             found = _libraries[key] = LoadedLibrary(data, what)

@@ -4,6 +4,9 @@
 which it reads as many bytes as the kernel's code declares.  A `Record` holds all of these: a launch fills in numbers,
 and what points from one to another stays.
 
+Cubins of NVIDIA's assembler need no descriptors for the tensor memory accelerator: the driver makes them.  Code that
+takes them as parameters has slots of 128 bytes, aligned to 64, which belong here, in `Record`.
+
 As for the CPU, a function written for the kernel looks at arguments of the usual kinds and fills a record at once; it
 knows contiguous arrays of torch or CuPy and numbers of Python, and leaves everything else to `arguments.bind`.
 """

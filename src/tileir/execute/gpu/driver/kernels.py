@@ -6,30 +6,29 @@ A library belongs to no context: the driver puts it into each one in which a ker
 from __future__ import annotations
 
 import ctypes
-import weakref
 from typing import Final
 
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver.errors import INVALID_VALUE, NOT_FOUND, DriverError, NoGpuError
-from tileir.execute.gpu.driver.library import Driver, driver
+from tileir.execute.gpu.driver.library import driver
 
 
 class LoadedLibrary:
-    """A cubin in the driver, until nobody refers to it."""
+    """A cubin in the driver, until `unload`."""
 
     def __init__(self, data: bytes, what: str) -> None:
         self._driver: Final = driver()
         self._what: Final = what
         self.keep: object = None
         """What lives as long as this."""
+        self.contexts: set[int] = set()
+        """Those in which its kernels may be under way."""
         self.filled: set[int] = set()
-        """The contexts in which its global variables have their values."""
+        """Those in which its global variables have their values."""
         code = ctypes.create_string_buffer(data, len(data))
         self.handle: Final = self._driver.handle(
             "cuLibraryLoadData", f"loading {what}", ctypes.addressof(code), None, None, 0, None, None, 0
         )
-        # Not at the end of the process, when the driver may be gone already.
-        weakref.finalize(self, _unload, self._driver, self.handle).atexit = False
 
     def kernel(self, name: str) -> int:
         """A kernel, to launch."""
@@ -41,6 +40,10 @@ class LoadedLibrary:
             if error.code == NOT_FOUND:
                 raise LaunchError(f"{self._what} has no kernel @{name}: it was made from another program") from error
             raise
+
+    def unload(self) -> None:
+        """Take it out of the driver; no kernel of it may be under way, nor be in a graph that is replayed."""
+        self._driver.call("cuLibraryUnload", f"unloading {self._what}", self.handle)
 
     def parameter_sizes(self, kernel: int) -> list[int] | None:
         """How many bytes each parameter of a kernel takes; None if the driver is too old to tell."""
@@ -66,9 +69,3 @@ class LoadedLibrary:
         if code:
             raise self._driver.error("cuLibraryGetGlobal", code, f"looking for the global @{name} in {self._what}")
         return address.value, size.value
-
-
-def _unload(of: Driver, handle: int) -> None:
-    if not of.forked:
-        # Whatever it says, there is nobody to be told.
-        of.function("cuLibraryUnload")(handle)
