@@ -434,3 +434,12 @@ def test_every_gate_is_the_one_of_the_disassembler():
     for data, their in zip(files, tool_verdicts(files), strict=True):
         our = our_verdict(data)
         assert (our.accepted, our.lines[:1]) == (their.accepted, their.lines[:1])
+
+
+def test_extent_that_has_no_place_is_refused_in_words() -> None:
+    """A text may have an extent of 2**63; bytecode has 64 bits with a sign."""
+    view = f"tensor_view<{2**63}xf32, strides=[1]>"
+    body = f"%v = make_tensor_view %p, shape = [{2**63}], strides = [1] : {view}"
+    module = tileir.parse(f"cuda_tile.module @m {{ entry @k(%p: tile<ptr<f32>>) {{ {body}\nreturn }} }}")
+    with pytest.raises(tileir.BytecodeError, match=f"{2**63} does not fit into a signed number of 64 bits"):
+        tileir.to_bytecode(module)

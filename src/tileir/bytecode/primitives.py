@@ -253,7 +253,13 @@ class ByteWriter:
     def integers(self, values: tuple[int, ...], size: int) -> None:
         """A counted list of little-endian signed numbers."""
         self.varint(len(values))
-        self.data += b"".join([value.to_bytes(size, "little", signed=True) for value in values])
+        try:
+            self.data += b"".join([value.to_bytes(size, "little", signed=True) for value in values])
+        except OverflowError:
+            largest = max(values, key=abs)
+            raise Malformed(
+                f"{largest} does not fit into a signed number of {8 * size} bits", 0, prefixed=False
+            ) from None
 
     def align(self, alignment: int) -> None:
         while len(self.data) % alignment:

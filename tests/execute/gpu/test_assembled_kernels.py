@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -126,3 +129,15 @@ def test_kernels_that_share_memory_are_in_one_cubin() -> None:
     first, second = (tileir.compile(module, name, backend="interpreter").cubin("sm_90") for name in ("first", "second"))
     assert first.data == second.data
     assert (first.kernel, second.kernel) == ("first", "second")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit for another process is Linux's")
+def test_too_little_memory_is_named_however_the_assembler_fails() -> None:
+    """It crashes, cannot be loaded, or fails without a reason."""
+    entry = tileir.compile(EXAMPLES / "vector_add.mlir", backend="interpreter").entry
+    for limit in (40, 60, 100):
+        with pytest.raises(tileir.AssemblerError, match="GiB of memory, which may be too little") as caught:
+            assemble(entry, "sm_90", AssemblyOptions(memory_limit=limit << 20))
+        if isinstance(caught.value, tileir.AssemblerCrash):
+            done = subprocess.run(caught.value.command, shell=True, capture_output=True)
+            assert -done.returncode == getattr(signal, caught.value.signal) or done.returncode > 128

@@ -114,6 +114,7 @@ class Attempt:
     def _crash(self, outcome: Outcome) -> AssemblerCrash:
         name = _signal_name(-outcome.status)
         program = self.program
+        memory = self._memory_words(outcome)
         saved = save_reproducer(
             f"{program.name}-{self.target}-{program.key(self.target, self.options)[-8:]}",
             [argument.replace(INPUT, os.path.join("{}", INPUT)) for argument in [*self.command, os.devnull]],
@@ -122,8 +123,10 @@ class Attempt:
             self.tool.version,
             f"was ended by {name}",
             outcome.output,
+            # Without the limit it may well succeed.
+            f"ulimit -v {self.options.memory_limit // 1024}; " if memory else "",
         )
-        words, memory = f"the assembler crashed: {name}", self._memory_words(outcome)
+        words = f"the assembler crashed: {name}"
         if saved is None:
             told = self.told(words, memory, f"the program could not be kept: set {VARIABLE} to a directory")
             return AssemblerCrash(told, name, "", "")

@@ -22,15 +22,15 @@ class Reproducer:
 
 
 def save_reproducer(
-    name: str, arguments: list[str], bytecode: bytes, text: str, version: str, how: str, said: str
+    name: str, arguments: list[str], bytecode: bytes, text: str, version: str, how: str, said: str, before: str = ""
 ) -> Reproducer | None:
     """Keep a crash under a name; None if there is no place that can be written to.
 
-    `arguments` is the command, in which `{}` stands for the directory.
+    `arguments` is the command, in which `{}` stands for the directory; `before` comes before it in the shell.
     """
     for parent in _places():
         directory = os.path.join(parent, name)
-        command = shlex.join([argument.replace("{}", directory) for argument in arguments])
+        command = before + shlex.join([argument.replace("{}", directory) for argument in arguments])
         files = {
             "program.tileirbc": bytecode,
             "program.mlir": text.encode("utf-8", "surrogateescape"),
