@@ -171,15 +171,40 @@ def _rounded_twice(found: Differences) -> Explained:
     return found.units <= 1, found.units
 
 
+MANTISSA = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7, "tf32": 10, "f8E4M3FN": 3, "f8E5M2": 2}
+LARGEST = {"f64": 2.0**1023, "f32": 2.0**127, "f16": 2.0**15, "bf16": 2.0**127}
+
+
 def _sums(found: Differences) -> Explained:
     """Differences of sums, relative to the sums of magnitudes: `details` says how to form those."""
     scale = magnitudes(found.program)[found.indices]
-    bits = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7, "tf32": 10, "f8E4M3FN": 3, "f8E5M2": 2}[found.element]
     with numpy.errstate(all="ignore"):
-        measured = found.absolute / (scale * 2.0 ** -(bits + 1))
-    # What is not finite in one is not in the other, but where the order decides which partial sum overflows.
+        measured = found.absolute / (scale * 2.0 ** -(MANTISSA[found.element] + 1))
     limit = float(found.program.details["limit"])
     return numpy.isfinite(measured) & (measured <= limit), measured
+
+
+def _overflowing_sums(found: Differences) -> Explained:
+    scale = magnitudes(found.program)[found.indices]
+    return ~(scale <= LARGEST[found.element]), None
+
+
+def _factors(found: Differences) -> Explained:
+    """A unit for each factor."""
+    count = float(found.program.details["factors"])
+    return found.units <= count, found.units
+
+
+def _overflowing_products(found: Differences) -> Explained:
+    """Whatever has factors whose magnitudes go far in either direction."""
+    argument = found.program.arguments[0]
+    assert isinstance(argument, Pointer)
+    values = number(argument.element, bits_of(argument.element, found.program.memories[argument.memory]))
+    with numpy.errstate(all="ignore"):
+        far = numpy.nansum(abs(numpy.log2(abs(values[numpy.isfinite(values) & (values != 0)]))))
+    special = not numpy.isfinite(values).all() or bool((values == 0).any())
+    wide = bool(far > numpy.log2(LARGEST[found.element])) or special
+    return numpy.full(found.indices.size, wide), None
 
 
 def magnitudes(program: Program) -> Any:
@@ -292,6 +317,18 @@ RULES = [
     Rule(
         "sums", OPEN, "2^-(m+1) sum of magnitudes", "the order of additions is left open",
         lambda found: "sum" in found.program.details and found.is_float, _sums,
+    ),
+    Rule(
+        "sums that may overflow", OPEN, "", "the order of additions decides which partial sums are infinite",
+        lambda found: "sum" in found.program.details and found.element in LARGEST, _overflowing_sums,
+    ),
+    Rule(
+        "products of many factors", OPEN, "ulp", "the order of multiplications is left open",
+        lambda found: "factors" in found.program.details, _factors,
+    ),
+    Rule(
+        "products that may overflow", OPEN, "", "the order of multiplications decides which partial products do",
+        lambda found: "factors" in found.program.details, _overflowing_products,
     ),
     Rule(
         "sign of a sum that is zero", OPEN, "", "sums of products begin with +0 on the GPU",
