@@ -8,8 +8,9 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import numpy
 import pytest
@@ -143,12 +144,22 @@ def test_nothing_loads_the_driver_before_a_launch(fake: FakeDriver) -> None:
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
 
 
-def test_cuda_bindings_finds_the_driver_where_it_is_installed(
+def install_bindings(monkeypatch: pytest.MonkeyPatch, find: Callable[..., object]) -> None:
+    """Have a package `cuda-bindings` that somebody uses."""
+    package = ModuleType("cuda.bindings")
+    module = ModuleType("cuda.bindings.driver")
+    module.cuGetProcAddress = package.driver = find
+    monkeypatch.setitem(sys.modules, "cuda.bindings", package)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", module)
+
+
+def test_cuda_bindings_tells_the_functions_where_it_is_in_use(
     fake: FakeDriver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
 
     def find(symbol: bytes, version: int, flags: int) -> tuple[int, int, int]:
+        assert version == (12040 if symbol == b"cuKernelGetParamInfo" else 12000)
         asked.append(symbol.decode())
         name = symbol.decode()
         for each in (f"{name}_v2", name):
@@ -158,9 +169,7 @@ def test_cuda_bindings_finds_the_driver_where_it_is_installed(
                 continue
         return 500, 0, 1
 
-    package = ModuleType("cuda.bindings")
-    package.driver = SimpleNamespace(cuGetProcAddress=find)
-    monkeypatch.setitem(sys.modules, "cuda.bindings", package)
+    install_bindings(monkeypatch, find)
     monkeypatch.delenv("TILEIR_LIBCUDA")
     forget()
     kernel_of(ONE).launch((1, 1, 1), (CudaArray(fake, four()),), ORDINARY)
@@ -173,9 +182,7 @@ def test_a_broken_cuda_bindings_is_passed_over(fake: FakeDriver, monkeypatch: py
     def broken(*_: object) -> object:
         raise RuntimeError("broken")
 
-    package = ModuleType("cuda.bindings")
-    package.driver = SimpleNamespace(cuGetProcAddress=broken)
-    monkeypatch.setitem(sys.modules, "cuda.bindings", package)
+    install_bindings(monkeypatch, broken)
     monkeypatch.delenv("TILEIR_LIBCUDA")
     forget()
     assert "no NVIDIA" in why_no_gpu() or library.driver().where != "cuda-bindings"

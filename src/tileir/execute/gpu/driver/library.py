@@ -1,8 +1,9 @@
 """libcuda: found and loaded when it is first needed, and called through ctypes.
 
-Where `cuda-bindings` is installed, NVIDIA's own package finds the library and tells where its functions are; otherwise
-the system's loader does.  `TILEIR_LIBCUDA` names another file.  Either way a function is called in one way: a failure
-becomes a `DriverError` with what was attempted.
+Where NVIDIA's package `cuda-bindings` is in use already, it tells where the functions are.  Otherwise the system's
+loader is asked, and where that finds nothing the package, if it is installed: importing it takes as long as many first
+launches.  `TILEIR_LIBCUDA` names another file.  Either way a function is called in one way: a failure becomes a
+`DriverError` with what was attempted.
 
 A function is named here as the driver's header does; what the library exports may have a version at its end.
 """
@@ -13,6 +14,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 from tileir.execute.gpu.driver.errors import NOT_INITIALIZED, DriverError, NoGpuError
@@ -207,14 +209,17 @@ def _initialized(given: str) -> Driver:
 
 
 def _opened(given: str) -> Driver:
-    if not given:
-        bindings = _bindings()
-        if bindings is not None:
-            return bindings
+    if not given and "cuda.bindings.driver" in sys.modules:
+        found = _bindings()
+        if found is not None:
+            return found
     name = given or ("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     try:
         library = ctypes.CDLL(name)
     except OSError as error:
+        found = None if given else _bindings()
+        if found is not None:
+            return found
         what = f"{name}, which {LIBRARY_VARIABLE} names," if given else name
         raise NoGpuError(f"this machine has no NVIDIA driver: {what} cannot be loaded ({error})") from None
 
@@ -230,7 +235,7 @@ def _opened(given: str) -> Driver:
 def _bindings() -> Driver | None:
     """The driver as NVIDIA's package finds it; None if it is not installed, or does not find it."""
     try:
-        from cuda.bindings import driver as package
+        package: Any = import_module("cuda.bindings.driver")
     except Exception:
         # Somebody else's code, which may be installed and broken.
         return None
