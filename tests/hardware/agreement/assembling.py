@@ -140,9 +140,13 @@ def _run(tool: str, target: str, data: bytes) -> tuple[bytes | None, str]:
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder) / "k.tileirbc", Path(folder) / "k.cubin"
         source.write_bytes(data)
-        command = [tool, "--gpu-name", target, str(source), "-o", str(made)]
+        # Code depends on the machine that launches it: the driver of another one dies of it.
+        host = ["--host-arch", os.environ.get("TILEIRAS_HOST", "x86_64"), "--host-os", "linux"]
+        command = [tool, "--gpu-name", target, *host, str(source), "-o", str(made)]
         try:
-            result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+            # With CUDA_HOME it would take an older libnvvm from there.
+            environment = {name: value for name, value in os.environ.items() if name not in ("CUDA_HOME", "CUDA_PATH")}
+            result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment)
         except subprocess.TimeoutExpired:
             return None, f"takes longer than {SECONDS:.0f} s"
         if result.returncode == 0:
