@@ -349,13 +349,16 @@ class Kernel:
         comes from.  `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.
         `time_limit` is for the assembler, in seconds.
         """
-        from tileir.execute.gpu.driver.devices import target_here
-        from tileir.execute.gpu.tileiras.compiling import make_cubin
+        from tileir.execute.gpu.tileiras.cached import make_cubin
         from tileir.execute.gpu.tileiras.options import TIME_LIMIT, AssemblyOptions
 
         limit = TIME_LIMIT if time_limit is None else time_limit
         options = AssemblyOptions(opt_level, lineinfo, host or "", time_limit=limit)
-        return make_cubin(self.entry, target_here() if target is None else target, options)
+        if target is None:
+            from tileir.execute.gpu.driver.devices import target_here
+
+            target = target_here()
+        return make_cubin(self.entry, target, options)
 
     def resources(self, target: str | None = None, **options: Any) -> Resources:
         """What the kernel takes of a GPU: registers, shared memory, spills; the options are those of `cubin`."""

@@ -439,3 +439,35 @@ def test_without_a_cache_it_works(assembler: FakeAssembler, monkeypatch: pytest.
     assert kernel().cubin("sm_90").data == cubin()
     assert kernel().cubin("sm_90").data == cubin()
     assert len(assembler.calls) == 2
+
+
+FROM_CACHE = """
+import sys, tileir
+kernel = tileir.compile(tileir.parse(TEXT), backend="interpreter")
+before = set(sys.modules)
+cubin = kernel.cubin("sm_90")
+heavy = ("tileir.bytecode", "tileir.passes", "tileir.rewrite", "subprocess", "tempfile", "ctypes")
+print(len(cubin.data), cubin.kernel, [name for name in heavy if name in set(sys.modules) - before])
+"""
+
+
+def test_cubin_from_the_cache_needs_nothing_that_makes_one(assembler: FakeAssembler) -> None:
+    kernel().cubin("sm_90")
+    command = [sys.executable, "-c", FROM_CACHE.replace("TEXT", repr(TEXT))]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout == f"{len(cubin())} k []\n", done.stderr
+    assert len(assembler.calls) == 1
+
+
+def test_short_way_to_a_cubin_that_is_gone_or_wrong_is_not_taken(assembler: FakeAssembler) -> None:
+    kernel().cubin("sm_90")
+    directory = default_cache().directory
+    assert directory is not None
+    (short,) = Path(directory).glob("text-*.kernel")
+    for meta in ({}, {"key": "cubin-0", "kernel": "k"}, {"key": _only_key(), "kernel": "other"}, {"key": 7}):
+        default_cache().put(short.stem, b"", meta)
+        assert kernel().cubin("sm_90").data == cubin()
+    assert len(assembler.calls) == 1
+    (Path(directory) / f"{_only_key()}.kernel").unlink()
+    assert kernel().cubin("sm_90").data == cubin()
+    assert len(assembler.calls) == 2

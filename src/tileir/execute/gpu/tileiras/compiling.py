@@ -19,7 +19,7 @@ from tileir.execute.gpu.tileiras.failures import OUTPUT, Attempt
 from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program
-from tileir.execute.gpu.tileiras.tool import INSTALL, Assembler, find_assembler, why_missing
+from tileir.execute.gpu.tileiras.tool import INSTALL, Assembler, find_assembler, is_made_by, why_missing
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST
 from tileir.ir.diagnostics import Diagnostic
@@ -34,11 +34,8 @@ class Assembled(NamedTuple):
     diagnostics: list[Diagnostic]
     kernels: dict[str, str]
     """All kernels in it: the name that each has there, by its own."""
-
-
-def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL) -> Cubin:
-    """The cubin of a kernel for a GPU."""
-    return assemble(entry, target, options).cubin
+    key: str
+    """Its name in the cache."""
 
 
 def assemble(entry: Operation, target: str, options: AssemblyOptions = _USUAL) -> Assembled:
@@ -80,7 +77,7 @@ def _stored(key: str, program: Program, tool: Assembler | None, options: Assembl
     if found is None:
         return None
     data, meta = found
-    if tool is not None and meta.get("look") != tool.look and meta.get("version") != tool.version:
+    if tool is not None and not is_made_by(meta, tool):
         return None
     if options.remarks and not meta.get("remarks"):
         return None
@@ -88,14 +85,14 @@ def _stored(key: str, program: Program, tool: Assembler | None, options: Assembl
         cubin = Cubin(data, program.name, str(meta.get("version", "")))
     except CubinError:
         return None
-    return _assembled(cubin, str(meta.get("said", "")), program, options)
+    return _assembled(key, cubin, str(meta.get("said", "")), program, options)
 
 
-def _assembled(cubin: Cubin, said: str, program: Program, options: AssemblyOptions) -> Assembled:
+def _assembled(key: str, cubin: Cubin, said: str, program: Program, options: AssemblyOptions) -> Assembled:
     found = [*program.warnings, *read_messages(said, program.positions)]
     if options.remarks:
         found += read_remarks(said, program.positions)
-    return Assembled(cubin, found, program.kernels)
+    return Assembled(cubin, found, program.kernels, key)
 
 
 def _made(key: str, program: Program, tool: Assembler, target: str, options: AssemblyOptions) -> Assembled:
@@ -125,7 +122,7 @@ def _made(key: str, program: Program, tool: Assembler, target: str, options: Ass
         "remarks": options.remarks,
     }
     default_cache().put(key, data, meta)
-    return _assembled(cubin, outcome.output, program, options)
+    return _assembled(key, cubin, outcome.output, program, options)
 
 
 def _check_tool(tool: Assembler, target: str, options: AssemblyOptions) -> None:

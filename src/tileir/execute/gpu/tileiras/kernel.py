@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tileir.execute.gpu.cubin import Cubin, cubin_of
-from tileir.execute.gpu.disassembly import disassembled
 from tileir.execute.gpu.driver.devices import current_ordinal, device
 from tileir.execute.gpu.launching import GpuKernel
-from tileir.execute.gpu.tileiras.compiling import make_cubin
-from tileir.execute.gpu.tileiras.program import Program
+from tileir.execute.gpu.tileiras.cached import make_cubin
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
+
+if TYPE_CHECKING:
+    from tileir.execute.gpu.tileiras.program import Program
 
 
 class TileirasKernel(GpuKernel):
@@ -28,12 +29,17 @@ class TileirasKernel(GpuKernel):
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
         if stage == "sass":
+            from tileir.execute.gpu.disassembly import disassembled
+
             return disassembled(self._made(device(current_ordinal()).target))
         return self._program().module.text()
 
     def _program(self) -> Program:
         module = self.entry.parent_operation
         assert module is not None, "a kernel stands in a module"
+        # Imported here: a kernel from the cache runs without what compiles it.
+        from tileir.execute.gpu.tileiras.program import Program
+
         return Program(module, self.entry, lineinfo=False)
 
     def _operation_at_position(self, file: str, line: int) -> Operation | None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 import re
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from tileir.execute.errors import CompilationError, MissingDependencyError
-from tileir.execute.gpu.command import run_command
 from tileir.execute.gpu.nvidia_packages import find_tool
 from tileir.execute.looks import look_of, name_of
 from tileir.ir.declaration import VERSIONS, Version, version_text
@@ -74,6 +73,9 @@ class Assembler:
         return self._said("--help")
 
     def _said(self, option: str) -> str:
+        # Imported here: a kernel from the cache needs no process.
+        from tileir.execute.gpu.command import run_command
+
         try:
             outcome = run_command([self.path, option], time_limit=_SECONDS)
         except OSError as error:
@@ -106,3 +108,12 @@ def why_missing() -> str:
     if os.environ.get(VARIABLE) or find_tool("tileiras"):
         return ""
     return f"NVIDIA's assembler, tileiras, is not installed: {INSTALL}"
+
+
+def is_made_by(description: dict[str, Any], tool: Assembler | None = None) -> bool:
+    """Whether what the cache has is what the assembler of this machine would make; it is, where there is none."""
+    if tool is None:
+        if why_missing():
+            return True
+        tool = find_assembler()
+    return description.get("look") == tool.look or description.get("version") == tool.version

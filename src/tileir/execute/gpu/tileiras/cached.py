@@ -1,0 +1,66 @@
+"""Cubins of kernels that were compiled before, found without what compiles them.
+
+The key of a cubin is made of bytecode (`compiling.py`), and what writes that takes longer to import than everything
+else a first launch does.  So the cache also has, under a key of the text of the module and the sources of this package,
+the key of the cubin.
+"""
+
+from __future__ import annotations
+
+from _blake2 import blake2b
+from typing import Final
+
+from tileir.execute.code_cache import default_cache
+from tileir.execute.gpu.cubin import Cubin, CubinError
+from tileir.execute.gpu.targets import target_named
+from tileir.execute.gpu.tileiras.options import AssemblyOptions
+from tileir.execute.gpu.tileiras.tool import is_made_by
+from tileir.execute.own_sources import hash_of_sources
+from tileir.ir.core import Operation
+
+_USUAL: Final = AssemblyOptions()
+_NO_PART: Final = ("bridge", "cpu", "interpreter", "sanitizer", "tools", "work")
+"""Folders of the package that nothing of a cubin comes from."""
+
+_sources: bytes = b""
+
+
+def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL) -> Cubin:
+    """The cubin of a kernel for a GPU."""
+    target = target_named(target)
+    options = options.checked()
+    # Text does not say where it stands, which line information does.
+    short = "" if options.lineinfo else _short_key(entry, target, options)
+    found = _found(short) if short else None
+    if found is None:
+        from tileir.execute.gpu.tileiras.compiling import assemble
+
+        made = assemble(entry, target, options)
+        found = made.cubin
+        if short:
+            default_cache().put(short, b"", {"key": made.key, "kernel": found.kernel})
+    return found
+
+
+def _short_key(entry: Operation, target: str, options: AssemblyOptions) -> str:
+    global _sources
+    if not _sources:
+        _sources = hash_of_sources(_NO_PART)
+    module = entry.parent_operation
+    settings = (entry.symbol_name, target, options.opt_level, options.host, options.system)
+    digest = blake2b(_sources, digest_size=20, person=b"tileir cubins")
+    for part in (repr(settings).encode(), str(module).encode("utf-8", "surrogateescape")):
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return f"text-{digest.hexdigest()}"
+
+
+def _found(short: str) -> Cubin | None:
+    cache = default_cache()
+    known = cache.get(short)
+    stored = None if known is None else cache.get(str(known[1].get("key")))
+    if known is None or stored is None or not is_made_by(stored[1]):
+        return None
+    try:
+        return Cubin(stored[0], str(known[1].get("kernel")), str(stored[1].get("version", "")))
+    except CubinError:
+        return None
