@@ -11,9 +11,9 @@ module by `Kernel.sibling` have one cubin if they can write to them, which is lo
 from __future__ import annotations
 
 import ctypes
-import platform
+import os
+from _blake2 import blake2b
 from collections.abc import Callable
-from hashlib import sha256
 from typing import Any, Final, Protocol
 from weakref import WeakSet
 
@@ -121,8 +121,8 @@ class KernelLoader:
         what = f"the cubin of @{self._name} for {cubin.target}"
         if not runs_on(cubin.target, *place.capability):
             raise LaunchError(f"{what} does not run on {place.words}: compile it for {wanted}")
-        machine = platform.machine().lower()
-        if cubin.host not in ("", _MACHINES.get(machine, machine)):
+        machine = _machine()
+        if cubin.host not in ("", machine):
             raise LaunchError(
                 f"{what} is to be launched from {cubin.host}, and this machine is {machine}: compile it here"
             )
@@ -137,7 +137,7 @@ class KernelLoader:
         return found
 
     def _library(self, data: bytes, what: str) -> LoadedLibrary:
-        key = (id(self._globals) if self._globals else 0, sha256(data).digest())
+        key = (id(self._globals) if self._globals else 0, blake2b(data, digest_size=16).digest())
         found = _libraries.get(key)
         if found is None:
             found = _libraries[key] = LoadedLibrary(data, what)
@@ -165,6 +165,13 @@ class KernelLoader:
                 synchronize(0, f"copying the globals of @{self._name} to the GPU")
                 library.filled.add(context)
             self._filled.add((library, context))
+
+
+def _machine() -> str:
+    """The kind of this machine, as cubins name it."""
+    # The module `platform` takes longer to import than a cubin to load.
+    machine = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
+    return _MACHINES.get(machine.lower(), machine.lower())
 
 
 def _parameter_bytes(type: object) -> int:

@@ -13,12 +13,11 @@ any more:
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import os
 import re
 import sys
-import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Final, NamedTuple
@@ -28,14 +27,14 @@ from tileir.execute.errors import AssertionFailedError
 from tileir.ir.attributes import StringAttribute
 from tileir.ir.core import Operation
 
-_FAILED: Final = re.compile(
-    r"^(?P<file>.*):(?P<line>\d+): tile block: \[(?P<block>\d+, \d+, \d+)\](?:, position: \[(?P<position>[\d, ]*)\])?: "
-    r"(?P<words>.*)$",
-    re.MULTILINE,
+_FAILED: Final = (
+    r"(?m)^(?P<file>.*):(?P<line>\d+): tile block: \[(?P<block>\d+, \d+, \d+)\]"
+    r"(?:, position: \[(?P<position>[\d, ]*)\])?: (?P<words>.*)$"
 )
+"""Compiled where it is used: few asserts fail, and a first launch is to be short."""
 
 # Only one thread can turn the descriptor at a time.
-_lock: Final = threading.Lock()
+_lock: Final = _thread.allocate_lock()
 
 OperationAt = Callable[[str, int], "Operation | None"]
 """The operation of a kernel at a line of a file, as its debug information names them."""
@@ -71,6 +70,9 @@ class Captured:
 @contextmanager
 def captured() -> Iterator[Captured]:
     """Take what is written to the descriptor of standard output meanwhile, by code that is not Python's."""
+    # Imported here: few kernels print, and a first launch is to be short.
+    import tempfile
+
     found = Captured()
     with _lock:
         _flush()
@@ -119,10 +121,10 @@ def failed_assert(
     text: str, speech: Speech, operation_at: OperationAt | None
 ) -> tuple[AssertionFailedError | None, str]:
     """The first assert that failed, as an error, and what else was printed."""
-    found = _FAILED.search(text) if speech.asserts else None
+    found = re.search(_FAILED, text) if speech.asserts else None
     if found is None:
         return None, text
-    rest = _FAILED.sub("\0", text).replace("\0\n", "").replace("\0", "")
+    rest = re.sub(_FAILED, "\0", text).replace("\0\n", "").replace("\0", "")
     operation = operation_at(found["file"], int(found["line"])) if operation_at is not None else None
     if operation is None or operation.declaration is not ASSERT:
         said = [each for each in speech.asserts if _message(each) == found["words"]]
