@@ -471,3 +471,30 @@ def test_short_way_to_a_cubin_that_is_gone_or_wrong_is_not_taken(assembler: Fake
     (Path(directory) / f"{_only_key()}.kernel").unlink()
     assert kernel().cubin("sm_90").data == cubin()
     assert len(assembler.calls) == 2
+
+
+# --- other versions of CUDA ---
+
+
+@pytest.mark.parametrize("variable", ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"])
+def test_variables_of_another_cuda_do_not_reach_an_assembler_with_libraries_of_its_own(
+    assembler: FakeAssembler, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "/usr/local/cuda")
+    body = f"{SUCCEED}\nprint('loc(unknown): warning: ' + os.environ.get({variable!r}, 'none'))"
+    assembler.does(body)
+    assert assemble(entry(), "sm_90").diagnostics[0].message.endswith("/usr/local/cuda")
+    libraries = assembler.path.parents[1] / "lib"
+    libraries.mkdir()
+    (libraries / "libnvvm.so.4").write_bytes(b"")
+    assembler.does(body, version="13.4.3")
+    assert assemble(entry(), "sm_90").diagnostics[0].message.endswith("none")
+
+
+def test_failure_without_a_reason_names_the_variables_of_another_cuda(
+    assembler: FakeAssembler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_HOME", "/usr/local/cuda")
+    error = refused(assembler, 'print("error: failed to compile Tile IR program"); sys.exit(5)')
+    assert "it needs ptxas and libnvvm of its own version" in str(error)
+    assert "CUDA_HOME of the environment may name another version" in str(error)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Collection
 from typing import Any, Final
 
 _FIRST_PAUSE: Final = 0.001
@@ -49,8 +50,12 @@ def run_command(
     *,
     time_limit: float,
     memory_limit: int = 0,
+    without: Collection[str] = (),
 ) -> Outcome:
-    """Run a command in a directory that has files of `inputs`; `outputs` are read when it ends."""
+    """Run a command in a directory that has files of `inputs`; `outputs` are read when it ends.
+
+    Variables of the environment that are named in `without` are kept from it.
+    """
     directory = tempfile.mkdtemp(prefix="tileir-")
     try:
         for name, data in (inputs or {}).items():
@@ -58,7 +63,7 @@ def run_command(
                 file.write(data)
         said = os.path.join(directory, "said")
         with open(said, "wb") as sink:
-            status, seconds, peak, timed_out = _run(command, directory, sink, time_limit, memory_limit)
+            status, seconds, peak, timed_out = _run(command, directory, sink, time_limit, memory_limit, without)
         text = _read(said).decode("utf-8", "surrogateescape")
         found = {name: os.path.join(directory, name) for name in outputs}
         files = {name: _read(path) for name, path in found.items() if os.path.isfile(path)}
@@ -73,10 +78,11 @@ def _read(path: str) -> bytes:
 
 
 def _run(
-    command: list[str], directory: str, sink: Any, time_limit: float, memory_limit: int
+    command: list[str], directory: str, sink: Any, time_limit: float, memory_limit: int, without: Collection[str]
 ) -> tuple[int, float, int, bool]:
     # The tool's own temporary files, and those of what it starts, stay with the rest.
-    environment = dict(os.environ, TMPDIR=directory, TMP=directory, TEMP=directory)
+    environment = {name: value for name, value in os.environ.items() if name not in without}
+    environment.update(TMPDIR=directory, TMP=directory, TEMP=directory)
     begun = time.monotonic()
     process = subprocess.Popen(
         command,

@@ -15,7 +15,7 @@ from tileir.execute.gpu.tileiras.narrowing import OutOfTime, narrowed
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program, written
 from tileir.execute.gpu.tileiras.reproducers import VARIABLE, save_reproducer
-from tileir.execute.gpu.tileiras.tool import Assembler
+from tileir.execute.gpu.tileiras.tool import CUDA_VARIABLES, Assembler
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, TileIRError, note
 from tileir.ir.location import UNKNOWN
@@ -53,6 +53,7 @@ class Attempt:
                 (OUTPUT,),
                 time_limit=seconds,
                 memory_limit=self.options.memory_limit,
+                without=self.tool.misleading,
             )
         except OSError as error:
             words = f"the assembler '{self.tool.path}' cannot be run: {error.strerror or error}"
@@ -105,7 +106,9 @@ class Attempt:
 
         operation = narrowed(program.module, program.name, fails)
         if operation is None:
-            found[0].notes.append(note(_PARTS, UNKNOWN))
+            named = [name for name in CUDA_VARIABLES if name in os.environ and name not in self.tool.misleading]
+            words = f"; {' and '.join(named)} of the environment may name another version" if named else ""
+            found[0].notes.append(note(_PARTS + words, UNKNOWN))
             return found
         told = program.positions.diagnostic_at("error", "failed to compile Tile IR program", operation)
         told.notes.append(note("the assembler gives no reason; it fails from this operation of the kernel on", UNKNOWN))
@@ -124,7 +127,7 @@ class Attempt:
             f"was ended by {name}",
             outcome.output,
             # Without the limit it may well succeed.
-            f"ulimit -v {self.options.memory_limit // 1024}; " if memory else "",
+            (f"ulimit -v {self.options.memory_limit // 1024}; " if memory else "") + self._unset(),
         )
         words = f"the assembler crashed: {name}"
         if saved is None:
@@ -133,6 +136,11 @@ class Attempt:
         place = f"the program that it crashes on is kept in {saved.directory}"
         again = f"this shows it: {saved.command}"
         return AssemblerCrash(self.told(words, memory, place, again), name, saved.directory, saved.command)
+
+    def _unset(self) -> str:
+        """The beginning of a command line that keeps from the assembler what is kept from it here."""
+        names = [name for name in self.tool.misleading if name in os.environ]
+        return f"env {' '.join([f'-u {name}' for name in names])} " if names else ""
 
     def _memory_words(self, outcome: Outcome) -> str:
         """What to add where the limit for memory may be the reason: a process may fail in any way at it."""

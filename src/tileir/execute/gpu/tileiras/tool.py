@@ -18,6 +18,8 @@ from tileir.execute.looks import look_of, name_of
 from tileir.ir.declaration import VERSIONS, Version, version_text
 
 VARIABLE: Final = "TILEIR_TILEIRAS"
+CUDA_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
+"""Where the assembler looks for its libraries first."""
 INSTALL: Final = "pip install 'tileir[tileiras]'"
 
 _SECONDS: Final = 30.0
@@ -63,6 +65,20 @@ class Assembler:
     def targets(self) -> list[str]:
         """The GPUs that it makes code for."""
         return re.findall(r"=(sm_\d+)", self._help)
+
+    @cached_property
+    def misleading(self) -> tuple[str, ...]:
+        """Variables of the environment to keep from it: they name another CUDA, whose libraries it would use instead of
+        those that it was installed with, and fail without a word."""
+        root = os.path.dirname(os.path.dirname(self.path))
+        for folder in ("lib", "lib64", "bin", os.path.join("nvvm", "lib64"), os.path.join("nvvm", "bin")):
+            try:
+                names = os.listdir(os.path.join(root, folder))
+            except OSError:
+                continue
+            if any("nvvm" in name and ("libnvvm" in name or name.endswith(".dll")) for name in names):
+                return CUDA_VARIABLES
+        return ()
 
     @property
     def has_remarks(self) -> bool:
