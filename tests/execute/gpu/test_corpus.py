@@ -114,3 +114,16 @@ def test_the_list_has_kernels_that_there_are() -> None:
     names = {case.name for case in all_cases()}
     assert all(set(listed) <= names for listed in NO_TYPE.values())
     assert set(SAMPLE) <= names
+
+
+def test_refusal_of_a_cutile_kernel_is_in_the_words_of_its_script() -> None:
+    (case,) = [case for case in all_cases() if case.name == "packed_four_bits"]
+    (entry,) = entries_of(tileir.from_bytecode(export(case, "13.4"))).values()
+    with pytest.raises(tileir.AssemblerError) as refused:
+        assemble(entry, "sm_90")
+    found = refused.value.diagnostics[0]
+    assert found.message == (
+        "`ct.load(a, (0,), (64,)).astype`: Incompatibility with architecture 'sm_90': unsupported type 'f4E2M1FN'"
+    )
+    assert found.position[0].endswith("low_precision.py")
+    assert found.notes[0].message == "the line is: t = ct.load(a, (0,), (64,)).astype(E2M1)"

@@ -19,8 +19,18 @@ from tileir.execute.own_sources import hash_of_sources
 from tileir.ir.core import Operation
 
 _USUAL: Final = AssemblyOptions()
-_NO_PART: Final = ("bridge", "cpu", "interpreter", "sanitizer", "tools", "work")
-"""Folders of the package that nothing of a cubin comes from."""
+_NO_PART: Final = (
+    "arithmetic",
+    "bridge",
+    "cpu",
+    "documented",
+    "driver",
+    "interpreter",
+    "sanitizer",
+    "tools",
+    "work",
+)
+"""Folders of the package that nothing of a cubin comes from: to look at a file takes microseconds."""
 
 _sources: bytes = b""
 

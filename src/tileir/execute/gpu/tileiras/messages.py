@@ -65,12 +65,22 @@ class Positions:
         return self.diagnostic_at(severity, words, self._operation_in(place) or self._entry)
 
     def diagnostic_at(self, severity: str, words: str, operation: Operation) -> Diagnostic:
+        """A finding at an operation, in the words of the script that it comes from, if it does."""
         location = place_of(operation.location)
         notes = notes_of(operation.location)
-        if source_of(location) is None and not operation.regions and severity == "error":
-            notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
-        name = f"'{operation.name}' op: " if operation is not self._entry else f"kernel @{operation.symbol_name}: "
-        return Diagnostic(severity, name + words, location, notes)
+        if operation is self._entry:
+            return Diagnostic(severity, f"kernel @{operation.symbol_name}: {words}", location, notes)
+        subject = f"'{operation.name}' op"
+        if source_of(location) is None:
+            # Imported here: few programs are refused, and what reads scripts takes a while to load.
+            from tileir.execute.script_words import ScriptWords
+
+            script = ScriptWords()
+            if script.expression(operation) is not None:
+                subject = script.subject(operation)
+            elif not operation.regions and severity == "error":
+                notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
+        return Diagnostic(severity, f"{subject}: {words}", location, notes)
 
 
 def read_messages(text: str, positions: Positions) -> list[Diagnostic]:
