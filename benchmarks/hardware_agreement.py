@@ -39,11 +39,13 @@ def main(arguments: list[str] | None = None) -> int:
     build.add_argument("--target", default="sm_90")
     build.add_argument("-n", "--processes", type=int, default=os.cpu_count() or 1)
     build.add_argument("--no-code", action="store_true", help="leave the assembler to `assemble`, or to a stand-in")
+    build.add_argument("--host", default="x86_64", help="the processor of the machine with the GPU, or aarch64")
     build.add_argument("--as-written", action="store_true", help="keep what the assembler is known to get wrong")
     code = commands.add_parser("assemble", help="make the code again, on a machine with more processors say")
     code.add_argument("directory", type=Path)
     code.add_argument("--target", default="sm_90")
     code.add_argument("-n", "--processes", type=int, default=os.cpu_count() or 1)
+    code.add_argument("--host", default="x86_64", help="the processor of the machine with the GPU, or aarch64")
     code.add_argument("--as-written", action="store_true", help="keep what the assembler is known to get wrong")
     run = commands.add_parser("run", help="run the programs on the GPU")
     run.add_argument("directory", type=Path)
@@ -94,7 +96,7 @@ def _assemble(given: argparse.Namespace) -> int:
     target, processes = given.target, given.processes
     programs = files.read_programs(given.directory)
     start = time.perf_counter()
-    assembly = assemble(programs, target, processes, given.as_written)
+    assembly = assemble(programs, target, processes, given.as_written, given.host)
     seconds = time.perf_counter() - start
     size = files.write_assembly(given.directory, assembly)
     texts = len({program.text for program in programs})
@@ -125,7 +127,8 @@ def _run(given: argparse.Namespace) -> int:
                 print(f"{programs[result.number].name}: {result.trouble}", flush=True)
     except NoDeviceError as error:
         print(error, file=sys.stderr)
-        return 2
+        if not results:
+            return 2
     seconds = time.perf_counter() - start
     size = files.write_results(given.out, device, results)
     print(f"{len(results)} programs on {device}: {seconds:.1f} s, {size / 1e6:.1f} MB of results")

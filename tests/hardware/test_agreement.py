@@ -19,7 +19,16 @@ from tests.hardware.agreement.families import FAMILIES, programs_of
 from tests.hardware.agreement.interpreting import Outcome, interpret
 from tests.hardware.agreement.program import Address, Number, Pointer, Program, simple
 from tests.hardware.agreement.rules import RULES
-from tests.hardware.agreement.running import GUARD, Gpu, NoDeviceError, Result, StandIn, found_in, laid_out, run_all
+from tests.hardware.agreement.running import (
+    GUARD,
+    Gpu,
+    NoDeviceError,
+    Result,
+    StandIn,
+    found_in,
+    laid_out,
+    run_all,
+)
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "hardware_agreement.py"
 FAST = "folded,accesses,atomics,control"
@@ -104,6 +113,16 @@ def test_a_hang_and_a_fault_are_recorded_and_the_others_run() -> None:
     assert [found[number].memories for number in range(5)] == [right, [], right, [], right]
     verdicts = [compare(given[number], interpret(given[number]), found[number]).kind for number in range(5)]
     assert verdicts == ["same", "not run", "same", "not run", "same"]
+
+
+def test_processes_that_die_are_given_up_after_some() -> None:
+    given = [small(f"fault {number}") for number in range(4)]
+    file = Assembled(b"", {given[0].text: "k"})
+    found: list[Any] = []
+    with pytest.raises(NoDeviceError, match="illegal memory access"):
+        for result in run_all([file], given, functools.partial(StandIn, faulty="fault"), most_deaths=2):
+            found.append(result)
+    assert [result.number for result in found if isinstance(result, Result)] == [0]
 
 
 def test_without_a_device_nothing_is_run() -> None:

@@ -52,17 +52,21 @@ def find_tool() -> str:
     raise FileNotFoundError("nvidia-cuda-tileiras has no tileiras")
 
 
-def assemble(programs: list[Program], target: str, processes: int, as_written: bool = False) -> Assembly:
+def assemble(
+    programs: list[Program], target: str, processes: int, as_written: bool = False, host: str = "x86_64"
+) -> Assembly:
     """Code for programs, several at a time, as the engine "tileiras" has them made.
 
     The engine writes what the assembler refuses or gets wrong as something else; `as_written` gives it to the assembler.
     """
+    # Cubins have code for the host that launches them, too.
+    options = ["--gpu-name", target, f"--host-arch={host}", "--host-os=linux"]
     tool = find_tool()
     files: list[Assembled] = []
     refused: dict[str, str] = {}
     groups = list(_groups(programs, refused, as_written))
     with ThreadPoolExecutor(processes) as pool:
-        for made, wrong in pool.map(lambda group: _assembled(tool, target, group), groups):
+        for made, wrong in pool.map(lambda group: _assembled([tool, *options], group), groups):
             files += made
             refused.update(wrong)
     return Assembly(files, refused)
@@ -97,10 +101,10 @@ def _groups(programs: list[Program], refused: dict[str, str], as_written: bool) 
         yield group
 
 
-def _assembled(tool: str, target: str, group: list[tuple[str, Any]]) -> tuple[list[Assembled], dict[str, str]]:
+def _assembled(command: list[str], group: list[tuple[str, Any]]) -> tuple[list[Assembled], dict[str, str]]:
     """One file for a group, or where that is refused, files for halves of it."""
     names, data = _together(group)
-    cubin, words = _run(tool, target, data)
+    cubin, words = _run(command, data)
     if cubin is not None:
         return [Assembled(cubin, names)], {}
     lacking = re.search(r"unsupported type '(\w+)'", words)
@@ -110,13 +114,13 @@ def _assembled(tool: str, target: str, group: list[tuple[str, Any]]) -> tuple[li
         wrong = {text: words for text, _ in group if having.search(text)}
         rest = [(text, module) for text, module in group if text not in wrong]
         if wrong:
-            files, refused = _assembled(tool, target, rest) if rest else ([], {})
+            files, refused = _assembled(command, rest) if rest else ([], {})
             return files, {**wrong, **refused}
     if len(group) == 1:
         return [], {group[0][0]: words}
     middle = len(group) // 2
-    files, refused = _assembled(tool, target, group[:middle])
-    more, others = _assembled(tool, target, group[middle:])
+    files, refused = _assembled(command, group[:middle])
+    more, others = _assembled(command, group[middle:])
     return files + more, {**refused, **others}
 
 
@@ -136,17 +140,13 @@ def _together(group: list[tuple[str, Any]]) -> tuple[dict[str, str], bytes]:
     return names, tileir.to_bytecode(whole)
 
 
-def _run(tool: str, target: str, data: bytes) -> tuple[bytes | None, str]:
+def _run(command: list[str], data: bytes) -> tuple[bytes | None, str]:
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder) / "k.tileirbc", Path(folder) / "k.cubin"
         source.write_bytes(data)
-        # Code depends on the machine that launches it: the driver of another one dies of it.
-        host = ["--host-arch", os.environ.get("TILEIRAS_HOST", "x86_64"), "--host-os", "linux"]
-        command = [tool, "--gpu-name", target, *host, str(source), "-o", str(made)]
+        whole = [*command, str(source), "-o", str(made)]
         try:
-            # With CUDA_HOME it would take an older libnvvm from there.
-            environment = {name: value for name, value in os.environ.items() if name not in ("CUDA_HOME", "CUDA_PATH")}
-            result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment)
+            result = subprocess.run(whole, capture_output=True, text=True, timeout=SECONDS, env=_environment())
         except subprocess.TimeoutExpired:
             return None, f"takes longer than {SECONDS:.0f} s"
         if result.returncode == 0:
@@ -156,3 +156,8 @@ def _run(tool: str, target: str, data: bytes) -> tuple[bytes | None, str]:
         lines = [line.strip() for line in (result.stderr + result.stdout).replace(folder, "").splitlines()]
         said = [line for line in lines if line and "failed to compile Tile IR program" not in line]
         return None, "; ".join(said[:3]) or f"exit status {result.returncode}"
+
+
+def _environment() -> dict[str, str]:
+    """Without another CUDA, whose libraries the assembler would take instead of its own."""
+    return {name: value for name, value in os.environ.items() if name not in ("CUDA_HOME", "CUDA_PATH")}

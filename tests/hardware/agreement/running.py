@@ -20,6 +20,8 @@ PATTERN = 0xA5
 SIZE = 256 << 20
 SECONDS = 10.0
 """For one program."""
+MOST_DEATHS = 20
+"""Processes in a row that end with the first program they begin: nothing will run."""
 
 
 class Result(NamedTuple):
@@ -125,12 +127,20 @@ def _serve(make: Callable[[], Any], batches: list[tuple[bytes, list[Task]]], con
         connection.send(("failed", 0, f"{type(error).__name__}: {error}"))
 
 
+def _death(status: int | None) -> str:
+    return f"signal {-status}" if status is not None and status < 0 else f"exit status {status}"
+
+
 class NoDeviceError(Exception):
     """No program can be run at all."""
 
 
 def run_all(
-    files: list[Assembled], programs: list[Program], make: Callable[[], Any] = Gpu, seconds: float = SECONDS
+    files: list[Assembled],
+    programs: list[Program],
+    make: Callable[[], Any] = Gpu,
+    seconds: float = SECONDS,
+    most_deaths: int = MOST_DEATHS,
 ) -> Iterator[Result | str]:
     """Run every program that there is code for: first the name of the device, then a result for each."""
     batches: list[tuple[bytes, list[Task]]] = []
@@ -144,6 +154,7 @@ def run_all(
         if tasks:
             batches.append((file.cubin, tasks))
     named = False
+    deaths = 0
     context = multiprocessing.get_context("spawn")
     while batches:
         mine, theirs = context.Pipe()
@@ -161,7 +172,8 @@ def run_all(
                     break
                 word, number, more = mine.recv()
             except EOFError:
-                trouble = "the process died"
+                child.join()
+                trouble = f"the process died, {_death(child.exitcode)}"
                 break
             if word == "ready" and not named:
                 named = True
@@ -182,7 +194,8 @@ def run_all(
         mine.close()
         if not trouble:
             return
-        if current is None:
+        deaths = 0 if done else deaths + 1
+        if current is None or deaths == most_deaths:
             raise NoDeviceError(trouble)
         if current not in done:
             done.add(current)
