@@ -40,12 +40,14 @@ def main(arguments: list[str] | None = None) -> int:
     build.add_argument("-n", "--processes", type=int, default=os.cpu_count() or 1)
     build.add_argument("--no-code", action="store_true", help="leave the assembler to `assemble`, or to a stand-in")
     build.add_argument("--host", default="x86_64", help="the processor of the machine with the GPU, or aarch64")
+    build.add_argument("--at-most", type=float, default=float("inf"), help="seconds after which no code is begun")
     build.add_argument("--as-written", action="store_true", help="keep what the assembler is known to get wrong")
     code = commands.add_parser("assemble", help="make the code again, on a machine with more processors say")
     code.add_argument("directory", type=Path)
     code.add_argument("--target", default="sm_90")
     code.add_argument("-n", "--processes", type=int, default=os.cpu_count() or 1)
     code.add_argument("--host", default="x86_64", help="the processor of the machine with the GPU, or aarch64")
+    code.add_argument("--at-most", type=float, default=float("inf"), help="seconds after which no code is begun")
     code.add_argument("--as-written", action="store_true", help="keep what the assembler is known to get wrong")
     run = commands.add_parser("run", help="run the programs on the GPU")
     run.add_argument("directory", type=Path)
@@ -96,7 +98,7 @@ def _assemble(given: argparse.Namespace) -> int:
     target, processes = given.target, given.processes
     programs = files.read_programs(given.directory)
     start = time.perf_counter()
-    assembly = assemble(programs, target, processes, given.as_written, given.host)
+    assembly = assemble(programs, target, processes, given.as_written, given.host, given.at_most)
     seconds = time.perf_counter() - start
     size = files.write_assembly(given.directory, assembly)
     texts = len({program.text for program in programs})

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -53,20 +54,27 @@ def find_tool() -> str:
 
 
 def assemble(
-    programs: list[Program], target: str, processes: int, as_written: bool = False, host: str = "x86_64"
+    programs: list[Program],
+    target: str,
+    processes: int,
+    as_written: bool = False,
+    host: str = "x86_64",
+    at_most: float = float("inf"),
 ) -> Assembly:
     """Code for programs, several at a time, as the engine "tileiras" has them made.
 
     The engine writes what the assembler refuses or gets wrong as something else; `as_written` gives it to the assembler.
+    After `at_most` seconds no file is begun, and the programs of the others stay without code.
     """
     # Cubins have code for the host that launches them, too.
     options = ["--gpu-name", target, f"--host-arch={host}", "--host-os=linux"]
     tool = find_tool()
+    end = time.monotonic() + at_most
     files: list[Assembled] = []
     refused: dict[str, str] = {}
     groups = list(_groups(programs, refused, as_written))
     with ThreadPoolExecutor(processes) as pool:
-        for made, wrong in pool.map(lambda group: _assembled([tool, *options], group), groups):
+        for made, wrong in pool.map(lambda group: _assembled([tool, *options], group, end), groups):
             files += made
             refused.update(wrong)
     return Assembly(files, refused)
@@ -101,8 +109,10 @@ def _groups(programs: list[Program], refused: dict[str, str], as_written: bool) 
         yield group
 
 
-def _assembled(command: list[str], group: list[tuple[str, Any]]) -> tuple[list[Assembled], dict[str, str]]:
+def _assembled(command: list[str], group: list[tuple[str, Any]], end: float) -> tuple[list[Assembled], dict[str, str]]:
     """One file for a group, or where that is refused, files for halves of it."""
+    if time.monotonic() > end:
+        return [], {}
     names, data = _together(group)
     cubin, words = _run(command, data)
     if cubin is not None:
@@ -114,13 +124,13 @@ def _assembled(command: list[str], group: list[tuple[str, Any]]) -> tuple[list[A
         wrong = {text: words for text, _ in group if having.search(text)}
         rest = [(text, module) for text, module in group if text not in wrong]
         if wrong:
-            files, refused = _assembled(command, rest) if rest else ([], {})
+            files, refused = _assembled(command, rest, end) if rest else ([], {})
             return files, {**wrong, **refused}
     if len(group) == 1:
         return [], {group[0][0]: words}
     middle = len(group) // 2
-    files, refused = _assembled(command, group[:middle])
-    more, others = _assembled(command, group[middle:])
+    files, refused = _assembled(command, group[:middle], end)
+    more, others = _assembled(command, group[middle:], end)
     return files + more, {**refused, **others}
 
 
