@@ -265,3 +265,17 @@ def test_nothing_is_imported_until_it_is_needed(tmp_path: Path, variable: str) -
         }
     else:
         assert names == []
+
+
+def test_errors_of_launches_obey_names(tmp_path: Path) -> None:
+    body = """
+@ct.kernel
+def fill(y):
+    ct.scatter(y, ct.arange(4, dtype=ct.int32) * 2, 1.0, check_bounds=False)
+
+ct.launch(None, (1,), fill, (numpy.zeros(4, "f4"),))
+"""
+    found = emulate("--names", "tile", written(tmp_path, body), cwd=tmp_path)
+    assert found.returncode == 1
+    assert "error: 'cuda_tile.store_ptr_tko' op accesses 4 bytes" in found.stderr
+    assert "note: the operation is: " in found.stderr

@@ -340,6 +340,21 @@ def test_error_of_a_launch_speaks_of_the_script() -> None:
     assert without_addresses(str(caught.value)) == ERROR_OF_OUTSIDE.strip()
 
 
+ERROR_IN_TILE_NAMES = """
+k.py:5:5: error: 'cuda_tile.store_ptr_tko' op accesses 4 bytes at address 0x.., which is in no array of the launch: it is right past the end of argument 'y' of spread (array float32[4]), where [4] would be (element [2] of the tile)
+k.py:5:5: note: the line is: ct.scatter(out, ct.arange(4, dtype=ct.int32) * step, 1.0, check_bounds=False)
+k.py:9:5: note: called from here: fill(y, step)
+note: in tile block (0, 0, 0)
+note: the operation is: %3 = cuda_tile.store_ptr_tko weak %0, %1 token=%2 : tile<4xptr<f32>>, tile<4xf32> -> token
+"""
+
+
+def test_error_of_a_launch_speaks_of_the_tile_program_on_request() -> None:
+    with pytest.raises(tileir.ExecutionError) as caught:
+        run(OUTSIDE, names="tile")
+    assert without_addresses(str(caught.value)) == ERROR_IN_TILE_NAMES.strip()
+
+
 REPORT_OF_UNWRITTEN = """
 sanitizer: 1 finding in count, grid (1, 1, 1)
 
@@ -493,3 +508,73 @@ tile block (0, 0, 0)
               a + b: float32 (2,) [2. 4.]
               y[0:2] = a + b
 """
+
+
+DIVISIONS = """
+@ct.kernel
+def divided(x, f, u, y, g, d):
+    total = ct.zeros((4,), ct.int32)
+    for k in range(1):
+        a = ct.load(x, (k,), (4,))
+        total += a % d + 1
+        r = a % d
+        total += r // 2 % 3 * r + (a * 2 % 3 + 1)
+    w = ct.load(u, (0,), (4,)) % 3 + 1
+    b = ct.load(f, (0,), (4,))
+    c = b // 1.5 + 1 + b ** 2 + b ** b
+    e = b % 1.5 * 2
+    ct.store(y, (0,), total + w.astype(ct.int32))
+    ct.store(g, (0,), c + e)
+
+x, u, f = numpy.arange(-1, 3, dtype="i4"), numpy.arange(4, dtype="u4"), numpy.arange(4, dtype="f4")
+ct.launch(None, (1,), divided, (x, f, u, numpy.zeros(4, "i4"), numpy.zeros(4, "f4"), 3))
+"""
+
+
+TRACE_OF_DIVISIONS = """
+k.py:7   for k in range(1):
+           k = 0
+k.py:8       a = ct.load(x, (k,), (4,))
+               a: int32 (4,) [-1  0  1  2], from x[0:4]
+k.py:9       total += a % d + 1
+               a % d: int32 (4,) [2 0 1 2]
+               a % d + 1: int32 (4,) [3 1 2 3]
+               total: int32 (4,) [3 1 2 3]
+k.py:10      r = a % d
+               r: int32 (4,) [2 0 1 2]
+k.py:11      total += r // 2 % 3 * r + (a * 2 % 3 + 1)
+               r // 2: int32 (4,) [1 0 0 1]
+               r // 2 % 3: int32 (4,) [1 0 0 1]
+               r // 2 % 3 * r: int32 (4,) [2 0 0 2]
+               a * 2: int32 (4,) [-2  0  2  4]
+               a * 2 % 3: int32 (4,) [1 0 2 1]
+               a * 2 % 3 + 1: int32 (4,) [2 1 3 2]
+               r // 2 % 3 * r + (a * 2 % 3 + 1): int32 (4,) [4 1 3 4]
+               total: int32 (4,) [7 2 5 7]
+k.py:12  w = ct.load(u, (0,), (4,)) % 3 + 1
+           ct.load(u, (0,), (4,)): int32 (4,) [0 1 2 3], from u[0:4]
+           ct.load(u, (0,), (4,)) % 3: int32 (4,) [0 1 2 0]
+           w: int32 (4,) [1 2 3 1]
+k.py:13  b = ct.load(f, (0,), (4,))
+           b: float32 (4,) [0. 1. 2. 3.], from f[0:4]
+k.py:14  c = b // 1.5 + 1 + b ** 2 + b ** b
+           b // 1.5: float32 (4,) [0. 0. 1. 2.]
+           b // 1.5 + 1: float32 (4,) [1. 1. 2. 3.]
+           b ** 2: float32 (4,) [0. 1. 4. 9.]
+           b // 1.5 + 1 + b ** 2: float32 (4,) [ 1.  2.  6. 12.]
+           b ** b: float32 (4,) [ 1.  1.  4. 27.]
+           c: float32 (4,) [ 2.  3. 10. 39.]
+k.py:15  e = b % 1.5 * 2
+           b % 1.5: float32 (4,) [0.  1.  0.5 0. ]
+k.py:16  ct.store(y, (0,), total + w.astype(ct.int32))
+           total + w.astype(ct.int32): int32 (4,) [8 4 8 8]
+           y[0:4] = total + w.astype(ct.int32)
+k.py:17  ct.store(g, (0,), c + e)
+           c + e: float32 (4,) [ 2.  5. 11. 39.]
+           g[0:4] = c + e
+"""
+
+
+def test_divisions_inside_of_expressions_have_their_values(capsys: pytest.CaptureFixture[str]) -> None:
+    """`%` and `//` take several operations, some of which are moved out of loops."""
+    assert trace(DIVISIONS, capsys) == TRACE_OF_DIVISIONS.strip().splitlines()

@@ -100,7 +100,7 @@ def emulate_process(settings: Settings, findings: Findings | None) -> None:
     What is looked for and found goes to `findings`; without, it is an error of its launch.
     """
     watching = None
-    if settings.watches or settings.trace_block is not None or settings.debug:
+    if settings.watches or settings.trace_block is not None or settings.debug or settings.names == "tile":
         watching = Watching(
             settings.sanitize, settings.watch_nan, settings.trace_block, settings.debug, findings, settings.names
         )

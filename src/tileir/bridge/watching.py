@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tileir.bridge.launch import launch
 from tileir.execute.debugging import Trace
+from tileir.execute.errors import ExecutionError
 from tileir.execute.number_watch import NumberWatch
 from tileir.execute.observer import Observer, Observers
 from tileir.execute.sanitizer.report import Names, SanitizerError, SanitizerReport
@@ -113,6 +114,8 @@ class Watching:
                 if report:
                     raise SanitizerError(report)
         except Exception as error:
+            if self._names == "tile" and isinstance(error, ExecutionError):
+                error.tell_as_tile_program()
             if self._debug:
                 _stop(error, caller)
             raise

@@ -148,24 +148,34 @@ class ExecutionError(TileIRError):
     """A tile block did something invalid; carries the operation and the block."""
 
     def __init__(self, message: str, operation: Operation, block: BlockId | None = None) -> None:
-        location, notes = place_of(operation.location), notes_of(operation.location)
-        if block is not None:
-            notes.append(note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN))
-        subject, text = f"'{operation.name}' op", message
-        # Where the source is at hand, its line is shown anyway.
-        if source_of(location) is None:
+        super().__init__([_told(message, operation, block, is_in_script=True)])
+        self.message: str = message
+        self.operation: Operation = operation
+        self.block: BlockId | None = block
+
+    def tell_as_tile_program(self) -> None:
+        """Speak of the operation and its text, also where a script is at hand whose words are there by default."""
+        self.diagnostics[:] = [_told(self.message, self.operation, self.block, is_in_script=False)]
+
+
+def _told(message: str, operation: Operation, block: BlockId | None, *, is_in_script: bool) -> Diagnostic:
+    location, notes = place_of(operation.location), notes_of(operation.location)
+    if block is not None:
+        notes.append(note(f"in tile block ({block[0]}, {block[1]}, {block[2]})", UNKNOWN))
+    subject, text = f"'{operation.name}' op", message
+    # Where the source is at hand, its line is shown anyway.
+    if source_of(location) is None:
+        words = None
+        if is_in_script:
             # Imported here: few programs go wrong, and what reads scripts takes a while to load.
             from tileir.execute.script_words import ScriptWords
 
             words = ScriptWords()
-            if words.expression(operation) is not None:
-                subject, text = words.subject(operation), words.said(message, operation)
-            elif not operation.regions:
-                notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
-        super().__init__([Diagnostic("error", f"{subject} {text}", location, notes)])
-        self.message: str = message
-        self.operation: Operation = operation
-        self.block: BlockId | None = block
+        if words is not None and words.expression(operation) is not None:
+            subject, text = words.subject(operation), words.said(message, operation)
+        elif not operation.regions:
+            notes.append(note(f"the operation is: {operation.text()}", UNKNOWN))
+    return Diagnostic("error", f"{subject} {text}", location, notes)
 
 
 class AssertionFailedError(ExecutionError):

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from tileir.dialect.enums import SIGNEDNESS
 from tileir.dialect.ops import (
     ADDF,
     ADDI,
@@ -27,7 +28,9 @@ from tileir.dialect.ops import (
     ENTRY,
     EXTI,
     EXTRACT,
+    FLOOR,
     FMA,
+    FPOWI,
     FTOF,
     FTOI,
     IF,
@@ -54,6 +57,7 @@ from tileir.dialect.ops import (
     REMI,
     RESHAPE,
     SCAN,
+    SELECT,
     SHLI,
     SHRI,
     SUBF,
@@ -84,7 +88,7 @@ _OPERATORS: Final[dict[type[ast.AST], frozenset[OperationDeclaration]]] = {
     ast.Div: frozenset([DIVF]),
     ast.FloorDiv: frozenset([DIVI, DIVF]),
     ast.Mod: frozenset([REMI, REMF]),
-    ast.Pow: frozenset([POW]),
+    ast.Pow: frozenset([POW, FPOWI]),
     ast.MatMult: frozenset([MMAF, MMAI]),
     ast.BitAnd: frozenset([ANDI]),
     ast.BitOr: frozenset([ORI]),
@@ -105,8 +109,8 @@ _METHODS: Final = {
 }
 # What arrays are asked for that is no tile.
 _OF_ARRAYS: Final = ("slice", "tiled_view", "get_raw_memory", "foreign_pointer", "from_foreign")
-# These take several operations: what the last one is cannot be told where another expression begins at the same place.
-_COMPOSED: Final = (ast.Mod, ast.FloorDiv, ast.Pow)
+# What makes a division of C one of Python: `%` has the sign of the divisor, and `//` rounds down.
+_CORRECTIONS: Final = {REMI: SELECT, REMF: SELECT, DIVF: FLOOR}
 _NONE: Final[frozenset[OperationDeclaration]] = frozenset()
 
 
@@ -172,7 +176,7 @@ class _Plan:
                 (key, expression.node) in computing or not isinstance(expression.node, (ast.Call, ast.Subscript))
             ):
                 continue
-            if _makes_array(expression.node, operations):
+            if _makes_array(expression.node, operations) or _is_part(expression.node, operations):
                 continue
             label = _label(key, expression)
             valued = [one for one in operations if told_results(one)]
@@ -227,30 +231,39 @@ class _Plan:
             pending: list[Operation] = []
             position = self._reached.get(key, -1)
             computes = False
+            correction: Operation | None = None
+            divisions = [one for one in chain if _divides(one.node)]
             for operation in run:
-                if computes and _keeps_dimensions(operation):
+                if correction is not None or (computes and _keeps_dimensions(operation)):
                     groups[position].append(operation)
+                    correction = None if operation is correction else correction
                     continue
                 found = _find(chain, operation.declaration, position)
                 if found is None and operation.declaration in _PREPARATIONS:
                     pending.append(operation)
                     continue
+                if found is None and not computes and divisions:
+                    # Of the correction, moved out of a loop that the division stays in.
+                    self.expressions[operation] = divisions[0]
+                    continue
                 position = max(position, 0) if found is None else found
                 groups.setdefault(position, []).extend([*pending, operation])
                 pending.clear()
                 computes = True
-            if computes:
-                groups.setdefault(position, []).extend(pending)
-            else:
-                # Moved away from what it is for: which of the expressions that is, nothing tells.
-                self.expressions.update([(operation, chain[-1]) for operation in pending])
+                if _divides(chain[position].node):
+                    correction = _correction(operation, run)
+            for operation in pending:
+                if computes and operation.operands[0].defining_operation in groups[position]:
+                    groups[position].append(operation)
+                else:
+                    # Moved away from what it is for: which of the expressions that is, nothing tells.
+                    self.expressions[operation] = chain[-1]
             self._reached[key] = position
         for number, operations in groups.items():
             expression = chain[number]
             for operation in operations:
                 self.expressions[operation] = expression
-            if number == len(chain) - 1 or not isinstance(getattr(expression.node, "op", None), _COMPOSED):
-                self._groups.append((key, expression, operations))
+            self._groups.append((key, expression, operations))
 
 
 def _inside(operation: Operation) -> Iterator[Operation]:
@@ -265,6 +278,34 @@ def _keeps_dimensions(operation: Operation) -> bool:
         return False
     reduced = operation.operands[0].defining_operation
     return reduced is not None and reduced.declaration is REDUCE
+
+
+def _divides(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "op", None), (ast.Mod, ast.FloorDiv))
+
+
+def _correction(operation: Operation, run: list[Operation]) -> Operation | None:
+    """The last operation of a division of Python's: what lies between belongs to it."""
+    wanted = _CORRECTIONS.get(operation.declaration)
+    if wanted is None:
+        return None
+    return next((one for one in operation.results[0].users if one.declaration is wanted and one in run), None)
+
+
+def _is_part(node: ast.AST, operations: list[Operation]) -> bool:
+    """Whether these are some of the operations of a division, without its result: what was moved out of a loop."""
+    if not _divides(node):
+        return False
+    divisions = [one for one in operations if one.declaration in _computed_by(node)]
+    if not divisions:
+        return True
+    last = divisions[-1]
+    is_whole = last.declaration is DIVI or (last.declaration is REMI and not _is_signed(last))
+    return not is_whole and _correction(last, operations) is None
+
+
+def _is_signed(operation: Operation) -> bool:
+    return operation.attributes.get("signedness") is not SIGNEDNESS["unsigned"]
 
 
 def _makes_array(node: ast.AST, operations: list[Operation]) -> bool:

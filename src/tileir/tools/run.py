@@ -155,6 +155,10 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
             if progress is not None:
                 progress.clear()
     except TileIRError as error:
+        from tileir.execute.errors import ExecutionError
+
+        if given.value("names", "") == "tile" and isinstance(error, ExecutionError):
+            error.tell_as_tile_program()
         tell(error.diagnostics, given)
         return EXIT_WRONG_INPUT
     except Exception as error:
