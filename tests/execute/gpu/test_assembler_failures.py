@@ -195,10 +195,11 @@ def _is_zombie(process: int) -> bool:
         return False
 
 
-def test_interrupt_ends_the_assembler(assembler: FakeAssembler) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signal_ends_the_assembler_and_what_it_wrote(assembler: FakeAssembler, name: str) -> None:
     program = f"""
-import tileir
-from tileir.execute.gpu.tileiras.compiling import assemble
+import signal, tileir
+signal.signal(signal.SIGINT, signal.default_int_handler)
 kernel = tileir.compile(tileir.parse({TEXT!r}), backend="interpreter")
 try:
     kernel.cubin("sm_90")
@@ -211,11 +212,51 @@ except KeyboardInterrupt:
         if assembler.processes:
             break
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    number = signal.Signals[name]
+    process.send_signal(number)
     said, _ = process.communicate(timeout=60)
-    assert said == b"interrupted\n"
+    # As without an assembler: by the signal, or by an exception that is Python's.
+    assert (said, process.returncode) == ((b"interrupted\n", 0) if name == "SIGINT" else (b"", -number))
     assert not is_running(assembler.processes[0])
     assert not os.path.exists(assembler.directories[0])
+
+
+def test_own_ways_with_signals_are_kept(assembler: FakeAssembler) -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
+    try:
+        assembler.does("os.kill(os.getppid(), signal.SIGTERM); time.sleep(0.1)\n" + SUCCEED)
+        kernel().cubin("sm_90")
+        assert seen == [signal.SIGTERM]
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        assembler.does(SUCCEED)
+        kernel().cubin("sm_100")
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("limits", [{"time_limit": float("inf")}, {"time_limit": 1e300}, {"memory_limit": 1 << 90}])
+def test_limits_may_be_as_large_as_one_likes(assembler: FakeAssembler, limits: dict[str, float]) -> None:
+    assert assemble(kernel().entry, "sm_90", AssemblyOptions(**limits)).cubin.target == "sm_90"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit for another process is Linux's")
+def test_limit_that_cannot_be_raised_leaves_the_others(
+    assembler: FakeAssembler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import resource
+
+    limit = resource.prlimit
+
+    def refusing(process: int, kind: int, most: tuple[int, int]) -> object:
+        if kind == resource.RLIMIT_CPU:
+            raise ValueError("not allowed to raise maximum limit")
+        return limit(process, kind, most)
+
+    monkeypatch.setattr(resource, "prlimit", refusing)
+    body = "import resource; time.sleep(0.3); sys.exit(str(resource.getrlimit(resource.RLIMIT_AS)[0]))"
+    assert str(16 << 30) in str(refused(assembler, body))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit for another process is Linux's")

@@ -2,7 +2,7 @@
 
 It has a time, an amount of memory, and a directory for what it writes, its own temporary files among them, which goes
 when it ends.  It is a group of processes, since it starts others; all of them end when its time is up, or when whoever
-waits for it is interrupted.
+waits for it is interrupted or ended by a signal.
 """
 
 from __future__ import annotations
@@ -13,14 +13,22 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.02
 _KIBIBYTE: Final = 1024
 _MOST_PROCESSORS: Final = 64
+_MOST_SECONDS: Final = 1 << 31
+_MOST_MEMORY: Final = 1 << 62
+"""The system takes numbers of 64 bits, and counts seconds in nanoseconds."""
+
+_ENDING_SIGNALS: Final = tuple([getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)])
+"""What ends a process that does not care, as `timeout` and a terminal that closes do."""
 
 
 class Outcome:
@@ -56,20 +64,51 @@ def run_command(
 
     Variables of the environment that are named in `without` are kept from it.
     """
-    directory = tempfile.mkdtemp(prefix="tileir-")
+    with _orderly_end():
+        directory = tempfile.mkdtemp(prefix="tileir-")
+        try:
+            for name, data in (inputs or {}).items():
+                with open(os.path.join(directory, name), "wb") as file:
+                    file.write(data)
+            said = os.path.join(directory, "said")
+            with open(said, "wb") as sink:
+                status, seconds, peak, timed_out = _run(command, directory, sink, time_limit, memory_limit, without)
+            text = _read(said).decode("utf-8", "surrogateescape")
+            found = {name: os.path.join(directory, name) for name in outputs}
+            files = {name: _read(path) for name, path in found.items() if os.path.isfile(path)}
+            return Outcome(status, text, files, seconds, peak, timed_out)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+class _Ended(BaseException):
+    """A signal ends this process."""
+
+    def __init__(self, number: int) -> None:
+        self.number: int = number
+
+
+@contextmanager
+def _orderly_end() -> Iterator[None]:
+    """Have a signal that ends this process do so when what was begun is over: nobody else would clean up."""
+
+    def end(number: int, frame: object) -> None:
+        raise _Ended(number)
+
+    # Only the main thread may ask, and who has a way of their own with a signal keeps it.
+    is_main = threading.current_thread() is threading.main_thread()
+    ending = [each for each in _ENDING_SIGNALS if is_main and signal.getsignal(each) is signal.SIG_DFL]
     try:
-        for name, data in (inputs or {}).items():
-            with open(os.path.join(directory, name), "wb") as file:
-                file.write(data)
-        said = os.path.join(directory, "said")
-        with open(said, "wb") as sink:
-            status, seconds, peak, timed_out = _run(command, directory, sink, time_limit, memory_limit, without)
-        text = _read(said).decode("utf-8", "surrogateescape")
-        found = {name: os.path.join(directory, name) for name in outputs}
-        files = {name: _read(path) for name, path in found.items() if os.path.isfile(path)}
-        return Outcome(status, text, files, seconds, peak, timed_out)
+        for each in ending:
+            signal.signal(each, end)
+        yield
+    except _Ended as ended:
+        signal.signal(ended.number, signal.SIG_DFL)
+        signal.raise_signal(ended.number)
+        raise
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        for each in ending:
+            signal.signal(each, signal.SIG_DFL)
 
 
 def _read(path: str) -> bytes:
@@ -135,14 +174,18 @@ def _limit(process: int, seconds: float, memory: int) -> None:
         import resource
 
         limit: Any = resource.prlimit  # type: ignore[attr-defined,unused-ignore]
-        limit(process, resource.RLIMIT_CORE, (0, 0))
-        processor = int(seconds * _MOST_PROCESSORS) + 1
-        limit(process, resource.RLIMIT_CPU, (processor, processor))
-        if memory:
-            limit(process, resource.RLIMIT_AS, (memory, memory))
-    except (ImportError, AttributeError, OSError, ValueError):
-        # Where the system has no such limits, or the process has ended.
-        pass
+    except (ImportError, AttributeError):
+        # Where the system has no such limits.
+        return
+    processor = int(min(seconds * _MOST_PROCESSORS, _MOST_SECONDS)) + 1
+    wanted = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, processor)]
+    wanted += [(resource.RLIMIT_AS, min(memory, _MOST_MEMORY))] if memory else []
+    for kind, number in wanted:
+        try:
+            limit(process, kind, (number, number))
+        except (OSError, ValueError):
+            # The process has ended, or has a lower limit already: the others count all the same.
+            continue
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
