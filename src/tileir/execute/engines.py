@@ -141,7 +141,15 @@ def require(engine: Engine) -> None:
     """Refuse an engine that cannot work here, in its own words."""
     missing = why_missing(engine)
     if missing:
-        raise MissingDependencyError(f"{engine.called} cannot work here: {missing}, or choose {INSTEAD}")
+        raise MissingDependencyError(f"{engine.called} cannot work here: {missing}{_instead(engine)}")
+
+
+def _instead(engine: Engine) -> str:
+    """What to do where an engine cannot work: most can be installed, a GPU cannot."""
+    if not engine.on_gpu:
+        return f", or choose {INSTEAD}"
+    name = next(each.name for each in _BUILT_IN.values() if not each.on_gpu and not why_missing(each))
+    return f"; '{name}' can: backend='{name}', or --backend {name}"
 
 
 def _prefer() -> None:

@@ -17,6 +17,7 @@ import pytest
 from tests.execute.gpu.fake_cuda import PRIMARY, CudaArray, FakeDriver, FakeTorch, Tensor, forget, kernel_of
 
 import tileir
+from tileir.execute.cpu.engine import CpuEngine
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver import library
@@ -50,6 +51,21 @@ def test_a_machine_without_a_driver_says_so_and_names_an_engine(
         library.driver()
     # The second time nothing is looked for.
     assert why_no_gpu() == words
+    forget()
+
+
+def test_an_engine_that_works_here_is_named_where_a_gpu_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TILEIR_LIBCUDA", str(tmp_path / "libnothing.so"))
+    forget()
+    kernel = tileir.compile(tileir.parse(f"cuda_tile.module @m {{ entry @k({ONE}) {{ return }} }}"), backend="tileiras")
+    for missing, name in (("", "cpu"), ("llvmlite is not installed", "interpreter")):
+        monkeypatch.setattr(CpuEngine, "missing", lambda engine, missing=missing: missing)
+        with pytest.raises(tileir.MissingDependencyError) as caught:
+            kernel.launch(1, four())
+        assert caught.value.message.startswith("the engine 'tileiras' cannot work here: this machine has no NVIDIA")
+        assert caught.value.message.endswith(f"; '{name}' can: backend='{name}', or --backend {name}")
     forget()
 
 
