@@ -9,8 +9,8 @@ import numpy
 import pytest
 
 import tileir
-from tileir.bridge.pretended.gpus import GPUS, Gpu
 from tileir.execute.engine import Measured
+from tileir.execute.gpu.gpus import GPUS, Gpu
 from tileir.execute.gpu.peaks import PEAKS, peaks_of
 from tileir.execute.timing import FEWEST, MOST, Timing, duration, enough
 from tileir.execute.work.counting import count_work

@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
-    from tileir.bridge.pretended.gpus import Gpu
+    from tileir.execute.gpu.gpus import Gpu
 
 
 class Watcher(Protocol):

@@ -14,12 +14,12 @@ from tileir.bridge.contexts import Emulation, enter_for_good, entered, innermost
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
 from tileir.bridge.pretended import install
-from tileir.bridge.pretended.gpus import DEFAULT as DEFAULT_GPU
-from tileir.bridge.pretended.gpus import gpu_named
 from tileir.bridge.real_gpu import runs_on_gpu
 from tileir.bridge.settings import Settings, SettingsMistake, names_of, trace_block_of
 from tileir.bridge.watching import Findings, Watching
 from tileir.execute.errors import LaunchError
+from tileir.execute.gpu.gpus import DEFAULT as DEFAULT_GPU
+from tileir.execute.gpu.gpus import gpu_named
 
 
 def emulate(

@@ -59,8 +59,8 @@ def begin_as_asked() -> None:
 def check_gpu(settings: Settings) -> None:
     """Refuse a GPU to pretend that nobody knows, and an engine for GPUs where there is none."""
     if settings.gpu:
-        from tileir.bridge.pretended.gpus import gpu_named
         from tileir.execute.errors import LaunchError
+        from tileir.execute.gpu.gpus import gpu_named
 
         try:
             gpu_named(settings.gpu)

@@ -89,7 +89,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     settings = config.stash.get(_SETTINGS, None)
     if settings is None:
         return None
-    from tileir.bridge.pretended.gpus import DEFAULT, gpu_named
+    from tileir.execute.gpu.gpus import DEFAULT, gpu_named
 
     gpu = gpu_named(settings.gpu or DEFAULT)
     return f"tileir: kernels run on this machine, which pretends to have an {gpu.name} ({gpu.architecture})"

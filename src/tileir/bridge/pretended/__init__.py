@@ -5,8 +5,8 @@ Everything is put in its place once and for good, and acts only within contexts 
 
 from __future__ import annotations
 
-from tileir.bridge.pretended.gpus import DEFAULT, Gpu, gpu_named
 from tileir.bridge.pretended.importing import prepare
+from tileir.execute.gpu.gpus import DEFAULT, Gpu, gpu_named
 
 
 def install(gpu: str = DEFAULT) -> Gpu:

@@ -9,9 +9,10 @@ from typing import Any, Final
 import torch
 
 from tileir.bridge.contexts import active
-from tileir.bridge.pretended import defaults, gpus, graphs, libraries, memory, streams
+from tileir.bridge.pretended import defaults, graphs, libraries, memory, streams
 from tileir.bridge.pretended.devices import DEVICES, index_asked
-from tileir.bridge.pretended.gpus import Gpu
+from tileir.execute.gpu import gpus
+from tileir.execute.gpu.gpus import Gpu
 
 
 def _gpu() -> Gpu:

@@ -10,7 +10,8 @@ arrays.py            arrays of torch, CuPy and others in the memory of a GPU, wi
 streams.py           the stream that a launch goes to
 direct.py            launches of arguments that were looked at before, as those of cuTile's kernels are
 timing.py            how long launches take, by CUDA events
-peaks.py             what GPUs can do at most
+gpus.py              the GPUs by name: what their drivers report
+peaks.py             what they can do at most
 packing.py           the arguments of a launch as the driver takes them, prebuilt
 launching.py         kernels on a GPU and their launches
 tileiras/            the engine that has NVIDIA's assembler make cubins

@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy
 
 from tileir.bridge.contexts import active
-from tileir.bridge.pretended import gpus
-from tileir.bridge.pretended.gpus import DEFAULT, GPUS, Gpu
 from tileir.execute.errors import EmulationError
+from tileir.execute.gpu import gpus
+from tileir.execute.gpu.gpus import DEFAULT, GPUS, Gpu
 
 _handles: Final = itertools.count(0xC0DE0000, 0x100)
 _VERSION: Final = 13000

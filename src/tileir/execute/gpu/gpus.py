@@ -1,4 +1,4 @@
-"""The GPUs that a context can pretend to have, by name: what NVIDIA publishes about them.
+"""GPUs by the names that `tileir.emulate(gpu=..)` takes: what NVIDIA publishes about them (`peaks.py`: their speed).
 
 Memory is what the driver reports as the total, clocks are the boost clocks.
 """
