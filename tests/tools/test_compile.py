@@ -104,7 +104,7 @@ def test_json_has_all_of_it(program: Path, capsys: pytest.CaptureFixture[str]) -
 def test_refusal_is_shown_at_its_line(
     program: Path, assembler: FakeAssembler, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assembler.does("print('loc(\"%tileir\":4:1): error: no such store')\nsys.exit(5)")
+    assembler.does("print('loc(\"<tileir>\":4:1): error: no such store')\nsys.exit(5)")
     assert run(["compile", "kernel.mlir", "--target", "sm_90", "-o", "k.cubin"]) == 1
     assert capsys.readouterr().err == (
         "kernel.mlir:4:15: error: 'cuda_tile.store_ptr_tko' op: no such store\n"
@@ -127,10 +127,10 @@ def test_remarks_are_shown_at_their_lines(
         "",
         "  category: Memory",
         "    remark[failed]: Failed to select TMA store instruction",
-        '      --> "%tileir":4:1',
+        '      --> "<tileir>":4:1',
         "       |",
         "       = name: RemarkMemoryTmaStoreFailed",
-        '       = reason: loc("%tileir":4:1): base pointer not 16-byte aligned',
+        '       = reason: loc("<tileir>":4:1): base pointer not 16-byte aligned',
         "",
     ]
     assembler.does(f"{SUCCEED}\nprint(*{remark + remark[3:]!r}, sep=chr(10))")

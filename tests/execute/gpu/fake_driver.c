@@ -416,7 +416,7 @@ static void run(Kernel *kernel, void **parameters) {
     } else if (!strcmp(kernel->does, "assert")) {
         /* As seen on an H200: a line for each element, among what is printed. */
         snprintf(pending_output, sizeof pending_output,
-            "said before\n%%tileir:7: tile block: [1, 0, 0], position: [2]: it holds\n%%tileir:7: tile block: [1, 0, 0], position: [3]: it holds\n");
+            "said before\n<tileir>:7: tile block: [1, 0, 0], position: [2]: it holds\n<tileir>:7: tile block: [1, 0, 0], position: [3]: it holds\n");
         pending_sticky = 719;
     } else if (!strcmp(kernel->does, "wild"))
         pending_sticky = 700;

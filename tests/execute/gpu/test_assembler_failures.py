@@ -55,7 +55,7 @@ def refused(
 
 
 def test_error_is_at_the_operation_whose_number_is_the_line(assembler: FakeAssembler) -> None:
-    place = '#cuda_tile.di_loc<loc("%tileir":4:1) in #cuda_tile.di_subprogram<name = "k">>'
+    place = '#cuda_tile.di_loc<loc("<tileir>":4:1) in #cuda_tile.di_subprogram<name = "k">>'
     said = f"{place}: error: no such store\nerror: failed to compile Tile IR program"
     error = refused(assembler, f"print({said!r}, file=sys.stderr)\nsys.exit(5)")
     assert [str(each) for each in error.diagnostics] == [
@@ -67,10 +67,10 @@ def test_error_is_at_the_operation_whose_number_is_the_line(assembler: FakeAssem
 
 def test_all_errors_are_told_with_their_notes_and_further_lines(assembler: FakeAssembler) -> None:
     said = [
-        'loc("%tileir":3:1): error: first',
+        'loc("<tileir>":3:1): error: first',
         "  more of it",
-        'loc("%tileir":4:1): note: look here',
-        '"%tileir":4:1: error: second',
+        'loc("<tileir>":4:1): note: look here',
+        '"<tileir>":4:1: error: second',
         "error: failed to compile Tile IR program",
     ]
     body = f"print(*{said!r}, sep=chr(10))\nsys.exit(5)"
@@ -111,7 +111,7 @@ def test_unusable_output_is_refused_and_not_kept(assembler: FakeAssembler, body:
 
 
 def test_warnings_come_with_the_cubin_and_again_from_the_cache(assembler: FakeAssembler) -> None:
-    assembler.does(SUCCEED + "\nprint('loc(\"%tileir\":4:1): warning: slow store')")
+    assembler.does(SUCCEED + "\nprint('loc(\"<tileir>\":4:1): warning: slow store')")
     for _ in range(2):
         found = assemble(entry(), "sm_90").diagnostics
         assert [str(each) for each in found] == ["kernel.mlir:4:15: warning: 'cuda_tile.store_ptr_tko' op: slow store"]

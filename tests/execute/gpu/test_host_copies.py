@@ -176,7 +176,7 @@ def test_an_assert_is_found_by_its_place_where_it_is_known(fake: FakeDriver) -> 
     kernel = GpuKernel(entry, {}, lambda target: TextCubin("k", "", target, "assert"), operation_at=operation_at)
     with pytest.raises(AssertionFailedError) as caught:
         kernel.launch((1, 1, 1), (), LaunchOptions(output=lambda _: None))
-    assert caught.value.operation is second and asked == [("%tileir", 7)]
+    assert caught.value.operation is second and asked == [("<tileir>", 7)]
 
 
 def test_a_kernel_that_prints_is_not_waited_for_while_a_graph_is_captured(fake: FakeDriver) -> None:

@@ -23,8 +23,9 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, note, source_of
 from tileir.ir.location import UNKNOWN
 
-NUMBERED: Final = "%tileir"
-"""The name of the file in positions whose lines are numbers of operations."""
+NUMBERED: Final = "<tileir>"
+"""The name of the file in positions whose lines are numbers of operations; without a percent sign, since the assembler
+puts it into the format string of what a failed assert prints."""
 
 _SAID: Final = re.compile(r"(?:(?P<place>.*?): )??(?P<severity>error|warning|remark|note): (?P<words>.*)")
 _REMARK: Final = re.compile(r"remark\[(?P<kind>\w+)\]: (?P<words>.*)")
