@@ -347,13 +347,21 @@ class Kernel:
 
         Without a `target` it is for the GPU of this machine.  `lineinfo` tells profilers which line each instruction
         comes from.  `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.
-        `time_limit` is for the assembler, in seconds.
+        `time_limit` is for the assembler, in seconds.  A kernel that was given a cubin gives that one, unless another
+        is asked for.
         """
         from tileir.execute.gpu.tileiras.cached import make_cubin
         from tileir.execute.gpu.tileiras.options import TIME_LIMIT, AssemblyOptions
 
         limit = TIME_LIMIT if time_limit is None else time_limit
         options = AssemblyOptions(opt_level, lineinfo, host or "", time_limit=limit)
+        if self._cubin is not None and options == AssemblyOptions():
+            from tileir.execute.gpu.cubin import cubin_of
+            from tileir.execute.gpu.targets import target_named
+
+            ready = cubin_of(self.entry.symbol_name or "", self._cubin)
+            if target is None or target_named(target) == ready.target:
+                return ready
         if target is None:
             from tileir.execute.gpu.driver.devices import target_here
 

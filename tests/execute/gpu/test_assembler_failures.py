@@ -15,8 +15,9 @@ from tests.execute.gpu.cubin_files import cubin
 from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
 
 import tileir
+from tileir.bytecode.layouts import tile_module
 from tileir.execute.code_cache import default_cache
-from tileir.execute.gpu.tileiras.compiling import assemble
+from tileir.execute.gpu.tileiras.compiling import assemble, assemble_module
 from tileir.execute.gpu.tileiras.errors import AssemblerCrash, AssemblerError, AssemblerTimeout
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.tool import VARIABLE
@@ -83,6 +84,14 @@ def test_all_errors_are_told_with_their_notes_and_further_lines(assembler: FakeA
 def test_error_about_no_operation_is_at_the_kernel(assembler: FakeAssembler) -> None:
     error = refused(assembler, 'print("error: failed to compile Tile IR program"); sys.exit(5)')
     assert str(error.diagnostics[0]) == "kernel.mlir:2:3: error: kernel @k: failed to compile Tile IR program"
+
+
+def test_error_about_several_kernels_is_at_their_module(assembler: FakeAssembler) -> None:
+    assembler.does("print('error: no'); sys.exit(5)")
+    module = tileir.parse("cuda_tile.module @pair { entry @a() { return } entry @b() { return } }", "pair.mlir")
+    with pytest.raises(AssemblerError) as caught:
+        assemble_module(tile_module(module), "sm_90")
+    assert caught.value.message == "module @pair: no"
 
 
 def test_failure_without_words_has_the_status(assembler: FakeAssembler) -> None:

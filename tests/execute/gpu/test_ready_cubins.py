@@ -45,6 +45,17 @@ def test_copies_and_siblings_keep_it() -> None:
         assert prepared(twin)._made("sm_90").resources.registers == 77
 
 
+def test_kernel_gives_the_cubin_that_it_was_given(assembler: FakeAssembler) -> None:
+    kernel = ready(cubin(registers=77))
+    for target in (None, "sm_90", "9.0"):
+        assert kernel.resources(target).registers == 77
+    assert not assembler.calls
+    # Another one is made.
+    assert kernel.cubin("sm_100").target == "sm_100"
+    kernel.cubin("sm_90", opt_level=1)
+    assert len(assembler.calls) == 2
+
+
 def test_what_is_no_cubin_of_the_kernel_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(tileir.CubinError, match="this is no cubin"):
         ready(b"something else")

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tileir.dialect.ops import ENTRY
 from tileir.execute.places import frames_of, notes_of, place_of
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import Diagnostic, note, source_of
@@ -70,7 +71,8 @@ class Positions:
         location = place_of(operation.location)
         notes = notes_of(operation.location)
         if operation is self._entry:
-            return Diagnostic(severity, f"kernel @{operation.symbol_name}: {words}", location, notes)
+            what = "kernel" if operation.declaration is ENTRY else "module"
+            return Diagnostic(severity, f"{what} @{operation.symbol_name}: {words}", location, notes)
         subject = f"'{operation.name}' op"
         if source_of(location) is None:
             # Imported here: few programs are refused, and what reads scripts takes a while to load.
