@@ -67,7 +67,7 @@ def compile(
         from tileir.execute.gpu.cubin import cubin_of
 
         # Refused here, in words, if it is none of this kernel.
-        cubin_of(chosen.symbol_name or "", cubin)
+        cubin_of(chosen, cubin)
     return Kernel(chosen, exact, schedule, backend=backend, fast=fast, cpu=cpu, unchecked=unchecked, cubin=cubin)
 
 
@@ -359,7 +359,7 @@ class Kernel:
             from tileir.execute.gpu.cubin import cubin_of
             from tileir.execute.gpu.targets import target_named
 
-            ready = cubin_of(self.entry.symbol_name or "", self._cubin)
+            ready = cubin_of(self.entry, self._cubin)
             if target is None or target_named(target) == ready.target:
                 return ready
         if target is None:

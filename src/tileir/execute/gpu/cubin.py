@@ -21,6 +21,8 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from tileir.execute.errors import LaunchError
+from tileir.ir.core import Operation
+from tileir.ir.symbols import lookup_symbol
 
 _MAGIC: Final = b"\x7fELF\x02\x01"
 _MACHINE: Final = 190
@@ -186,12 +188,16 @@ class Cubin:
             file.write(self.data)
 
 
-def cubin_of(kernel: str, data: bytes) -> Cubin:
-    """The cubin of a kernel: by its name, or the only one there is, which may have another."""
+def cubin_of(entry: Operation, data: bytes) -> Cubin:
+    """The cubin of a kernel: by its name, or the only one there is, which may have another but not another kernel's."""
     try:
-        return Cubin(data, kernel)
+        return Cubin(data, entry.symbol_name or "")
     except CubinError:
-        return Cubin(data)
+        found = Cubin(data)
+        module = entry.parent_operation
+        if module is not None and lookup_symbol(module, found.kernel) is not None:
+            raise
+        return found
 
 
 class _Elf:

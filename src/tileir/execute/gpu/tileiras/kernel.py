@@ -20,7 +20,7 @@ class TileirasKernel(GpuKernel):
 
     def __init__(self, entry: Operation, globals: dict[str, Region], ready: bytes | None = None) -> None:
         """`ready` is a cubin with the kernel, which is not compiled then."""
-        made = None if ready is None else cubin_of(entry.symbol_name or "", ready)
+        made = None if ready is None else cubin_of(entry, ready)
         self._ready_cubin: Final = made
         super().__init__(entry, globals, self._made, operation_at=self._operation_at_position)
 
