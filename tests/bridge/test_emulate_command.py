@@ -177,6 +177,18 @@ def test_watch_and_trace_of_one_kernel(tmp_path: Path) -> None:
     assert found.returncode == 1
 
 
+def test_trace_of_what_is_not_there_says_so(tmp_path: Path) -> None:
+    script = written(tmp_path, "start(2, a, a, c)\n")
+    other = emulate("--trace-block", "matmul:1", script, cwd=tmp_path)
+    assert other.stderr == "tileir: nothing was traced: no kernel named 'matmul' was launched, but add\n"
+    outside = emulate("--trace-block", "2", script, cwd=tmp_path)
+    place = "trace of add, launched at script.py:15 in start"
+    assert outside.stderr == f"{place}: there is no tile block (2, 0, 0) in its grid (2, 1, 1)\n"
+    none = emulate("--trace-block", "2", written(tmp_path, ""), cwd=tmp_path)
+    assert none.stderr == "tileir: nothing was traced: no kernel was launched\n"
+    assert other.returncode == outside.returncode == none.returncode == 0
+
+
 def test_traces_of_threads_are_written_one_after_the_other(tmp_path: Path) -> None:
     body = """
 import threading

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -119,6 +120,42 @@ def test_without_llvm_the_interpreter_runs(tmp_path: Path) -> None:
             assert error.count("\n") == 1 and "pip install 'tileir[cpu]'" in error, (command, error)
         else:
             assert status == 0 and "argument 2: " in out and "[2, 2, 2, 2, 2, 2, ...]" in out, (command, error)
+
+
+# --- emulated scripts ---
+
+# `-c` and the environment variable begin differently.
+SCRIPT = """
+import sys
+for name in {blocked}:
+    sys.modules[name] = None
+import cuda.tile
+"""
+
+
+@pytest.mark.parametrize(
+    ("blocked", "last"),
+    [
+        (["numpy", "ml_dtypes"], "pip install 'tileir[run]'"),
+        (["ml_dtypes"], "pip install 'tileir[run]'"),
+        (["cuda"], "tileir: cuTile is not installed: pip install cuda-tile"),
+    ],
+)
+@pytest.mark.parametrize("way", ["command", "variable"])
+def test_emulated_script_hears_what_is_missing(blocked: list[str], last: str, way: str) -> None:
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
+    text = SCRIPT.format(blocked=blocked)
+    if way == "variable":
+        text = f"from tileir.bridge.process import begin_as_asked\nbegin_as_asked()\n{text}"
+    command = ["-c", text] if way == "variable" else ["-m", "tileir", "emulate", "-c", text]
+    environment = {**os.environ, "TILEIR_EMULATE": "1" if way == "variable" else ""}
+    done = subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, timeout=120, env=environment, cwd=ROOT
+    )
+    *before, end = done.stderr.splitlines()
+    assert done.returncode == 1 and end.endswith(last)
+    # What the script imports itself is told at its line.
+    assert bool(before) == (blocked == ["cuda"])
 
 
 # --- public functions ---

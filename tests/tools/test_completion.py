@@ -33,6 +33,8 @@ CASES = [
     ("tileir as examples/soft", ["examples/softmax.mlir"], "examples/matmul.mlir"),
     ("tileir dis --output-dir exa", ["examples"], "README.md"),
     ("tileir run --backend ", ["auto", "cpu", "interpreter"], "check"),
+    ("tileir emulate --gpu b", ["b200", "b300"], "h100"),
+    ("tileir compile --target sm_9", ["sm_90"], "sm_80"),
     ("tileir run --sanitize=", ["all", "mistakes"], "check"),
     ("tileir explain load_", ["load_ptr_tko", "load_view_tko"], "addf"),
     ("tileir docs command", ["command_line"], "cpu"),

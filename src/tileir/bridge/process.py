@@ -95,7 +95,7 @@ def begin(settings: Settings, *, collects: bool = True) -> Process:
     if tile is not None:
         _hook_cutile(tile)
     sys.meta_path.insert(0, _Imports(process))
-    if settings.watches and collects:
+    if (settings.watches or settings.trace_block is not None) and collects:
         # The first to be registered is the last to be called.
         atexit.register(_end, process)
     _show_without_own_frames(process)
@@ -106,6 +106,8 @@ def _pretend(process: Process) -> None:
     """From here on there is a GPU: the program is about to look for one."""
     if process.findings is not None:
         return
+    # The one that says what to install.
+    __import__("tileir.execute.launch")
     from tileir.bridge.emulate import emulate_process
     from tileir.bridge.watching import Findings
 
@@ -160,6 +162,11 @@ def _then(spec: ModuleSpec, action: Callable[[ModuleType], None]) -> None:
 def _end(process: Process) -> None:
     """The last words of a process whose launches were looked at, and its status where something was found."""
     findings = process.findings
+    trace = process.settings.trace_block
+    if trace is not None and findings is not None and not findings.was_traced:
+        sys.stderr.write(findings.without_trace(trace[0]) + "\n")
+    if not process.settings.watches:
+        return
     if findings is None or not findings.launches:
         sys.stderr.write("tileir: no kernel was launched\n")
         return
@@ -182,7 +189,13 @@ def _show_without_own_frames(process: Process) -> None:
 
     def show(kind: type[BaseException], error: BaseException, place: TracebackType | None) -> None:
         place = without_own_frames(error, place)
+        if kind.__name__ == "MissingDependencyError":
+            # Nothing in the script is wrong, and no line of it has to be found.
+            sys.stderr.write(f"{error}\n")
+            return
         before(kind, error.with_traceback(place), place)
+        if isinstance(error, ModuleNotFoundError) and error.name in ("cuda", "cuda.tile"):
+            sys.stderr.write("tileir: cuTile is not installed: pip install cuda-tile\n")
         stopped_before = getattr(error, "tileir_stopped", False)
         if process.settings.debug and place is not None and isinstance(error, Exception) and not stopped_before:
             import pdb

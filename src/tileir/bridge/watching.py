@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tileir.bridge.launch import launch
+from tileir.execute.arguments import check_grid
 from tileir.execute.debugging import Trace
 from tileir.execute.errors import ExecutionError
 from tileir.execute.number_watch import NumberWatch
@@ -36,6 +37,8 @@ class Findings:
         self.launches: int = 0
         self.launches_with_findings: int = 0
         self.findings: int = 0
+        self.was_traced: bool = False
+        self._kernels: dict[str, None] = {}
         self._told: set[str] = set()
 
     def __bool__(self) -> bool:
@@ -53,6 +56,18 @@ class Findings:
             self._told.add(text)
             self.findings += len(report)
             _write(f"{harmless(text, keep=_LINES)}\n  launched {place}\n\n")
+
+    def note_kernel(self, name: str, is_traced: bool) -> None:
+        """That a kernel was launched where one is to be traced."""
+        self._kernels[name] = None
+        self.was_traced = self.was_traced or is_traced
+
+    def without_trace(self, kernel: str) -> str:
+        """What to say at the end where no launch was traced."""
+        if not self._kernels:
+            return "tileir: nothing was traced: no kernel was launched"
+        launched = ", ".join([harmless(name) for name in self._kernels])
+        return f"tileir: nothing was traced: no kernel named '{harmless(kernel)}' was launched, but {launched}"
 
     def summary(self) -> str:
         of_all = f"{self.launches} launch{'' if self.launches == 1 else 'es'}"
@@ -129,7 +144,7 @@ class Watching:
         observers: list[Observer],
         caller: FrameType | None,
     ) -> None:
-        self._add_trace(observers, kernel, caller)
+        self._add_trace(observers, kernel, grid, caller)
         given = options.get("observer")
         if given is not None:
             observers.append(given)
@@ -137,13 +152,20 @@ class Watching:
             options = {**options, "observer": observers[0] if len(observers) == 1 else Observers(observers)}
         launch(kernel, grid, args, sanitize=self._sanitize, **options)
 
-    def _add_trace(self, observers: list[Observer], kernel: Any, caller: FrameType | None) -> None:
+    def _add_trace(self, observers: list[Observer], kernel: Any, grid: Any, caller: FrameType | None) -> None:
         if self._trace_block is None:
             return
         wanted, block = self._trace_block
         name = getattr(getattr(kernel, "_pyfunc", None), "__name__", "")
-        if wanted in ("", name):
-            _write(f"trace of {harmless(name)}, launched {_place(caller)}\n")
+        if self._findings is not None:
+            self._findings.note_kernel(name, is_traced=wanted in ("", name))
+        if wanted not in ("", name):
+            return
+        blocks = check_grid(grid)
+        is_there = all(number < count for number, count in zip(block, blocks, strict=True))
+        outcome = "" if is_there else f": there is no tile block {block} in its grid {blocks}"
+        _write(f"trace of {harmless(name)}, launched {_place(caller)}{outcome}\n")
+        if is_there:
             observers.append(Trace(block, _write, self._names))
 
 

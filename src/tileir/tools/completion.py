@@ -88,6 +88,14 @@ def _values(command: str, option: str) -> tuple[str, ...]:
         from tileir.execute.engines import AUTO, all_engines
 
         return _words([AUTO, *[engine.name for engine in all_engines()[0]]])
+    if option == "gpu":
+        from tileir.execute.gpu.gpus import GPUS
+
+        return tuple(GPUS)
+    if option == "target":
+        from tileir.execute.gpu.targets import TARGETS
+
+        return TARGETS
     if option == "dump":
         return ("tiles", "loops", "llvm", "llvm-opt", "asm")
     if option == "schedule":
