@@ -125,7 +125,7 @@ def _compile_file(
                 found = assemble_module(module, target, options)
         except TileIRError as error:
             status = max(status, EXIT_TIMED_OUT if isinstance(error, AssemblerTimeout) else EXIT_WRONG_INPUT)
-            _told(path, target, "", None, error.diagnostics, given)
+            _told(path, target, "", None, _placed(error, program.module), given)
             continue
         if output:
             write_bytes(output, found.cubin.data, "cubins are")
@@ -216,6 +216,18 @@ def _named_by(path: str, target: str) -> str:
 
 
 # --- what is told ---
+
+
+def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
+    """What went wrong; where the kernel that is asked for is missing, in which of the files."""
+    from tileir.execute.errors import LaunchError
+    from tileir.execute.places import place_of
+
+    if type(error) is not LaunchError:
+        return error.diagnostics
+    return [
+        Diagnostic(each.severity, each.message, place_of(module.location), each.notes) for each in error.diagnostics
+    ]
 
 
 def _spill_warning(resources: Resources, name: str, module: Operation) -> Diagnostic:
