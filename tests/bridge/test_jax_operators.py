@@ -31,6 +31,13 @@ def square_backward(grad_out, x, grad_x, TILE: ct.Constant[int]):
     ct.store(grad_x, (place,), ct.load(grad_out, (place,), (TILE,)) * ct.load(x, (place,), (TILE,)) * 2)
 
 
+@ct.kernel
+def weighted(xs, out, factors: tuple[float, ...], TILE: ct.Constant[int]):
+    place = ct.bid(0)
+    a, b = ct.load(xs[0], (place,), (TILE,)), ct.load(xs[1], (place,), (TILE,))
+    ct.store(out, (place,), a * factors[0] + b * factors[1])
+
+
 def blocks(x: Any, TILE: int) -> tuple[int]:
     return (ct.cdiv(x.shape[0], TILE),)
 
@@ -77,3 +84,19 @@ def test_mistakes_are_named() -> None:
         operator(square, "out", backward=operator(square, "out"))
     with pytest.raises(TypeError, match="takes x, factor, each once"):
         operator(scale, "out")(jax.numpy.ones(4))
+
+
+def test_tuples_of_arrays_and_of_numbers() -> None:
+    combined = tileir.op(
+        weighted,
+        lambda xs, TILE: (ct.cdiv(xs[0].shape[0], TILE),),
+        "out",
+        constants={"TILE": 16},
+        types={"xs": tuple},
+        framework="jax",
+        backward=lambda factors, grad_out: {"xs": [grad_out * factor for factor in factors]},
+    )
+    a, b = jax.numpy.arange(40.0), jax.numpy.ones(40)
+    assert (combined((a, b), (2, 3)) == a * 2 + b * 3).all()
+    of_a, of_b = jax.jit(jax.grad(lambda xs: combined(xs, (2.0, 3.0)).sum()))((a, b))
+    assert (of_a == 2).all() and (of_b == 3).all()

@@ -64,6 +64,18 @@ def sum_of_pair(parts: list, out, TILE: ct.Constant[int]):
     ct.store(out, (place,), ct.load(parts[0], (place,), (TILE,)) + ct.load(parts[1], (place,), (TILE,)))
 
 
+@ct.kernel
+def weighted(xs, out, factors: tuple[float, ...], sizes: ct.Constant[tuple[int, ...]]):
+    place = ct.bid(0)
+    a, b = ct.load(xs[0], (place,), (sizes[0],)), ct.load(xs[1], (place,), (sizes[0],))
+    ct.store(out, (place,), a * factors[0] + b * factors[1])
+
+
+@ct.kernel
+def mixed(pair: tuple[ct.Array, int], nested: tuple[tuple[int, int], ...], out):
+    ct.store(out, (0,), ct.load(pair[0], (0,), (4,)) + pair[1])
+
+
 def blocks(x: Any, TILE: int) -> tuple[int]:
     return (ct.cdiv(x.shape[0], TILE),)
 
@@ -206,6 +218,33 @@ def test_tensors_that_need_gradients_are_launched_as_cutile_does() -> None:
     x, out = torch.ones(16, requires_grad=True), torch.zeros(16)
     tileir.launch(scale, 1, (x, out, 2.0, 16))
     assert out.tolist() == [2.0] * 16 and not out.requires_grad
+
+
+def test_tuples_of_arrays_and_of_numbers() -> None:
+    def backward(xs: Any, factors: Any, grad_out: Any) -> Any:
+        assert isinstance(xs, tuple)
+        return {"xs": tuple([grad_out * factor for factor in factors])}
+
+    combined = tileir.op(
+        weighted, lambda xs, sizes: (ct.cdiv(xs[0].shape[0], sizes[0]),), "out", types={"xs": tuple}, backward=backward
+    )
+    a, b = torch.arange(40.0, requires_grad=True), torch.ones(40, requires_grad=True)
+    found = combined((a, b), (2.0, 3.0), (16,))
+    assert torch.equal(found, a * 2 + b * 3)
+    found.sum().backward()
+    assert torch.equal(a.grad, torch.full((40,), 2.0))
+    assert torch.equal(b.grad, torch.full((40,), 3.0))
+    compiled = torch.compile(lambda a, b: combined((a, b), (1.0, 2.0), (16,)) + 1, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(a, b), a + b * 2 + 1)
+    torch.library.opcheck(combined, ([a.detach(), b.detach()], [2.0, 3.0], [16]))
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax"])
+def test_tuples_that_are_not_taken_are_named(framework: str) -> None:
+    with pytest.raises(tileir.LaunchError, match="'pair' of mixed is a tuple of different kinds"):
+        tileir.op(mixed, 1, "out", constants={"nested": ((1, 2),)}, framework=framework)
+    with pytest.raises(tileir.LaunchError, match="'nested' of mixed is a tuple with tuples or lists in it"):
+        tileir.op(mixed, 1, "out", constants={"pair": (None, 1)}, framework=framework)
 
 
 MISTAKES: dict[str, tuple[Any, str]] = {

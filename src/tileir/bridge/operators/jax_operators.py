@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from tileir.bridge.launch import launch
-from tileir.bridge.operators.plan import ARRAY, Named, Plan, names_of
+from tileir.bridge.operators.plan import LIST, Named, Plan, TupleOf, names_of
 from tileir.execute.errors import LaunchError, MissingDependencyError
 
 
@@ -26,8 +26,8 @@ class JaxOperator:
         self._jax: Any = jax
         self._options: dict[str, Any] = options
         self._backward: Callable[..., Any] | None = backward
-        self._arrays: list[str] = [name for name in plan.arguments if plan.types[name] is ARRAY]
-        if len(self._arrays) < sum([not isinstance(kind, type) for kind in plan.types.values()]):
+        self._arrays: list[str] = plan.differentiable
+        if LIST in plan.types.values():
             raise LaunchError("operators of JAX take no lists of arrays: give each array a parameter")
         self._needed: list[str] = self._checked_backward() if backward is not None else []
         self.__name__: str = plan.kernel_name
@@ -41,7 +41,7 @@ class JaxOperator:
         if sorted(named) != sorted(plan.arguments) or len(arguments) + len(keywords) != len(plan.arguments):
             raise TypeError(f"{self.__name__} takes {', '.join(plan.arguments)}, each once")
         scalars = {name: self._scalar(name, named[name]) for name in plan.arguments if name not in self._arrays}
-        arrays = [self._jax.numpy.asarray(named[name]) for name in self._arrays]
+        arrays = [self._array(name, named[name]) for name in self._arrays]
         if self._backward is None:
             return self._forward(arrays, scalars)
         # The numbers are no part of what is differentiated.
@@ -51,13 +51,25 @@ class JaxOperator:
         )
         return differentiable(*arrays)
 
+    def _array(self, name: str, value: Any) -> Any:
+        asarray = self._jax.numpy.asarray
+        return tuple([asarray(each) for each in value]) if self._is_tuple(name) else asarray(value)
+
+    def _is_tuple(self, name: str) -> bool:
+        return isinstance(self.plan.types[name], TupleOf)
+
     def _scalar(self, name: str, value: Any) -> Any:
+        if self._is_tuple(name):
+            return tuple([self._number(name, self.plan.types[name].kind, each) for each in value])
+        return self._number(name, self.plan.types[name], value)
+
+    def _number(self, name: str, kind: Any, value: Any) -> Any:
         if isinstance(value, self._jax.core.Tracer):
             raise LaunchError(
                 f"'{name}' is a number of the kernel {self.__name__}, but JAX traces it: make it static, as "
                 f"jax.jit(f, static_argnames='{name}')"
             )
-        return self.plan.types[name](value)
+        return kind(value)
 
     def _named(self, arrays: Any, scalars: Named) -> Named:
         given = dict(zip(self._arrays, arrays, strict=True)) | scalars
@@ -77,7 +89,7 @@ class JaxOperator:
 
     def _run(self, arrays: Any, scalars: Named, shapes: list[Any]) -> tuple[Any, ...]:
         """The launch itself, on the host."""
-        named = self._named([numpy.asarray(array) for array in arrays], scalars)
+        named = self._named(self._jax.tree_util.tree_map(numpy.asarray, arrays), scalars)
         outputs = [numpy.empty(shape.shape, shape.dtype) for shape in shapes]
         named |= dict(zip(self.plan.outputs, outputs, strict=True))
         launch(self.plan.kernel, self.plan.grid(named), self.plan.kernel_arguments(named), **self._options)
@@ -122,5 +134,6 @@ class JaxOperator:
             if len(made) != len(names):
                 raise LaunchError(f"backward gives {len(made)} gradients, but there are {', '.join(names)}")
             found = dict(zip(names, made, strict=True))
-        zeros = self._jax.numpy.zeros_like
-        return tuple([found.get(name, zeros(array)) for name, array in zip(self._arrays, arrays, strict=True)])
+        zeros = self._jax.tree_util.tree_map(self._jax.numpy.zeros_like, arrays)
+        values = [found.get(name, zero) for name, zero in zip(self._arrays, zeros, strict=True)]
+        return tuple([tuple(each) if isinstance(each, list) else each for each in values])

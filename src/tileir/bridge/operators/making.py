@@ -30,8 +30,9 @@ def op(
     or a dict from names to what each is: the name of the argument it is like, a pair (shape, dtype), or a function that
     gives one of these.  `constants` are parameters with a value that is known now, or a function of others.  The other
     parameters are the arguments of the operator, in order: arrays, unless the kernel annotates them with int, float,
-    bool or str (also in `ct.Constant[int]`), or `types` does, as {"factor": float}.  `mutates` names arguments that
-    the kernel changes.  `grid`, and all that may be functions, are given the parameters they name.
+    bool or str (also in `ct.Constant[int]`), or `types` does, as {"factor": float}; and tuples of arrays or of numbers
+    (`tuple[int, ...]`), where `types` without an annotation has {"xs": tuple}.  `mutates` names arguments that the
+    kernel changes.  `grid`, and all that may be functions, are given the parameters they name.
 
     `backward` makes it differentiable: an operator made by this function, or another function, of arguments, outputs
     and gradients of outputs by name (`grad_out`).  Its outputs are the gradients: `grad_x` of the argument x; another

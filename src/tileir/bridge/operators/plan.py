@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tileir.bridge.launch import known_for
 from tileir.execute.errors import LaunchError
@@ -23,6 +23,12 @@ Named = dict[str, Any]
 ARRAY: Final = "array"
 LIST: Final = "list of arrays"
 _SCALARS: Final = (int, float, bool, str)
+
+
+class TupleOf(NamedTuple):
+    """A tuple, any number of items of one kind: `ARRAY`, or int, float, bool or str."""
+
+    kind: Any
 
 
 class Plan:
@@ -60,7 +66,7 @@ class Plan:
             if name not in self.arguments:
                 raise LaunchError(f"'{name}' is in mutates, but it is not an argument of the operator: leave it out")
         self.types: dict[str, Any] = self._types(dict(types))
-        """Of each argument: `ARRAY`, `LIST`, or int, float, bool or str."""
+        """Of each argument: `ARRAY`, `LIST`, int, float, bool or str, or a `TupleOf` these."""
         self._grid: Any = grid
         visible = [*self.arguments, *self.constants, *self.outputs]
         for what, value in (("grid", grid), *self.outputs.items(), *self.constants.items()):
@@ -99,8 +105,8 @@ class Plan:
             plain = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
             if plain in _SCALARS:
                 found[name] = plain
-            elif node.KIND != "leaf" or plain is tuple:
-                raise LaunchError(f"'{name}' is a tuple, which operators do not take: give it in constants")
+            elif (node.KIND == "leaf" and plain is tuple and not node.constant) or typing.get_origin(plain) is tuple:
+                found[name] = TupleOf(self._kind_of_items(name, plain))
             elif node.constant:
                 raise LaunchError(
                     f"'{name}' is a constant of {self.kernel_name}: give its value in constants, as "
@@ -114,11 +120,46 @@ class Plan:
                 found[name] = ARRAY
         return found
 
+    def _kind_of_items(self, name: str, hint: Any) -> Any:
+        """What all items of a tuple are: frameworks have lists of tensors and of numbers, and no mixed ones."""
+        kinds = []
+        for item in typing.get_args(hint) or (None,):
+            plain = typing.get_args(item)[0] if typing.get_origin(item) is typing.Annotated else item
+            if plain is tuple or plain is list or typing.get_origin(plain) in (tuple, list):
+                raise LaunchError(
+                    f"'{name}' of {self.kernel_name} is a tuple with tuples or lists in it, which operators do not "
+                    "take: give it in constants, or its items as parameters of their own"
+                )
+            if plain is not ...:
+                kinds.append(plain if plain in _SCALARS else ARRAY)
+        if len(set(kinds)) != 1:
+            raise LaunchError(
+                f"'{name}' of {self.kernel_name} is a tuple of different kinds, of which operators take only those of "
+                "one: give it in constants, or its items as parameters of their own"
+            )
+        return kinds[0]
+
     # --- what follows from arguments ---
+
+    @property
+    def differentiable(self) -> list[str]:
+        """The arguments that a gradient may be given for: arrays, and tuples of them."""
+        return [name for name in self.arguments if self.types[name] in (ARRAY, TupleOf(ARRAY))]
+
+    def arrays(self, named: Named) -> list[Any]:
+        """The arrays among the arguments, also those in tuples."""
+        found: list[Any] = []
+        for name in self.differentiable:
+            found.extend(named[name] if isinstance(self.types[name], TupleOf) else [named[name]])
+        return found
 
     def named(self, arguments: Sequence[Any]) -> Named:
         """Arguments by name, and constants."""
         found = dict(zip(self.arguments, arguments, strict=True))
+        for name, kind in self.types.items():
+            if isinstance(kind, TupleOf):
+                # torch has made a list of it.
+                found[name] = tuple(found[name])
         for name, value in self.constants.items():
             found[name] = call(value, found) if callable(value) and not isinstance(value, type) else value
         return found
@@ -129,11 +170,12 @@ class Plan:
         if callable(given):
             given = call(given, named)
         if given is None:
-            given = next((each for each in self.arguments if self.types[each] is ARRAY), None)
-            if given is None:
+            like = next(iter(self.arrays(named)), None)
+            if like is None:
                 raise LaunchError(f"no argument is an array that '{name}' could be like: give its shape and dtype")
+            return like.shape, like.dtype, like
         if isinstance(given, str):
-            if given not in named:
+            if not hasattr(named.get(given), "shape"):
                 raise LaunchError(f"'{name}' is to be like '{given}', which is no argument: choose {self._choices()}")
             like = named[given]
             return like.shape, like.dtype, like

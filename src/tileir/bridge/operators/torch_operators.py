@@ -8,7 +8,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from tileir.bridge.launch import launch
-from tileir.bridge.operators.plan import ARRAY, LIST, Named, Plan, names_of
+from tileir.bridge.operators.plan import ARRAY, LIST, Named, Plan, TupleOf, names_of
 from tileir.execute.errors import LaunchError, MissingDependencyError
 
 _SCHEMA: Final = {ARRAY: "Tensor", LIST: "Tensor[]", int: "SymInt", float: "float", bool: "bool", str: "str"}
@@ -28,7 +28,7 @@ def torch_operator(plan: Plan, name: str | None, backward: Callable[..., Any] | 
 
     def made(named: Named) -> list[Any]:
         """The outputs, with nothing in them yet."""
-        device = next((named[each].device for each in plan.arguments if plan.types[each] is ARRAY), None)
+        device = next((each.device for each in plan.arrays(named)), None)
         found = []
         for output in plan.outputs:
             shape, dtype, like = plan.specification(output, named)
@@ -55,7 +55,7 @@ def torch_operator(plan: Plan, name: str | None, backward: Callable[..., Any] | 
     operator.register_fake(shapes)
     if backward is not None:
         operator.register_autograd(gradients, setup_context=_saving(torch, plan, backward))
-    if not plan.mutates and LIST not in plan.types.values():
+    if not plan.mutates and not any(kind is LIST or isinstance(kind, TupleOf) for kind in plan.types.values()):
         operator.register_vmap(_batched(torch, operator))
     operator.__doc__ = f"{plan.kernel_name}({', '.join(plan.arguments)}) as an operator of torch"
     _plans[operator] = plan
@@ -75,7 +75,8 @@ def _qualified(name: str | None, kernel: str) -> str:
 def _schema(plan: Plan) -> str:
     arguments = []
     for number, name in enumerate(plan.arguments):
-        spelled = _SCHEMA[plan.types[name]]
+        kind = plan.types[name]
+        spelled = f"{_SCHEMA[kind.kind]}[]" if isinstance(kind, TupleOf) else _SCHEMA[kind]
         if name in plan.mutates:
             spelled = spelled.replace("Tensor", f"Tensor(a{number}!)")
         arguments.append(f"{spelled} {name}")
@@ -137,7 +138,7 @@ def _gradients(plan: Plan, backward: Callable[..., Any]) -> Callable[..., Any]:
     inner = _plans.get(backward)
     if plan.mutates:
         raise LaunchError("an operator that changes its arguments has no gradients: leave out mutates or backward")
-    arrays = [name for name in plan.arguments if plan.types[name] is ARRAY]
+    arrays = plan.differentiable
 
     def gradients(ctx: Any, *given: Any) -> tuple[Any, ...]:
         named = dict(zip(ctx.tensors, ctx.saved_tensors, strict=True)) | ctx.others
@@ -156,9 +157,14 @@ def _gradients(plan: Plan, backward: Callable[..., Any]) -> Callable[..., Any]:
         for name in found:
             if name not in arrays:
                 raise LaunchError(f"backward gives a gradient for '{name}': there are {', '.join(arrays)}")
-        return tuple([found.get(name) for name in plan.arguments])
+        return tuple([_listed(found.get(name)) for name in plan.arguments])
 
     return gradients
+
+
+def _listed(gradient: Any) -> Any:
+    """The gradient of an argument; of a tuple torch wants a list."""
+    return list(gradient) if isinstance(gradient, tuple) else gradient
 
 
 # --- many at once ---
