@@ -56,6 +56,35 @@ def test_an_assumed_alignment_of_a_pointer() -> None:
     assert not report(body, data[start:])
 
 
+PROMISES = """
+  %twice = addi %n, %n : tile<i32>
+  %a = assume div_by<4>, %n : tile<i32>
+  %b = assume div_by<8>, %twice : tile<i32>
+  %c = assume bounded<0, 1>, %x : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %d = for %i in (%x to %n, step %one) : tile<i32> iter_values(%j = %n) -> (tile<i32>) {
+    %e = assume bounded<1, 4>, %j : tile<i32>
+    %next = addi %j, %one : tile<i32>
+    continue %next : tile<i32>
+  }
+"""
+
+
+def test_what_holds_in_one_tile_block_is_counted_in_all_where_it_does_not() -> None:
+    """A promise about arguments is looked at once in a launch, if it holds; others in every tile block."""
+    promising = kernel(PROMISES, "%n: tile<i32>")
+
+    def counts(found: tileir.SanitizerReport) -> dict[str, int]:
+        return {each.title.removeprefix("assume promises ").split(", which")[0]: each.count for each in found.findings}
+
+    sanitizer = tileir.Sanitizer()
+    promising.launch(4, 4, observer=sanitizer)
+    assert counts(sanitizer.report) == {"bounded<1, 4>": 3 + 2 + 1, "bounded<0, 1>": 2}
+    promising.launch(4, 6, observer=sanitizer)
+    of_both = {"bounded<1, 4>": 6 + (6 + 5 + 4 + 3), "bounded<0, 1>": 2 + 2, "div_by<4>": 4, "div_by<8>": 4}
+    assert counts(sanitizer.report) == of_both
+
+
 # --- numbers ---
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from tileir.dialect.attributes import BoundedAttribute, DivByAttribute, SameElementsAttribute
-from tileir.dialect.ops import ASSUME_COND
+from tileir.dialect.ops import ASSUME_COND, ENTRY, GET_TILE_BLOCK_ID
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, memory_dtype
 from tileir.execute.observer import Access, TileBlock
@@ -17,18 +17,21 @@ from tileir.execute.sanitizer.report import Finding, Place
 from tileir.execute.wording import bracketed, several
 from tileir.ir.attributes import DenseArrayAttribute
 from tileir.ir.core import Operation
+from tileir.ir.effects import is_memory_effect_free
 from tileir.ir.types import Type
+from tileir.ir.values import BlockArgument, Value
 
 _HINT = "the compiler builds on it: fix the value, or drop the assumption"
 
 
-def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
-    """An `assume` or `assume_cond` is about to run."""
+def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, operands: list[Any]) -> bool:
+    """An `assume` or `assume_cond` is about to run; whether it holds."""
     if operation.declaration is ASSUME_COND:
-        if not operands[0].all():
-            place = Place(operation, block.id, first_element(~numpy.asarray(operands[0])))
-            ledger.add(Finding("assume", "what assume_cond promises does not hold", place, [], _HINT))
-        return
+        if operands[0].all():
+            return True
+        place = Place(operation, block.id, first_element(~numpy.asarray(operands[0])))
+        ledger.add(Finding("assume", "what assume_cond promises does not hold", place, [], _HINT))
+        return False
     predicate = operation.attributes.get("predicate")
     value = operands[0]
     if isinstance(predicate, DivByAttribute):
@@ -40,9 +43,9 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
     elif isinstance(predicate, SameElementsAttribute):
         found = _differing(value, predicate)
     else:
-        return
+        return True
     if found is None:
-        return
+        return True
     wrong, detail = found
     element = first_element(wrong)
     number = int(numpy.asarray(wrong).reshape(-1).argmax())
@@ -52,6 +55,27 @@ def check_assumption(ledger: Ledger, operation: Operation, block: TileBlock, ope
         details.append(f"{total} of the {several(wrong.size, 'element')} break{'s' if total == 1 else ''} the promise")
     title = f"assume promises {predicate.bare_text}, which does not hold"
     ledger.add(Finding("assume", title, Place(operation, block.id, element), details, _HINT))
+    return False
+
+
+def is_same_in_every_block(value: Value) -> bool:
+    """Whether a value is the same wherever a launch computes it: arguments of the kernel, and what follows from them
+    alone."""
+    pending, known = [value], {value}
+    while pending:
+        one = pending.pop()
+        operation = one.defining_operation
+        if operation is None:
+            owner = one.block.parent_operation if isinstance(one, BlockArgument) else None
+            if owner is None or owner.declaration is not ENTRY:
+                return False
+            continue
+        if operation.declaration is GET_TILE_BLOCK_ID or operation.regions or not is_memory_effect_free(operation):
+            return False
+        fresh = [operand for operand in operation.operands if operand not in known]
+        known.update(fresh)
+        pending.extend(fresh)
+    return True
 
 
 def is_about_groups(operation: Operation) -> bool:

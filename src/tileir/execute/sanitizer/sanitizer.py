@@ -19,7 +19,12 @@ from tileir.execute.sanitizer.events import HOST, NOBODY, Events
 from tileir.execute.sanitizer.failures import finding_of
 from tileir.execute.sanitizer.ledger import Ledger
 from tileir.execute.sanitizer.numbers import NumberCheck, first_element, number_checks
-from tileir.execute.sanitizer.promises import check_assumption, check_inbounds, promised_dimensions
+from tileir.execute.sanitizer.promises import (
+    check_assumption,
+    check_inbounds,
+    is_same_in_every_block,
+    promised_dimensions,
+)
 from tileir.execute.sanitizer.releases import NO_RELEASE
 from tileir.execute.sanitizer.report import Place
 from tileir.ir.core import Operation
@@ -45,12 +50,15 @@ class Sanitizer(Ledger):
         self._unwritten: list[object] = checked_arrays(uninitialized, "uninitialized")
         self._numbers: dict[Operation, list[NumberCheck]] = {}
         self._inbounds: dict[Operation, tuple[int, ...]] = {}
+        self._lasting: set[Operation] = set()
         self._reset(Memory())
 
     def _reset(self, memory: Memory) -> None:
         self._memory: Memory = memory
         self.begin(memory)
         self._events: Events = Events()
+        # Promises that hold in every tile block of the launch, as they do in one.
+        self._kept: set[Operation] = set()
         self._most_events: int = MOST_EVENTS
         self._bounds: Bounds = Bounds(self, memory)
         self._conflicts: Conflicts = Conflicts(self, self._events)
@@ -117,6 +125,8 @@ class Sanitizer(Ledger):
 
     def watches(self, operation: Operation) -> bool:
         if operation.declaration in (ASSUME, ASSUME_COND):
+            if is_same_in_every_block(operation.operands[0]):
+                self._lasting.add(operation)
             return True
         checks = number_checks(operation)
         if checks:
@@ -126,7 +136,11 @@ class Sanitizer(Ledger):
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         checks = self._numbers.get(operation)
         if checks is None:
-            check_assumption(self, operation, block, operands)
+            if operation in self._kept:
+                return
+            # One that does not hold is counted in each tile block.
+            if check_assumption(self, operation, block, operands) and operation in self._lasting:
+                self._kept.add(operation)
             return
         for check in checks:
             wrong = check.wrong(*operands)
