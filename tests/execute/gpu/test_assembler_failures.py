@@ -245,7 +245,9 @@ def test_own_ways_with_signals_are_kept(assembler: FakeAssembler) -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-@pytest.mark.parametrize("limits", [{"time_limit": float("inf")}, {"time_limit": 1e300}, {"memory_limit": 1 << 90}])
+@pytest.mark.parametrize(
+    "limits", [{"time_limit": float("inf")}, {"time_limit": 1e300}, {"memory_limit": 1 << 90}, {"memory_limit": 9e10}]
+)
 def test_limits_may_be_as_large_as_one_likes(assembler: FakeAssembler, limits) -> None:
     assert assemble(kernel().entry, "sm_90", AssemblyOptions(**limits)).cubin.target == "sm_90"
 

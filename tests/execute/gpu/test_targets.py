@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from types import SimpleNamespace
+
 import pytest
 
-from tileir.execute.gpu.targets import TARGETS, runs_on, target_named, target_of_device
+from tileir.execute.gpu.targets import TARGETS, host_here, runs_on, target_named, target_of_device
 from tileir.ir.diagnostics import OptionError
 
 
@@ -41,3 +44,15 @@ def test_device_without_a_target_of_its_own_has_the_newest_that_runs_on_it() -> 
     assert target_of_device(8, 2) == "sm_80"
     assert target_of_device(7, 5) == ""
     assert target_of_device(9, 9) == ""
+
+
+@pytest.mark.parametrize(
+    ("machine", "host"), [("x86_64", "x86_64"), ("AMD64", "x86_64"), ("arm64", "aarch64"), ("riscv64", "riscv64")]
+)
+def test_host_is_named_as_cubins_do(machine: str, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine=machine), raising=False)
+    assert host_here() == host
+    # Where the system does not tell, its environment does.
+    monkeypatch.delattr(os, "uname")
+    monkeypatch.setenv("PROCESSOR_ARCHITECTURE", machine)
+    assert host_here() == host

@@ -179,7 +179,7 @@ def _limit(process: int, seconds: float, memory: int) -> None:
         return
     processor = int(min(seconds * _MOST_PROCESSORS, _MOST_SECONDS)) + 1
     wanted = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_CPU, processor)]
-    wanted += [(resource.RLIMIT_AS, min(memory, _MOST_MEMORY))] if memory else []
+    wanted += [(resource.RLIMIT_AS, int(min(memory, _MOST_MEMORY)))] if memory else []
     for kind, number in wanted:
         try:
             limit(process, kind, (number, number))

@@ -11,7 +11,6 @@ module by `Kernel.sibling` have one cubin if they can write to them, which is lo
 from __future__ import annotations
 
 import ctypes
-import os
 from _blake2 import blake2b
 from collections.abc import Callable
 from typing import Any, Final, Protocol
@@ -26,13 +25,11 @@ from tileir.execute.gpu.driver.kernels import LoadedLibrary
 from tileir.execute.gpu.driver.library import driver
 from tileir.execute.gpu.driver.memory import copy_to_gpu
 from tileir.execute.gpu.streams import synchronize
-from tileir.execute.gpu.targets import TARGETS, runs_on, target_of_device
+from tileir.execute.gpu.targets import TARGETS, host_here, runs_on, target_of_device
 from tileir.execute.memory import Region
 from tileir.execute.releasing import release_with
 from tileir.forking import NO_FORK
 from tileir.ir.core import Operation
-
-_MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 class Code(Protocol):
@@ -121,7 +118,7 @@ class KernelLoader:
         what = f"the cubin of @{self._name} for {cubin.target}"
         if not runs_on(cubin.target, *place.capability):
             raise LaunchError(f"{what} does not run on {place.words}: compile it for {wanted}")
-        machine = _machine()
+        machine = host_here()
         if cubin.host not in ("", machine):
             raise LaunchError(
                 f"{what} is to be launched from {cubin.host}, and this machine is {machine}: compile it here"
@@ -165,13 +162,6 @@ class KernelLoader:
                 synchronize(0, f"copying the globals of @{self._name} to the GPU")
                 library.filled.add(context)
             self._filled.add((library, context))
-
-
-def _machine() -> str:
-    """The kind of this machine, as cubins name it."""
-    # The module `platform` takes longer to import than a cubin to load.
-    machine = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
-    return _MACHINES.get(machine.lower(), machine.lower())
 
 
 def _parameter_bytes(type: object) -> int:

@@ -6,6 +6,7 @@ sm_86.  From sm_90 on the assembler uses what a single architecture has (NVIDIA'
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Final
 
@@ -31,6 +32,7 @@ ASSEMBLER_DRIVER: Final = 13000
 """The version of CUDA that a driver must support for what NVIDIA's assembler makes (r580)."""
 
 _FIRST_SPECIFIC: Final = 90
+_MACHINES: Final = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
 
 _SPELLINGS: Final = re.compile(r"(?:sm_?|compute_?)?(\d{2,3})[af]?|(\d{1,2})\.(\d)", re.IGNORECASE)
 
@@ -70,3 +72,10 @@ def runs_on(target: str, major: int, minor: int) -> bool:
     if number == device:
         return True
     return number < _FIRST_SPECIFIC and number // 10 == major and number < device
+
+
+def host_here() -> str:
+    """The kind of this machine, as cubins and the assembler name it."""
+    # Not by `platform`, which takes longer to import than a first launch has.
+    machine = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
+    return _MACHINES.get(machine.lower(), machine.lower())

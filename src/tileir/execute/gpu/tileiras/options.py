@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Final, NamedTuple
 
+from tileir.execute.gpu.targets import host_here
 from tileir.ir.diagnostics import OptionError
 
 TIME_LIMIT: Final = 120.0
@@ -39,7 +40,7 @@ class AssemblyOptions(NamedTuple):
             raise OptionError(f"the time limit of the assembler is {self.time_limit!r}: give seconds, as in 60")
         if not _is_number(self.memory_limit) or not self.memory_limit > 0:
             raise OptionError(f"the memory limit of the assembler is {self.memory_limit!r}: give a number of bytes")
-        host = self.host or _machine()
+        host = self.host or host_here()
         if host not in HOSTS:
             raise OptionError(f"'{host}' is no machine that launches kernels: choose the host {' or '.join(HOSTS)}")
         system = self.system or ("windows" if sys.platform == "win32" else "linux")
@@ -50,11 +51,3 @@ class AssemblyOptions(NamedTuple):
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _machine() -> str:
-    """The name of this machine's architecture, as the assembler spells it."""
-    import platform
-
-    name = platform.machine().lower()
-    return {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}.get(name, name)
