@@ -307,13 +307,13 @@ def test_assembler_that_is_not_there_is_told_with_the_variable(
 def test_file_that_is_no_program_is_told(assembler: FakeAssembler) -> None:
     assembler.path.write_text("not a program")
     assembler.path.chmod(0o644)
-    with pytest.raises(tileir.CompilationError, match="cannot be run: Permission denied"):
+    with pytest.raises(tileir.CompilationError, match=f"which {VARIABLE} names, cannot be run: Permission denied"):
         kernel().cubin("sm_90")
 
 
 def test_program_that_is_no_assembler_is_told(assembler: FakeAssembler) -> None:
     assembler.path.write_text("#!/bin/sh\necho hello\n")
-    with pytest.raises(tileir.CompilationError, match="is no assembler for Tile IR: it does not say its version"):
+    with pytest.raises(tileir.CompilationError, match=f"{VARIABLE} names, is no assembler for Tile IR: it does not"):
         kernel().cubin("sm_90")
     assembler.path.write_text("#!/bin/sh\nexit 3\n")
     with pytest.raises(tileir.CompilationError, match="it ends with status 3 when asked for --"):

@@ -41,7 +41,7 @@ class Assembler:
         said = self._said("--version")
         found = re.search(r"\bV(\d+(?:\.\d+)+)", said) or re.search(r"\brelease (\d+(?:\.\d+)+)", said)
         if found is None:
-            raise CompilationError(f"'{self.path}' is no assembler for Tile IR: it does not say its version")
+            raise CompilationError(f"{self._called} is no assembler for Tile IR: it does not say its version")
         return found[1]
 
     @cached_property
@@ -88,6 +88,11 @@ class Assembler:
     def _help(self) -> str:
         return self._said("--help")
 
+    @property
+    def _called(self) -> str:
+        """Its path, with who chose it: a variable that was set long ago is easily forgotten."""
+        return f"'{self.path}', which {VARIABLE} names," if os.environ.get(VARIABLE) == self.path else f"'{self.path}'"
+
     def _said(self, option: str) -> str:
         # Imported here: a kernel from the cache needs no process.
         from tileir.execute.gpu.command import run_command
@@ -95,10 +100,10 @@ class Assembler:
         try:
             outcome = run_command([self.path, option], time_limit=_SECONDS)
         except OSError as error:
-            raise CompilationError(f"the assembler '{self.path}' cannot be run: {error.strerror or error}") from None
+            raise CompilationError(f"the assembler {self._called} cannot be run: {error.strerror or error}") from None
         if outcome.status != 0:
             how = "does not end" if outcome.timed_out else f"ends with status {outcome.status}"
-            raise CompilationError(f"'{self.path}' is no assembler for Tile IR: it {how} when asked for {option}")
+            raise CompilationError(f"{self._called} is no assembler for Tile IR: it {how} when asked for {option}")
         return outcome.output
 
 
