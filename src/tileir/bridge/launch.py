@@ -20,7 +20,7 @@ from tileir.bridge.parameters import (
     describe,
     words_of,
 )
-from tileir.bridge.recognition import UNKNOWN_ARGUMENTS, How, KnownLaunches
+from tileir.bridge.recognition import How, KnownLaunches
 from tileir.bytecode.primitives import BytecodeError
 from tileir.execute.arguments import check_grid
 from tileir.execute.errors import LaunchError, MissingDependencyError
@@ -63,18 +63,8 @@ def launch(
     how: How | None = (backend, exact, fast)
     if options:
         how = _with_options(backend, exact, fast, options)
-    if how is not None:
-        # The way of `recognized`, without the calls.
-        try:
-            found = known.last(args, how)
-        except UNKNOWN_ARGUMENTS:
-            found = None
-        if found is None:
-            found = known.find(args, how)
-        if found is not None:
-            direct, numbers, memory, tables = found
-            direct.launch(check_grid(grid), numbers, partial(_again, kernel, args, tables), memory)
-            return
+    if how is not None and recognized(known, kernel, grid, args, how):
+        return
     description = described(kernel, args)
     compiled, is_new = compiled_for(known, kernel, description.parameters, backend, exact, fast)
     compiled.launch(grid, *description.values, memory=description.memory, **options)

@@ -54,7 +54,7 @@ Look = Callable[..., "Seen | None"]
 """Of arguments and a `How`; None if there is an argument of another type.  A third argument takes the place of the
 table of known launches."""
 
-UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError)
+_UNKNOWN_ARGUMENTS: Final = (KeyError, TypeError, ValueError, AttributeError, RuntimeError)
 """What a look at arguments raises that are not known, or out of the ordinary."""
 
 # --- arrays ---
@@ -420,7 +420,7 @@ def _look_at_none(arguments: Sequence[object], how: How) -> None:
 class KnownLaunches:
     """What is known of a kernel: what it was compiled for, and launches that are recognized."""
 
-    __slots__ = ("_recognizers", "annotations", "compiled", "kernel", "last")
+    __slots__ = ("_last", "_recognizers", "annotations", "compiled", "kernel")
 
     def __init__(self, kernel: Callable[[], Any], annotations: Sequence[Any]) -> None:
         self.kernel: Callable[[], Any] = kernel
@@ -429,20 +429,20 @@ class KnownLaunches:
         self.compiled: dict[Hashable, Kernel] = {}
         self._recognizers: dict[Structure, _Recognizer | None] = {}
         """By the types of the arguments; None if there is no short way for them."""
-        self.last: Look = _look_at_none
-        """That of the last launch, which is likely to be that of the next; raises one of `UNKNOWN_ARGUMENTS`."""
+        self._last: Look = _look_at_none
+        """That of the last launch, which is likely to be that of the next; raises one of `_UNKNOWN_ARGUMENTS`."""
 
     def find(self, arguments: Sequence[object], how: How) -> Seen | None:
         """How to launch with such arguments, what `DirectLaunches.launch` takes, and what to keep alive meanwhile."""
         try:
-            seen = self.last(arguments, how)
+            seen = self._last(arguments, how)
             if seen is None:
                 recognizer = self._recognizers.get(structure_of(arguments))
                 if recognizer is not None:
-                    self.last = recognizer.look
-                    seen = self.last(arguments, how)
+                    self._last = recognizer.look
+                    seen = self._last(arguments, how)
             return seen
-        except UNKNOWN_ARGUMENTS:
+        except _UNKNOWN_ARGUMENTS:
             return None
 
     def learn(self, arguments: Sequence[object], description: Description, compiled: Kernel, how: How) -> None:
@@ -461,14 +461,14 @@ class KnownLaunches:
             return
         try:
             seen: Any = recognizer.look(arguments, how, _KEY)
-        except UNKNOWN_ARGUMENTS:
+        except _UNKNOWN_ARGUMENTS:
             return
         if seen is None:
             return
         if len(recognizer.known) >= MOST_KEPT:
             recognizer.known.clear()
         recognizer.known[seen[0]] = direct
-        self.last = recognizer.look
+        self._last = recognizer.look
 
 
 _COMPILED_FOR: Final = 3
