@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.bridge.operator_kernels import blocks, scale, square, square_backward
 
 import tileir
 
@@ -13,33 +14,10 @@ jax = pytest.importorskip("jax", reason="jax is not installed: pip install jax")
 
 
 @ct.kernel
-def scale(x, out, factor: float, TILE: ct.Constant[int]):
-    place = ct.bid(0)
-    ct.store(out, (place,), ct.load(x, (place,), (TILE,)) * factor)
-
-
-@ct.kernel
-def square(x, out, TILE: ct.Constant[int]):
-    place = ct.bid(0)
-    tile = ct.load(x, (place,), (TILE,))
-    ct.store(out, (place,), tile * tile)
-
-
-@ct.kernel
-def square_backward(grad_out, x, grad_x, TILE: ct.Constant[int]):
-    place = ct.bid(0)
-    ct.store(grad_x, (place,), ct.load(grad_out, (place,), (TILE,)) * ct.load(x, (place,), (TILE,)) * 2)
-
-
-@ct.kernel
 def weighted(xs, out, factors: tuple[float, ...], TILE: ct.Constant[int]):
     place = ct.bid(0)
     a, b = ct.load(xs[0], (place,), (TILE,)), ct.load(xs[1], (place,), (TILE,))
     ct.store(out, (place,), a * factors[0] + b * factors[1])
-
-
-def blocks(x: Any, TILE: int) -> tuple[int]:
-    return (ct.cdiv(x.shape[0], TILE),)
 
 
 def operator(kernel: Any, outputs: Any, **options: Any) -> Any:

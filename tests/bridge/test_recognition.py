@@ -12,7 +12,6 @@ import pytest
 
 import tileir
 from tileir.bridge import launch as bridge
-from tileir.bridge.parameters import describe
 from tileir.execute.array_addresses import READS_HEADERS, address_of
 from tileir.execute.errors import LaunchError
 
@@ -64,19 +63,6 @@ def choose(out, flag):
 @ct.kernel
 def static_shape(a: Annotated[Any, ct.ArrayAnnotation(static_shape_dims=(0,))], out):
     ct.store(out, (0,), ct.full((1,), a.shape[0], out.dtype))
-
-
-@pytest.fixture
-def thorough(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of kernels whose arguments are looked at the long way."""
-    seen: list[str] = []
-
-    def counted(name: str, *given: Any) -> Any:
-        seen.append(name)
-        return describe(name, *given)
-
-    monkeypatch.setattr(bridge, "describe", counted)
-    return seen
 
 
 def known(kernel: Any, grid: Any, args: Any) -> None:

@@ -8,8 +8,6 @@ import numpy
 import pytest
 
 import tileir
-from tileir.bridge import launch as bridge
-from tileir.bridge.parameters import describe
 from tileir.execute.errors import LaunchError
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed: pip install cuda-tile")
@@ -25,18 +23,6 @@ def add_one(a, out):
 @ct.kernel
 def sum_of_pair(arrays, out):
     ct.store(out, (0,), ct.load(arrays[0], (0,), (16,)) + ct.load(arrays[1], (0,), (16,)))
-
-
-@pytest.fixture
-def thorough(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    seen: list[str] = []
-
-    def counted(name: str, *given: Any) -> Any:
-        seen.append(name)
-        return describe(name, *given)
-
-    monkeypatch.setattr(bridge, "describe", counted)
-    return seen
 
 
 def known(kernel: Any, args: Any) -> None:

@@ -6,6 +6,7 @@ import shutil
 from typing import Any
 
 import pytest
+from tests.bridge.operator_kernels import blocks, scale, square, square_backward
 
 import tileir
 
@@ -23,25 +24,6 @@ BACKENDS = [
         ],
     ),
 ]
-
-
-@ct.kernel
-def scale(x, out, factor: float, TILE: ct.Constant[int]):
-    place = ct.bid(0)
-    ct.store(out, (place,), ct.load(x, (place,), (TILE,)) * factor)
-
-
-@ct.kernel
-def square(x, out, TILE: ct.Constant[int]):
-    place = ct.bid(0)
-    tile = ct.load(x, (place,), (TILE,))
-    ct.store(out, (place,), tile * tile)
-
-
-@ct.kernel
-def square_backward(grad_out, x, grad_x, TILE: ct.Constant[int]):
-    place = ct.bid(0)
-    ct.store(grad_x, (place,), ct.load(grad_out, (place,), (TILE,)) * ct.load(x, (place,), (TILE,)) * 2)
 
 
 @ct.kernel
@@ -74,10 +56,6 @@ def weighted(xs, out, factors: tuple[float, ...], sizes: ct.Constant[tuple[int, 
 @ct.kernel
 def mixed(pair: tuple[ct.Array, int], nested: tuple[tuple[int, int], ...], out):
     ct.store(out, (0,), ct.load(pair[0], (0,), (4,)) + pair[1])
-
-
-def blocks(x: Any, TILE: int) -> tuple[int]:
-    return (ct.cdiv(x.shape[0], TILE),)
 
 
 TILE = {"TILE": 16}
