@@ -78,3 +78,19 @@ def racy(values, total):
     """Wrong on purpose: two tile blocks may read the same old total."""
     x = ct.load(values, (ct.bid(0),), (128,), padding_mode=ct.PaddingMode.ZERO)
     ct.scatter(total, 0, ct.gather(total, 0) + ct.sum(x))
+
+
+@ct.kernel
+def swish(x, out, TILE: ct.Constant[int]):
+    place = ct.bid(0)
+    tile = ct.load(x, (place,), (TILE,))
+    ct.store(out, (place,), tile / (1.0 + ct.exp(-tile)))
+
+
+@ct.kernel
+def swish_backward(grad_out, x, grad_x, TILE: ct.Constant[int]):
+    place = ct.bid(0)
+    tile = ct.load(x, (place,), (TILE,))
+    sigmoid = 1.0 / (1.0 + ct.exp(-tile))
+    slope = sigmoid * (1.0 + tile * (1.0 - sigmoid))
+    ct.store(grad_x, (place,), ct.load(grad_out, (place,), (TILE,)) * slope)

@@ -6,24 +6,9 @@ python examples/torch_operator.py
 
 import cuda.tile as ct
 import torch
+from cutile_kernels import swish, swish_backward
 
 import tileir
-
-
-@ct.kernel
-def swish(x, out, TILE: ct.Constant[int]):
-    place = ct.bid(0)
-    tile = ct.load(x, (place,), (TILE,))
-    ct.store(out, (place,), tile / (1.0 + ct.exp(-tile)))
-
-
-@ct.kernel
-def swish_backward(grad_out, x, grad_x, TILE: ct.Constant[int]):
-    place = ct.bid(0)
-    tile = ct.load(x, (place,), (TILE,))
-    sigmoid = 1.0 / (1.0 + ct.exp(-tile))
-    slope = sigmoid * (1.0 + tile * (1.0 - sigmoid))
-    ct.store(grad_x, (place,), ct.load(grad_out, (place,), (TILE,)) * slope)
 
 
 def blocks(x, TILE):
