@@ -17,6 +17,7 @@ import numpy
 from tileir.bridge.compiling import compile
 from tileir.bridge.contexts import active
 from tileir.bridge.entry_points import LAUNCHES, perform
+from tileir.bridge.launch import BYTECODE_VERSION
 from tileir.bridge.pretended.xla_calls import handler
 from tileir.execute.launch import Kernel
 
@@ -62,6 +63,8 @@ def _exporting(original: Any) -> Any:
         if active() is None or output_format != "cubin":
             original(kernel, signatures, output_file, output_format=output_format, **options)
             return
+        # Without a version cuTile asks the assembler, which need not be there, for the newest that it knows.
+        options["bytecode_version"] = BYTECODE_VERSION
         original(kernel, signatures, output_file, output_format="tileir_bytecode", **options)
         _KERNELS[bytes(output_file.getvalue())] = (kernel, list(signatures[0].parameters))
 
