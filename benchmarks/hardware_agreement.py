@@ -148,7 +148,7 @@ def _compare(given: argparse.Namespace) -> int:
     verdicts: list[Verdict] = []
     refused = []
     for number, program in enumerate(programs):
-        if program.text in assembly.refused:
+        if number not in results and program.text in assembly.refused:
             refused.append((program, assembly.refused[program.text]))
             verdicts.append(Verdict(program, comparing.REFUSED, [], [], [assembly.refused[program.text]]))
         elif number in results and number in wanted:

@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
 
 
 def compare(program: Program, wanted: Outcome, found: Result) -> Verdict:
-    if not found.memories:
+    if program.memories and not found.memories:
         return Verdict(program, UNSPECIFIED if wanted.unspecified else NOT_RUN, wanted.unspecified, [], [found.trouble])
     differences = list(_differences(program, wanted.memories, found.memories))
     beside = _beside(program, wanted.memories, found.memories)
@@ -69,7 +69,8 @@ def compare(program: Program, wanted: Outcome, found: Result) -> Verdict:
             words = each.only(left).words(6) + words
     if unexplained:
         return Verdict(program, DIFFERENT, list(names), measures, words[:12])
-    kind = "assembler" if "assembler" in kinds else "open" if kinds else DIFFERENT
+    order = ("assembler", UNSPECIFIED, "open")
+    kind = next((each for each in order if each in kinds), DIFFERENT)
     return Verdict(program, kind, list(names), measures, words)
 
 

@@ -119,6 +119,7 @@ def folded() -> Iterator[Program]:
             continue
         rng = numpy.random.default_rng(number)
         columns = [rng.choice(special_patterns(element_of(source)), FOLDED) for source in sources]
+        columns = [column & 1 if source == "i1" else column for column, source in zip(columns, sources, strict=True)]
         typed = [column.view(dtype_of(source)) for column, source in zip(columns, sources, strict=True)]
         columns = [array.view(f"u{array.itemsize}") for array in defined(text, typed, sources)]
         lines = []

@@ -56,7 +56,7 @@ def float_product(element: str, total: str, shape: tuple[int, int, int, int], va
     details: dict[str, Any] = {"operation": f"mmaf{extra}", "types": f"{element} to {total}{extra}", "values": values}
     details["sum"] = {"kind": "product", "operands": [[place, list(each)] for place, each in enumerate(shapes)]}
     # Of products of f8, some tensor cores keep 14 bits of the sum.
-    details["limit"] = 2500.0 if element.startswith("f8") and total == "f32" else 10.0
+    details["limit"] = 4096.0 if element.startswith("f8") and total == "f32" else 10.0
     inputs = {name: (kind, array) for name, kind, array in zip("abc", kinds, arrays, strict=True)}
     name = f"products: mmaf{extra} {element} {total} {'x'.join(map(str, shape))} {values}"
     return evaluated(name, body, inputs, {"r": kinds[2]}, details)

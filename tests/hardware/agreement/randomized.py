@@ -107,6 +107,13 @@ class Exact(Reading):
     def reduction(self) -> None:
         self.moved()
 
+    def argument_of_the_most(self) -> None:
+        self.moved()
+
+    def load_view(self, type: Any) -> str:
+        # The views of these kernels have no padding, and tiles beyond their tensors.
+        return self.load_pointers(type)
+
     def product(self) -> None:
         self.elementwise()
 
