@@ -7,7 +7,6 @@ atomics); one that does not shows itself under another.
 from __future__ import annotations
 
 import _thread
-import random
 import time
 from collections.abc import Callable, Iterator
 
@@ -58,6 +57,9 @@ def _shuffled(count: int, seed: int) -> Iterator[int]:
     if count > _MOST_SHUFFLED:
         raise LaunchError(f"the schedule random takes at most {_MOST_SHUFFLED} tile blocks, but the grid has {count}")
     numbers = list(range(count))
+    # Imported here: it takes a while to load, and few launches are shuffled.
+    import random
+
     random.Random(seed).shuffle(numbers)
     return iter(numbers)
 
