@@ -231,6 +231,9 @@ def test_debugger_stops_at_the_launch(tmp_path: Path) -> None:
     assert "(Pdb) 43\n" in found.stdout
     assert "SanitizerError" in found.stdout
     assert "tileir: stopped at the launch" in found.stderr
+    assert found.stderr.count("sanitizer: 3 findings in add") == 1
+    assert found.stderr.endswith("tileir: 3 different findings in 1 of 1 launch, written above\n")
+    assert found.returncode == 1
     found = emulate("--sanitize", "--debug", script, cwd=tmp_path, stdin="quit\n")
     assert "SanitizerError" not in found.stdout
     assert found.returncode == 1

@@ -44,7 +44,8 @@ class Findings:
     def __bool__(self) -> bool:
         return self.findings > 0
 
-    def add(self, reports: list[SanitizerReport], place: str) -> None:
+    def add(self, reports: list[SanitizerReport], place: str, *, is_told: bool = False) -> None:
+        """Count a launch and write what was found in it, unless it is told elsewhere."""
         self.launches += 1
         self.launches_with_findings += any(reports)
         for report in reports:
@@ -55,6 +56,8 @@ class Findings:
                 continue
             self._told.add(text)
             self.findings += len(report)
+            if is_told:
+                continue
             _write(f"{harmless(text, keep=_LINES)}\n  launched {place}\n\n")
 
     def note_kernel(self, name: str, is_traced: bool) -> None:
@@ -122,9 +125,11 @@ class Watching:
             for report in reports:
                 report.kernel = report.kernel or name
                 report.names = self._names
-            if self._findings is not None and not self._debug:
-                self._findings.add(reports, _place(caller))
-                return
+            if self._findings is not None:
+                # The debugger shows what it stops at.
+                self._findings.add(reports, _place(caller), is_told=self._debug)
+                if not self._debug:
+                    return
             for report in reports:
                 if report:
                     raise SanitizerError(report)
