@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.arguments import select_entry
+from tileir.execute.entries import select_entry
 from tileir.execute.observer import Access, Observer
 from tileir.execute.work.counting import count_work
 from tileir.execute.work.result import Work
