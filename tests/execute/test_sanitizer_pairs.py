@@ -105,8 +105,13 @@ def test_every_flag_of_every_operation_that_takes_one_is_in_the_table() -> None:
 
 def test_every_predicate_is_in_the_table() -> None:
     names = {predicate.partition("<")[0] for predicate, *_ in PREDICATES}
-    # Of objects that nobody has initialized: in the compiled build a property is not to be had from its class.
-    known = {kind.__new__(kind).name for kind in attributes.PredicateAttribute.__subclasses__()}
+    predicates = (
+        attributes.DivByAttribute(2, None, None),
+        attributes.BoundedAttribute(0, None, False),
+        attributes.SameElementsAttribute((2,)),
+    )
+    assert {type(predicate) for predicate in predicates} == set(attributes.PredicateAttribute.__subclasses__())
+    known = {predicate.name for predicate in predicates}
     assert {f"cuda_tile.{name}" for name in names} == known
 
 
