@@ -16,7 +16,6 @@ everything prepared, which no launcher can beat.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import datetime
 import json
 import os
@@ -34,6 +33,8 @@ from typing import Any
 
 import gpu_programs
 import tileir
+from gpu_bare_launch import BareLaunch
+from gpu_cases import Case, cases
 from measure import table
 
 TARGET, HOST = "sm_90", "x86_64"
@@ -48,111 +49,6 @@ Row = tuple[str, ...]
 
 def verdict(met: bool) -> str:
     return "met" if met else "MISSED"
-
-
-# --- the kernels ---
-
-
-class Case:
-    """A kernel with its sizes: how it is launched, what torch does for it, and how close both must be."""
-
-    def __init__(
-        self,
-        name: str,
-        module: Callable[[], tileir.Operation],
-        grid: tuple[int, ...],
-        arrays: Callable[[Any], list[Any]],
-        torch_does: Callable[..., Any],
-        tolerance: float,
-    ) -> None:
-        self.name = name
-        self.module = module
-        self.grid = grid
-        self.arrays = arrays
-        """The tensors of a launch; the last is the result."""
-        self.torch_does = torch_does
-        self.tolerance = tolerance
-        """The largest difference from torch's result, as a part of its largest element."""
-
-
-def random(torch: Any, *shape: int, dtype: Any = None) -> Any:
-    return torch.randn(*shape, device="cuda", dtype=torch.float32).to(dtype or torch.float16)
-
-
-def empty(torch: Any, *shape: int) -> Any:
-    return torch.empty(*shape, device="cuda", dtype=torch.float16)
-
-
-def cases(torch: Any) -> list[Case]:
-    size, lanes = 1 << 27, 1024
-    rows, columns = 32768, 4096
-    heads, length, depth = 64, 4096, 64
-    # As many tile blocks as an H200 has multiprocessors, for kernels whose blocks take one tile after the other.
-    blocks = 132
-
-    def vectors(torch: Any) -> list[Any]:
-        found = [random(torch, size, dtype=torch.float32) for _ in range(2)]
-        return [*found, torch.empty_like(found[0])]
-
-    def matrices(torch: Any) -> list[Any]:
-        return [random(torch, 4096, 4096), random(torch, 4096, 4096), empty(torch, 4096, 4096)]
-
-    def sequences(torch: Any) -> list[Any]:
-        return [*[random(torch, heads, length, depth) for _ in range(3)], empty(torch, heads, length, depth)]
-
-    def attention(q: Any, k: Any, v: Any, out: Any) -> Any:
-        return torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None])[0]
-
-    def layer_norm(x: Any, weight: Any, bias: Any, out: Any) -> Any:
-        return torch.nn.functional.layer_norm(x, (columns,), weight[0], bias[0], 1e-5)
-
-    return [
-        Case(
-            "vector add f32, 2^27",
-            lambda: gpu_programs.vector_add(size, lanes),
-            (size // lanes,),
-            vectors,
-            lambda a, b, c: torch.add(a, b, out=c),
-            0.0,
-        ),
-        Case(
-            "matmul f16 4096^3, 128x128x64",
-            lambda: gpu_programs.matmul(4096, 128, 128, 64),
-            (blocks,),
-            matrices,
-            lambda a, b, c: torch.matmul(a, b, out=c),
-            2e-3,
-        ),
-        Case(
-            "softmax f16 32768x4096",
-            lambda: gpu_programs.softmax(rows, columns),
-            (4 * blocks,),
-            lambda torch: [random(torch, rows, columns), empty(torch, rows, columns)],
-            lambda x, y: torch.softmax(x, 1),
-            2e-3,
-        ),
-        Case(
-            "layer norm f16 32768x4096",
-            lambda: gpu_programs.layer_norm(rows, columns),
-            (4 * blocks,),
-            lambda torch: [
-                random(torch, rows, columns),
-                random(torch, 1, columns),
-                random(torch, 1, columns),
-                empty(torch, rows, columns),
-            ],
-            layer_norm,
-            2e-3,
-        ),
-        Case(
-            "attention f16 64x4096x64",
-            lambda: gpu_programs.attention(heads, length, depth, 128, 128),
-            (length // 128, heads),
-            sequences,
-            attention,
-            5e-3,
-        ),
-    ]
 
 
 def compiled(module: tileir.Operation) -> tileir.Kernel:
@@ -189,54 +85,6 @@ def build_cutile(folder: Path, target: str, host: str) -> None:
     kernel = tileir.compile(three_arrays, (*arrays, 2.0, 128), backend="tileiras")
     cubin = kernel.kernel.cubin(target, host=host)
     print(f"cuTile's kernel of {cubin.kernel}: {len(cubin.data)} bytes")
-
-
-# --- a bare driver ---
-
-
-class LaunchConfig(ctypes.Structure):
-    """CUlaunchConfig."""
-
-    _fields_ = (
-        ("grid", ctypes.c_uint * 3),
-        ("block", ctypes.c_uint * 3),
-        ("shared", ctypes.c_uint),
-        ("stream", ctypes.c_void_p),
-        ("attributes", ctypes.c_void_p),
-        ("count", ctypes.c_uint),
-    )
-
-
-class BareLaunch:
-    """A cubin launched with the least that the driver takes, through ctypes."""
-
-    def __init__(self, cubin: tileir.Cubin, grid: Sequence[int], arguments: Sequence[Any], stream: int) -> None:
-        library = ctypes.CDLL("libcuda.so.1")
-        self._data = ctypes.create_string_buffer(cubin.data, len(cubin.data))
-        handle, kernel = ctypes.c_void_p(), ctypes.c_void_p()
-        self._check(library.cuLibraryLoadData(ctypes.byref(handle), self._data, None, None, 0, None, None, 0))
-        self._check(library.cuLibraryGetKernel(ctypes.byref(kernel), handle, cubin.kernel.encode()))
-        x, y, z = (*grid, 1, 1)[:3]
-        self._config = LaunchConfig((x, y, z), (1, 1, 1), 0, stream, None, 0)
-        self._values = [
-            ctypes.c_int(value) if isinstance(value, int) else ctypes.c_void_p(value.data_ptr()) for value in arguments
-        ]
-        self._pointers = (ctypes.c_void_p * len(self._values))(*[ctypes.addressof(each) for each in self._values])
-        launch = library.cuLaunchKernelEx
-        launch.argtypes = [ctypes.c_void_p] * 4
-        config, pointers = ctypes.c_void_p(ctypes.addressof(self._config)), ctypes.cast(self._pointers, ctypes.c_void_p)
-
-        def call() -> None:
-            code = launch(config, kernel, pointers, None)
-            if code:
-                raise RuntimeError(f"cuLaunchKernelEx gave {code}")
-
-        self.call: Callable[[], None] = call
-
-    @staticmethod
-    def _check(code: int) -> None:
-        if code:
-            raise RuntimeError(f"the driver gave error {code}")
 
 
 # --- what a launch costs ---

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.execute.gpu.assembled_kernel import TEXT
 from tests.execute.gpu.cubin_files import cubin
 from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler, assembler
-from tests.execute.gpu.test_assembler_failures import TEXT
 
 from tileir.tools.main import run
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.execute.gpu.assembled_kernel import TEXT
 from tests.execute.gpu.cubin_files import cubin
 from tests.execute.gpu.fake_assembler import FakeAssembler
-from tests.execute.gpu.test_assembler_failures import TEXT
 
 import tileir
 from tileir.execute.gpu.tileiras.kernel import TileirasKernel
