@@ -237,6 +237,7 @@ _COPIES = {
         "%z = permute %y [1, 0] : tile<2x2xtf32> -> tile<2x2xtf32>\n"
         "%r = reshape %z : tile<2x2xtf32> -> tile<4xtf32>"
     ),
+    "bitcast": "%r = bitcast %a_v : tile<4xtf32> -> tile<4xtf32>",
     "pack and unpack": "%x = pack %a_v : tile<4xtf32> -> tile<16xi8>\n%r = unpack %x : tile<16xi8> -> tile<4xtf32>",
     "loop": (
         "%zero = constant <i32: 0> : tile<i32>\n%three = constant <i32: 3> : tile<i32>\n%one = constant <i32: 1> : tile<i32>\n"

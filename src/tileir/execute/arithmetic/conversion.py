@@ -342,7 +342,8 @@ def bitcast(source: Type, target: Type) -> Unary:
     """The same bits as another type of the same width; also the casts between pointers and i64."""
     dtype = value_dtype(target)
     special = (I1, I4, F4E2M1FN, TF32)
-    if source in special or target in special:
+    # To the same type it is a copy, which keeps the bits of a tf32 that are not part of its value.
+    if source != target and (source in special or target in special):
 
         def through_bits(array: Any) -> Any:
             return from_bits(target, to_bits(source, array))
