@@ -13,7 +13,7 @@ import tileir
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # Without cuTile, the examples written in it are left out.
-BLOCK_CUTILE = "import sys; sys.modules['cuda'] = None; import runpy; runpy.run_path(sys.argv[1], run_name='__main__')"
+BLOCK_CUTILE = "import sys; sys.modules['cuda'] = None; import runpy; path = sys.argv.pop(); runpy.run_path(path, run_name='__main__')"
 
 
 def cutile_available() -> bool:

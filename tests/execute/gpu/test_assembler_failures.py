@@ -191,6 +191,8 @@ def test_signal_ends_the_assembler_and_what_it_wrote(assembler: FakeAssembler, n
     program = f"""
 import signal, tileir
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# Below nohup it would be ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 kernel = tileir.compile(tileir.parse({TEXT!r}), backend="interpreter")
 try:
     kernel.cubin("sm_90")
