@@ -56,7 +56,10 @@ class _Sinking:
         if not line.startswith(" "):
             self._block += 1
             self._here = {}
-        self.lines.append(_NAME.sub(self._replaced, line))
+        # Most lines have none of them, and finding that out is quicker than to go through their names one by one.
+        elif not self._movable.keys().isdisjoint(_NAME.findall(line)):
+            line = _NAME.sub(self._replaced, line)
+        self.lines.append(line)
 
     def _replaced(self, match: re.Match[str]) -> str:
         name = match[0]
