@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tileir.execute.private_files import PrivateDirectory, usable_home
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SWITCH: Final = "TILEIR_CACHE"
@@ -81,15 +82,7 @@ class Cache:
         if secret is None:
             return
         name = key + _SUFFIX
-        content = _pack(data, meta, name, secret)
-        temporary = _temporary(key)
-        is_stored = False
-        try:
-            is_stored = files.write(temporary, content) and files.rename(temporary, name)
-        finally:
-            if not is_stored:
-                files.remove(temporary)
-        if not is_stored:
+        if not _store(files, key, _pack(data, meta, name, secret), lambda temporary: files.rename(temporary, name)):
             return
         if self._written % _PRUNE_EVERY == 0:
             self.prune()
@@ -104,14 +97,7 @@ class Cache:
             # One that is not whole, or that others could read, is replaced: what it vouches for counts no more.
             if files.is_own(_KEY):
                 files.remove(_KEY)
-            secret = os.urandom(_KEY_BYTES)
-            temporary = _temporary(_KEY)
-            is_stored = False
-            try:
-                is_stored = files.write(temporary, secret) and files.rename_new(temporary, _KEY)
-            finally:
-                if not is_stored:
-                    files.remove(temporary)
+            _store(files, _KEY, os.urandom(_KEY_BYTES), lambda temporary: files.rename_new(temporary, _KEY))
         found = files.read(_KEY, _KEY_BYTES)
         return found.data if found is not None and len(found.data) == _KEY_BYTES else None
 
@@ -139,8 +125,16 @@ class Cache:
                 break
 
 
-def _temporary(name: str) -> str:
-    return f"{name}.{os.getpid()}.{os.urandom(6).hex()}{_UNFINISHED}"
+def _store(files: PrivateDirectory, name: str, content: bytes, rename: Callable[[str], bool]) -> bool:
+    """Write a file under a name of its own, and give it the one it is to have: whoever reads sees all or nothing."""
+    temporary = f"{name}.{os.getpid()}.{os.urandom(6).hex()}{_UNFINISHED}"
+    is_stored = False
+    try:
+        is_stored = files.write(temporary, content) and rename(temporary)
+    finally:
+        if not is_stored:
+            files.remove(temporary)
+    return is_stored
 
 
 def _code(content: Any, name: str, secret: bytes) -> bytes:
