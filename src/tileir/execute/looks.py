@@ -14,18 +14,18 @@ The second time is one that nobody can set, where the system has it: a file may 
 that brings the time of its own last change along.
 """
 
-_SETTLED_NANOSECONDS: Final = 2 * 10**9
+_OLD_ENOUGH: Final = 2 * 10**9
 
 
 def look_of(path: str, status: os.stat_result) -> Look:
     return (path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def are_settled(looks: list[Look]) -> bool:
+def are_old_enough(looks: list[Look]) -> bool:
     """Whether files will look different when they change: one that was changed just now may be changed again within
     what its clock can tell."""
     now = time.time_ns()
-    return all(abs(now - moment) > _SETTLED_NANOSECONDS for _path, _size, *moments in looks for moment in moments)
+    return all(abs(now - moment) > _OLD_ENOUGH for _path, _size, *moments in looks for moment in moments)
 
 
 def name_of(looks: list[Look], further: str = "") -> str:

@@ -7,7 +7,7 @@ from _blake2 import blake2b
 from collections.abc import Collection
 
 from tileir.execute.code_cache import default_cache
-from tileir.execute.looks import Look, are_settled, look_of, name_of
+from tileir.execute.looks import Look, are_old_enough, look_of, name_of
 
 
 def hash_of_sources(left_out: Collection[str]) -> bytes:
@@ -29,7 +29,7 @@ def hash_of_sources(left_out: Collection[str]) -> bytes:
             data = file.read()
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
-    if are_settled(sources):
+    if are_old_enough(sources):
         store.put(key, digest.digest(), {})
     return digest.digest()
 

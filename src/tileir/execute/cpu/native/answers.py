@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
 from tileir.execute.code_cache import default_cache
-from tileir.execute.looks import Look, are_settled, look_of, name_of
+from tileir.execute.looks import Look, are_old_enough, look_of, name_of
 
 _PROCESSORS: Final = "/proc/cpuinfo"
 _MOST_OF_PROCESSORS: Final = 1 << 16
@@ -50,7 +50,7 @@ def remembered(ask: Callable[[], Answers]) -> Answers:
     answers = _read(found[1]) if found is not None else None
     if answers is None:
         answers = ask()
-        if are_settled(looks):
+        if are_old_enough(looks):
             store.put(key, b"", answers._asdict())
     return answers
 
