@@ -33,7 +33,7 @@ def processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "cpuinfo"
     path.write_text(X86.format(speed=1, more=""))
     monkeypatch.setattr(answers, "_PROCESSORS", str(path))
-    monkeypatch.setattr(looks, "_SETTLED_NANOSECONDS", 0)
+    monkeypatch.setattr(looks, "_OLD_ENOUGH", 0)
     monkeypatch.setattr(answers, "_WHOLE_LLVM", 0)
     monkeypatch.setenv("TILEIR_CACHE_DIR", str(tmp_path / "cache"))
     return path

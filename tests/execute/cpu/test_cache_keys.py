@@ -100,7 +100,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (package / folder / "source.py").write_text(f"folder = '{folder}'\n")
     monkeypatch.setattr(own_sources, "__file__", str(package / "execute" / "own_sources.py"))
     # As if the sources had been there for a while, so that what is known of them is kept.
-    monkeypatch.setattr(looks, "_SETTLED_NANOSECONDS", 0)
+    monkeypatch.setattr(looks, "_OLD_ENOUGH", 0)
     return package
 
 
