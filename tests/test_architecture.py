@@ -36,8 +36,10 @@ LAYERS = {
     "declarations": 6,
     "execute": 6,
     "bridge": 7,
-    "tools": 8,
-    "__main__": 9,
+    "analyze": 8,
+    "serve": 9,
+    "tools": 10,
+    "__main__": 11,
 }
 
 # Annotations that go round in a circle, each of a class and the one it is a part of; nothing else does.

@@ -1,0 +1,1 @@
+"""What stays up and answers questions: the explorer's page."""
