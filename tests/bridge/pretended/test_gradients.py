@@ -77,22 +77,18 @@ def test_modules_move_their_parameters_in_place():
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_gradients_of_layer_norm_by_weight_and_bias_are_summed_in_float32_as_on_a_gpu(dtype):
+def test_layer_norm_in_half_precision_and_all_its_gradients_are_the_bits_of_the_cpu(dtype):
     def run(device):
         torch.manual_seed(0)
-        # Away from zero: the mean counts.
+        # Many rows, away from zero: sums in another precision or order would show.
         x, dy = [torch.randn(300, 257).sub(2.3).to(device, dtype).requires_grad_(flag) for flag in (True, False)]
         module = torch.nn.LayerNorm(257).to(device, dtype)
         y = module(x)
         y.backward(dy)
-        return [tensor.detach().cpu() for tensor in (x, dy, y, x.grad, module.weight.grad, module.bias.grad)]
+        return [tensor.detach().cpu() for tensor in (y, x.grad, module.weight.grad, module.bias.grad)]
 
-    x, dy, y, dx, dw, db = run("cuda")
-    _, _, y_of_cpu, dx_of_cpu, dw_of_cpu, _ = run("cpu")
-    assert torch.equal(y, y_of_cpu) and torch.equal(dx, dx_of_cpu)
-    exact = (torch.layer_norm(x.double(), (257,)) * dy.double()).sum(0)
-    assert torch.allclose(dw.double(), exact, rtol=1e-2) and not torch.allclose(dw_of_cpu.double(), exact, rtol=1e-2)
-    assert torch.equal(db, dy.double().sum(0).to(dtype))
+    for found, expected in zip(run("cuda"), run("cpu"), strict=True):
+        assert torch.equal(found, expected)
 
 
 def test_layer_norm_in_half_precision_is_differentiated_twice():

@@ -21,7 +21,6 @@ from tileir.bridge.pretended.modules import hook_modules
 from tileir.bridge.pretended.moving import hook_moving
 from tileir.bridge.pretended.operators import hook_operators
 from tileir.bridge.pretended.pinned import hook_pinned
-from tileir.bridge.pretended.precision import hook_precision
 from tileir.bridge.pretended.presenting import hook_presenting
 from tileir.bridge.pretended.sharing import hook_sharing
 from tileir.bridge.pretended.tensor_types import hook_tensor_types
@@ -54,7 +53,6 @@ def hook() -> None:
         hook_defaults(replacements)
         hook_autocast()
         hook_pinned()
-        hook_precision()
         hook_operators()
         hook_distributed()
         hook_cuda()
