@@ -13,6 +13,7 @@ STUB := src/tileir/builder.pyi
 SUPPORT := docs/support.md
 # Extra arguments for pytest, as in: make test ARGS='-k printer -x'
 ARGS ?=
+TSC ?= tsc
 FUZZ_SECONDS ?= 20
 FUZZ_OPTIONS := -timeout=20 -rss_limit_mb=1024 -print_final_stats=1
 
@@ -98,10 +99,12 @@ demo: $(VENV)/.installed-run ## install, then show the main job on the examples
 	@echo
 	@echo "Done. The tool is $(BIN)/tileir; the programs are in examples/; docs/ tells the rest."
 
-lint: $(VENV)/.installed-test ## ruff (rules and layout) and mypy --strict
+lint: $(VENV)/.installed-test ## ruff (rules and layout), mypy --strict, and tsc --strict for the explorer's page
 	$(BIN)/ruff check src tests benchmarks examples .ci
 	$(BIN)/ruff format --check src tests benchmarks examples .ci
 	$(BIN)/mypy --strict
+	@command -v $(TSC) >/dev/null || { echo "the types of the explorer's page are checked by the TypeScript compiler: apt-get install node-typescript, or npm install --global typescript, or make TSC=path/to/tsc"; exit 1; }
+	$(TSC) --project src/tileir/serve/explorer/assets/tsconfig.json
 
 test: lint docs-check ## ruff, mypy, the reference up to date, and all tests but the long ones
 	$(BIN)/python -m pytest -n auto $(ARGS)

@@ -1,0 +1,74 @@
+// The row of tabs: one is in the order of the Tab key, arrows move among them.
+
+import { byId, element } from "explorer/elements.js";
+
+/**
+ * @typedef {import("./types").Context} Context
+ * @typedef {import("./types").View} View
+ */
+
+/**
+ * @param {Context} context
+ * @param {View[]} views
+ */
+export function createTabs(context, views) {
+  const buttons = views.map((view) =>
+    element(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${view.id}`,
+        "aria-controls": `view-${view.id}`,
+        onclick: () => context.select({ view: view.id }),
+        onkeydown: (/** @type {KeyboardEvent} */ event) => move(event, views.indexOf(view)),
+      },
+      view.title,
+    ),
+  );
+  byId("tabs").append(...buttons);
+
+  /**
+   * @param {KeyboardEvent} event
+   * @param {number} from
+   */
+  function move(event, from) {
+    const last = views.length - 1;
+    /** @type {Record<string, number>} */
+    const targets = {
+      ArrowRight: from === last ? 0 : from + 1,
+      ArrowLeft: from === 0 ? last : from - 1,
+      Home: 0,
+      End: last,
+    };
+    const target = targets[event.key];
+    if (target === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    buttons[target].focus();
+    context.select({ view: views[target].id });
+  }
+
+  return {
+    /**
+     * What a tab shows.
+     * @param {View} view
+     */
+    panel(view) {
+      view.element.id = `view-${view.id}`;
+      view.element.classList.add("view");
+      view.element.setAttribute("role", "tabpanel");
+      view.element.setAttribute("aria-labelledby", `tab-${view.id}`);
+      view.element.hidden = true;
+      return view.element;
+    },
+    update() {
+      for (const [index, view] of views.entries()) {
+        const chosen = view.id === context.selection.view;
+        buttons[index].setAttribute("aria-selected", String(chosen));
+        buttons[index].tabIndex = chosen ? 0 : -1;
+        view.element.hidden = !chosen;
+      }
+    },
+  };
+}

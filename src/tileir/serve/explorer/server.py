@@ -1,0 +1,207 @@
+"""The explorer's server: gives the page and answers to the browser of the user who started it, and to nobody else.
+
+It listens on 127.0.0.1 only.  Every address begins with a token that only the user's browser is given; requests with
+another `Host` (a name that somebody made point here) or from another site are refused before the token is looked at.
+Nothing is read from disk for a request.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hmac
+import json
+import secrets
+import socket
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from tileir.ir.diagnostics import TileIRError
+from tileir.ir.escapes import harmless
+from tileir.serve.explorer.page import page, policy
+from tileir.serve.explorer.questions import QuestionError
+from tileir.serve.explorer.session import Answering
+
+_HOST = "127.0.0.1"
+# Requests that are answered at once; browsers open six connections to a server, and idle ones are closed.
+_THREADS = 16
+_IDLE_SECONDS = 30
+_QUERY_AT_MOST = 4096
+# Loopback is fast, but browsers parse what is short sooner; level 1 costs little.
+_COMPRESSED_FROM = 64 * 1024
+
+
+class ExplorerServer:
+    """Serves an explorer until `close`; `url` is where."""
+
+    def __init__(self, explorer: Answering, title: str = "tileir explorer", port: int = 0) -> None:
+        self._token = secrets.token_urlsafe(32)
+        self._server = _Server((_HOST, port), explorer, title, self._token)
+        self.port: int = self._server.server_address[1]
+        self.url: str = f"http://{_HOST}:{self.port}/{self._token}/"
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Serve from a thread of its own, which ends with the process."""
+        self._thread = threading.Thread(target=self.serve, name="tileir explorer", daemon=True)
+        self._thread.start()
+
+    def serve(self) -> None:
+        """Serve until `close` is called from another thread, or the user interrupts."""
+        self._server.serve_forever(poll_interval=0.2)
+
+    def close(self) -> None:
+        """Stop serving and free the port; more than once is fine."""
+        if self._thread is not None:
+            self._server.shutdown()
+            self._thread.join()
+            self._thread = None
+        self._server.server_close()
+
+    def __enter__(self) -> ExplorerServer:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Server(HTTPServer):
+    # A port is this server's alone: somebody else's must not answer in its place.
+    allow_reuse_address = False
+    request_queue_size = 64
+
+    def __init__(self, address: tuple[str, int], explorer: Answering, title: str, token: str) -> None:
+        super().__init__(address, _Handler)
+        self.explorer = explorer
+        self.title = title
+        self.token = token
+        self.hosts = (f"{_HOST}:{self.server_address[1]}", f"localhost:{self.server_address[1]}")
+        self._free = threading.BoundedSemaphore(_THREADS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self._free.acquire(timeout=0.5):
+            self.shutdown_request(request)
+            return
+        threading.Thread(target=self._process, args=(request, client_address), daemon=True).start()
+
+    def _process(self, request: Any, client_address: Any) -> None:
+        try:
+            self.finish_request(request, client_address)
+        except (OSError, ValueError):
+            # The browser went away, or spoke something else than HTTP.
+            pass
+        finally:
+            self.shutdown_request(request)
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing is printed for what strangers send."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "tileir"
+    sys_version = ""
+    timeout = _IDLE_SECONDS
+    server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+
+    def do_GET(self) -> None:
+        refusal = self._refusal()
+        if refusal is not None:
+            self._error(*refusal)
+            return
+        address = urlsplit(self.path)
+        _, _, path = address.path[1:].partition("/")
+        if path == "" and not address.query:
+            self._page()
+        elif path.startswith("answer/"):
+            self._answer(path.removeprefix("answer/"), address.query)
+        else:
+            self._error(HTTPStatus.NOT_FOUND, "there is only the page and its answers")
+
+    def _refusal(self) -> tuple[HTTPStatus, str] | None:
+        """Why a request is not answered; it learns nothing about tokens unless it comes from here."""
+        hosts = self.headers.get_all("Host") or []
+        if len(hosts) != 1 or hosts[0].lower() not in self.server.hosts:
+            return HTTPStatus.FORBIDDEN, "this server answers to 127.0.0.1 only"
+        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            return HTTPStatus.FORBIDDEN, "this server answers its own page only"
+        origin = self.headers.get("Origin")
+        if origin is not None and origin not in [f"http://{host}" for host in self.server.hosts]:
+            return HTTPStatus.FORBIDDEN, "this server answers its own page only"
+        if self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers:
+            return HTTPStatus.BAD_REQUEST, "questions have no body"
+        token, slash, _ = self.path.removeprefix("/").partition("/")
+        if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            return HTTPStatus.NOT_FOUND, "the address is not the one that tileir explore printed"
+        return None
+
+    def _page(self) -> None:
+        nonce = secrets.token_urlsafe(18)
+        text = page(self.server.title, nonce=nonce)
+        self._send(HTTPStatus.OK, "text/html; charset=utf-8", text.encode(), policy(nonce, connected=True))
+
+    def _answer(self, question: str, query: str) -> None:
+        try:
+            if len(query) > _QUERY_AT_MOST:
+                raise QuestionError("the question is too long")
+            given: dict[str, str | int] = {}
+            for name, value in parse_qsl(query, keep_blank_values=True, max_num_fields=20):
+                if name in given:
+                    raise QuestionError(f"'{harmless(name[:40])}' is given twice")
+                given[name] = value
+            answer = self.server.explorer.answer(question, given)
+            body = json.dumps(answer, allow_nan=False, separators=(",", ":")).encode()
+        except TileIRError as error:
+            self._error(HTTPStatus.BAD_REQUEST, error.message or str(error))
+        except ValueError as error:
+            self._error(HTTPStatus.BAD_REQUEST, f"the question makes no sense: {error}")
+        except Exception as error:
+            # Ours to repair, but the page goes on: it shows the words.
+            words = f"'{harmless(question[:40])}' failed: {type(error).__name__}: {error}"
+            self._error(HTTPStatus.INTERNAL_SERVER_ERROR, words)
+        else:
+            self._send(HTTPStatus.OK, "application/json", body)
+
+    def _error(self, status: HTTPStatus, words: str) -> None:
+        body = json.dumps({"error": words}).encode()
+        # What is left of a request that was refused is not read as another one.
+        self.close_connection = True
+        self._send(status, "application/json", body)
+
+    def _send(self, status: HTTPStatus, kind: str, body: bytes, rules: str = "default-src 'none'") -> None:
+        compressed = len(body) >= _COMPRESSED_FROM and "gzip" in self.headers.get("Accept-Encoding", "")
+        if compressed:
+            body = gzip.compress(body, compresslevel=1)
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        if compressed:
+            self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Security-Policy", f"{rules}; frame-ancestors 'none'")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("X-Frame-Options", "DENY")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+        self.send_header("Cache-Control", "no-store")
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the library refuses by itself, in the words of the others: never what was sent."""
+        if not hasattr(self, "headers"):
+            self.headers = self.MessageClass()
+        self._error(HTTPStatus(code), HTTPStatus(code).phrase.lower())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is written to the terminal of who started it."""

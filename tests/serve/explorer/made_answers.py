@@ -1,0 +1,104 @@
+"""An explorer whose answers a test makes up, in the shapes of `assets/types.d.ts`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+
+from tileir.serve.explorer.questions import Answer
+from tileir.serve.explorer.session import Explorer, Part
+
+_TYPES = {
+    "uint8": "u8",
+    "int8": "i8",
+    "uint16": "u16",
+    "int16": "i16",
+    "uint32": "u32",
+    "int32": "i32",
+    "float32": "f32",
+    "float64": "f64",
+    "int64": "i64",
+    "uint64": "u64",
+}
+
+
+def packed(numbers: Any, dtype: str) -> dict[str, Any]:
+    import base64
+
+    array = numpy.ascontiguousarray(numbers, dtype)
+    return {"type": _TYPES[dtype], "shape": list(array.shape), "data": base64.b64encode(array.tobytes()).decode()}
+
+
+def operation(number: int, text: str, **rest: Any) -> dict[str, Any]:
+    whole = {
+        "id": number,
+        "name": text.partition("= ")[2].partition(" ")[0] or text.partition(" ")[0],
+        "text": text,
+        "depth": 0,
+        "line": number + 1,
+        "script": None,
+        "operands": [],
+        "results": [],
+        "reads": False,
+        "writes": False,
+    }
+    return {**whole, **rest}
+
+
+def made_explorer(summary: Mapping[str, Any] | None = None, **answers: Any) -> Explorer:
+    """Answers each question with what is given for it: an answer, or a function of the question's parameters."""
+
+    def questions() -> dict[str, Any]:
+        found = {}
+        for name, given in answers.items():
+            found[name] = given if callable(given) else (lambda _given=given, **_: _given)
+        return found
+
+    blocks = 4
+    whole: Answer = {
+        "title": "made.mlir",
+        "kernel": "made",
+        "grid": [blocks, 1, 1],
+        "schedule": "forward",
+        "parameters": [{"name": "a", "type": "tile<ptr<f32>>", "array": 0, "value": "64 f32"}],
+        "arrays": [
+            {
+                "id": 0,
+                "name": "a",
+                "element": "f32",
+                "shape": [64],
+                "strides": [1],
+                "bytes": 256,
+                "read": True,
+                "written": True,
+            }
+        ],
+        "operations": [
+            operation(0, "%x = load_view_tko weak %v"),
+            operation(1, "store_view_tko weak %x, %v"),
+            operation(2, "return"),
+        ],
+        "values": [
+            {
+                "id": 0,
+                "name": "%x",
+                "script": None,
+                "type": "tile<16xf32>",
+                "element": "f32",
+                "shape": [16],
+                "operation": 0,
+            }
+        ],
+        "recording": {
+            "order": packed(range(blocks), "uint32"),
+            "steps": packed([3] * blocks, "uint32"),
+            "accesses": 8,
+            "bytes": 4096,
+            "limit": 1 << 30,
+            "notes": [],
+        },
+        **(summary or {}),
+    }
+    return Explorer([Part(questions(), lambda: whole)])

@@ -1,0 +1,86 @@
+"""The page's frame: tabs, the address, dark and light, keys, problems; and names that try to be markup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.serve.explorer.made_answers import made_explorer, operation
+
+HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">{{embedded}}"
+
+
+def test_page_shows_the_launch(page_for: Any) -> None:
+    page = page_for(made_explorer())
+    assert page.title() == "made: tileir explorer"
+    assert page.locator("#title").inner_text() == "made"
+    assert "grid 4 x 1 x 1" in page.locator("#facts").inner_text()
+    assert "4 tile blocks, 8 accesses" in page.locator("#status").inner_text()
+
+
+def test_overview_lists_parameters_and_arrays(page_for: Any) -> None:
+    page = page_for(made_explorer())
+    arrays = page.get_by_role("region", name="Arrays")
+    assert arrays.get_by_role("row").nth(1).inner_text().split("\t") == ["a", "f32", "64", "256 bytes", "read, written"]
+
+
+def test_hostile_names_are_text(page_for: Any) -> None:
+    summary = {
+        "title": HOSTILE,
+        "kernel": HOSTILE,
+        "parameters": [{"name": HOSTILE, "type": HOSTILE, "array": None, "value": HOSTILE}],
+        "operations": [operation(0, HOSTILE)],
+        "recording": {**made_explorer().summary["recording"], "notes": [HOSTILE]},
+        "failure": HOSTILE,
+    }
+    page = page_for(made_explorer(summary))
+    assert page.locator("#title").inner_text() == HOSTILE
+    assert page.title().startswith(HOSTILE[:20])
+    assert page.locator("img").count() == 0
+    assert page.get_by_text(f"The launch failed: {HOSTILE}").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_colours_follow_the_system_and_the_switch(page_for: Any, scheme: str) -> None:
+    other = "light" if scheme == "dark" else "dark"
+    page = page_for(made_explorer(), color_scheme=scheme)
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    page.get_by_role("button", name=other.capitalize(), exact=True).click()
+    assert page.evaluate("document.documentElement.dataset.theme") == other
+    page.reload()
+    page.get_by_role("tab", selected=True).wait_for()
+    assert page.evaluate("document.documentElement.dataset.theme") == other
+
+
+def test_help_opens_and_closes_by_key(page_for: Any) -> None:
+    page = page_for(made_explorer())
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    assert dialog.is_visible()
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+
+
+def test_skip_link_is_first_and_goes_to_the_view(page_for: Any) -> None:
+    page = page_for(made_explorer())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "content"
+
+
+def test_address_with_nonsense_opens_the_first_view(open_page: Any, page_for: Any) -> None:
+    page = page_for(made_explorer(), view="nowhere&place=99999999&step=-1&operation=x&marked=,,1e9,3,99")
+    assert page.get_by_role("tab", selected=True).inner_text() == "Overview"
+    page.wait_for_url("**#view=overview&place=3&marked=3")
+
+
+def test_a_question_that_fails_is_told_in_words(page_for: Any) -> None:
+    page = page_for(made_explorer(), expected="400")
+    words = page.evaluate(
+        """async () => {
+            const { asking, server } = await import("explorer/data.js");
+            try { await asking(server())("steps", { block: 0 }); } catch (error) { return error.message; }
+        }"""
+    )
+    assert words == "there is no 'steps' for this launch"
