@@ -10,6 +10,7 @@ is CPU time of one thread, which other processes leave alone.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import subprocess
@@ -58,6 +59,9 @@ def compile_once(operations: int) -> dict[str, float]:
     """
     text = cpu_programs.long_chain(operations) if operations else cpu_programs.matmul(MATMUL_TILE)
     kernel = compiled(text)
+    # Whether a full collection falls into the time is chance: a twentieth of it for one length of a kernel, nothing for
+    # the next.
+    gc.disable()
     times = [time.process_time()]
     # All that compiling needs, which the engine itself imports only when it compiles.
     from tileir.execute.cpu import kernel as native
