@@ -1,0 +1,235 @@
+"""A second run in a wider float type that goes along with the first: what each value would be with more digits.
+
+Beside each tile of floats stands its shadow, the tile as the wide type has it.  Every operation is computed again on
+the shadows of its operands (`widened.py`).  Everything else is the first run's: integers, truth values, addresses, and
+with them all control flow and every choice by `select`.  So the two runs never part, and each value can be compared
+with its shadow.  (Inside the body of `reduce` and `scan`, comparisons are made anew, as the body has no values to
+follow.)
+
+What a tile block reads is taken as it stands in memory, unless the block wrote it itself: then it reads the shadow.
+Each tile block is thus looked at on its own, in whatever order the blocks ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy
+
+from tileir.analyze.comparing.differences import significant_bits
+from tileir.analyze.comparing.shadow_memory import ShadowMemory
+from tileir.analyze.comparing.widened import Again, float_element, widen_tile, widened
+from tileir.dialect import ops
+from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.ir.core import Operation
+from tileir.ir.declaration import OperationDeclaration
+from tileir.ir.enums import EnumAttribute
+from tileir.ir.types import FloatType
+from tileir.ir.values import Value
+
+_LOOPS: Final = (ops.FOR, ops.LOOP)
+_TERMINATORS: Final = (ops.CONTINUE, ops.BREAK, ops.YIELD)
+_BODIES: Final = (ops.REDUCE, ops.SCAN)
+# What changes memory, and the operand it is changed with.
+_STORES: Final[dict[OperationDeclaration, str]] = {
+    ops.STORE_PTR_TKO: "value",
+    ops.ATOMIC_STORE_TKO: "value",
+    ops.STORE_VIEW_TKO: "tile",
+    ops.ATOMIC_RMW_TKO: "arg",
+    ops.ATOMIC_CAS_TKO: "val",
+    ops.ATOMIC_RED_VIEW_TKO: "value",
+}
+
+
+class Shadowed:
+    """A value's shadow, and the significant bits of the least precise type that it was computed with."""
+
+    __slots__ = ("bits", "numbers")
+
+    def __init__(self, numbers: Any, bits: int) -> None:
+        self.numbers: Any = numbers
+        self.bits: int = bits
+
+
+Seen = Callable[[Operation, "list[tuple[Value, FloatType, Any, Shadowed]]"], None]
+"""Told of an operation that has run: its float results, their element types, contents and shadows."""
+
+
+class Shadow(Observer):
+    """Computes the shadows of the tile blocks it watches, one after another, and tells `seen` of each operation."""
+
+    def __init__(self, wide: FloatType, seen: Seen) -> None:
+        self.wide: FloatType = wide
+        self.taken: dict[Operation, None] = {}
+        """Operations whose results could not be computed again and are taken as they are."""
+        self._seen: Seen = seen
+        self._values: dict[Value, Shadowed] = {}
+        self._memory: ShadowMemory = ShadowMemory()
+        self._again: dict[Operation, Again | None] = {}
+        # Of the operation that runs now.
+        self._operands: list[Any] = []
+        self._access: Access | None = None
+
+    def block_started(self, block: TileBlock) -> None:
+        self._values = {}
+        self._memory = ShadowMemory()
+
+    def watches(self, operation: Operation) -> bool:
+        parent = operation.parent_operation
+        while parent is not None:
+            if parent.declaration in _BODIES:
+                return False
+            parent = parent.parent_operation
+        if operation.declaration in _STORES:
+            # Integers are written over floats too.
+            return True
+        return any(float_element(value) is not None for value in (*operation.operands, *operation.results))
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        declaration = operation.declaration
+        if declaration is ops.FOR:
+            self._hand_on(operation.operands[3:], operands[3:], operation.regions[0].block.arguments[1:])
+        elif declaration is ops.LOOP:
+            self._hand_on(operation.operands, operands, operation.regions[0].block.arguments)
+        elif declaration in _TERMINATORS:
+            self._leave(operation, operands)
+        else:
+            self._operands = operands
+            self._access = None
+
+    def access(self, access: Access) -> None:
+        self._access = access
+        operation = access.operation
+        element = _stored_element(operation)
+        if element is not None and _mode(operation) == "addf":
+            self._memory.begin_sum(access, element)
+
+    def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        declaration = operation.declaration
+        if declaration is ops.FOR:
+            self._hand_on(operation.regions[0].block.arguments[1:], results, operation.results)
+        elif not operation.regions or declaration in _BODIES:
+            if declaration in _STORES:
+                self._store(operation)
+            if declaration.reads is not None:
+                self._load(operation, results)
+            elif operation.results:
+                self._compute(operation, block, results)
+        self._tell(operation, results)
+
+    def _tell(self, operation: Operation, results: list[Any]) -> None:
+        told: list[tuple[Value, FloatType, Any, Shadowed]] = []
+        for value, content in zip(operation.results, results, strict=True):
+            element = float_element(value)
+            if element is not None:
+                told.append((value, element, content, self._shadow(value, content)))
+        if told:
+            self._seen(operation, told)
+
+    # --- values ---
+
+    def _shadow(self, value: Value, content: Any) -> Shadowed:
+        """The shadow of a float value; one without a shadow is exact as it stands."""
+        found = self._values.get(value)
+        if found is None:
+            element = float_element(value)
+            assert element is not None
+            found = self._values[value] = self._exact(element, content)
+        return found
+
+    def _exact(self, element: FloatType, content: Any) -> Shadowed:
+        return Shadowed(widen_tile(element, self.wide, content), significant_bits(element))
+
+    def _hand_on(self, sources: Sequence[Value], contents: list[Any], targets: Sequence[Value]) -> None:
+        """Hand shadows on all at once, as from one turn of a loop to the next."""
+        found = [
+            (target, self._shadow(source, content))
+            for source, content, target in zip(sources, contents, targets, strict=True)
+            if float_element(source) is not None
+        ]
+        self._values.update(found)
+
+    def _leave(self, operation: Operation, operands: list[Any]) -> None:
+        """A terminator hands its operands to the next turn of a loop, or to the results of what it ends."""
+        wanted = (ops.IF,) if operation.declaration is ops.YIELD else _LOOPS
+        owner = operation.parent_operation
+        while owner is not None and owner.declaration not in wanted:
+            owner = owner.parent_operation
+        assert owner is not None
+        targets: Sequence[Value] = owner.results
+        if operation.declaration is ops.CONTINUE:
+            targets = owner.regions[0].block.arguments[1 if owner.declaration is ops.FOR else 0 :]
+        self._hand_on(operation.operands, operands, targets)
+
+    def _compute(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        elements = [float_element(result) for result in operation.results]
+        if not any(element is not None for element in elements):
+            return
+        if operation not in self._again:
+            self._again[operation] = widened(operation, self.wide)
+        again = self._again[operation]
+        if again is None:
+            # A constant is meant as it stands.
+            if operation.operands:
+                self.taken[operation] = None
+            for value, element, content in zip(operation.results, elements, results, strict=True):
+                if element is not None:
+                    self._values[value] = self._exact(element, content)
+            return
+        bits: list[int] = []
+        values: list[Any] = []
+        for operand, content in zip(operation.operands, self._operands, strict=True):
+            if float_element(operand) is None:
+                values.append(content)
+            else:
+                shadowed = self._shadow(operand, content)
+                bits.append(shadowed.bits)
+                values.append(shadowed.numbers)
+        for value, element, numbers in zip(operation.results, elements, again(block, values), strict=True):
+            if element is not None:
+                self._values[value] = Shadowed(numbers, min([*bits, significant_bits(element)]))
+
+    # --- memory ---
+
+    def _load(self, operation: Operation, results: list[Any]) -> None:
+        value, content = operation.results[0], results[0]
+        element = float_element(value)
+        if element is None:
+            return
+        shadowed = self._exact(element, content)
+        # What an atomic found in memory is taken as it is.
+        known = None
+        if self._access is not None and operation.declaration not in _STORES:
+            known = self._memory.load(self._access)
+        if known is not None:
+            stored, where, bits = known
+            numbers = numpy.where(where, stored, shadowed.numbers).astype(shadowed.numbers.dtype)
+            shadowed = Shadowed(numbers if numbers.ndim else numbers[()], min(bits, shadowed.bits))
+        self._values[value] = shadowed
+
+    def _store(self, operation: Operation) -> None:
+        access = self._access
+        if access is None:
+            return
+        element = _stored_element(operation)
+        mode = _mode(operation)
+        if element is None or operation.declaration is ops.ATOMIC_CAS_TKO or mode not in ("", "xchg", "addf"):
+            self._memory.forget(access)
+            return
+        (value,) = operation.operand_group(_STORES[operation.declaration])
+        shadowed = self._shadow(value, self._operands[operation.operands.index(value)])
+        change = self._memory.add if mode == "addf" else self._memory.store
+        change(access, shadowed.numbers, shadowed.bits)
+
+
+def _stored_element(operation: Operation) -> FloatType | None:
+    """The element type of floats that an operation writes to memory."""
+    name = _STORES.get(operation.declaration)
+    return float_element(operation.operand_group(name)[0]) if name is not None else None
+
+
+def _mode(operation: Operation) -> str:
+    """What an atomic does to memory, as "addf"; nothing for a store."""
+    mode = operation.attributes.get("mode")
+    return mode.keyword if isinstance(mode, EnumAttribute) else ""
