@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
 from tests.serve.explorer.made_answers import made_explorer, operation
+
+from tileir.serve.explorer.page import page as page_text
 
 HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">{{embedded}}"
 
@@ -84,3 +88,27 @@ def test_a_question_that_fails_is_told_in_words(page_for: Any) -> None:
         }"""
     )
     assert words == "there is no 'steps' for this launch"
+
+
+def test_assets_fit_into_the_wheel() -> None:
+    from importlib import resources
+
+    folder = resources.files("tileir.serve.explorer") / "assets"
+    sizes = {entry.name: len(entry.read_bytes()) for entry in folder.iterdir()}
+    assert {"page.html", "style.css", "main.js"} <= set(sizes)
+    assert sum(sizes.values()) <= 1_000_000, sizes
+
+
+def test_page_loads_nothing_from_outside() -> None:
+    text = page_text("title")
+    assert "http:" not in text.replace("http://www.w3.org", "")
+    assert "https:" not in text
+    assert re.findall(r'(?:src|href)="([^"]*)"', text) == ["data:,", "#content"]
+
+
+def test_carried_text_cannot_end_its_script() -> None:
+    text = page_text(HOSTILE, {"bundles": {HOSTILE: HOSTILE}})
+    assert text.count("</script>") == page_text("title").count("</script>")
+    assert text.count("<img") == 0
+    carried = re.search(r'id="embedded">(.*?)</script>', text, re.DOTALL)[1]
+    assert json.loads(carried) == {"bundles": {HOSTILE: HOSTILE}}
