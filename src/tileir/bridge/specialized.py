@@ -96,9 +96,9 @@ class SpecializedKernel:
         """What the kernel takes of a GPU: `Kernel.resources`."""
         return self.kernel.resources(target, **options)
 
-    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None) -> str:
+    def dump(self, stage: str, **options: Any) -> str:
         """The code, to read: `Kernel.dump`."""
-        return self.kernel.dump(stage, sanitize=sanitize, unchecked=unchecked)
+        return self.kernel.dump(stage, **options)
 
     def _bound(self, grid: BlockId, args: tuple[object, ...], options: dict[str, Any]) -> Run:
         found = None if options else self._known.find(args, self._options)

@@ -179,7 +179,10 @@ class PreparedKernel(ABC):
         return None
 
     def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
-        """The code of the kernel at one of the engine's `stages`, to read."""
+        """The code of the kernel at one of the engine's `stages`, to read.
+
+        Kernels on a GPU are also given `target`, the GPU that the code is for, if the user names one.
+        """
         raise LaunchError(f"the engine of this kernel says that it shows '{stage}', and its kernels cannot")
 
 
@@ -201,6 +204,9 @@ class Engine(ABC):
 
     stages: tuple[str, ...] = ()
     """The forms of a kernel that `PreparedKernel.dump` shows."""
+
+    dumps_anywhere: bool = False
+    """Whether its kernels are dumped where it cannot run them too: `PreparedKernel.dump` says itself what it lacks."""
 
     on_gpu: bool = False
     """Whether its kernels run on a GPU: they take arrays there, and look at them themselves.  Arrays of the host they

@@ -326,13 +326,22 @@ class Kernel:
             measured = by_clock(self.bind(grid, *arguments, **options), repeat, flush_cache)
         return Timing(measured, work, engine.name)
 
-    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None) -> str:
+    def dump(
+        self, stage: str, *, sanitize: bool = False, unchecked: bool | None = None, target: str | None = None
+    ) -> str:
         """The code of the kernel, to read, at one of the stages of the engine that runs it: for the CPU engine "tiles",
-        "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md), of the version that `sanitize` and `unchecked` ask for."""
+        "loops", "llvm", "llvm-opt" or "asm" (docs/cpu.md), of the version that `sanitize` and `unchecked` ask for; for
+        NVIDIA's assembler "bytecode" or "sass", for a `target` such as "sm_90" (docs/gpu.md)."""
         engine = self._chosen(self._ordinary)
         engine.check_stage(stage)
-        unchecked = self.unchecked if unchecked is None else unchecked
-        return self._prepared_by(engine).dump(stage, sanitize=sanitize, unchecked=unchecked)
+        options: dict[str, Any] = {"unchecked": self.unchecked if unchecked is None else unchecked}
+        if target is not None:
+            if not engine.on_gpu:
+                raise LaunchError(f"a target is a GPU, and {engine.called} makes no code for one: leave it out")
+            options["target"] = target
+        # One that cannot run here is not kept: a launch says why.
+        prepared = self._prepare(engine) if engine.dumps_anywhere else self._prepared_by(engine)
+        return prepared.dump(stage, sanitize=sanitize, **options)
 
     def cubin(
         self,
@@ -432,13 +441,16 @@ class Kernel:
         found = self._prepared.get(engine)
         if found is None:
             require(engine)
-            settings = KernelSettings(self.exact, self.fast, self.cpu, self._cubin)
-            made = engine.prepare(self.entry, self.globals.regions, settings)
-            if not isinstance(made, PreparedKernel):
-                raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.PreparedKernel")
             # Two threads may prepare it at once: both use the one that was ready first.
-            found = self._prepared.setdefault(engine, made)
+            found = self._prepared.setdefault(engine, self._prepare(engine))
         return found
+
+    def _prepare(self, engine: Engine) -> PreparedKernel:
+        settings = KernelSettings(self.exact, self.fast, self.cpu, self._cubin)
+        made = engine.prepare(self.entry, self.globals.regions, settings)
+        if not isinstance(made, PreparedKernel):
+            raise LaunchError(f"{engine.called} prepares {made!r}, and not a tileir.PreparedKernel")
+        return made
 
 
 def _never_checks() -> bool:

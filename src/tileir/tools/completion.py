@@ -97,7 +97,9 @@ def _values(command: str, option: str) -> tuple[str, ...]:
 
         return TARGETS
     if option == "dump":
-        return ("tiles", "loops", "llvm", "llvm-opt", "asm")
+        from tileir.execute.engines import all_engines
+
+        return _words([stage for engine in all_engines()[0] for stage in engine.stages])
     if option == "schedule":
         return ("forward", "reverse", "random:", "interleaved")
     return ()

@@ -35,7 +35,12 @@ USAGE = Usage(
         Option("fast", "faster functions and matrix units in the cpu backend; results round differently"),
         Option("unchecked", "turn the cpu backend's bounds checks off: a faulty kernel may crash the process"),
         Option("cpu", "the machine that the cpu backend generates code for (default: this one)", value="NAME"),
-        Option("dump", "print the cpu backend's code instead: tiles, loops, llvm, llvm-opt, asm", value="STAGE"),
+        Option(
+            "dump",
+            "print the backend's code instead: tiles, loops, llvm, llvm-opt, asm of cpu, bytecode, sass of tileiras",
+            value="STAGE",
+        ),
+        Option("target", "the GPU that '--dump sass' is for, as in sm_90 (default: that of this machine)", value="GPU"),
         Option(
             "time",
             "launch it again and again, LAUNCHES times, and show how long that takes, bytes and operations in a second",
@@ -76,7 +81,8 @@ USAGE = Usage(
 FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
 wrong or a file cannot be read or written, 124 --timeout has stopped it.
 
-With --dump nothing runs and no arguments are needed; 'tileir docs cpu' explains what is shown.""",
+With --dump nothing runs and no arguments are needed; 'tileir docs cpu' explains what is shown. Code for GPUs is shown
+on machines without one too.""",
 )
 
 _FIRST_ELEMENTS = 6
@@ -129,8 +135,14 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
             schedule=given.value("schedule", "forward"),
         )
         if given.has("dump"):
-            options = {"sanitize": given.has("sanitize"), "unchecked": given.has("unchecked")}
-            sys.stdout.write(kernel.dump(given.value("dump", ""), **options))
+            sys.stdout.write(
+                kernel.dump(
+                    given.value("dump", ""),
+                    sanitize=given.has("sanitize"),
+                    unchecked=given.has("unchecked"),
+                    target=given.value("target", "") or None,
+                )
+            )
             return EXIT_FINE
         parameters = select_entry(program.module, entry).regions[0].blocks[0].arguments
         specifications = [value for name, value in given.sequence if name == "arg"]
@@ -265,6 +277,8 @@ def _engine(given: Arguments) -> Engine | None:
         for option in (*_WATCHING, "dump", "schedule"):
             if given.has(option):
                 raise mistake(f"--{option} and --time exclude each other: what is watched takes its own time")
+    if given.has("target") and not given.has("dump"):
+        raise mistake("--target says which GPU '--dump sass' is for: a kernel runs on the GPU of this machine")
     if given.has("dump") and given.has("out"):
         raise mistake("--dump prints code and runs nothing: there is nothing for --out to write")
     return engine

@@ -22,6 +22,7 @@ class TileirasEngine(Engine):
     summary: str = "NVIDIA GPUs, through NVIDIA's assembler"
     options: frozenset[str] = frozenset(("stream", "cubin"))
     stages: tuple[str, ...] = ("bytecode", "sass")
+    dumps_anywhere: bool = True
     on_gpu: bool = True
 
     def missing(self) -> str:

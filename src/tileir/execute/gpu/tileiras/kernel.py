@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tileir.execute.gpu.cubin import Cubin, cubin_of
-from tileir.execute.gpu.driver.devices import current_ordinal, device
+from tileir.execute.gpu.driver.devices import target_here
 from tileir.execute.gpu.launching import GpuKernel
+from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.cached import make_cubin
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation
@@ -27,12 +28,19 @@ class TileirasKernel(GpuKernel):
     def _made(self, target: str) -> Cubin:
         return self._ready_cubin if self._ready_cubin is not None else make_cubin(self.entry, target)
 
-    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False) -> str:
+    def dump(self, stage: str, *, sanitize: bool = False, unchecked: bool = False, target: str | None = None) -> str:
         if stage == "sass":
             from tileir.execute.gpu.disassembly import disassembled
 
-            return disassembled(self._made(device(current_ordinal()).target))
+            return disassembled(self._cubin_for(target))
         return self._program().module.text()
+
+    def _cubin_for(self, target: str | None) -> Cubin:
+        """The cubin for a GPU that is named; by default the one that was given, else for the GPU of this machine."""
+        ready = self._ready_cubin
+        if ready is not None and (target is None or target_named(target) == ready.target):
+            return ready
+        return make_cubin(self.entry, target_here() if target is None else target)
 
     def _program(self) -> Program:
         module = self.entry.parent_operation
