@@ -216,3 +216,90 @@ def test_checking_imports_nothing_of_gpus(program: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout == "0 []\n", done.stderr
+
+
+# --- several files ---
+
+
+def test_table_of_several_files_names_them(
+    program: Path, assembler: FakeAssembler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("second.mlir").write_text(TEXT.replace("1.0", "2.0"))
+    assert run(["compile", "kernel.mlir", "second.mlir", "--target", "sm_90", "--resource-usage"]) == 0
+    assert capsys.readouterr().out == (
+        "file         kernel  target  registers  threads  shared  stack  stores  loads  spills  code\n"
+        "kernel.mlir  k       sm_90          32      128       0      0       0      0      no    16\n"
+        "second.mlir  k       sm_90          32      128       0      0       0      0      no    16\n"
+    )
+
+
+REFUSING = f"""if b"k_refused" in open(source, "rb").read():
+    print('loc("<tileir>":4:1): error: no such store')
+    sys.exit(5)
+{SUCCEED}"""
+
+
+@pytest.fixture
+def several(program: Path, assembler: FakeAssembler) -> list[str]:
+    """Files of which the assembler refuses the second, the third is no program, and the fourth is not there."""
+    assembler.does(REFUSING)
+    Path("refused.mlir").write_text(TEXT.replace("@k(", "@k_refused("))
+    Path("wrong.mlir").write_text(TEXT.replace("tile<f32>\n", "tile<i32>\n"))
+    Path("last.mlir").write_text(TEXT.replace("1.0", "2.0"))
+    return ["kernel.mlir", "refused.mlir", "wrong.mlir", "gone.mlir", "last.mlir"]
+
+
+def test_file_that_fails_does_not_keep_others_from_being_compiled(
+    several: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--target", "sm_90,sm_100", "--resource-usage", "--output-dir", "made"]
+    assert run(["compile", *several, *options]) == 2, "as one cannot be read"
+    out, error = capsys.readouterr()
+    assert sorted(os.listdir("made")) == [
+        f"{name}.{target}.cubin" for name in ("kernel", "last") for target in ("sm_100", "sm_90")
+    ]
+    rows = [line.split() for line in out.splitlines()[1:]]
+    assert [row[:3] for row in rows] == [
+        [path, "k" if path in ("kernel.mlir", "last.mlir") else "-", target]
+        for path in several
+        for target in ("sm_90", "sm_100")
+    ]
+    assert rows[2][3:] == ["-"] * 8
+    assert error.count("refused.mlir:4:15: error: 'cuda_tile.store_ptr_tko' op: no such store") == 2
+    assert error.count("wrong.mlir:3:") == 1
+    assert error.count("tileir compile: cannot read 'gone.mlir': No such file or directory") == 1
+    assert run(["compile", *several[:3], "--target", "sm_90", "--resource-usage"]) == 1
+
+
+def test_json_has_an_object_for_each_file_and_target(several: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compile", *several, "--target", "sm_90,sm_100", "--json"]) == 2
+    out, error = capsys.readouterr()
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [(each["file"], each["target"]) for each in found] == [
+        (path, target) for path in several for target in ("sm_90", "sm_100")
+    ]
+    assert [each["kernels"] is None for each in found] == [False] * 2 + [True] * 6 + [False] * 2
+    assert [len(each["findings"]) for each in found] == [0, 0, 1, 1, 1, 1, 1, 1, 0, 0]
+    assert found[6]["findings"][0]["message"] == "cannot read 'gone.mlir': No such file or directory"
+    assert error == ""
+
+
+def test_cubin_that_cannot_be_written_is_told_and_the_next_one_is_made(
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tileir.tools import compile as tool
+    from tileir.tools.programs import ToolFailure
+
+    write = tool.write_bytes
+
+    def full(path: str, data: bytes, what: str) -> None:
+        if "sm_90" in path:
+            raise ToolFailure(f"cannot write '{path}': No space left on device", 2)
+        write(path, data, what)
+
+    monkeypatch.setattr(tool, "write_bytes", full)
+    assert run(["compile", "kernel.mlir", "--target", "sm_90,sm_100", "-o", "k.cubin", "--resource-usage"]) == 2
+    out, error = capsys.readouterr()
+    assert error == "tileir compile: cannot write 'k.sm_90.cubin': No space left on device\n"
+    assert [line.split()[:2] for line in out.splitlines()[1:]] == [["-", "sm_90"], ["k", "sm_100"]]
+    assert Path("k.sm_100.cubin").exists()

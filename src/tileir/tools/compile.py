@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tileir.ir.diagnostics import Diagnostic, TileIRError
 from tileir.ir.escapes import harmless
+from tileir.ir.location import UNKNOWN
 from tileir.tools.arguments import (
     COLOR,
     EXIT_FINE,
@@ -20,12 +21,20 @@ from tileir.tools.arguments import (
     Usage,
 )
 from tileir.tools.output import OUTPUT_DIRECTORY, OVERWRITE, check_target, output_paths, protect_input, write_bytes
-from tileir.tools.programs import READING_OPTIONS, STANDARD_INPUT, Settings, ToolFailure, guarded, read_program, tell
+from tileir.tools.programs import (
+    READING_OPTIONS,
+    STANDARD_INPUT,
+    Program,
+    Settings,
+    ToolFailure,
+    guarded,
+    read_program,
+    tell,
+)
 from tileir.tools.time_limit import seconds_of
 
 if TYPE_CHECKING:
     from tileir.execute.gpu.cubin import Resources
-    from tileir.execute.gpu.tileiras.compiling import Assembled
     from tileir.execute.gpu.tileiras.options import AssemblyOptions
     from tileir.ir.core import Operation
 
@@ -82,72 +91,83 @@ def _run(arguments: list[str]) -> int:
     options = _options(given)
     places = _places(given, targets)
     status = EXIT_FINE
-    rows: list[Resources] = []
+    rows: list[Row] = []
     for path, outputs in zip(given.operands, places, strict=True):
+        wanted = dict(zip(targets, outputs, strict=True))
         try:
-            status = max(status, _compile_file(path, dict(zip(targets, outputs, strict=True)), options, given, rows))
+            status = max(status, _compile_file(path, wanted, options, given, rows))
         except ToolFailure as failure:
             # The other files are compiled all the same.
-            print(f"tileir compile: {harmless(failure.message)}", file=sys.stderr)
+            _failed(path, targets, failure, given, rows)
             status = max(status, failure.status)
-    if rows and given.has("resource-usage") and not given.has("json"):
-        print(table(rows))
+    if given.has("resource-usage") and not given.has("json") and any(row.resources is not None for row in rows):
+        print(table(rows, len(given.operands) > 1))
     return status
 
 
 def _compile_file(
-    path: str, outputs: dict[str, str], options: AssemblyOptions, given: Arguments, rows: list[Resources]
+    path: str, outputs: dict[str, str], options: AssemblyOptions, given: Arguments, rows: list[Row]
 ) -> int:
     """Compile one program for each target; what the kernels take of the GPU is added to the rows."""
+    program = read_program(path, Settings(given))
+    if not given.has("json"):
+        tell(program.diagnostics, given)
+    if program.module is None:
+        for target in outputs:
+            _told(path, target, "", None, program.diagnostics if given.has("json") else [], given, rows)
+        return EXIT_WRONG_INPUT
+    for output in outputs.values():
+        if output:
+            protect_input(given, output, path, (program.kind, "a cubin"))
+    status = EXIT_FINE
+    for target, output in outputs.items():
+        try:
+            status = max(status, _compile_for(target, program, path, output, options, given, rows))
+        except ToolFailure as failure:
+            # A disk that is full, say: what is said about other targets may help all the same.
+            _failed(path, [target], failure, given, rows)
+            status = max(status, failure.status)
+    return status
+
+
+def _compile_for(
+    target: str,
+    program: Program,
+    path: str,
+    output: str,
+    options: AssemblyOptions,
+    given: Arguments,
+    rows: list[Row],
+) -> int:
+    """Compile a sound program for one GPU."""
     from tileir.bytecode.layouts import tile_module
     from tileir.execute.entries import select_entry
     from tileir.execute.gpu.tileiras.compiling import assemble, assemble_module
     from tileir.execute.gpu.tileiras.errors import AssemblerTimeout
 
-    program = read_program(path, Settings(given))
-    if not given.has("json"):
-        tell(program.diagnostics, given)
-    if program.module is None:
-        for target in outputs if given.has("json") else ():
-            _told(path, target, "", None, program.diagnostics, given)
-        return EXIT_WRONG_INPUT
-    status = EXIT_FINE
-    for target, output in outputs.items():
-        if output:
-            protect_input(given, output, path, (program.kind, "a cubin"))
-        try:
-            name = given.value("entry", "")
-            # There must be a kernel, if not just one.
-            module = tile_module(program.module)
-            if name or len(_kernels(module)) < 2:
-                found = assemble(select_entry(module, name or None), target, options)
-            else:
-                found = assemble_module(module, target, options)
-        except TileIRError as error:
-            status = max(status, EXIT_TIMED_OUT if isinstance(error, AssemblerTimeout) else EXIT_WRONG_INPUT)
-            _told(path, target, "", None, _placed(error, program.module), given)
-            continue
-        if output:
-            write_bytes(output, found.cubin.data, "cubins are")
-        known = {name: _resources(found, kernel) for name, kernel in found.kernels.items()}
-        resources = list(known.values())
-        rows += resources
-        warnings = [_spill_warning(each, name, module) for name, each in known.items() if each.spills]
-        before = program.diagnostics if given.has("json") else []
-        _told(path, target, output, resources, [*before, *found.diagnostics, *warnings], given)
-    return status
+    assert program.module is not None, "looked at before"
+    before = program.diagnostics if given.has("json") else []
+    try:
+        name = given.value("entry", "")
+        # There must be a kernel, if not just one.
+        module = tile_module(program.module)
+        if name or len(_kernels(module)) < 2:
+            found = assemble(select_entry(module, name or None), target, options)
+        else:
+            found = assemble_module(module, target, options)
+    except TileIRError as error:
+        _told(path, target, "", None, [*before, *_placed(error, program.module)], given, rows)
+        return EXIT_TIMED_OUT if isinstance(error, AssemblerTimeout) else EXIT_WRONG_INPUT
+    if output:
+        write_bytes(output, found.cubin.data, "cubins are")
+    _told(path, target, output, list(found.resources.values()), [*before, *found.diagnostics], given, rows)
+    return EXIT_FINE
 
 
 def _kernels(module: Operation) -> list[str]:
     from tileir.execute.entries import entries_of
 
     return list(entries_of(module))
-
-
-def _resources(found: Assembled, kernel: str) -> Resources:
-    from tileir.execute.gpu.cubin import Cubin
-
-    return Cubin(found.cubin.data, kernel).resources
 
 
 # --- the command line ---
@@ -230,17 +250,22 @@ def _placed(error: TileIRError, module: Operation) -> list[Diagnostic]:
     ]
 
 
-def _spill_warning(resources: Resources, name: str, module: Operation) -> Diagnostic:
-    from tileir.execute.entries import entries_of
-    from tileir.execute.places import place_of
+class Row(NamedTuple):
+    """A row of the table: a kernel of a file, or a file for which there is no cubin."""
 
-    entry = entries_of(module)[name]
-    words = (
-        f"kernel @{name} runs out of registers on {resources.target}: it keeps {resources.stack} bytes for "
-        f"each thread in memory, with {resources.local_stores} stores and {resources.local_loads} loads; "
-        "use smaller tiles"
-    )
-    return Diagnostic("warning", words, place_of(entry.location))
+    file: str
+    target: str
+    resources: Resources | None
+
+
+def _failed(path: str, targets: list[str], failure: ToolFailure, given: Arguments, rows: list[Row]) -> None:
+    """A file that cannot be read, or a cubin that cannot be written: for people a word aside, for tools a finding."""
+    words = harmless(failure.message)
+    if not given.has("json"):
+        print(f"tileir compile: {words}", file=sys.stderr)
+    findings = [Diagnostic("error", words, UNKNOWN)] if given.has("json") else []
+    for target in targets:
+        _told(path, target, "", None, findings, given, rows)
 
 
 def _told(
@@ -250,14 +275,16 @@ def _told(
     resources: list[Resources] | None,
     diagnostics: list[Diagnostic],
     given: Arguments,
+    rows: list[Row],
 ) -> None:
     """What came of a file and a target."""
+    name = STANDARD_INPUT if path == "-" else path
+    rows += [Row(name, target, each) for each in resources] if resources else [Row(name, target, None)]
     if not given.has("json"):
         tell(diagnostics, given)
         return
     from tileir.tools.check import json_finding
 
-    name = STANDARD_INPUT if path == "-" else path
     outcome: dict[str, Any] = {
         "file": name,
         "target": target,
@@ -275,20 +302,28 @@ def facts(resources: Resources) -> dict[str, object]:
     return found
 
 
-_COLUMNS = ("kernel", "target", "registers", "threads", "shared", "stack", "stores", "loads", "spills", "code")
+_NAMES = ("file", "kernel", "target")
+_NUMBERS = ("registers", "threads", "shared", "stack", "stores", "loads", "spills", "code")
 
 
-def table(rows: list[Resources]) -> str:
-    """What kernels take of GPUs, as a table: bytes, and counts."""
-    cells = [list(_COLUMNS)]
-    for each in rows:
-        numbers = (each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads)
-        spills = "yes" if each.spills else "no"
-        cells.append([harmless(each.kernel), each.target, *map(str, numbers), spills, str(each.code)])
-    widths = [max([len(row[column]) for row in cells]) for column in range(len(_COLUMNS))]
+def table(rows: list[Row], has_files: bool) -> str:
+    """What kernels take of GPUs, as a table: bytes, and counts; of several files with their names."""
+    first = 0 if has_files else 1
+    cells = [[*_NAMES[first:], *_NUMBERS]]
+    for row in rows:
+        each = row.resources
+        names = [harmless(row.file), "-" if each is None else harmless(each.kernel), row.target]
+        cells.append([*names[first:], *(["-"] * len(_NUMBERS) if each is None else _numbers(each))])
+    widths = [max([len(row[column]) for row in cells]) for column in range(len(cells[0]))]
+    count = len(_NAMES) - first
     lines = []
-    for row in cells:
-        names = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
-        numbers_shown = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-        lines.append("  ".join([*names, *numbers_shown]).rstrip())
+    for line in cells:
+        padded = [cell.ljust(width) for cell, width in zip(line[:count], widths, strict=False)]
+        padded += [cell.rjust(width) for cell, width in zip(line[count:], widths[count:], strict=True)]
+        lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
+
+
+def _numbers(each: Resources) -> list[str]:
+    counts = (each.registers, each.threads, each.shared, each.stack, each.local_stores, each.local_loads)
+    return [*map(str, counts), "yes" if each.spills else "no", str(each.code)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from tests.execute.gpu.fake_assembler import SUCCEED, FakeAssembler
 
 import tileir
 from tileir.execute.code_cache import default_cache
+from tileir.execute.gpu.tileiras import compiling
 from tileir.execute.gpu.tileiras.tool import VARIABLE
 
 
@@ -101,6 +103,17 @@ def test_threads_that_want_the_same_wait_for_one(assembler: FakeAssembler) -> No
         thread.join()
     assert found == [cubin()] * 4
     assert len(assembler.calls) == 1
+
+
+def test_locks_of_cubins_are_not_kept(assembler: FakeAssembler) -> None:
+    for number in range(3):
+        kernel(TEXT.replace("1.0", f"{number}.0")).cubin("sm_90")
+    assembler.does("sys.exit(5)")
+    for number in range(3, 6):
+        with pytest.raises(tileir.AssemblerError):
+            kernel(TEXT.replace("1.0", f"{number}.0")).cubin("sm_90")
+    gc.collect()
+    assert not compiling._locks
 
 
 def test_processes_that_make_the_same_do_not_disturb_each_other(assembler: FakeAssembler) -> None:

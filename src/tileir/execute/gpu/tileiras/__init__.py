@@ -10,6 +10,7 @@ reproducers.py   what is kept of a crash
 narrowing.py     which operation it means where it does not say so
 errors.py        what is raised where there is no cubin
 failures.py      which of them, and with which words
+spilling.py      what is said of kernels that run out of registers
 compiling.py     a kernel to a cubin, through the cache
 cached.py        cubins that were made before, found without what makes them
 kernel.py        kernels that are launched

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from threading import Lock
 from typing import Any, Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from tileir.execute.code_cache import default_cache
+from tileir.execute.entries import entries_of
 from tileir.execute.errors import CompilationError, LaunchError, MissingDependencyError
-from tileir.execute.gpu.cubin import Cubin, CubinError
+from tileir.execute.gpu.cubin import Cubin, CubinError, Resources
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.errors import AssemblerError
 from tileir.execute.gpu.tileiras.failures import OUTPUT, Attempt
 from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program
+from tileir.execute.gpu.tileiras.spilling import spill_warning
 from tileir.execute.gpu.tileiras.tool import INSTALL, Assembler, find_assembler, is_made_by, why_missing
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST
@@ -32,8 +35,8 @@ class Assembled(NamedTuple):
 
     cubin: Cubin
     diagnostics: list[Diagnostic]
-    kernels: dict[str, str]
-    """All kernels in it: the name that each has there, by its own."""
+    resources: dict[str, Resources]
+    """What each kernel in it takes of a GPU, by the kernel's own name, which need not be that in the cubin."""
     key: str
     """Its name in the cache."""
 
@@ -51,7 +54,9 @@ def assemble_module(module: Operation, target: str, options: AssemblyOptions = _
     return _assemble(module, None, target, options)
 
 
-_locks: dict[str, Lock] = {}
+_locks: Final[WeakValueDictionary[str, Lock]] = WeakValueDictionary()
+"""By the names of cubins that are being made; each as long as somebody holds it or waits for it."""
+_finding_lock: Final = Lock()
 
 
 def _assemble(module: Operation, entry: Operation | None, target: str, options: AssemblyOptions) -> Assembled:
@@ -60,7 +65,9 @@ def _assemble(module: Operation, entry: Operation | None, target: str, options: 
     program = Program(module, entry, options.lineinfo)
     key = program.key(target, options)
     # Threads that want the same wait for the first of them; other processes do the work twice.
-    with _locks.setdefault(key, Lock()):
+    with _finding_lock:
+        lock = _locks.setdefault(key, Lock())
+    with lock:
         missing = why_missing()
         tool = None if missing else find_assembler()
         found = _stored(key, program, tool, options)
@@ -92,7 +99,10 @@ def _assembled(key: str, cubin: Cubin, said: str, program: Program, options: Ass
     found = [*program.warnings, *read_messages(said, program.positions)]
     if options.remarks:
         found += read_remarks(said, program.positions)
-    return Assembled(cubin, found, program.kernels, key)
+    resources = {name: Cubin(cubin.data, kernel).resources for name, kernel in program.kernels.items()}
+    entries = entries_of(program.source)
+    found += [spill_warning(entries[name], taken) for name, taken in resources.items() if taken.spills]
+    return Assembled(cubin, found, resources, key)
 
 
 def _made(key: str, program: Program, tool: Assembler, target: str, options: AssemblyOptions) -> Assembled:
