@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tileir.execute.engine import DirectLaunches, Engine, KernelSettings, LaunchOptions, Measured, PreparedKernel
     from tileir.execute.engines import register_engine, unregister_engine
     from tileir.execute.errors import (
+        AssemblerWarning,
         AssertionFailedError,
         CompilationError,
         EmulationError,
@@ -93,6 +94,7 @@ __all__ = [
     "AssemblerCrash",
     "AssemblerError",
     "AssemblerTimeout",
+    "AssemblerWarning",
     "AssertionFailedError",
     "Attribute",
     "Block",
@@ -212,8 +214,8 @@ _HOMES = {
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
     "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions Measured PreparedKernel",
     "tileir.execute.engines": "register_engine unregister_engine",
-    "tileir.execute.errors": "AssertionFailedError CompilationError EmulationError ExecutionError HostCopyWarning"
-    " InternalError LaunchError MissingDependencyError NestingError WrongDeviceError",
+    "tileir.execute.errors": "AssemblerWarning AssertionFailedError CompilationError EmulationError ExecutionError"
+    " HostCopyWarning InternalError LaunchError MissingDependencyError NestingError WrongDeviceError",
     "tileir.execute.releasing": "release_memory",
     "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
     "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",

@@ -32,6 +32,11 @@ class HostCopyWarning(UserWarning):
     """Arrays of the host were given to a kernel on a GPU, and are copied there and back in each launch."""
 
 
+class AssemblerWarning(UserWarning):
+    """A kernel was compiled for a GPU, and there is something to say about it: by NVIDIA's assembler, or because the
+    kernel runs out of registers."""
+
+
 class NestingError(LaunchError):
     """The program is nested more deeply than Python's recursion limit allows."""
 

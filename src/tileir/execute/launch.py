@@ -357,7 +357,7 @@ class Kernel:
         Without a `target` it is for the GPU of this machine.  `lineinfo` tells profilers which line each instruction
         comes from.  `host` is the kind of machine that launches, "x86_64" or "aarch64", by default this one.
         `time_limit` is for the assembler, in seconds.  A kernel that was given a cubin gives that one, unless another
-        is asked for.
+        is asked for.  What the assembler warns of, and that a kernel runs out of registers, is an `AssemblerWarning`.
         """
         from tileir.execute.gpu.tileiras.cached import make_cubin
         from tileir.execute.gpu.tileiras.options import TIME_LIMIT, AssemblyOptions
@@ -375,7 +375,7 @@ class Kernel:
             from tileir.execute.gpu.driver.devices import target_here
 
             target = target_here()
-        return make_cubin(self.entry, target, options)
+        return make_cubin(self.entry, target, options, warns=True)
 
     def resources(self, target: str | None = None, **options: Any) -> Resources:
         """What the kernel takes of a GPU: registers, shared memory, spills; the options are those of `cubin`."""

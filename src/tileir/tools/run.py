@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from tileir.ir.diagnostics import TileIRError
@@ -122,6 +123,7 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
         # Imported here: only who runs a program pays for NumPy.
         from tileir.execute import launch
         from tileir.execute.entries import select_entry
+        from tileir.execute.errors import HostCopyWarning
 
         entry = given.value("entry", "") or None
         kernel = launch.compile(
@@ -156,12 +158,15 @@ def _perform(given: Arguments, grid: tuple[int, ...], engine: Engine | None, thr
         watching = _Watching(given, grid, unwritten)
         timing = None
         try:
-            if given.has("time"):
-                timing = kernel.time(
-                    grid, *values, repeat=_repeat(given), flush_cache=given.has("flush-cache"), num_threads=threads
-                )
-            else:
-                kernel.launch(grid, *values, observer=watching.observer, progress=progress, num_threads=threads)
+            with warnings.catch_warnings():
+                # The arrays are made here, on the host: nobody could place them elsewhere.
+                warnings.simplefilter("ignore", HostCopyWarning)
+                if given.has("time"):
+                    timing = kernel.time(
+                        grid, *values, repeat=_repeat(given), flush_cache=given.has("flush-cache"), num_threads=threads
+                    )
+                else:
+                    kernel.launch(grid, *values, observer=watching.observer, progress=progress, num_threads=threads)
         finally:
             # Also where the launch failed: what went wrong begins on a line of its own.
             if progress is not None:

@@ -5,11 +5,11 @@ Arrays that share memory share its copy.  Only what the kernel may write to is c
 
 from __future__ import annotations
 
-import warnings
 from contextlib import ExitStack
 from typing import Final
 
 from tileir.execute.arguments import ArgumentLabel, Buffer
+from tileir.execute.callers import warn_caller
 from tileir.execute.errors import HostCopyWarning
 from tileir.execute.gpu.arrays import DeviceBuffer
 from tileir.execute.gpu.driver.memory import DeviceMemory, copy_from_gpu, copy_to_gpu
@@ -73,11 +73,10 @@ def is_on_host(buffer: Buffer) -> bool:
 
 
 def warn_of_copies(name: str, buffers: list[tuple[Buffer, ArgumentLabel]], where: str) -> None:
-    """Say that arrays are copied."""
+    """Say that arrays are copied, at the line that launches."""
     labels = [str(label) for buffer, label in buffers if is_on_host(buffer)]
-    warnings.warn(
+    warn_caller(
         f"@{name} runs on {where}, and {', '.join(labels)} {'is' if len(labels) == 1 else 'are'} on the host: copied "
         "there and back in each launch",
         HostCopyWarning,
-        stacklevel=2,
     )

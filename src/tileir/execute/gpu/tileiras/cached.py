@@ -2,7 +2,7 @@
 
 The key of a cubin is made of bytecode (`compiling.py`), and what writes that takes longer to import than everything
 else a first launch does.  So the cache also has, under a key of the text of the module and the sources of this package,
-the key of the cubin.
+the key of the cubin, and whether there was something to say about it: what it was depends on where the text stands.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 from _blake2 import blake2b
 from typing import Final
 
+from tileir.execute.callers import warn_caller
 from tileir.execute.code_cache import default_cache
+from tileir.execute.errors import AssemblerWarning
 from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
@@ -35,20 +37,27 @@ _NO_PART: Final = (
 _sources: bytes = b""
 
 
-def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL) -> Cubin:
-    """The cubin of a kernel for a GPU."""
+def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL, *, warns: bool = False) -> Cubin:
+    """The cubin of a kernel for a GPU; if it `warns`, what there is to say about it is a warning at the caller's line.
+
+    Launches do not: what is said helps who writes the kernel, and is the same in each process that runs it.
+    """
     target = target_named(target)
     options = options.checked()
     # Text does not say where it stands, which line information does.
     short = "" if options.lineinfo else _short_key(entry, target, options)
-    found = _found(short) if short else None
+    found = _found(short, warns) if short else None
     if found is None:
         from tileir.execute.gpu.tileiras.compiling import assemble
 
         made = assemble(entry, target, options)
         found = made.cubin
+        warnings = [each for each in made.diagnostics if each.severity == "warning"]
         if short:
-            default_cache().put(short, b"", {"key": made.key, "kernel": found.kernel})
+            default_cache().put(short, b"", {"key": made.key, "kernel": found.kernel, "warnings": len(warnings)})
+        if warns:
+            for each in warnings:
+                warn_caller(each.render(), AssemblerWarning)
     return found
 
 
@@ -64,9 +73,12 @@ def _short_key(entry: Operation, target: str, options: AssemblyOptions) -> str:
     return f"text-{digest.hexdigest()}"
 
 
-def _found(short: str) -> Cubin | None:
+def _found(short: str, warns: bool) -> Cubin | None:
+    """The cubin, if it is known; where one `warns`, if there is nothing to say about it."""
     cache = default_cache()
     known = cache.get(short)
+    if known is not None and warns and known[1].get("warnings") != 0:
+        return None
     stored = None if known is None else cache.get(str(known[1].get("key")))
     if known is None or stored is None or not is_made_by(stored[1]):
         return None
