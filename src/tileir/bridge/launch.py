@@ -22,8 +22,8 @@ from tileir.bridge.parameters import (
 )
 from tileir.bridge.recognition import How, KnownLaunches
 from tileir.bytecode.primitives import BytecodeError
-from tileir.execute.arguments import check_grid
 from tileir.execute.errors import LaunchError, MissingDependencyError
+from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel, compile
 from tileir.execute.places import notes_of, place_of
 from tileir.ir.diagnostics import Diagnostic

@@ -13,9 +13,9 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tileir.bridge.launch import launch
-from tileir.execute.arguments import check_grid
 from tileir.execute.debugging import Trace
 from tileir.execute.errors import ExecutionError
+from tileir.execute.grids import check_grid
 from tileir.execute.number_watch import NumberWatch
 from tileir.execute.observer import Observer, Observers
 from tileir.execute.sanitizer.report import Names, SanitizerError, SanitizerReport

@@ -14,7 +14,8 @@ import numpy
 
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array, DType, bits_dtype, memory_dtype, scalar_array, value_dtype
-from tileir.execute.errors import BlockId, LaunchError, WrongDeviceError
+from tileir.execute.entries import check_number
+from tileir.execute.errors import LaunchError, WrongDeviceError
 from tileir.execute.foreign_arrays import (
     GPU_DEVICES,
     HOST_DEVICES,
@@ -32,8 +33,6 @@ from tileir.execute.memory import Memory, Region
 from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
 from tileir.ir.types import F32, I1, TF32, FloatType, IntegerType, Type
-
-GRID_LIMITS: BlockId = (2**31 - 1, 65535, 65535)
 
 
 class Buffer:
@@ -264,18 +263,6 @@ class BoundArguments:
         self.buffers: list[tuple[Buffer, ArgumentLabel]] = []
 
 
-def check_number(entry: Operation, arguments: tuple[object, ...]) -> None:
-    """Refuse more or fewer arguments than a kernel has parameters."""
-    parameters = entry.regions[0].blocks[0].arguments
-    if len(arguments) != len(parameters):
-        kinds = ", ".join([parameter.type.spelling for parameter in parameters])
-        raise LaunchError(
-            f"@{entry.symbol_name} takes {len(parameters)} argument{'' if len(parameters) == 1 else 's'} ({kinds}), "
-            f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given: "
-            "pass an array for each pointer and a number for each scalar"
-        )
-
-
 def bind(
     entry: Operation, arguments: tuple[object, ...], read: Callable[[object, str], Buffer] = buffer_of
 ) -> BoundArguments:
@@ -444,39 +431,3 @@ def checked_arrays(given: object, name: str) -> list[object]:
                 f"element {number} of `{name}` is a {type(array).__name__}, which is not an array: pass a NumPy array"
             )
     return found
-
-
-def check_grid(grid: object) -> BlockId:
-    """The extents of a grid of one to three dimensions."""
-    if type(grid) is int and 0 < grid <= GRID_LIMITS[0]:
-        return grid, 1, 1
-    if type(grid) is tuple and len(grid) == 1 and type(x := grid[0]) is int and 0 < x <= GRID_LIMITS[0]:
-        return x, 1, 1
-    if type(grid) is tuple and 2 <= len(grid) <= 3:
-        x, y, z = grid if len(grid) == 3 else (*grid, 1)
-        if type(x) is int and type(y) is int and type(z) is int:
-            most_x, most_y, most_z = GRID_LIMITS
-            if 0 < x <= most_x and 0 < y <= most_y and 0 < z <= most_z:
-                return x, y, z
-    extents = (grid,) if isinstance(grid, (int, numpy.integer)) else grid
-    if is_array(grid):
-        raise LaunchError("the grid comes first, as in (4,) or (16, 16, 1), but an array was given in its place")
-    if not isinstance(extents, (tuple, list)) or not 1 <= len(extents) <= 3:
-        raise LaunchError(f"a grid is one to three extents, as in (4,) or (16, 16, 1), but {grid!r} was given")
-    if not all(isinstance(extent, (int, numpy.integer)) and not isinstance(extent, bool) for extent in extents):
-        raise LaunchError(
-            f"the extents of a grid are integers, but {grid!r} was given: round up, as in (-(-n // 128),)"
-        )
-    numbers = [int(extent) for extent in extents]
-    for axis, number in enumerate(numbers):
-        if number < 1:
-            raise LaunchError(
-                f"the grid has extent {number} along {'xyz'[axis]}: launch at least one tile block, or skip the launch"
-            )
-        if number > GRID_LIMITS[axis]:
-            hint = "" if axis == 0 else ", and put what is larger along x"
-            raise LaunchError(
-                f"the grid has extent {number} along {'xyz'[axis]}: pass at most {GRID_LIMITS[axis]}{hint}"
-            )
-    numbers += [1] * (3 - len(numbers))
-    return numbers[0], numbers[1], numbers[2]

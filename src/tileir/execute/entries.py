@@ -36,3 +36,15 @@ def select_entry(module: Operation, name: str | None) -> Operation:
     if entry is None:
         raise LaunchError(f"the module has no entry @{name.removeprefix('@')}: choose one of {names}")
     return entry
+
+
+def check_number(entry: Operation, arguments: tuple[object, ...]) -> None:
+    """Refuse more or fewer arguments than a kernel has parameters."""
+    parameters = entry.regions[0].blocks[0].arguments
+    if len(arguments) != len(parameters):
+        kinds = ", ".join([parameter.type.spelling for parameter in parameters])
+        raise LaunchError(
+            f"@{entry.symbol_name} takes {len(parameters)} argument{'' if len(parameters) == 1 else 's'} ({kinds}), "
+            f"but {len(arguments)} {'was' if len(arguments) == 1 else 'were'} given: "
+            "pass an array for each pointer and a number for each scalar"
+        )

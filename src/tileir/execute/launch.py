@@ -16,13 +16,14 @@ except ImportError as _missing:
         f"running programs needs NumPy and ml_dtypes ({_missing}): pip install 'tileir[run]'"
     ) from None
 
-from tileir.execute.arguments import Pointer, check_grid, check_number, checked_arrays, checked_threads
+from tileir.execute.arguments import Pointer, checked_arrays, checked_threads
 from tileir.execute.arguments import bind as bind_arguments
 from tileir.execute.bound import BoundLaunch
 from tileir.execute.engine import DirectLaunches, Engine, Given, KernelSettings, LaunchOptions, PreparedKernel, Progress
 from tileir.execute.engines import AUTO, choose, find_engine, require
-from tileir.execute.entries import select_entry
+from tileir.execute.entries import check_number, select_entry
 from tileir.execute.globals import Globals
+from tileir.execute.grids import check_grid
 from tileir.execute.observer import Observer
 from tileir.execute.overlap import overlapped
 from tileir.execute.torch_compiler import leave_launches_alone
