@@ -6,6 +6,7 @@ import io
 import math
 from typing import Any, cast
 
+from tileir.ir.types import F64, FLOAT_TYPES, Type, integer_type
 from tileir.tools.arguments import EXIT_USAGE
 from tileir.tools.output import Sink, write_file
 from tileir.tools.programs import ToolFailure, reason
@@ -30,16 +31,29 @@ def natural(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
+def grid_of(text: str) -> tuple[int, ...]:
+    """The extents of `--grid`."""
+    extents = [natural(part.strip().removeprefix("-")) for part in text.split(",")]
+    if None in extents or len(extents) > 3:
+        raise mistake(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1")
+    return tuple([int(part) for part in text.split(",")])
+
+
 def argument(text: str, type: object) -> Any:
     """What an `--arg` stands for; `type` is the parameter's, where there is one."""
-    kind, _, rest = text.partition(":")
-    if kind in ("zeros", "empty", "ones", "iota", "rand") and rest:
+    described = specification(text)
+    if described is not None:
         try:
-            return _made_array(text, kind, rest.split(":"))
+            return _made_array(described)
         except (MemoryError, ValueError, OverflowError):
             raise mistake(f"'{text}' does not fit in memory: give smaller extents") from None
     if text.endswith(".npy"):
         return _loaded_array(text, type)
+    return number(text)
+
+
+def number(text: str) -> int | float | bool:
+    """The number that an `--arg` stands for."""
     for convert in (lambda: int(text, 0), lambda: float(text)):
         try:
             if text.isascii() and len(text) <= _MOST_DIGITS:
@@ -51,12 +65,32 @@ def argument(text: str, type: object) -> Any:
     raise mistake(f"'{text}' is no argument: give a number, a .npy file, or as zeros:f32:1024 ('tileir run --help')")
 
 
-def _made_array(text: str, kind: str, parts: list[str]) -> Any:
-    import numpy
+class Specification:
+    """An array that a command line describes, not made yet: `zeros:f32:64x64`."""
 
-    from tileir.execute.dtypes import value_dtype
-    from tileir.ir.types import F64, FLOAT_TYPES, integer_type
+    __slots__ = ("element", "kind", "name", "seed", "shape")
 
+    def __init__(self, kind: str, name: str, element: Type, shape: tuple[int, ...], seed: int) -> None:
+        self.kind: str = kind
+        self.name: str = name
+        """Of the element type."""
+        self.element: Type = element
+        self.shape: tuple[int, ...] = shape
+        self.seed: int = seed
+
+    @property
+    def nbytes(self) -> int:
+        from tileir.execute.work.evaluation import element_size
+
+        return math.prod(self.shape) * element_size(self.element)
+
+
+def specification(text: str) -> Specification | None:
+    """The array that an `--arg` describes; None if it is something else."""
+    kind, _, rest = text.partition(":")
+    if kind not in ("zeros", "empty", "ones", "iota", "rand") or not rest:
+        return None
+    parts = rest.split(":")
     seed = 0
     if kind == "rand" and len(parts) == 3:
         given = natural(parts.pop())
@@ -72,7 +106,17 @@ def _made_array(text: str, kind: str, parts: list[str]) -> Any:
     if name not in FLOAT_TYPES and not integer:
         known = ", ".join(["i1", "i8", "i16", "i32", "i64", *FLOAT_TYPES])
         raise mistake(f"'{name}' in '{text}' is no element type: use one of {known}")
-    dtype = value_dtype(integer_type(int(name[1:])) if integer else FLOAT_TYPES[name])
+    return Specification(kind, name, integer_type(int(name[1:])) if integer else FLOAT_TYPES[name], shape, seed)
+
+
+def _made_array(wanted: Specification) -> Any:
+    import numpy
+
+    from tileir.execute.dtypes import value_dtype
+
+    kind, name, shape, seed = wanted.kind, wanted.name, wanted.shape, wanted.seed
+    integer = name not in FLOAT_TYPES
+    dtype = value_dtype(wanted.element)
     if kind in ("zeros", "empty"):
         return numpy.zeros(shape, dtype)
     numbers: Any

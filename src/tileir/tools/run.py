@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tileir.ir.diagnostics import TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_WRONG_INPUT, Arguments, Option, Usage
-from tileir.tools.arrays import argument, is_array, mistake, natural, save
+from tileir.tools.arrays import argument, grid_of, is_array, mistake, natural, save
 from tileir.tools.guard import in_child
 from tileir.tools.output import OVERWRITE, check_target, protect_input
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
@@ -98,7 +98,7 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
-    grid = _grid(given.value("grid", "1"))
+    grid = grid_of(given.value("grid", "1"))
     engine = _engine(given)
     threads = _threads(given)
     seconds = seconds_of(given.value("timeout", "")) if given.has("timeout") else None
@@ -334,13 +334,6 @@ def _repeat(given: Arguments) -> int | None:
     if text and not number:
         raise mistake(f"'{text}' is no number of launches: give one from 1 on")
     return number
-
-
-def _grid(text: str) -> tuple[int, ...]:
-    extents = [natural(part.strip().removeprefix("-")) for part in text.split(",")]
-    if None in extents or len(extents) > 3:
-        raise mistake(f"'{text}' is no grid: give one to three numbers, as in 16 or 4,4,1")
-    return tuple([int(part) for part in text.split(",")])
 
 
 def _block(text: str, grid: tuple[int, ...]) -> tuple[int, int, int]:
