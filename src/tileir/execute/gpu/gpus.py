@@ -1,6 +1,8 @@
-"""GPUs by the names that `tileir.emulate(gpu=..)` takes: what NVIDIA publishes about them (`peaks.py`: their speed).
+"""GPUs by the names that `tileir.emulate(gpu=..)` and `tileir.cost(target=..)` take: what the driver says of them.
 
-Memory is what the driver reports as the total, clocks are the boost clocks.
+What they can do at most is in `peaks.py`, by the names that drivers report: a GPU is sold with different memory and
+clocks under one of these names, and the peaks are those of the one at hand.  Memory is what the driver reports as the
+total, clocks are the boost clocks.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ class Gpu(NamedTuple):
     """Bytes of shared memory of a multiprocessor."""
     threads: int
     """Threads that a multiprocessor holds."""
+    blocks: int
+    """Thread blocks that a multiprocessor holds, however small."""
     integrated: bool = False
     """Whether it shares the memory of the host."""
 
@@ -75,7 +79,7 @@ def _gpu(
     integrated: bool = False,
 ) -> Gpu:
     """Memory and cache in MiB, clocks in MHz; the rest follows from the architecture."""
-    shared, threads = _BY_ARCHITECTURE[capability]
+    shared, threads, blocks = _BY_ARCHITECTURE[capability]
     return Gpu(
         key,
         name,
@@ -88,21 +92,23 @@ def _gpu(
         memory_bus,
         shared * _KIB,
         threads,
+        blocks,
         integrated,
     )
 
 
-_BY_ARCHITECTURE: Final[dict[tuple[int, int], tuple[int, int]]] = {
-    (8, 0): (164, 2048),
-    (8, 6): (100, 1536),
-    (8, 9): (100, 1536),
-    (9, 0): (228, 2048),
-    (10, 0): (228, 2048),
-    (10, 3): (228, 2048),
-    (12, 0): (100, 1536),
-    (12, 1): (100, 1536),
+_BY_ARCHITECTURE: Final[dict[tuple[int, int], tuple[int, int, int]]] = {
+    (8, 0): (164, 2048, 32),
+    (8, 6): (100, 1536, 16),
+    (8, 9): (100, 1536, 24),
+    (9, 0): (228, 2048, 32),
+    (10, 0): (228, 2048, 32),
+    (10, 3): (228, 2048, 32),
+    (12, 0): (100, 1536, 24),
+    (12, 1): (100, 1536, 24),
 }
-"""KiB of shared memory of a multiprocessor, and its threads."""
+"""KiB of shared memory of a multiprocessor, its threads and its thread blocks: the table of compute capabilities in the
+CUDA C++ programming guide."""
 
 GPUS: Final[dict[str, Gpu]] = {
     gpu.key: gpu

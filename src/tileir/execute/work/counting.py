@@ -14,6 +14,7 @@ from tileir.execute.errors import BlockId
 from tileir.execute.work.operations import Kind, block_computes
 from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
 from tileir.execute.work.symbols import Known, Root
+from tileir.execute.work.waiting import waits_of
 from tileir.execute.work.walking import TooLong, Walker, argument_known, strata
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
@@ -85,6 +86,7 @@ def _result(walker: Walker, grid: BlockId, walked: int, arguments: Sequence[obje
         _accesses(walker),
         _arrays(walker, arguments),
         computed,
+        sum([waits_of(block) * times for block, times in walker.executions.items()]),
         list(walker.unknown),
         notes + list(walker.assumed),
     )

@@ -48,6 +48,7 @@ class Work:
         accesses: dict[str, AccessTraffic],
         arrays: list[ArrayTraffic],
         computed: dict[Kind, int],
+        waits: int,
         unknown: list[str],
         notes: list[str],
     ) -> None:
@@ -60,6 +61,9 @@ class Work:
         """By the mnemonic of the memory operation."""
         self.arrays: list[ArrayTraffic] = arrays
         self.computed: dict[Kind, int] = computed
+        self.waits: int = waits
+        """How often tile blocks wait for what they read, all of them together; loads that do not depend on each other
+        are waited for once, those that products of a loop take not at all."""
         self.unknown: list[str] = unknown
         """Why the counts are only a lower bound; empty if they are not."""
         self.notes: list[str] = notes
@@ -134,6 +138,7 @@ class Work:
             "flops": self.flops,
             "matrix_flops": self.matrix_flops,
             "integer_operations": self.integer_operations,
+            "waits": self.waits,
             "accesses": {
                 name: {"tiles": each.count, "bytes_read": each.read, "bytes_written": each.written}
                 for name, each in self.accesses.items()
