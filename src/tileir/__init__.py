@@ -15,6 +15,9 @@ from tileir import forking as _forking  # noqa: F401
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tileir import attributes, declarations, types
+    from tileir.analyze.cost.costs import cost
+    from tileir.analyze.cost.occupancy import Occupancy, Waves
+    from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
     from tileir.bridge.compiling import compile
     from tileir.bridge.emulate import EmulationContext, emulate
     from tileir.bridge.launch import launch
@@ -89,6 +92,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Access",
     "AccessTraffic",
+    "ArrayCost",
     "ArrayCoverage",
     "ArrayTraffic",
     "AssemblerCrash",
@@ -106,7 +110,9 @@ __all__ = [
     "Builder",
     "BytecodeError",
     "Callback",
+    "Ceiling",
     "CompilationError",
+    "Cost",
     "Coverage",
     "Cubin",
     "CubinError",
@@ -139,6 +145,7 @@ __all__ = [
     "NoGpuError",
     "NumberWatch",
     "Observer",
+    "Occupancy",
     "Operation",
     "OperationDeclaration",
     "OperationResult",
@@ -159,6 +166,7 @@ __all__ = [
     "Resources",
     "RewriteError",
     "Rewriter",
+    "Roofline",
     "Sanitizer",
     "SanitizerError",
     "SanitizerReport",
@@ -173,12 +181,14 @@ __all__ = [
     "Value",
     "VerifyError",
     "VersionError",
+    "Waves",
     "Work",
     "WrongDeviceError",
     "apply_greedily",
     "attributes",
     "bounded",
     "compile",
+    "cost",
     "declarations",
     "div_by",
     "emulate",
@@ -208,6 +218,8 @@ __all__ = [
 # Names are imported when they are first used: the command line passes through this file on its way to what it needs,
 # and a small program is checked in the time a few imports take.
 _HOMES = {
+    "tileir.analyze.cost.occupancy": "Occupancy Waves",
+    "tileir.analyze.cost.result": "ArrayCost Ceiling Cost Roofline",
     "tileir.bytecode.primitives": "BytecodeError",
     "tileir.dialect.attributes": "bounded div_by same_elements",
     "tileir.builder": "Builder",
@@ -244,6 +256,7 @@ _HOMES = {
 }
 # The same for what runs programs, which needs NumPy and ml_dtypes.
 _RUNNING_HOMES = {
+    "tileir.analyze.cost.costs": "cost",
     "tileir.bridge.compiling": "compile",
     "tileir.bridge.emulate": "EmulationContext emulate",
     "tileir.bridge.launch": "launch",

@@ -15,9 +15,10 @@ from tileir.bridge.parameters import (
     words_of,
 )
 from tileir.bridge.recognition import KnownLaunches
-from tileir.execute.arguments import check_grid, is_array
+from tileir.execute.arguments import is_array
 from tileir.execute.bound import BoundLaunch, Run
 from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.grids import check_grid
 from tileir.execute.launch import Kernel
 
 if TYPE_CHECKING:
@@ -77,9 +78,13 @@ class SpecializedKernel:
         extents = check_grid(grid)
         return BoundLaunch(self.name, extents, args, lambda given: self._bound(extents, given, options), self._names)
 
+    def values(self, *args: object) -> tuple[object, ...]:
+        """The arguments as `kernel` takes them: a pointer, extents and strides for each array."""
+        return tuple(self._checked(args).values)
+
     def work(self, grid: int | tuple[int, ...], *args: object) -> Work:
         """What a launch moves and computes: `Kernel.work`."""
-        return self.kernel.work(grid, *self._checked(args).values)
+        return self.kernel.work(grid, *self.values(*args))
 
     def time(self, grid: int | tuple[int, ...], *args: object, **options: Any) -> Timing:
         """How long launches take: `Kernel.time`."""

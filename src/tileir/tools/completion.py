@@ -92,6 +92,10 @@ def _values(command: str, option: str) -> tuple[str, ...]:
         from tileir.execute.gpu.gpus import GPUS
 
         return tuple(GPUS)
+    if (command, option) == ("cost", "target"):
+        from tileir.analyze.cost.targets import target_names
+
+        return tuple(target_names())
     if option == "target":
         from tileir.execute.gpu.targets import TARGETS
 

@@ -16,6 +16,7 @@ COMMANDS = {
     "objdump": "show every byte of a bytecode file and what it means",
     "compile": "make a cubin for a GPU, which need not be here",
     "run": "run a kernel and show what it wrote",
+    "cost": "estimate what a launch costs on a GPU, which need not be here, and why",
     "emulate": "run a Python program that launches cuTile kernels, without a GPU",
     "explain": "show the documentation of an operation, type, attribute or opcode",
     "info": "show what is in a program, or versions and engines",
@@ -87,6 +88,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import run as run_tool
 
         return run_tool.run(rest)
+    if command == "cost":
+        from tileir.tools import cost
+
+        return cost.run(rest)
     if command == "emulate":
         from tileir.tools import emulate
 

@@ -1,1 +1,14 @@
-"""What a launch costs: bytes, operations, the roofline, waves of the grid and an estimated time on a chosen GPU."""
+"""What a launch costs on a GPU, which need not be here, or on this processor: from counts, peaks and a model.
+
+The counts are `execute/work`'s, the peaks of GPUs `execute/gpu/peaks.py`'s; docs/cost.md describes the model and how
+far off it is.
+
+    costs.py          `cost`: kernels, modules, files and cuTile kernels in, a `Cost` out
+    estimating.py     one kernel, one target
+    targets.py        the targets by name
+    occupancy.py      how many tile blocks a multiprocessor holds; waves and tail of a grid
+    instructions.py   how many instructions an operation takes
+    gpu_model.py      how long a launch takes on a GPU, with the reasons
+    result.py         `Cost`
+    report.py         a `Cost` as text and HTML
+"""

@@ -1,0 +1,54 @@
+"""`cost`: what a launch costs on a target, for whatever is a kernel."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tileir.analyze.cost.estimating import estimate
+from tileir.analyze.cost.result import Cost
+from tileir.analyze.cost.targets import DEFAULT, target_named
+from tileir.bridge.compiling import compile
+from tileir.bridge.specialized import SpecializedKernel
+from tileir.execute.arguments import Pointer
+from tileir.execute.entries import check_number
+from tileir.execute.grids import check_grid
+from tileir.execute.launch import Kernel
+from tileir.execute.script_names import script_name
+from tileir.ir.core import Operation
+
+
+def cost(
+    kernel: Kernel | SpecializedKernel | Operation | str | os.PathLike[str] | bytes | Any,
+    grid: int | tuple[int, ...],
+    *arguments: object,
+    target: str = DEFAULT,
+    entry: str | None = None,
+    assemble: bool = True,
+) -> Cost:
+    """What a launch costs on a GPU, which need not be here, or on this processor: bytes, operations, the roofline,
+    occupancy, waves, and an estimated time with its reasons (docs/cost.md).
+
+    The kernel is one that `tileir.compile` made, or what it takes: a module, a file, bytes, or a cuTile kernel; `entry`
+    names one of several in a module.  Of arrays only the number of bytes is looked at, `nbytes`, so anything that has
+    one may stand for an array, but cuTile kernels need arrays.  `target` is a GPU, as "h200", or "cpu".  With
+    `assemble`, and where NVIDIA's assembler is installed, the kernel is compiled to see what it takes of the GPU.
+    """
+    chosen = target_named(target)
+    made = _kernel(kernel, arguments, entry)
+    values: tuple[object, ...] = arguments
+    if isinstance(made, SpecializedKernel):
+        values = made.values(*arguments)
+        made = made.kernel
+    check_number(made.entry, values)
+    names = [script_name(given.name) if isinstance(given, Pointer) else "" for given in values]
+    arrays = [given.array if isinstance(given, Pointer) else given for given in values]
+    return estimate(made.entry, check_grid(grid), arrays, chosen, names, assemble=assemble)
+
+
+def _kernel(kernel: Any, arguments: tuple[object, ...], entry: str | None) -> Kernel | SpecializedKernel:
+    if isinstance(kernel, (Kernel, SpecializedKernel)):
+        return kernel
+    if isinstance(kernel, (Operation, str, os.PathLike, bytes, bytearray, memoryview)):
+        return compile(kernel, entry)
+    return compile(kernel, arguments)

@@ -1,0 +1,113 @@
+"""One kernel, one launch, one target: counted, and estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tileir.analyze.cost.gpu_model import estimate_on_gpu
+from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_of, unknown_occupancy, waves_of
+from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
+from tileir.analyze.cost.targets import GpuTarget
+from tileir.execute.errors import BlockId
+from tileir.execute.gpu.peaks import Peaks
+from tileir.execute.work.counting import count_work
+from tileir.execute.work.result import Work
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import TileIRError
+
+_MOST_OPERATIONS: Final = 5000
+"""Of a kernel that is compiled to see what it takes: compilers take minutes for larger ones."""
+_SECONDS: Final = 30.0
+"""How long that may take."""
+
+
+def estimate(
+    entry: Operation,
+    grid: BlockId,
+    arguments: Sequence[object],
+    target: GpuTarget,
+    names: Sequence[str] = (),
+    *,
+    assemble: bool = True,
+) -> Cost:
+    """What a launch of a kernel costs on a GPU.  `names` are those of the arguments, where they have any."""
+    work = count_work(entry, grid, arguments)
+    occupancy = _occupancy(entry, target, assemble)
+    each, guess = occupancy.blocks, None
+    if not each:
+        # Also where the compiled kernel does not fit at all.
+        each = guessed_blocks(entry, target.gpu)
+        guess = f"a guess from the sizes of tiles: {each} tile blocks on a multiprocessor"
+    waves = waves_of(work.blocks, target.gpu.multiprocessors * each, guess)
+    found = estimate_on_gpu(work, target, occupancy, waves)
+    notes = [*work.unknown, *work.notes]
+    if occupancy.spills:
+        notes.append(
+            "the compiled kernel runs out of registers and keeps values in memory: it is slower than estimated"
+        )
+    return Cost(
+        work,
+        target.key,
+        target.title,
+        _arrays(work, names),
+        _roofline(work, target.peaks),
+        occupancy,
+        waves,
+        found.seconds,
+        found.reasons,
+        [f"peaks: {target.peaks.source}"],
+        notes,
+    )
+
+
+def _occupancy(entry: Operation, target: GpuTarget, assemble: bool) -> Occupancy:
+    """What the compiled kernel takes, if there is a compiler that takes it in time."""
+    if not assemble:
+        return unknown_occupancy("the kernel was not compiled, as asked for")
+    count = sum(1 for _ in entry.walk())
+    if count > _MOST_OPERATIONS:
+        return unknown_occupancy(f"a kernel of {count} operations takes long to compile")
+    # Imported here: what compiles takes longer to import than all else takes.
+    from tileir.execute.gpu.tileiras.cached import make_cubin
+    from tileir.execute.gpu.tileiras.options import AssemblyOptions
+
+    try:
+        cubin = make_cubin(entry, target.gpu.architecture, AssemblyOptions(time_limit=_SECONDS))
+    except TileIRError as error:
+        return unknown_occupancy(error.diagnostics[0].message if error.diagnostics else str(error))
+    return occupancy_of(cubin.resources, target.gpu)
+
+
+def _arrays(work: Work, names: Sequence[str]) -> list[ArrayCost]:
+    found: list[ArrayCost] = []
+    for array in work.arrays:
+        name = array.name
+        place = name.removeprefix("argument ")
+        if place.isdecimal() and int(place) < len(names) and names[int(place)]:
+            name = names[int(place)]
+        found.append(ArrayCost(name, array.read, array.written, array.least_read + array.least_written))
+    return found
+
+
+def _roofline(work: Work, peaks: Peaks) -> Roofline:
+    memory = peaks.memory * 1e12
+    kinds = {kind.rpartition(" ")[2] for kind in work.by_kind("floating")}
+    used = {_matrix_name(element) for element in work.matrix_flops}
+    ceilings = [Ceiling(f"{name} matrix products", value * 1e12, name in used) for name, value in peaks.matrix.items()]
+    ceilings.append(Ceiling("f32", peaks.f32 * 1e12, bool(kinds - {"f64"}) or "f32" in used))
+    if peaks.f64:
+        ceilings.append(Ceiling("f64", peaks.f64 * 1e12, "f64" in kinds))
+    ceilings.sort(key=lambda ceiling: -ceiling.value)
+    seconds = peaks.compute_seconds(work)
+    if not work.footprint or not work.total_flops or not seconds:
+        return Roofline(memory, ceilings, None, None)
+    # Of what it computes, each kind at its own peak.
+    attainable = min(work.intensity * memory, work.total_flops / seconds)
+    return Roofline(memory, ceilings, work.intensity, attainable)
+
+
+def _matrix_name(element: str) -> str:
+    """The peak that products of an element type are measured by."""
+    name = "f16" if element == "bf16" else element
+    return "f8" if name.startswith("f8") else "f4" if name.startswith("f4") else name

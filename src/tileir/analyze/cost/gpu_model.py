@@ -1,0 +1,169 @@
+"""How long a launch takes on a GPU, and why: the model of docs/cost.md.
+
+A launch takes as long as the slowest of these:
+
+* memory: what a perfect cache would move, at a part of the peak that kernels reach;
+* the level-2 cache: what tile blocks ask for, at the width of the way into the multiprocessors;
+* units: matrix products, instructions, special functions, f64, each at its own peak, on the multiprocessor that has the
+  most tile blocks;
+* one after the other: a tile block by itself uses its units in turn and waits for memory between; so many such times
+  follow each other as there are waves.
+
+The last is what decides where a multiprocessor holds few tile blocks; where it holds many, one computes while others
+wait.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tileir.analyze.cost.instructions import instructions_of
+from tileir.analyze.cost.occupancy import USUAL_WARPS, Occupancy, Waves
+from tileir.analyze.cost.targets import GpuTarget
+from tileir.execute.gpu.gpus import WARP_SIZE
+from tileir.execute.timing import duration
+from tileir.execute.work.result import Work, quantity
+
+MEMORY_SHARE: Final = 0.92
+"""Of the peak of memory, what kernels that do nothing else reach."""
+MATRIX_SHARE: Final = 0.80
+"""Of the peak of matrix products; power and clocks set it more than the code does."""
+ISSUE_SHARE: Final = 0.85
+"""Of the instructions that could begin in each clock of a multiprocessor, how many do."""
+LATENCY: Final = 0.65e-6
+"""Seconds from a load to what it gives, if that comes from memory."""
+LAUNCH: Final = 2.5e-6
+"""Seconds that a launch takes on the GPU if it does nothing."""
+
+_PARTS: Final = 4
+"""Of a multiprocessor: each begins an instruction of a warp in each clock."""
+_SPECIAL_LANES: Final = 16
+"""Elements for which a multiprocessor begins a special function in each clock (CUDA C++ programming guide)."""
+_L2_BYTES: Final = 64
+"""Bytes that a multiprocessor takes from the level-2 cache in each clock."""
+_L2_OF_WHOLE: Final[dict[str, int]] = {"a100": 5120}
+"""Bytes that the level-2 cache gives in each clock, where that is published and less (A100: its whitepaper, 2020)."""
+
+
+class Term(NamedTuple):
+    """One of what a launch may take as long as."""
+
+    name: str
+    seconds: float
+    words: str
+
+
+class Estimate(NamedTuple):
+    seconds: float
+    reasons: list[str]
+    terms: list[Term]
+
+
+def estimate_on_gpu(work: Work, target: GpuTarget, occupancy: Occupancy, waves: Waves) -> Estimate:
+    """How long a launch takes on a GPU."""
+    gpu = target.gpu
+    busiest = -(-work.blocks // gpu.multiprocessors)
+    units = _units(work, target)
+    terms = [*_memory_terms(work, target), *_unit_terms(units, busiest, gpu.multiprocessors, work.blocks)]
+    terms.append(_serial_term(work, units, gpu.multiprocessors, occupancy, waves))
+    longest = max(terms, key=lambda term: term.seconds)
+    reasons = [f"{term.name}: {term.words} = {duration(term.seconds)}" for term in terms if term.seconds > 0]
+    reasons.append(f"launch: {duration(LAUNCH)}, whatever the kernel does")
+    reasons.append(
+        f"{longest.name} decides"
+        if longest.seconds > LAUNCH
+        else "the launch itself takes longest: there is little to do"
+    )
+    return Estimate(longest.seconds + LAUNCH, reasons, terms)
+
+
+# --- memory ---
+
+
+def _memory_terms(work: Work, target: GpuTarget) -> list[Term]:
+    gpu, peak = target.gpu, target.peaks.memory * 1e12
+    fast = min(_L2_BYTES * gpu.multiprocessors, _L2_OF_WHOLE.get(gpu.key, 1 << 30)) * gpu.clock * 1e3
+    footprint, moved = work.footprint, work.bytes_moved
+    return [
+        Term(
+            "memory",
+            footprint / (peak * MEMORY_SHARE),
+            f"{quantity(footprint, 'B')} at {MEMORY_SHARE:.0%} of {quantity(peak, 'B/s')}",
+        ),
+        Term(
+            "level-2 cache",
+            moved / fast if moved > footprint else 0.0,
+            f"{quantity(moved, 'B')} that tile blocks ask for at {quantity(fast, 'B/s')}",
+        ),
+    ]
+
+
+# --- units ---
+
+
+class _Unit(NamedTuple):
+    """A kind of unit: how long all of them take for the whole launch, evenly spread; and for one tile block by itself,
+    how much longer than its share of that, if it has too few warps to fill the units."""
+
+    name: str
+    seconds: float
+    words: str
+    by_warps: bool
+
+
+def _units(work: Work, target: GpuTarget) -> list[_Unit]:
+    gpu, peaks = target.gpu, target.peaks
+    clocks = gpu.clock * 1e3 * gpu.multiprocessors
+    found: list[_Unit] = []
+    for element, amount in work.matrix_flops.items():
+        peak = peaks.matrix_peak(element)
+        if peak:
+            words = (
+                f"{quantity(amount, 'FLOP')} of {element} at {MATRIX_SHARE:.0%} of {quantity(peak * 1e12, 'FLOP/s')}"
+            )
+            found.append(_Unit(f"matrix units ({element})", amount / (peak * 1e12 * MATRIX_SHARE), words, False))
+    issued, special, double = instructions_of(work)
+    rate = clocks * _PARTS * WARP_SIZE
+    lanes = peaks.f32 * 1e12 / 2
+    rate = min(rate, 2 * lanes)
+    if issued:
+        words = f"{quantity(issued, '')} for one element each at {ISSUE_SHARE:.0%} of {quantity(rate, '/s')}"
+        found.append(_Unit("instructions", issued / (rate * ISSUE_SHARE), words, True))
+    if special:
+        rate = clocks * _SPECIAL_LANES
+        words = f"{quantity(special, '')} for one element each at {quantity(rate, '/s')}"
+        found.append(_Unit("special functions", special / rate, words, True))
+    if double and peaks.f64:
+        rate = peaks.f64 * 1e12 / 2
+        words = f"{quantity(double, '')} instructions for one element each at {quantity(rate, '/s')}"
+        found.append(_Unit("f64 units", double / rate, words, True))
+    return found
+
+
+def _unit_terms(units: list[_Unit], busiest: int, multiprocessors: int, blocks: int) -> list[Term]:
+    """On the multiprocessor with the most tile blocks."""
+    uneven = busiest * multiprocessors / blocks
+    note = f", {uneven:.3g} times as long as evenly spread" if uneven > 1.005 else ""
+    return [Term(unit.name, unit.seconds * uneven, unit.words + note) for unit in units]
+
+
+# --- one after the other ---
+
+
+def _serial_term(work: Work, units: list[_Unit], multiprocessors: int, occupancy: Occupancy, waves: Waves) -> Term:
+    warps = occupancy.warps or USUAL_WARPS
+    share = min(warps, _PARTS) / _PARTS
+    # Each tile block has the units of its multiprocessor for itself.
+    computing = sum([unit.seconds * multiprocessors / (share if unit.by_warps else 1.0) for unit in units])
+    waits = work.waits / work.blocks
+    alone = computing / work.blocks + waits * LATENCY
+    words = (
+        f"{_times(waves.waves, 'wave')} of {duration(alone)}, which a tile block takes by itself: "
+        f"{duration(computing / work.blocks)} in its units, one kind at a time, and {waits:.3g} waits of "
+        f"{duration(LATENCY)} for memory"
+    )
+    return Term("one after the other", waves.waves * alone, words)
+
+
+def _times(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"

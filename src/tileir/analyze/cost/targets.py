@@ -1,0 +1,55 @@
+"""What costs can be estimated for: the GPUs of the table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tileir.execute.gpu.gpus import GPUS, Gpu
+from tileir.execute.gpu.peaks import Peaks, peaks_of
+from tileir.ir.diagnostics import OptionError
+
+DEFAULT: Final = "h200"
+
+
+class GpuTarget:
+    """A GPU: what it is, and what it can do at most."""
+
+    __slots__ = ("gpu", "peaks")
+
+    def __init__(self, gpu: Gpu, peaks: Peaks) -> None:
+        self.gpu: Gpu = gpu
+        self.peaks: Peaks = peaks
+
+    @property
+    def key(self) -> str:
+        return self.gpu.key
+
+    @property
+    def title(self) -> str:
+        return self.gpu.name
+
+
+def gpu_targets() -> dict[str, GpuTarget]:
+    """All GPUs whose peaks are known, by name."""
+    found: dict[str, GpuTarget] = {}
+    for key, gpu in GPUS.items():
+        peaks = peaks_of(gpu.name)
+        if peaks is not None:
+            found[key] = GpuTarget(gpu, peaks)
+    return found
+
+
+def target_names() -> dict[str, str]:
+    """What can be chosen, and what it is in words."""
+    return {key: target.title for key, target in gpu_targets().items()}
+
+
+def target_named(name: object) -> GpuTarget:
+    """The target of a name; upper case, blanks, hyphens and underscores do not matter."""
+    known = gpu_targets()
+    if isinstance(name, str):
+        plain = "".join([character for character in name.lower() if character not in " -_"])
+        if plain in known:
+            return known[plain]
+    shown = f"'{name}'" if isinstance(name, str) else repr(name)
+    raise OptionError(f"there is no target {shown}: choose one of {', '.join(known)}")

@@ -1,0 +1,93 @@
+"""`tileir cost`: what a launch costs on a GPU, which need not be here, or on this processor."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from tileir.ir.diagnostics import OptionError, TileIRError
+from tileir.ir.escapes import harmless
+from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
+from tileir.tools.arrays import argument, grid_of, number, specification
+from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
+
+USAGE = Usage(
+    "tileir cost",
+    "Estimates what a launch costs on a GPU or on this processor: bytes, operations, occupancy, time, and why.",
+    "FILE",
+    (
+        Option("grid", "the number of tile blocks along x, y and z (default: 1)", value="X[,Y[,Z]]"),
+        Option("entry", "the kernel (default: the only one)", value="NAME"),
+        Option(
+            "arg", "an argument, as for tileir run, or ? for a number that is not known; arrays are not made",
+            value="WHAT",
+        ),
+        Option("target", "the GPU, as in h200, or cpu; repeat for several (default: h200)", value="NAME"),
+        Option("no-assembler", "do not compile the kernel to see what it takes of the GPU"),
+        Option("json", "print one JSON object per target"),
+        COLOR,
+        *READING_OPTIONS,
+    ),
+    details="""\
+Arguments: zeros:f32:1024x1024 (or ones:, empty:, iota:, rand:), data.npy, 42, -1.5, or ?. The targets are those of
+'tileir docs cost', which describes the model and how far off it is.
+
+FILE may be '-' for standard input. Exit status: 0 fine, 1 the program or the launch is wrong, 2 the command line is
+wrong or a file cannot be read.""",
+)  # fmt: skip
+
+
+def run(arguments: list[str]) -> int:
+    return guarded("tileir cost", _run, arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    given = USAGE.read(arguments)
+    if given.status is not None:
+        return given.status
+    from tileir.analyze.cost.estimating import estimate
+    from tileir.analyze.cost.targets import DEFAULT, target_named
+    from tileir.execute.entries import check_number, select_entry
+    from tileir.execute.grids import check_grid
+
+    grid = grid_of(given.value("grid", "1"))
+    named = [part for name, text in given.sequence if name == "target" for part in text.split(",")] or [DEFAULT]
+    try:
+        targets = [target_named(name) for name in named]
+    except OptionError as error:
+        raise ToolFailure(f"--target: {error.message}", EXIT_USAGE) from None
+    program = read_program(given.operands[0], Settings(given))
+    tell(program.diagnostics, given)
+    if program.module is None:
+        return EXIT_WRONG_INPUT
+    try:
+        extents = check_grid(grid)
+        entry = select_entry(program.module, given.value("entry", "") or None)
+        values = _values(given)
+        check_number(entry, values)
+        for place, target in enumerate(targets):
+            cost = estimate(entry, extents, values, target, assemble=not given.has("no-assembler"))
+            if given.has("json"):
+                print(json.dumps(cost.answer()))
+            else:
+                print(("\n" if place else "") + harmless(cost.render(), keep="\n"))
+            sys.stdout.flush()
+    except TileIRError as error:
+        tell(error.diagnostics, given)
+        return EXIT_WRONG_INPUT
+    return EXIT_FINE
+
+
+def _values(given: Arguments) -> tuple[object, ...]:
+    """The arguments; arrays as descriptions, which have a number of bytes."""
+    found: list[object] = []
+    for name, text in given.sequence:
+        if name != "arg":
+            continue
+        if text == "?":
+            found.append(None)
+        elif text.endswith(".npy"):
+            found.append(argument(text, None))
+        else:
+            found.append(specification(text) or number(text))
+    return tuple(found)
