@@ -1,7 +1,10 @@
 // Puts the page together: asks for the summary, makes the views, and tells them what is selected.
 
+import { createView as createCost } from "explorer/cost.js";
 import { asking, inside, server } from "explorer/data.js";
 import { byId, element, fill } from "explorer/elements.js";
+import { createView as createFindings } from "explorer/findings.js";
+import { createView as createForms } from "explorer/forms.js";
 import { createTools } from "explorer/header.js";
 import { createView as createOverview } from "explorer/overview.js";
 import { beginning, equal, limiting, read, written } from "explorer/state.js";
@@ -18,6 +21,9 @@ import { bytes, counted } from "explorer/words.js";
 /** The views, in the order of their tabs: a line for each. */
 const VIEWS = [
   createOverview,
+  createForms,
+  createFindings,
+  createCost,
 ];
 
 /**

@@ -174,9 +174,15 @@ export interface Form {
 export interface FindingPlace {
   operation: number | null;
   block: number | null;
+  /** The moment in that tile block, or null where it is not known. */
+  step: number | null;
+  /** The element of the tile. */
   element: number[] | null;
-  /** The access in question, a row of Accesses, or null. */
+  /** The access in question, a row of Accesses, or null; and the array it goes to, or null. */
   access: number | null;
+  array: number | null;
+  /** As in `kernel.py:12`; empty for a program without positions. */
+  position: string;
 }
 
 export interface Finding {
@@ -190,6 +196,14 @@ export interface Finding {
   place: FindingPlace;
   relation: string;
   other: FindingPlace | null;
+}
+
+export interface Findings {
+  findings: Finding[];
+  /** What was looked for, finding or not. */
+  checked: { kind: string; text: string }[];
+  /** Sentences about what was not looked for, and why. */
+  notes: string[];
 }
 
 export interface Cost {
