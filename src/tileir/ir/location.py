@@ -270,6 +270,13 @@ def fused_location(locations: tuple[Location, ...], metadata: Attribute | None =
     return found
 
 
+def joined_location(first: Location, second: Location) -> Location:
+    """The location of what comes from two places: both, fused; an unknown one adds nothing."""
+    if first is second or isinstance(second, UnknownLocation):
+        return first
+    return second if isinstance(first, UnknownLocation) else fused_location((first, second))
+
+
 def resolved(location: Location) -> Location:
     """The location with a text position turned into file, line and column."""
     if isinstance(location, TextLocation):

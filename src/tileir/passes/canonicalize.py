@@ -40,11 +40,12 @@ def run(root: Operation, session: PassSession) -> int:
     before = sum(session.statistics.fired.values())
     patterns = canonicalization_patterns(session.rules)
     folds = canonicalization_folds(session.rules)
-    apply_greedily(root, patterns, folds, statistics=session.statistics, trace=session.trace)
+    statistics, trace, kept = session.statistics, session.trace, session.keep_locations
+    apply_greedily(root, patterns, folds, statistics=statistics, trace=trace, keep_locations=kept)
     if session.rules == FULL:
         # The simplifier takes away more than it makes and the rules make nothing it takes away, so this ends.
         for _ in range(_MOST_ROUNDS):
-            if not simplify_expressions(root, session.statistics, session.trace):
+            if not simplify_expressions(root, statistics, trace, keep_locations=kept):
                 break
-            apply_greedily(root, patterns, folds, statistics=session.statistics, trace=session.trace)
+            apply_greedily(root, patterns, folds, statistics=statistics, trace=trace, keep_locations=kept)
     return sum(session.statistics.fired.values()) - before

@@ -93,7 +93,7 @@ def _canonicalize(root: Operation, options: Options, session: PassSession) -> in
 def _cse(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import cse
 
-    return cse.run(root)
+    return cse.run(root, session.keep_locations)
 
 
 def _dce(root: Operation, options: Options, session: PassSession) -> int:
@@ -117,7 +117,8 @@ def _fuse_fma(root: Operation, options: Options, session: PassSession) -> int:
 def _loop_split(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.passes import loop_split
 
-    return loop_split.run(root, integer_option(options, "split-threshold", 1), not session.drop_in)
+    threshold = integer_option(options, "split-threshold", 1)
+    return loop_split.run(root, threshold, not session.drop_in, session.keep_locations)
 
 
 def _debug_scopes(root: Operation, options: Options, session: PassSession) -> int:
@@ -141,7 +142,8 @@ def _inline(root: Operation, options: Options, session: PassSession) -> int:
 def _simplify(root: Operation, options: Options, session: PassSession) -> int:
     from tileir.rewrite import simplifier
 
-    return simplifier.simplify_expressions(root, session.statistics, session.trace)
+    kept = session.keep_locations
+    return simplifier.simplify_expressions(root, session.statistics, session.trace, keep_locations=kept)
 
 
 def _legalize(root: Operation, options: Options, session: PassSession) -> int:

@@ -9,7 +9,7 @@ The model, as in MLIR.
 3. Operations that nothing uses and that have no effect are removed before: regions are compared without them.  MLIR
    does so on the way and leaves what only they used to its next run; here a second run changes nothing.
 
-The one that stays takes over the location of the other if its own is unknown.
+The one that stays takes over the location of the other if its own is unknown; where all are kept, it has both, fused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tileir.ir.declaration import (
     TERMINATOR,
 )
 from tileir.ir.equality import structurally_equal
-from tileir.ir.location import UnknownLocation
+from tileir.ir.location import UnknownLocation, joined_location
 from tileir.ir.values import Value
 from tileir.rewrite.dead import DeadCode, remove_dead
 
@@ -52,8 +52,11 @@ class _Scope:
         self.unordered: bool = bool(owner.declaration.traits & GRAPH_REGION) or owner.declaration.unregistered
 
 
-def run(root: Operation) -> int:
-    """Remove what is computed twice inside `root`; gives the number of operations removed."""
+def run(root: Operation, keep_locations: bool = False) -> int:
+    """Remove what is computed twice inside `root`; gives the number of operations removed.
+
+    With `keep_locations` what stays has the locations of all that it stands for.
+    """
     dead = remove_dead(root, DeadCode())
     removed: list[Operation] = []
     # Users come later in program order and take what stays when they are met.
@@ -75,7 +78,7 @@ def run(root: Operation) -> int:
                 scopes.append(_Scope(operation, {} if isolated else scope.known))
             else:
                 effects = not operation.declaration.traits & _NO_EFFECT
-                _visit(operation, scope, effects, removed, instead, shapes)
+                _visit(operation, scope, effects, removed, instead, shapes, keep_locations)
             continue
         for key in scope.added:
             entry = scope.known[key]
@@ -90,7 +93,7 @@ def run(root: Operation) -> int:
         if scopes:
             traits = scope.owner.declaration.traits
             effects = scope.has_effects if traits & REGION_EFFECTS else not traits & _NO_EFFECT
-            _visit(scope.owner, scopes[-1], effects, removed, instead, shapes)
+            _visit(scope.owner, scopes[-1], effects, removed, instead, shapes, keep_locations)
     # Erased at the end: until then an operation keeps what it uses in use.
     for operation in reversed(removed):
         operation.erase()
@@ -104,6 +107,7 @@ def _visit(
     removed: list[Operation],
     instead: dict[Value, Value],
     shapes: dict[Operation, int],
+    keep_locations: bool,
 ) -> None:
     if has_effects:
         scope.has_effects = True
@@ -121,7 +125,7 @@ def _visit(
         return
     for known in entry:
         if not operation.regions or structurally_equal(known, operation):
-            _replace(operation, known, instead)
+            _replace(operation, known, instead, keep_locations)
             removed.append(operation)
             return
     entry.append(operation)
@@ -170,8 +174,12 @@ def _contents(owner: Operation, shapes: dict[Operation, int]) -> int:
     return hash((shapes[owner], tuple(found)))
 
 
-def _replace(operation: Operation, known: Operation, instead: dict[Value, Value]) -> None:
+def _replace(operation: Operation, known: Operation, instead: dict[Value, Value], keep_locations: bool) -> None:
     for result, other in zip(operation.results, known.results, strict=True):
         instead[result] = other
-    if isinstance(known.location, UnknownLocation) and not isinstance(operation.location, UnknownLocation):
+    if keep_locations:
+        # What is inside them is equal as well.
+        for one, equal in zip(known.walk(), operation.walk(), strict=True):
+            one.location = joined_location(one.location, equal.location)
+    elif isinstance(known.location, UnknownLocation) and not isinstance(operation.location, UnknownLocation):
         known.location = operation.location

@@ -40,6 +40,7 @@ def run(root: Operation, session: PassSession) -> int:
         canonicalization_folds(session.rules),
         statistics=session.statistics,
         trace=session.trace,
+        keep_locations=session.keep_locations,
     )
     return sum(session.statistics.fired.values()) - before
 
@@ -93,6 +94,7 @@ def _fuse(operation: Operation, product: Operation, addend: Value, rewriter: Rew
         attributes if attributes else NO_ATTRIBUTES,
         location=operation.location,
     )
+    rewriter.inherit(fused, product)
     rewriter.replace(operation, [fused.result])
     rewriter.erase(product)
 

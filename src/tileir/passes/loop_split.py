@@ -65,6 +65,7 @@ from tileir.ir.clone import clone
 from tileir.ir.core import NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import dense_attribute
+from tileir.ir.location import joined_location
 from tileir.ir.traversal import functions, post_order
 from tileir.ir.types import I1, I64, IntegerType
 from tileir.ir.values import BlockArgument, Value
@@ -111,8 +112,11 @@ class _Condition:
         return self.relation in ("less_than", "less_than_or_equal")
 
 
-def run(root: Operation, split_threshold: int = 1, mark: bool = True) -> int:
-    """Split loops in the functions of `root`; gives how many.  `mark` makes a second run do nothing."""
+def run(root: Operation, split_threshold: int = 1, mark: bool = True, keep_locations: bool = False) -> int:
+    """Split loops in the functions of `root`; gives how many.  `mark` makes a second run do nothing.
+
+    With `keep_locations` the loops and where they meet have the locations of the condition and its `if`s too.
+    """
     count = 0
     for function in functions(root):
         hint = _hint(function)
@@ -121,6 +125,8 @@ def run(root: Operation, split_threshold: int = 1, mark: bool = True) -> int:
             if operation.declaration is FOR:
                 condition = _split_condition(operation, threshold)
                 if condition is not None:
+                    if keep_locations:
+                        _keep_locations(operation, condition)
                     halves = _split(operation, condition)
                     if mark:
                         for half in halves:
@@ -211,6 +217,13 @@ def _pays(comparison: Operation, threshold: int) -> bool:
 
 
 # --- splitting ---
+
+
+def _keep_locations(loop: Operation, condition: _Condition) -> None:
+    """Note at a loop what goes when it is split: the comparison, and what decides by it."""
+    gone = [condition.comparison, *condition.comparison.result.users]
+    for operation in gone:
+        loop.location = joined_location(loop.location, operation.location)
 
 
 def _split(loop: Operation, condition: _Condition) -> tuple[Operation, Operation]:

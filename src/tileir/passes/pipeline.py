@@ -53,11 +53,22 @@ class PassReport:
     """What running passes may tell; fill in what is wanted, read `runs` afterwards.
 
     `verify` checks the module after each pass, by the rules of `version`, unless it is false.  `after_each` gets the
-    name of each pass and the module as it left it; `trace` gets the steps of rewriting.  `diagnostics` are the warnings
-    of the passes.
+    name of each pass and the module as it left it; `trace` gets the steps of rewriting.  With `keep_locations` an
+    operation that takes the place of others has the locations of all of them, fused, where MLIR keeps one or none.
+    `diagnostics` are the warnings of the passes.
     """
 
-    __slots__ = ("after_each", "diagnostics", "drop_in", "runs", "statistics", "trace", "verify", "version")
+    __slots__ = (
+        "after_each",
+        "diagnostics",
+        "drop_in",
+        "keep_locations",
+        "runs",
+        "statistics",
+        "trace",
+        "verify",
+        "version",
+    )
 
     def __init__(
         self,
@@ -68,8 +79,10 @@ class PassReport:
         after_each: Callable[[str, Operation], None] | None = None,
         trace: Callable[[str], None] | None = None,
         drop_in: bool = False,
+        keep_locations: bool = False,
     ) -> None:
         self.drop_in: bool = drop_in
+        self.keep_locations: bool = keep_locations
         self.verify: bool = verify
         self.version: Version = version_named(version)
         self.statistics: bool = statistics
@@ -232,7 +245,7 @@ def _pass_of(step: Step) -> Pass:
 
 def _run_step(module: Operation, step: Step, rules: str, report: PassReport) -> None:
     found = _pass_of(step)
-    session = PassSession(rules, report.trace, report.drop_in)
+    session = PassSession(rules, report.trace, report.drop_in, report.keep_locations)
     run = PassRun(step.name)
     report.runs.append(run)
     if report.statistics:

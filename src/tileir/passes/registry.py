@@ -35,12 +35,20 @@ Options = dict[str, str]
 class PassSession:
     """What the passes of one run share: which rules apply, what is counted, where steps and warnings are told."""
 
-    __slots__ = ("diagnostics", "drop_in", "rules", "statistics", "trace")
+    __slots__ = ("diagnostics", "drop_in", "keep_locations", "rules", "statistics", "trace")
 
-    def __init__(self, rules: str = PARITY, trace: Callable[[str], None] | None = None, drop_in: bool = False) -> None:
+    def __init__(
+        self,
+        rules: str = PARITY,
+        trace: Callable[[str], None] | None = None,
+        drop_in: bool = False,
+        keep_locations: bool = False,
+    ) -> None:
         self.rules: str = rules
         self.drop_in: bool = drop_in
         """Whether the program is to come out as NVIDIA's own tool would leave it, marks of ours left out."""
+        self.keep_locations: bool = keep_locations
+        """Whether an operation that takes the place of others has the locations of all, fused, to be followed."""
         self.statistics: Statistics = Statistics()
         self.diagnostics: list[Diagnostic] = []
         self.trace: Callable[[str], None] | None = trace

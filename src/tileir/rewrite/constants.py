@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileir.ir.attributes import Attribute
 from tileir.ir.core import Block, Operation
 from tileir.ir.declaration import ISOLATED
-from tileir.ir.location import UNKNOWN
+from tileir.ir.location import UNKNOWN, joined_location
 from tileir.ir.types import Type
 
 
@@ -14,12 +14,14 @@ class ConstantPool:
 
     Equal constants (same value, same type) of one isolated operation become the first of them.  A constant stays where
     it is if it begins the entry block or follows one that stays; any other goes to the front of that block.  A
-    constant that moved, or stands for several, belongs to no line of the source any more: its location is unknown.
+    constant that moved, or stands for several, belongs to no line of the source any more: its location is unknown,
+    unless `keep_locations` says that it has those of all of them.
     """
 
-    __slots__ = ("_homes", "_owned", "_seen", "merged", "moved")
+    __slots__ = ("_homes", "_keep_locations", "_owned", "_seen", "merged", "moved")
 
-    def __init__(self) -> None:
+    def __init__(self, keep_locations: bool = False) -> None:
+        self._keep_locations: bool = keep_locations
         self.merged: int = 0
         self.moved: int = 0
         self._seen: dict[tuple[Block, Attribute, Type], Operation] = {}
@@ -43,14 +45,16 @@ class ConstantPool:
         if first is not None:
             result.replace_all_uses_with(first.results[0])
             constant.erase()
-            first.location = UNKNOWN
+            kept = self._keep_locations
+            first.location = joined_location(first.location, constant.location) if kept else UNKNOWN
             self.merged += 1
             return False
         previous = constant.previous
         if block is not home or not (previous is None or previous in self._owned):
             constant.detach()
             home.insert_before(constant, home.first)
-            constant.location = UNKNOWN
+            if not self._keep_locations:
+                constant.location = UNKNOWN
             self.moved += 1
         self._seen[key] = constant
         self._owned.add(constant)

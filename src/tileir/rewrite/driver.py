@@ -130,11 +130,13 @@ def apply_greedily(
     *,
     statistics: Statistics | None = None,
     trace: Callable[[str], None] | None = None,
+    keep_locations: bool = False,
 ) -> bool:
     """Rewrite what is inside `root` until no rule fires; whether anything changed.
 
     After `limit` rewrites (by default many per operation) the rules are taken not to converge: `RewriteError`.
-    `trace` gets a text for each step, the program before and after it.
+    `trace` gets a text for each step, the program before and after it.  `keep_locations` gives an operation that stands
+    for several the locations of all of them, where MLIR keeps one or none.
     """
     if not isinstance(root, Operation):
         raise TypeError(f"patterns are applied to an operation, not to a {type(root).__name__}")
@@ -142,7 +144,7 @@ def apply_greedily(
     for rule in rules:
         if not isinstance(rule, (Pattern, Fold)):
             raise TypeError(f"the rules are tileir.Pattern and tileir.Fold objects, not a {type(rule).__name__}")
-    driver = _Driver(root, patterns, folds if folds is not None else [], limit, statistics, trace)
+    driver = _Driver(root, patterns, folds if folds is not None else [], limit, statistics, trace, keep_locations)
     return driver.run()
 
 
@@ -150,6 +152,7 @@ class _Driver:
     __slots__ = (
         "dead",
         "folds",
+        "keep_locations",
         "last",
         "limit",
         "patterns",
@@ -170,15 +173,17 @@ class _Driver:
         limit: int | None,
         statistics: Statistics | None,
         trace: Callable[[str], None] | None,
+        keep_locations: bool,
     ) -> None:
         self.root: Operation = root
+        self.keep_locations: bool = keep_locations
         self.patterns: list[Pattern] = patterns
         self.folds: list[Fold] = folds
         self.limit: int = limit if limit is not None else -1
         self.statistics: Statistics = statistics if statistics is not None else Statistics()
         self.trace: Callable[[str], None] | None = trace
         self.worklist: Worklist = Worklist()
-        self.rewriter: Rewriter = Rewriter(self.worklist)
+        self.rewriter: Rewriter = Rewriter(self.worklist, keep_locations)
         self.rules: dict[OperationDeclaration, _Rules] = {}
         self.dead: DeadCode = DeadCode()
         self.rewrites: int = 0
@@ -215,7 +220,7 @@ class _Driver:
 
     def _sweep(self) -> bool:
         """Fill the worklist, in program order, and put constants in their place; whether one was erased or moved."""
-        pool = ConstantPool()
+        pool = ConstantPool(self.keep_locations)
         noted: list[Operation] = []
         rules = self.rules
         count = 0

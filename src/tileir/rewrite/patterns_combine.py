@@ -107,6 +107,8 @@ class _Group:
         results: list[Value] = [result for member in self.members for result in member.results]
         combined = new_if(rewriter, last, results, self.members[0].operands[0])
         combined.attributes = self.members[0].attributes
+        for member in self.members:
+            rewriter.inherit(combined, member)
         for side in (0, 1):
             self._join(side, combined.regions[side], rewriter)
         position = 0
@@ -163,6 +165,8 @@ class _Group:
         if target is not None and self._open[side]:
             end = ends.pop()
             target.append(end)
+            for other in ends:
+                rewriter.inherit(end, other)
             rewriter.set_operands(end, operands)
         for end in ends:
             rewriter.erase(end)
@@ -248,6 +252,7 @@ def _merge_nested(
     selections = {index: select_for(rewriter, condition, chosen[index], fallback[index]) for index in selected}
     results: list[Value] = list(operation.results)
     combined = new_if(rewriter, operation, results, both)
+    rewriter.inherit(combined, nested)
     take_blocks(combined.regions[0], nested.regions[0])
     end = yields(branch(combined, 0))
     if end is not None:

@@ -12,7 +12,7 @@ from tileir.ir.builder import InsertionPoint
 from tileir.ir.core import NO_ATTRIBUTES, NO_REGIONS, Block, Operation, Region
 from tileir.ir.declaration import OperationDeclaration
 from tileir.ir.dense import DenseAttribute
-from tileir.ir.location import UNKNOWN, Location
+from tileir.ir.location import UNKNOWN, Location, joined_location
 from tileir.ir.types import Type
 from tileir.ir.values import Value
 
@@ -59,12 +59,14 @@ class Rewriter:
     """Inserts at a place, replaces, erases.
 
     The driver sets the place in front of the operation a pattern is tried on.  Operations are created at the location
-    of that operation unless another one is given.
+    of that operation unless another one is given.  With `keep_locations` what takes the place of an operation has the
+    location of that one too.
     """
 
-    __slots__ = ("_before", "_block", "_worklist", "changed", "location")
+    __slots__ = ("_before", "_block", "_worklist", "changed", "keep_locations", "location")
 
-    def __init__(self, worklist: Worklist | None = None) -> None:
+    def __init__(self, worklist: Worklist | None = None, keep_locations: bool = False) -> None:
+        self.keep_locations: bool = keep_locations
         self._worklist: Worklist = worklist if worklist is not None else Worklist()
         self.location: Location = UNKNOWN
         self.changed: bool = False
@@ -184,6 +186,8 @@ class Rewriter:
         if value is other or not value.has_uses:
             return
         users = value.users
+        if self.keep_locations:
+            self.inherit(other.defining_operation, value.defining_operation)
         value.replace_all_uses_with(other)
         for user in users:
             self.modify(user)
@@ -200,6 +204,11 @@ class Rewriter:
         for result, value in zip(operation.results, values, strict=True):
             self.replace_uses(result, value)
         self.erase(operation)
+
+    def inherit(self, heir: Operation | None, operation: Operation | None) -> None:
+        """Note that an operation does the work of another one as well; `keep_locations` has its location say so."""
+        if self.keep_locations and heir is not None and operation is not None:
+            heir.location = joined_location(heir.location, operation.location)
 
     def revisit(self, operation: Operation) -> None:
         """Have the rules tried on an operation again, though it did not change itself."""

@@ -28,6 +28,7 @@ from tileir.ir.core import NO_ATTRIBUTES, Block, Operation
 from tileir.ir.declaration import ISOLATED
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.enums import EnumAttribute
+from tileir.ir.location import UNKNOWN, Location, joined_location
 from tileir.ir.values import Value
 from tileir.rewrite.dead import DeadCode, remove_dead
 from tileir.rewrite.driver import Statistics
@@ -47,10 +48,11 @@ _KEYWORDS: Final[dict[str, dict[str, EnumAttribute]]] = {
 class _Writer:
     """Writes simplified expressions back into the program."""
 
-    __slots__ = ("_constants", "_expressions", "_homes", "_written")
+    __slots__ = ("_constants", "_expressions", "_homes", "_keep_locations", "_written")
 
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Expressions, keep_locations: bool) -> None:
         self._expressions: Expressions = expressions
+        self._keep_locations: bool = keep_locations
         self._written: set[Node] = set()
         # The constants at the start of each function, and the block they stand in.
         self._constants: dict[tuple[Block, DenseAttribute], Value] = {}
@@ -102,7 +104,7 @@ class _Writer:
         if block is None:
             raise ValueError("the operation is in no block")
         if node.constant is not None:
-            return self._constant(node.constant, node.type, block)
+            return self._constant(node.constant, node.type, block, before.location if self._keep_locations else UNKNOWN)
         attributes: dict[str, Attribute] = {}
         declaration = node.kind
         if declaration is None:
@@ -122,12 +124,12 @@ class _Writer:
         block.insert_before(operation, before)
         return operation.results[0]
 
-    def _constant(self, elements: DenseAttribute, type: TileType, block: Block) -> Value:
+    def _constant(self, elements: DenseAttribute, type: TileType, block: Block, location: Location) -> Value:
         """An equal constant at the start of the function, or a new one there."""
         home = self._home(block)
         found = self._constants.get((home, elements))
         if found is None:
-            constant = Operation(CONSTANT, [], [type], {"value": elements})
+            constant = Operation(CONSTANT, [], [type], {"value": elements}, location=location)
             home.insert_before(constant, home.first)
             found = self._constants[(home, elements)] = constant.results[0]
         return found
@@ -165,10 +167,14 @@ def simplify_expressions(
     statistics: Statistics | None = None,
     trace: Callable[[str], None] | None = None,
     depth_limit: int = MAXIMUM_DEPTH,
+    keep_locations: bool = False,
 ) -> int:
-    """Simplify all expressions inside `root` once; gives the number of operations replaced."""
+    """Simplify all expressions inside `root` once; gives the number of operations replaced.
+
+    With `keep_locations` what takes the place of an operation has the location of that one too.
+    """
     expressions = Expressions(statistics if statistics is not None else Statistics(), depth_limit)
-    writer = _Writer(expressions)
+    writer = _Writer(expressions, keep_locations)
     replaced = 0
     for operation in list(root.walk()):
         node = expressions.note(operation)
@@ -180,6 +186,9 @@ def simplify_expressions(
         step = Step(operation) if trace is not None else None
         result = operation.results[0]
         value = writer.value_of(found, operation)
+        heir = value.defining_operation
+        if keep_locations and heir is not None:
+            heir.location = joined_location(heir.location, operation.location)
         result.replace_all_uses_with(value)
         expressions.replaced(result, found)
         operation.erase()
