@@ -1,0 +1,87 @@
+"""The text of a program, and which line of it each operation stands on."""
+
+from __future__ import annotations
+
+import re
+
+from tileir.annotations import Final
+from tileir.dialect.ops import FOR, IF, LOOP
+from tileir.ir.core import Operation
+from tileir.ir.declaration import ISOLATED
+from tileir.text.printer import Printer
+
+# Nothing that is printed has this character: strings are quoted.
+_MARK: Final = "\0"
+_PLACE: Final = re.compile("\0([0-9]+)\0")
+_IMPLYING: Final = (FOR, IF, LOOP)
+
+
+class PlacedText:
+    """A text as lines, and for each line the operations it belongs to.
+
+    `starts` has the first line of each operation that is printed; its others are what closes its regions, or stands
+    between them.  A terminator that is left out, since there is only one that can be meant, is where its region closes.
+    """
+
+    __slots__ = ("lines", "operations", "starts")
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.operations: list[list[Operation]] = []
+        self.starts: dict[Operation, int] = {}
+
+
+class _PlacingPrinter(Printer):
+    """Leaves a mark where an operation begins."""
+
+    __slots__ = ("printed",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.printed: list[Operation] = []
+
+    def print_operation(self, operation: Operation) -> None:
+        self.out.append(f"{_MARK}{len(self.printed)}{_MARK}")
+        self.printed.append(operation)
+        super().print_operation(operation)
+
+
+def placed_text(root: Operation) -> PlacedText:
+    """The text of a module, as `str` gives it, by lines."""
+    if not root.declaration.traits & ISOLATED:
+        raise ValueError(f"the text of '{root.name}' has names from around it")
+    printer = _PlacingPrinter()
+    printer.naming.name_regions(root)
+    printer.print_operation(root)
+    text = printer.text().split("\n")
+    printed = set(printer.printed)
+    found = PlacedText()
+    # The operation whose lines are indented so far, by indentation: it has the lines that begin no other one.
+    around: dict[int, Operation] = {}
+    # For each region that is still to be closed the terminators in it that are not printed.
+    implied: dict[Operation, list[list[Operation]]] = {}
+    for line in text:
+        place = _PLACE.match(line)
+        if place is not None:
+            line = line[place.end() :]
+            operation = printer.printed[int(place[1])]
+            found.starts[operation] = len(found.lines)
+            around[len(line) - len(line.lstrip(" "))] = operation
+            found.operations.append([operation])
+            if operation.declaration in _IMPLYING:
+                implied[operation] = _implied(operation, printed)
+        else:
+            owner = around.get(len(line) - len(line.lstrip(" ")))
+            closing = implied.get(owner) if owner is not None else None
+            left_out = closing.pop(0) if closing else []
+            found.operations.append(left_out if owner is None else [owner, *left_out])
+        found.lines.append(line)
+    return found
+
+
+def _implied(operation: Operation, printed: set[Operation]) -> list[list[Operation]]:
+    return [
+        [block.last for block in region.blocks if block.last is not None and block.last not in printed]
+        for region in operation.regions
+        if region.blocks
+    ]
