@@ -197,7 +197,7 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
 def cpu_layers() -> list[set[str]]:
     """The layers of the CPU engine as the docstring of its package draws them, the lowest first."""
     text = ast.get_docstring(ast.parse(modules()["tileir.execute.cpu"].read_text(encoding="utf-8"))) or ""
-    (drawn,) = [line for line in text.splitlines() if " <- " in line]
+    drawn = "".join([line for line in text.splitlines() if " <- " in line])
     return [set(re.findall(r"\w+", layer)) for layer in drawn.split("<-")]
 
 

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from tileir.execute.engine_forms import EngineForm, LocatedText
 from tileir.execute.errors import BlockId, LaunchError
 from tileir.ir.core import Operation
 
@@ -185,6 +186,16 @@ class PreparedKernel(ABC):
         """
         raise LaunchError(f"the engine of this kernel says that it shows '{stage}', and its kernels cannot")
 
+    def located(self, stage: str) -> LocatedText:
+        """The code at the stage of one of the engine's `forms`, with the locations that each line is from.
+
+        An engine that knows nothing of locations shows what `dump` gives.
+        """
+        lines = self.dump(stage).split("\n")
+        if lines and not lines[-1]:
+            lines.pop()
+        return LocatedText(lines, [[] for _ in lines], [])
+
 
 class Engine(ABC):
     """What runs kernels.  Register one with `tileir.register_engine`, or as an entry point of "tileir.engines"."""
@@ -225,6 +236,13 @@ class Engine(ABC):
     def facts(self) -> dict[str, str]:
         """What `tileir info` shows: versions, limits, devices; where it cannot work, what there is of it."""
         return {}
+
+    def forms(self) -> list[EngineForm]:
+        """What of its kernels is shown beside the program and those of other engines: by default all `stages`."""
+        reason = self.missing()
+        return [
+            EngineForm(f"{self.name}-{stage}", f"{stage}, {self.called}", stage, stage, reason) for stage in self.stages
+        ]
 
     def refusal(self, entry: Operation, options: LaunchOptions) -> str:
         """Why it does not run this kernel in this way, with what to do instead; empty if it does."""

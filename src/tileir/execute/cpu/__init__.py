@@ -24,11 +24,13 @@ The folders, each with the files to read first:
     emission/    the loop form to LLVM IR: one function per statement and sink, which take a `context`; `entry` is the
                  function around them
     engine       what the choice of an engine sees; `lowered`: a kernel as LLVM IR, through all of the above;
-                 `code`: its compiled versions; `kernel`: how a launch goes; `findings`: what sanitized code finds
+                 `located`: with the operations that each line comes from; `code`: its compiled versions; `kernel`:
+                 how a launch goes; `findings`: what sanitized code finds
 
 Imports point one way: a folder imports those to its left; lowering and emission know nothing of each other.
 
-    native <- vector <- matrix <- analysis <- loops <- {lowering, emission} <- {lowered, code, kernel, findings, engine}
+    native <- vector <- matrix <- analysis <- loops <- {lowering, emission}
+           <- {lowered, located, code, kernel, findings, engine}
 
 Three decisions explain most of the rest:
 

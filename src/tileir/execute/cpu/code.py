@@ -12,6 +12,7 @@ from tileir.execute import code_cache
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.native import keys, record, runtime
 from tileir.execute.cpu.native.target import Target
+from tileir.execute.engine_forms import LocatedText
 from tileir.execute.errors import CompilationError, converted, raise_if_interrupted
 from tileir.execute.memory import Region, available_memory
 from tileir.ir.core import Operation
@@ -84,6 +85,13 @@ class KernelCode:
 
         make = {"llvm-opt": compilation.optimized, "asm": compilation.assembly}[stage]
         return make(lowered.text, self.target)
+
+    def located(self, stage: str) -> LocatedText:
+        """The version for arrays apart, line by line; operations that were merged count with all their locations."""
+        _import_lowering()
+        from tileir.execute.cpu.located import located
+
+        return located(self.entry, self.target, self._layout, Options(False, self.fast, False, False), stage)
 
     def version(self, overlapping: bool, sanitize: bool, unchecked: bool = False) -> Version:
         found = self._versions.get((overlapping, sanitize, unchecked))

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tileir.execute.engine import FORWARD, Engine, KernelSettings, LaunchOptions
+from tileir.execute.engine_forms import EngineForm
 from tileir.execute.errors import raise_if_interrupted
 from tileir.ir.core import Operation
 
@@ -36,6 +37,12 @@ class CpuEngine(Engine):
             "machine": f"{machine.name}, vectors of {machine.vector_bytes} bytes",
             "threads": str(thread_pool.default_threads()),
         }
+
+    def forms(self) -> list[EngineForm]:
+        reason = self.missing()
+        return [
+            EngineForm("loops", "Loops of the CPU engine", "loops", "loops", reason),
+        ]
 
     def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:
         # Compiled code finds a part of what the sanitizer looks for: who asks for that says so.

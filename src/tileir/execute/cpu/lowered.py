@@ -15,7 +15,7 @@ from tileir.execute.cpu.emission.statements import EMITTERS
 from tileir.execute.cpu.loops import arena, order, traffic
 from tileir.execute.cpu.loops.checks import Check, refused_allocation
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.loops.printer import LoopPrinter
+from tileir.execute.cpu.loops.printer import LoopLine, LoopPrinter
 from tileir.execute.cpu.loops.sites import Site
 from tileir.execute.cpu.loops.statements import Program, Repeat, Reserve, statements
 from tileir.execute.cpu.lowering.context import Lowering
@@ -25,7 +25,7 @@ from tileir.execute.cpu.native.target import Target
 from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.ir.clone import clone
 from tileir.ir.core import Operation
-from tileir.passes.pipeline import run_passes
+from tileir.passes.pipeline import PassReport, run_passes
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -55,8 +55,11 @@ class Lowered:
 
     def loop_text(self, target: Target, fast: bool) -> str:
         """The loop form, to read."""
-        machine = f"{target.name}, vectors of {target.vector_bytes} bytes, {'fast' if fast else 'exact'}"
-        return LoopPrinter(self.program).text(machine)
+        return LoopPrinter(self.program).text(_machine_words(target, fast))
+
+    def loop_lines(self, target: Target, fast: bool) -> list[LoopLine]:
+        """The loop form by lines, with the operations that each is about."""
+        return LoopPrinter(self.program).lines(_machine_words(target, fast))
 
     def too_large(self, arena_bytes: int) -> ExecutionError | None:
         """The largest `alloca` of a kernel for which there is no scratch memory, if that is what takes most of it."""
@@ -67,11 +70,15 @@ class Lowered:
         return refused_allocation(operation).error(None, 0, 0)
 
 
-def lower(entry: Operation, target: Target, layout: Layout, options: Options) -> Lowered:
-    """Lower and emit, without compiling."""
+def _machine_words(target: Target, fast: bool) -> str:
+    return f"{target.name}, vectors of {target.vector_bytes} bytes, {'fast' if fast else 'exact'}"
+
+
+def lower(entry: Operation, target: Target, layout: Layout, options: Options, keep_locations: bool = False) -> Lowered:
+    """Lower and emit, without compiling; `keep_locations` has the optimizer keep the locations of all it merges."""
     # The sanitizer looks at the program as it is, at promises too that nothing is made of.
     if not options.sanitize:
-        entry = optimized(entry)
+        entry = optimized(entry, keep_locations)
     program = Lowering(entry, target, options, HANDLERS).run()
     arena.assign(program)
     if not options.sanitize:
@@ -81,13 +88,14 @@ def lower(entry: Operation, target: Target, layout: Layout, options: Options) ->
     return Lowered(program, text, emission.checks, emission.prints, emission.sites)
 
 
-def optimized(entry: Operation) -> Operation:
+def optimized(entry: Operation, keep_locations: bool = False) -> Operation:
     """The kernel in a copy of its module, with passes that keep every bit of the results."""
     parent = entry.parent_operation
     if parent is None:
         raise LaunchError("the kernel is in no module")
     module = clone(parent)
-    run_passes(module, ["canonicalize", "cse", "loop-invariant-code-motion", "canonicalize", "dce"], verify_each=False)
+    passes = ["canonicalize", "cse", "loop-invariant-code-motion", "canonicalize", "dce"]
+    run_passes(module, passes, report=PassReport(verify=False, keep_locations=keep_locations))
     for operation in module.regions[0].blocks[0]:
         if operation.symbol_name == entry.symbol_name:
             return operation

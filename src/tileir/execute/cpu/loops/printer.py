@@ -13,7 +13,7 @@ only its first element is seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tileir.execute.cpu.loops import statements
 from tileir.execute.cpu.loops.expressions import (
@@ -41,12 +41,21 @@ _USUAL: Final = ("nearest_even", "none", "weak", "ordered")
 """Keywords that say nothing but that all is as usual."""
 
 
+class LoopLine(NamedTuple):
+    """A line of the loop form, and the operations that it does the work of."""
+
+    text: str
+    operations: list[Operation]
+
+
 class LoopPrinter:
     """Collects the lines of a program."""
 
     def __init__(self, program: Program) -> None:
         self._program: Program = program
-        self._lines: list[str] = []
+        self._lines: list[LoopLine] = []
+        # What the expressions compute that were written since the last line.
+        self._written: dict[Operation, None] = {}
         self._printer: Printer = Printer()
         top = program.entry
         while top.parent_operation is not None:
@@ -58,16 +67,29 @@ class LoopPrinter:
 
     def text(self, machine: str) -> str:
         """The buffers of a kernel and its statements; `machine` says what it is for."""
+        return "\n".join([*[line.text for line in self.lines(machine)], ""])
+
+    def lines(self, machine: str) -> list[LoopLine]:
+        """The text by lines."""
         program = self._program
-        self._lines.append(harmless(f"kernel @{program.entry.symbol_name} for {machine}"))
-        self._lines.append(f"scratch memory of a thread: {program.arena_bytes:,} bytes")
+        self._add(harmless(f"kernel @{program.entry.symbol_name} for {machine}"))
+        self._add(f"scratch memory of a thread: {program.arena_bytes:,} bytes")
         for buffer in program.buffers:
             if buffer.offset >= 0:
                 kept = ", kept from tile block to tile block" if buffer.persistent else ""
                 place = f"{buffer.bytes:,} bytes at {buffer.offset}"
-                self._lines.append(f"  {buffer.name}: {buffer.dtype.name}[{buffer.count}], {place}{kept}")
+                self._add(f"  {buffer.name}: {buffer.dtype.name}[{buffer.count}], {place}{kept}")
         self._body(program.body, "")
-        return "\n".join(self._lines) + "\n"
+        return self._lines
+
+    def _line(self, text: str, *operations: Operation | None) -> LoopLine:
+        """A line of expressions that were just written, for operations."""
+        found = dict.fromkeys([*[each for each in operations if each is not None], *self._written])
+        self._written = {}
+        return LoopLine(text, list(found))
+
+    def _add(self, text: str, *operations: Operation | None) -> None:
+        self._lines.append(self._line(text, *operations))
 
     # --- statements ---
 
@@ -78,9 +100,10 @@ class LoopPrinter:
 
     def _statement(self, statement: Statement, indent: str) -> None:
         if isinstance(statement, (statements.Let, statements.Print, statements.Terminator)):
-            self._lines.append(indent + self._operation(statement.operation))
+            self._add(indent + self._operation(statement.operation), statement.operation)
         elif isinstance(statement, statements.Alias):
-            self._lines.append(f"{indent}{self._name(statement.value)} = {self._name(statement.source)}")
+            text = f"{indent}{self._name(statement.value)} = {self._name(statement.source)}"
+            self._add(text, statement.value.defining_operation)
         elif isinstance(statement, statements.Nest):
             guard = f", elements that {statement.guard.name} allows" if statement.guard is not None else ""
             head = f"nest {_extents(statement.shape)}{guard}{self._traffic(statement)}"
@@ -95,45 +118,48 @@ class LoopPrinter:
             self._multiply(statement, indent)
         elif isinstance(statement, statements.Chain):
             head = f"chain: {statement.tiles} iterations at once where all tiles lie within their tensors"
-            self._lines.append(f"{indent}{head}; {self._memo(statement.memo)}")
+            operations = (statement.loop.operation, statement.product.operation)
+            self._add(f"{indent}{head}; {self._memo(statement.memo)}", *operations)
             self._body([statement.loop], indent + "  ")
         elif isinstance(statement, statements.Repeat):
-            self._lines.append(indent + self._operation(statement.operation))
+            self._add(indent + self._operation(statement.operation), statement.operation)
             self._body(statement.body, indent + "  ")
-            self._lines.append(indent + "}")
+            self._add(indent + "}", statement.operation)
         elif isinstance(statement, statements.Branch):
-            self._lines.append(indent + self._operation(statement.operation))
+            self._add(indent + self._operation(statement.operation), statement.operation)
             for number, branch in enumerate(statement.branches):
                 if number:
-                    self._lines.append(indent + "} else {")
+                    self._add(indent + "} else {", statement.operation)
                 self._body(branch, indent + "  ")
-            self._lines.append(indent + "}")
+            self._add(indent + "}", statement.operation)
         elif isinstance(statement, statements.Reserve):
             name = self._name(statement.operation.results[0])
-            self._lines.append(f"{indent}reserve: {name} is the address of {statement.buffer.name}, cleared")
+            text = f"{indent}reserve: {name} is the address of {statement.buffer.name}, cleared"
+            self._add(text, statement.operation)
         elif isinstance(statement, statements.Repack):
             shared = self._share(statement, indent)
             mnemonic = statement.operation.declaration.mnemonic
-            self._lines.append(f"{indent}{mnemonic}: {statement.buffer.name} <- {self._inner(statement.source)}")
+            text = f"{indent}{mnemonic}: {statement.buffer.name} <- {self._inner(statement.source)}"
+            self._add(text, statement.operation)
             self._lines.extend(shared)
         else:
-            self._lines.append(f"{indent}{type(statement).__name__.lower()}")
+            self._add(f"{indent}{type(statement).__name__.lower()}")
 
     def _entry(self, head: str, statement: Statement, sinks: list[Sink], indent: str) -> None:
         """A statement with sinks: on one line where there is one thing to say."""
         shared = self._share(statement, indent)
-        texts = [self._sink(sink) for sink in sinks]
-        if not shared and len(texts) == 1:
-            self._lines.append(f"{indent}{head}: {texts[0]}")
+        if not shared and len(sinks) == 1:
+            self._add(f"{indent}{head}: {self._sink(sinks[0])}", _operation_of(sinks[0]))
             return
-        self._lines.append(f"{indent}{head}:")
-        self._lines.extend([*shared, *[f"{indent}  {text}" for text in texts]])
+        inside = [self._line(f"{indent}  {self._sink(sink)}", _operation_of(sink)) for sink in sinks]
+        self._add(f"{indent}{head}:", *[each for line in [*shared, *inside] for each in line.operations])
+        self._lines.extend([*shared, *inside])
 
     def _versioned(self, statement: statements.VersionedNest, indent: str) -> None:
         """A nest, and what runs in its place where its pointers may alias."""
         if statement.fused is not None:
             self._statement(statement.fused, indent)
-            self._lines.append(f"{indent}  or, where an access leaves its array:")
+            self._add(f"{indent}  or, where an access leaves its array:")
             indent += "    "
         self._body(statement.parts, indent)
 
@@ -142,7 +168,7 @@ class LoopPrinter:
         guard = f", allowed elements to {statement.guard.name}" if statement.guard is not None else ""
         sources = ", ".join([self._inner(source) for source in statement.sources])
         what = statement.operation.declaration.mnemonic
-        self._lines.append(f"{indent}inspect {what} {_extents(statement.shape)}{guard}: {sources}")
+        self._add(f"{indent}inspect {what} {_extents(statement.shape)}{guard}: {sources}", statement.operation)
         self._lines.extend(shared)
 
     def _traffic(self, statement: Statement) -> str:
@@ -159,11 +185,12 @@ class LoopPrinter:
         head = f"{operation.declaration.mnemonic} {place}{self._traffic(statement)}"
         shared = self._share(statement, indent)
         sources = ", ".join([self._inner(source) for source in statement.sources])
-        keeps = [f"{indent}  {self._sink(sink)}" for sink in statement.keeps]
-        self._lines.append(f"{indent}{head}: {', '.join(targets)} <- {sources}")
+        self._add(f"{indent}{head}: {', '.join(targets)} <- {sources}", operation)
+        keeps = [self._line(f"{indent}  {self._sink(sink)}", _operation_of(sink)) for sink in statement.keeps]
         self._lines.extend([*shared, *keeps])
         arguments = operation.regions[0].blocks[0].arguments
-        self._lines.append(f"{indent}  combine {', '.join([self._name(argument) for argument in arguments])}:")
+        names = ", ".join([self._name(argument) for argument in arguments])
+        self._add(f"{indent}  combine {names}:", operation)
         self._body(statement.body, indent + "    ")
 
     def _multiply(self, statement: statements.Multiply, indent: str) -> None:
@@ -171,14 +198,15 @@ class LoopPrinter:
         shared = self._share(statement, indent)
         factors = f"{self._inner(statement.lhs)} x {self._inner(statement.rhs)}"
         extents = f"{plan.m}x{plan.n}x{plan.k}"
-        self._lines.append(f"{indent}multiply {extents}: {statement.accumulator.name} += {factors}")
+        operation = statement.operation
+        self._add(f"{indent}multiply {extents}: {statement.accumulator.name} += {factors}", operation)
         self._lines.extend(shared)
         block = f"{plan.kind}, blocks of {plan.rows}x{plan.columns} in vectors of {plan.lanes}"
         dtypes = f"{plan.lhs_dtype.name} x {plan.rhs_dtype.name} to {plan.accumulator_dtype.name}"
-        self._lines.append(f"{indent}  plan: {block}, {dtypes}")
+        self._add(f"{indent}  plan: {block}, {dtypes}", operation)
         if statement.scales:
             scales = " and ".join([self._inner(scale) for scale in statement.scales])
-            self._lines.append(f"{indent}  scales: {scales}")
+            self._add(f"{indent}  scales: {scales}", operation)
         if statement.left is None:
             left = "where it lies"
         elif statement.in_place:
@@ -190,7 +218,7 @@ class LoopPrinter:
         right = self._memo(statement.memo) if statement.memo is not None else ""
         if statement.packed is not None:
             right = f"packed in {statement.packed.name}"
-        self._lines.append(f"{indent}  left: {left}; right: {right}")
+        self._add(f"{indent}  left: {left}; right: {right}", operation)
 
     def _memo(self, memo: Memo) -> str:
         keys = ", ".join([self._name(key) for key in memo.keys])
@@ -237,9 +265,9 @@ class LoopPrinter:
 
     # --- expressions ---
 
-    def _share(self, statement: Statement, indent: str) -> list[str]:
+    def _share(self, statement: Statement, indent: str) -> list[LoopLine]:
         """Lines, below a statement, for what it uses more than once and is no single name anyway."""
-        lines: list[str] = []
+        lines: list[LoopLine] = []
         roots = statement.roots
         uses: dict[int, int] = {}
         order = list(nodes(roots))
@@ -252,7 +280,7 @@ class LoopPrinter:
                 text = self._outer(node)
                 name = self._name(node.value) if node.value is not None else f"${number}"
                 number += 1
-                lines.append(f"{indent}  {name} = {text}")
+                lines.append(self._line(f"{indent}  {name} = {text}"))
                 self._shared[id(node)] = name
         return lines
 
@@ -277,6 +305,11 @@ class LoopPrinter:
         return texts[id(root)]
 
     def _node(self, node: Expression, operands: list[str]) -> str:
+        if isinstance(node, Stored):
+            return node.buffer.name
+        operation = node.value.defining_operation if node.value is not None else None
+        if operation is not None:
+            self._written[operation] = None
         if isinstance(node, Splat):
             return self._name(node.scalar)
         if isinstance(node, Table):
@@ -284,10 +317,7 @@ class LoopPrinter:
             return str(array[0]) if array.size == 1 else f"constant[{array.size}]"
         if isinstance(node, Count):
             return "iota"
-        if isinstance(node, Stored):
-            return node.buffer.name
         if isinstance(node, Mapped):
-            operation = node.value.defining_operation if node.value is not None else None
             name = operation.declaration.mnemonic if operation is not None else "map"
             return f"{name}[{', '.join([self._axis(axis, scalar) for axis, scalar in node.mapping])}]({operands[0]})"
         if isinstance(node, Applied):
@@ -323,6 +353,14 @@ class LoopPrinter:
         self._printer.out.clear()
         self._printer.print_operation(operation)
         return "".join(self._printer.out).strip().partition("\n")[0]
+
+
+def _operation_of(sink: Sink) -> Operation | None:
+    """The operation that a sink does the work of, or keeps the result of."""
+    value = sink.value if isinstance(sink, StoreScalar) else sink.expression.value
+    if isinstance(sink, (StoreScalar, StoreBuffer)):
+        return value.defining_operation if value is not None else None
+    return sink.operation if isinstance(sink, (StoreView, StorePointers, CheckAll, Update)) else None
 
 
 def _extents(shape: Shape) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tileir.execute.engine import Engine, KernelSettings
+from tileir.execute.engine_forms import EngineForm
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ class TileirasEngine(Engine):
             found["driver"] = f"for CUDA {version_words(driver().version)}"
             found["GPUs"] = ", ".join([each.words for each in devices()])
         return found
+
+    def forms(self) -> list[EngineForm]:
+        return []
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TileirasKernel:
         from tileir.execute.gpu.tileiras.kernel import TileirasKernel

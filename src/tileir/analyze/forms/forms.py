@@ -1,0 +1,140 @@
+"""All forms of a kernel: what there is on this machine, and each of them when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tileir.analyze.forms.form import Form
+from tileir.analyze.forms.numbering import Numbers, numbered
+from tileir.analyze.forms.source import source_form
+from tileir.analyze.forms.steps import optimizer_steps, tile_form
+from tileir.execute.engine import Engine, KernelSettings, PreparedKernel
+from tileir.execute.engine_forms import EngineForm
+from tileir.execute.engines import all_engines
+from tileir.execute.entries import select_entry
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import OptionError
+from tileir.text.placing import placed_text
+
+
+class FormTitle(NamedTuple):
+    """A form by name; `reason` says why it is not to be had here, None if it is."""
+
+    id: str
+    title: str
+    reason: str | None
+
+
+class Forms:
+    """A kernel in each of its forms, every line linked with the operations of the tile program that it comes from.
+
+        forms = tileir.Forms(tileir.load("examples/softmax.mlir"))
+        for each in forms.list():
+            print(each.id, each.title, each.reason)
+        print(forms.form("loops").links)
+
+    `entry` names the kernel where the module has several.  `level`, `rules` and `fuse_fma` are those of
+    `tileir.optimize`, for the steps of the optimizer; `fast` and `cpu` those of `tileir.compile`, for what engines make
+    of the program as it is given.  A form is made when it is first asked for.
+    """
+
+    def __init__(
+        self,
+        module: Operation,
+        entry: str | None = None,
+        *,
+        level: int = 3,
+        rules: str = "parity",
+        fuse_fma: bool = False,
+        fast: bool = False,
+        cpu: str | None = None,
+    ) -> None:
+        if not isinstance(module, Operation):
+            raise TypeError(f"forms are of a module, not of a {type(module).__name__}")
+        self.module: Operation = module
+        self.entry: Operation = select_entry(module, entry)
+        self._optimizing: tuple[int, str, bool] = (level, rules, fuse_fma)
+        self._settings: KernelSettings = KernelSettings(fast=fast, cpu=cpu)
+        self._numbers: Numbers = Numbers()
+        self._copy: tuple[Operation, Operation] | None = None
+        self._steps: Sequence[Form] | None = None
+        self._source: Form | str | None = None
+        self._prepared: dict[Engine, PreparedKernel] = {}
+        self._made: dict[str, Form] = {}
+
+    def list(self) -> list[FormTitle]:
+        """The forms there are, in the order in which a program goes through them."""
+        source = self._source_form()
+        if isinstance(source, Form):
+            found = [FormTitle("source", source.title, None)]
+        else:
+            found = [FormTitle("source", "Source", source)]
+        found.append(FormTitle("tile", "Tile program", None))
+        found += [FormTitle(step.id, step.title, None) for step in self._step_forms()]
+        found += [FormTitle(each.id, each.title, each.reason or None) for _, each in _engine_forms()]
+        return found
+
+    def form(self, id: str) -> Form:
+        """A form by its id; an `OptionError` says which there are, or why it is not to be had here."""
+        found = self._made.get(id)
+        if found is None:
+            found = self._made[id] = self._make(id)
+        return found
+
+    def _make(self, id: str) -> Form:
+        if id == "source":
+            source = self._source_form()
+            if isinstance(source, str):
+                raise OptionError(f"there is no source to show: {source}")
+            return source
+        if id == "tile":
+            # The copy has its text, and the numbers.
+            return tile_form("tile", "Tile program", placed_text(self._numbered()[0]), self._numbers)
+        for step in self._step_forms() if id.startswith("pass-") else ():
+            if step.id == id:
+                return step
+        for engine, form in _engine_forms():
+            if form.id == id:
+                if form.reason:
+                    raise OptionError(f"the form '{id}' is not to be had here: {form.reason}")
+                return self._engine_form(engine, form)
+        names = ", ".join([each.id for each in self.list()])
+        raise OptionError(f"there is no form '{id}': choose one of {names}")
+
+    def _numbered(self) -> tuple[Operation, Operation]:
+        """A copy of the program, whose operations are located at their numbers."""
+        if self._copy is None:
+            self._copy = numbered(self.module, self.entry)
+        return self._copy
+
+    def _source_form(self) -> Form | str:
+        if self._source is None:
+            self._source = source_form(self.entry)
+        return self._source
+
+    def _step_forms(self) -> Sequence[Form]:
+        if self._steps is None:
+            level, rules, fuse_fma = self._optimizing
+            copy, _ = numbered(self.module, self.entry)
+            self._steps = optimizer_steps(copy, self._numbers, level, rules, fuse_fma)
+        return self._steps
+
+    def _engine_form(self, engine: Engine, form: EngineForm) -> Form:
+        kernel = self._prepared.get(engine)
+        if kernel is None:
+            # Imported here: what has no code has no use for NumPy.
+            from tileir.execute.globals import Globals
+
+            entry = self._numbered()[1]
+            memory = Globals(entry.parent_operation)
+            kernel = self._prepared[engine] = engine.prepare(entry, memory.regions, self._settings)
+        made = kernel.located(form.stage)
+        links = [self._numbers.of(locations) for locations in made.locations]
+        return Form(form.id, form.title, form.language, made.lines, links, notes=list(made.notes))
+
+
+def _engine_forms() -> list[tuple[Engine, EngineForm]]:
+    """What engines show, those of tileir first."""
+    engines, _ = all_engines()
+    return [(engine, form) for engine in engines for form in engine.forms()]

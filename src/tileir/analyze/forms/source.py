@@ -1,0 +1,105 @@
+"""The source that a program was written in: a cuTile script, or the text of the tile program as its author wrote it."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+
+from tileir.analyze.forms.form import Form
+from tileir.analyze.forms.numbering import operations_of
+from tileir.execute.places import author_frames
+from tileir.execute.python_source import expressions_at
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import source_of
+from tileir.ir.location import FileLocation, SourceText
+
+NO_SOURCE = "the program does not say what it comes from"
+
+
+def source_form(entry: Operation) -> Form | str:
+    """The source of a kernel as a form, or why there is none."""
+    text = source_of(entry.location)
+    if text is not None:
+        return _text_form(entry, text)
+    return _script_form(entry)
+
+
+def _text_form(entry: Operation, source: SourceText) -> Form:
+    lines = source.text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    links: list[list[int]] = [[] for _ in lines]
+    for number, operation in enumerate(operations_of(entry)):
+        if source_of(operation.location) is source:
+            for frame in author_frames(operation.location):
+                _link(links, frame.line - source.first_line, number)
+    return Form("source", os.path.basename(source.name) or "Source", "tile", lines, links)
+
+
+def _script_form(entry: Operation) -> Form | str:
+    places: dict[str, dict[int, list[int]]] = {}
+    first = author_frames(entry.location)
+    if first:
+        places[first[0].file] = {}
+    for number, operation in enumerate(operations_of(entry)):
+        for frame in author_frames(operation.location):
+            for line in _lines_of(frame):
+                places.setdefault(frame.file, {}).setdefault(line, []).append(number)
+    if not places:
+        return NO_SOURCE
+    files = {file: [line.rstrip("\n") for line in linecache.getlines(file)] for file in places}
+    readable = {file: lines for file, lines in files.items() if lines}
+    if not readable:
+        return f"{next(iter(places))} cannot be read"
+    lines: list[str] = []
+    links: list[list[int]] = []
+    notes: list[str] = []
+    for position, (file, content) in enumerate(readable.items()):
+        if position:
+            # Functions that the kernel calls, of other files: the first file has its own line numbers.
+            _append(lines, links, "", [])
+            _append(lines, links, f"# {file}", [])
+        shown = range(len(content)) if not position else _functions_around(content, places[file])
+        for number in shown:
+            _append(lines, links, content[number], places[file].get(number + 1, []))
+    for file in files:
+        if file not in readable:
+            notes.append(f"{file} cannot be read.")
+    return Form("source", os.path.basename(next(iter(readable))), "python", lines, links, notes=notes)
+
+
+def _append(lines: list[str], links: list[list[int]], line: str, numbers: list[int]) -> None:
+    lines.append(line)
+    links.append(sorted(set(numbers)))
+
+
+def _link(links: list[list[int]], line: int, number: int) -> None:
+    if 0 <= line < len(links) and number not in links[line][-1:]:
+        links[line].append(number)
+
+
+def _lines_of(frame: FileLocation) -> range:
+    """The lines of the expression at a place; of a statement with a body the first."""
+    last = frame.line
+    for expression in expressions_at(frame.file, frame.line, frame.column)[:1]:
+        if isinstance(expression.node, ast.expr):
+            last = max(last, expression.node.end_lineno or last)
+    return range(frame.line, last + 1)
+
+
+def _functions_around(content: list[str], linked: dict[int, list[int]]) -> list[int]:
+    """The lines of the functions that have linked lines, of a file beside the kernel's."""
+    try:
+        tree = ast.parse("\n".join(content))
+    except (SyntaxError, ValueError, RecursionError):
+        return [line - 1 for line in sorted(linked) if line <= len(content)]
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno, *[each.lineno for each in node.decorator_list]])
+            lines = range(first, (node.end_lineno or node.lineno) + 1)
+            if any(line in linked for line in lines):
+                found.update(lines)
+    found.update(linked)
+    return [line - 1 for line in sorted(found) if line <= len(content)]

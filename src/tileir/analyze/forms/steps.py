@@ -1,0 +1,136 @@
+"""What each pass of the optimizer makes of a program: its text, and which lines it changed, added or took away.
+
+Operations are followed by identity: passes change a program in place.  So a value that only has another name makes no
+change, and one that was moved is seen to be: of the operations that stay, the longest run that kept its order has not
+moved.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from tileir.analyze.forms.form import Form, Removed
+from tileir.analyze.forms.numbering import Numbers
+from tileir.ir.core import Operation
+from tileir.ir.declaration import CONSTANT_LIKE
+from tileir.passes.pipeline import PassReport, optimize
+from tileir.text.placing import PlacedText, placed_text
+
+_State = tuple[object, ...]
+
+
+def tile_form(id: str, title: str, placed: PlacedText, numbers: Numbers) -> Form:
+    """A tile program as a form."""
+    links = [numbers.of([each.location for each in here]) for here in placed.operations]
+    return Form(id, title, "tile", placed.lines, links)
+
+
+def optimizer_steps(module: Operation, numbers: Numbers, level: int, rules: str, fuse_fma: bool) -> list[Form]:
+    """A form for each pass that changed something; the module is left as the last one made it."""
+    recorder = _Recorder(module, numbers)
+    report = PassReport(verify=False, after_each=recorder.after_pass, keep_locations=True)
+    optimize(module, level, rules, fuse_fma, report=report)
+    return recorder.forms
+
+
+class _Snapshot:
+    """A program at a moment."""
+
+    def __init__(self, module: Operation) -> None:
+        self.placed: PlacedText = placed_text(module)
+        self.states: dict[Operation, _State] = {
+            operation: (operation.parent, tuple(operation.operands), dict(operation.attributes), operation.segments)
+            for operation in module.walk()
+        }
+
+
+class _Recorder:
+    """Compares the program after each pass with what it was before."""
+
+    def __init__(self, module: Operation, numbers: Numbers) -> None:
+        self.forms: list[Form] = []
+        self._numbers: Numbers = numbers
+        self._before: _Snapshot = _Snapshot(module)
+
+    def after_pass(self, name: str, module: Operation) -> None:
+        before, after = self._before, _Snapshot(module)
+        stayed = _stayed(list(before.states), after.states)
+        fresh = {
+            operation
+            for operation, state in after.states.items()
+            if operation not in stayed or before.states[operation] != state
+        }
+        if not fresh and len(stayed) == len(before.states):
+            return
+        number = len(self.forms) + 1
+        form = tile_form(f"pass-{number}", f"{number}: {name}", after.placed, self._numbers)
+        # What closes a region belongs to an operation that may have another operand: it has not changed then.
+        is_start = {line: operation in fresh for operation, line in after.placed.starts.items()}
+        form.changed = [
+            is_start[line] if line in is_start else any(each not in before.states for each in operations)
+            for line, operations in enumerate(after.placed.operations[: len(form.lines)])
+        ]
+        form.removed = _removed(before, after, stayed)
+        form.trim()
+        self.forms.append(form)
+        self._before = after
+
+
+def _stayed(before: list[Operation], after: dict[Operation, _State]) -> set[Operation]:
+    """The operations that are where they were: the longest run in the same order.
+
+    A constant that goes to the front has moved, and not what it went past; so constants are put in last.
+    """
+    places = {operation: place for place, operation in enumerate(after)}
+    there = [operation for operation in before if operation in places]
+    others = _longest_run([each for each in there if not each.declaration.traits & CONSTANT_LIKE], places)
+    low, bounds = -1, []
+    for operation in there:
+        bounds.append(low)
+        if operation in others:
+            low = places[operation]
+    high = len(places)
+    able: list[Operation] = []
+    for operation, bound in zip(reversed(there), reversed(bounds), strict=True):
+        if operation in others:
+            high = places[operation]
+        elif not bound < places[operation] < high:
+            continue
+        able.append(operation)
+    # Each of the constants fits between all others, so the longest run has all of those.
+    return _longest_run(able[::-1], places)
+
+
+def _longest_run(operations: list[Operation], places: dict[Operation, int]) -> set[Operation]:
+    """The longest part of a list whose places grow."""
+    # The smallest last place of a run of each length, what it is the place of, and what comes before that in its run.
+    ends: list[int] = []
+    last: list[Operation] = []
+    previous: dict[Operation, Operation | None] = {}
+    for operation in operations:
+        place = places[operation]
+        length = bisect_left(ends, place)
+        previous[operation] = last[length - 1] if length else None
+        ends[length : length + 1] = [place]
+        last[length : length + 1] = [operation]
+    found: set[Operation] = set()
+    cursor = last[-1] if last else None
+    while cursor is not None:
+        found.add(cursor)
+        cursor = previous[cursor]
+    return found
+
+
+def _removed(before: _Snapshot, after: _Snapshot, stayed: set[Operation]) -> list[Removed]:
+    """The lines of operations that went or moved away, each in front of the next one that stayed."""
+    found: list[Removed] = []
+    following = len(after.placed.lines)
+    for operation in reversed(list(before.states)):
+        if operation in stayed:
+            following = after.placed.starts.get(operation, following)
+            continue
+        line = before.placed.starts.get(operation)
+        if line is not None:
+            found.append(Removed(following, before.placed.lines[line]))
+    found.reverse()
+    return found
