@@ -1,0 +1,263 @@
+"""A page that needs no server: the answers to what can be asked in it are inside.
+
+What belongs to the whole launch is there for certain: summary, forms, findings, costs, accesses.  Values belong to a
+tile block at a step, and all of a large launch would be gigabytes: those of as many blocks are carried as fit, and the
+page says which.
+
+Answers are in bundles, each JSON that is compressed by gzip and written as base64: one for each question, and one for
+each tile block, which `assets/data.js` looks answers up in.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from tileir.serve.explorer.page import page
+from tileir.serve.explorer.questions import Answer, QuestionError
+from tileir.serve.explorer.session import Answering
+
+SIZE = 16 << 20
+"""How large a page becomes by the values it carries, in bytes, unless told otherwise."""
+
+_BLOCKS_AT_MOST = 64
+_SPREAD = 16
+# Of one tile block: more than this is a loop that runs long, whose values nobody looks through one by one.
+_STEPS_AT_MOST = 4096
+_DIFFERENCES_AT_MOST = 32
+_ROWS = 65_536
+_MISSES = 3
+
+
+class Exported:
+    """A page, and what it carries: the tile blocks whose values are in it, and what was left out, in sentences."""
+
+    def __init__(self, text: str, blocks: list[int], notes: list[str]) -> None:
+        self.text = text
+        self.blocks = blocks
+        self.notes = notes
+
+
+def exported(explorer: Answering, *, blocks: Sequence[int] | None = None, size: int = SIZE) -> Exported:
+    """The page with its answers; `blocks` are the tile blocks whose values it carries, whatever they take."""
+    return _Exporting(explorer, blocks, size).exported()
+
+
+class _Exporting:
+    def __init__(self, explorer: Answering, blocks: Sequence[int] | None, size: int) -> None:
+        self._explorer = explorer
+        self._chosen = None if blocks is None else list(dict.fromkeys(blocks))
+        self._limit = size
+        self._summary = dict(explorer.answer("summary", {}))
+        self._bundles: dict[str, str] = {}
+        self._notes: list[str] = []
+        self._findings: list[Answer] = []
+
+    def exported(self) -> Exported:
+        self._add_whole()
+        carried = self._add_blocks()
+        self._summary["notes"] = [*self._summary["notes"], *self._notes]
+        self._bundles["summary"] = packed(self._summary)
+        title = f"{self._summary['kernel']}: tileir explorer"
+        # In one order, whatever was added first: the same launch gives the same page.
+        text = page(title, {"bundles": dict(sorted(self._bundles.items()))})
+        return Exported(text, carried, self._notes)
+
+    # --- what belongs to the whole launch ---
+
+    def _add_whole(self) -> None:
+        found = self._add("findings", {}, "the findings")
+        self._findings = found["findings"] if found is not None else []
+        self._summary["forms"] = [self._carried_form(form) for form in self._summary["forms"]]
+        kept = []
+        for target in self._summary["targets"]:
+            if self._add("cost", {"target": target["id"]}, f"the cost on {target['title']}") is not None:
+                kept.append(target)
+        self._summary["targets"] = kept
+        total = self._summary["recording"]["accesses"]
+        for first in range(0, max(total, 1), _ROWS):
+            asked = {"first": first, "count": _ROWS}
+            if self._add("accesses", asked, "the accesses", key=f"accesses&first={first}") is None:
+                break
+        self._add_inputs()
+
+    def _add_inputs(self) -> None:
+        """Arrays that stay as they were, at any moment of the launch."""
+        order = _numbers(self._summary["recording"]["order"])
+        for array in self._summary["arrays"]:
+            if order and not array["written"]:
+                asked: dict[str, str | int] = {"array": array["id"], "block": order[0], "step": 0}
+                self._add("array", asked, array["name"], key=f"array={array['id']}")
+
+    def _carried_form(self, form: Answer) -> Answer:
+        if form["reason"] is not None:
+            return form
+        try:
+            self._bundles[key_of("form", {"id": form["id"]})] = packed(
+                self._explorer.answer("form", {"id": form["id"]})
+            )
+        except QuestionError as error:
+            return {**form, "reason": error.message}
+        return form
+
+    def _add(self, question: str, parameters: Mapping[str, str | int], what: str, key: str = "") -> Answer | None:
+        try:
+            answer = self._explorer.answer(question, parameters)
+        except QuestionError as error:
+            if question in ("cost",):
+                self._notes.append(f"This page is without {what}: {error.message}.")
+            return None
+        self._bundles[key or key_of(question, parameters)] = packed(answer)
+        return answer
+
+    # --- values, block by block ---
+
+    def _add_blocks(self) -> list[int]:
+        order = _numbers(self._summary["recording"]["order"])
+        if not order:
+            return []
+        wanted = self._chosen if self._chosen is not None else self._worthwhile(order)
+        known = set(order)
+        carried: list[int] = []
+        left, misses = self._limit, 0
+        for block in wanted:
+            if block not in known:
+                raise QuestionError(f"tile block {block} is not in the recording, which has {len(order)}")
+            bundle = packed(self._of_block(block))
+            if self._chosen is None:
+                if len(bundle) > left:
+                    misses += 1
+                    if misses == _MISSES:
+                        break
+                    continue
+                left -= len(bundle)
+            self._bundles[f"block={block}"] = bundle
+            carried.append(block)
+        self._tell(carried, len(order))
+        return carried
+
+    def _worthwhile(self, order: list[int]) -> list[int]:
+        """Tile blocks in the order in which one would look at them: what is wrong, the corners, some of the rest."""
+        found: dict[int, None] = {}
+
+        def add(blocks: Iterable[int | None]) -> None:
+            for block in blocks:
+                if block is not None:
+                    found[block] = None
+
+        places = [place for finding in self._findings for place in (finding["place"], finding["other"]) if place]
+        add([places[0]["block"]] if places else [])
+        add([order[0], order[-1]])
+        add([place["block"] for place in places])
+        add(self._edges())
+        if self._summary["failure"] is not None:
+            add([order[-1]])
+        add([order[round(index * (len(order) - 1) / _SPREAD)] for index in range(_SPREAD + 1)])
+        if len(order) <= _BLOCKS_AT_MOST:
+            add(order)
+        return [block for block in found if block in set(order)][:_BLOCKS_AT_MOST]
+
+    def _edges(self) -> list[int]:
+        """The first and the last tile block of those with elements outside of a tensor, or masked off."""
+        try:
+            accesses = self._explorer.answer("accesses", {"first": 0, "count": _ROWS})
+        except QuestionError:
+            return []
+        masked = _numbers(accesses["masked"])
+        blocks = [block for block, count in zip(_numbers(accesses["block"]), masked, strict=True) if count]
+        return [blocks[0], blocks[-1]] if blocks else []
+
+    def _of_block(self, block: int) -> Answer:
+        explorer = self._explorer
+        steps = explorer.answer("steps", {"block": block})
+        count = min(len(_numbers(steps["operation"])), _STEPS_AT_MOST)
+        moments: dict[tuple[int, int], str] = {}
+        arrays: dict[str, Answer] = {}
+        newest: dict[int, Answer] = {}
+        operations = self._summary["operations"]
+        executed = _numbers(steps["operation"])
+        for step in range(count + 1):
+            for entry in explorer.answer("values", {"block": block, "step": step})["values"]:
+                moments.setdefault((entry["value"], entry["step"]), entry["text"])
+            if step == 0 or operations[executed[step - 1]]["writes"] or step == count:
+                self._add_written(arrays, newest, block, step)
+        tiles = {}
+        for value, step in moments:
+            asked = {"block": block, "step": step, "value": value}
+            tiles[f"{value}@{step}"] = explorer.answer("tile", asked)
+        return {
+            "steps": steps,
+            "values": [{"value": value, "step": step, "text": text} for (value, step), text in moments.items()],
+            "tiles": tiles,
+            "arrays": arrays,
+            "answers": self._comparisons(block),
+        }
+
+    def _add_written(self, arrays: dict[str, Answer], newest: dict[int, Answer], block: int, step: int) -> None:
+        """Arrays that the launch writes, where they have changed."""
+        for array in self._summary["arrays"]:
+            number = array["id"]
+            if not array["written"]:
+                continue
+            try:
+                found = self._explorer.answer("array", {"array": number, "block": block, "step": step})
+            except QuestionError:
+                continue
+            if newest.get(number) != found:
+                arrays[f"{number}@{step}"] = newest[number] = found
+
+    def _comparisons(self, block: int) -> dict[str, Answer]:
+        found: dict[str, Answer] = {}
+        for comparison in self._summary["comparisons"]:
+            if comparison["reason"] is not None:
+                continue
+            asked: dict[str, str | int] = {"id": comparison["id"], "block": block}
+            try:
+                answer = self._explorer.answer("comparison", asked)
+                found[key_of("comparison", asked)] = answer
+                for difference in answer["differences"][:_DIFFERENCES_AT_MOST]:
+                    moment = {**asked, "step": difference["step"], "value": difference["value"]}
+                    found[key_of("compared", moment)] = self._explorer.answer("compared", moment)
+            except QuestionError:
+                continue
+        return found
+
+    def _tell(self, carried: list[int], count: int) -> None:
+        if len(carried) == count:
+            return
+        numbers = ", ".join([str(block) for block in sorted(carried)])
+        has = f"the values of tile blocks {numbers}" if carried else "no values"
+        limit = f"; the others would make it larger than {self._limit >> 20} MiB" if self._chosen is None else ""
+        self._notes.append(f"This page carries {has} of {count}{limit}. What they access is all here.")
+
+
+def key_of(question: str, parameters: Mapping[str, str | int]) -> str:
+    """The name of a question in a page: as `keyOf` of `assets/data.js` has it."""
+    return "&".join([question, *[f"{name}={parameters[name]}" for name in sorted(parameters)]])
+
+
+def packed(answer: Answer) -> str:
+    data = json.dumps(answer, allow_nan=False, separators=(",", ":")).encode()
+    # No time and no name in the header: the same answer gives the same text.
+    return base64.b64encode(gzip.compress(data, compresslevel=6, mtime=0)).decode()
+
+
+def _numbers(column: Answer) -> list[int]:
+    import numpy
+
+    types = {
+        "u8": "<u1",
+        "i8": "<i1",
+        "u16": "<u2",
+        "i16": "<i2",
+        "u32": "<u4",
+        "i32": "<i4",
+        "i64": "<i8",
+        "u64": "<u8",
+    }
+    read: Callable[..., Any] = numpy.frombuffer
+    found: list[int] = read(base64.b64decode(column["data"]), types.get(column["type"], "<f8")).tolist()
+    return found
