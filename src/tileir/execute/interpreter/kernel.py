@@ -110,11 +110,11 @@ class InterpretedKernel(PreparedKernel):
             # Infinities and NaNs are values here, wrapping is a rule: NumPy need not warn of them.
             with numpy.errstate(all="ignore"):
                 prepared = program.prepared(bound.values, launch)
-                run = _runner(program, prepared, launch)
+                run = block_runner(program, prepared, launch)
                 if order.interleaved:
                     run_interleaved(order, run, progress)
                 else:
-                    _run_in_order(order, run, progress, known)
+                    run_in_order(order, run, progress, known)
         except Exception as error:
             # What an observer or a callback raises is the caller's.
             if isinstance(error, TileIRError) or error in callbacks.raised:
@@ -145,7 +145,7 @@ class InterpretedKernel(PreparedKernel):
             raise converted(error) from error
 
 
-def _runner(program: Program, prepared: Registers, launch: TileBlock) -> RunBlock:
+def block_runner(program: Program, prepared: Registers, launch: TileBlock) -> RunBlock:
     """What runs the block of a number."""
     grid = launch.grid
     observer = launch.observer
@@ -168,7 +168,7 @@ def _runner(program: Program, prepared: Registers, launch: TileBlock) -> RunBloc
     return run
 
 
-def _run_in_order(order: Order, run: RunBlock, progress: Progress | None, memory: Memory) -> None:
+def run_in_order(order: Order, run: RunBlock, progress: Progress | None, memory: Memory) -> None:
     if progress is None:
         for number in order.numbers:
             run(number, None)

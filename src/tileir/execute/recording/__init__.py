@@ -1,1 +1,1 @@
-"""A recorded launch: every step, access and tile can be asked for, forwards and backwards, in bounded memory."""
+"""A recorded launch, from which every tile, access and moment can be asked for (docs/recording.md)."""

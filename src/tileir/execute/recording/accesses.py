@@ -1,0 +1,158 @@
+"""The accesses of a launch in columns: one row for each access to an array, in the order in which they happened.
+
+An access that touches several arrays has a row for each, and so has what lies in no array.  The boxes of a row count
+elements of its array from the beginning of the array's memory.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Final
+
+import numpy
+
+from tileir.execute.dtypes import Array
+from tileir.execute.recording.boxes import Box
+
+READ: Final = 0
+WRITE: Final = 1
+ATOMIC: Final = 2
+KINDS: Final = {"read": READ, "write": WRITE, "atomic": ATOMIC}
+NO_ARRAY: Final = -1
+"""In the column of arrays: memory that is no array of the launch, as what `alloca` reserves."""
+
+_Form = tuple[tuple[int, ...], tuple[int, ...]]
+
+# How much a row takes beside its boxes, and a box.
+_ROW_BYTES: Final = 4 + 4 + 4 + 4 + 1 + 4 + 1 + 8
+_BOX_BYTES: Final = 8 + 4
+
+
+class AccessTable:
+    """The rows; columns are given as arrays that must not be kept while rows are added."""
+
+    def __init__(self) -> None:
+        self._block: array[int] = array("i")
+        self._step: array[int] = array("I")
+        self._operation: array[int] = array("i")
+        self._array: array[int] = array("i")
+        self._kind: array[int] = array("B")
+        self._masked: array[int] = array("i")
+        self._approximate: array[int] = array("B")
+        self._box_start: array[int] = array("q", [0])
+        self._box_first: array[int] = array("q")
+        self._box_form: array[int] = array("i")
+        # Extents and strides of boxes: few different ones.
+        self._forms: list[_Form] = []
+        self._form_numbers: dict[_Form, int] = {}
+        self._form_bytes: int = 0
+
+    def __len__(self) -> int:
+        return len(self._block)
+
+    @property
+    def nbytes(self) -> int:
+        return _ROW_BYTES * len(self._block) + _BOX_BYTES * len(self._box_first) + self._form_bytes
+
+    def add(
+        self,
+        block: int,
+        step: int,
+        operation: int,
+        array: int,
+        kind: int,
+        masked: int,
+        boxes: list[Box],
+        approximate: bool,
+    ) -> int:
+        """Add a row, and give its number."""
+        row = len(self._block)
+        self._block.append(block)
+        self._step.append(step)
+        self._operation.append(operation)
+        self._array.append(array)
+        self._kind.append(kind)
+        self._masked.append(masked)
+        self._approximate.append(approximate)
+        for first, extents, strides in boxes:
+            form = (extents, strides)
+            number = self._form_numbers.get(form)
+            if number is None:
+                number = self._form_numbers[form] = len(self._forms)
+                self._forms.append(form)
+                self._form_bytes += 200 + 32 * len(extents)
+            self._box_first.append(first)
+            self._box_form.append(number)
+        self._box_start.append(len(self._box_first))
+        return row
+
+    # --- columns ---
+
+    @property
+    def block(self) -> Array:
+        """The tile block of each access, by number."""
+        return numpy.frombuffer(self._block, numpy.int32)
+
+    @property
+    def step(self) -> Array:
+        """The step of the tile block in which it happened."""
+        return numpy.frombuffer(self._step, numpy.uint32)
+
+    @property
+    def operation(self) -> Array:
+        return numpy.frombuffer(self._operation, numpy.int32)
+
+    @property
+    def array(self) -> Array:
+        """The array, by its number in the recording, or `NO_ARRAY`."""
+        return numpy.frombuffer(self._array, numpy.int32)
+
+    @property
+    def kind(self) -> Array:
+        """`READ`, `WRITE` or `ATOMIC`."""
+        return numpy.frombuffer(self._kind, numpy.uint8)
+
+    @property
+    def masked(self) -> Array:
+        """How many elements of the tile are not touched: masked off, outside the tensor."""
+        return numpy.frombuffer(self._masked, numpy.int32)
+
+    @property
+    def approximate(self) -> Array:
+        """Where boxes cover more than was touched."""
+        return numpy.frombuffer(self._approximate, numpy.uint8)
+
+    @property
+    def box_start(self) -> Array:
+        """Row r has the boxes from `box_start[r]` to `box_start[r + 1]`."""
+        return numpy.frombuffer(self._box_start, numpy.int64)
+
+    @property
+    def box_first(self) -> Array:
+        """The first element of each box."""
+        return numpy.frombuffer(self._box_first, numpy.int64)
+
+    @property
+    def box_form(self) -> Array:
+        """Which of `forms` each box has."""
+        return numpy.frombuffer(self._box_form, numpy.int32)
+
+    @property
+    def forms(self) -> list[_Form]:
+        """The extents and strides that boxes have, in elements."""
+        return self._forms
+
+    def boxes(self, row: int) -> list[Box]:
+        """The boxes of a row."""
+        start, end = self._box_start[row], self._box_start[row + 1]
+        return [(self._box_first[one], *self._forms[self._box_form[one]]) for one in range(start, end)]
+
+    def elements(self, row: int) -> Array:
+        """The elements that the boxes of a row cover, sorted, each once."""
+        parts = [numpy.zeros(0, numpy.int64)]
+        for first, extents, strides in self.boxes(row):
+            places: Array = numpy.array([first], numpy.int64)
+            for extent, stride in zip(extents, strides, strict=True):
+                places = (places[:, None] + stride * numpy.arange(extent)).reshape(-1)
+            parts.append(places)
+        return numpy.unique(numpy.concatenate(parts))

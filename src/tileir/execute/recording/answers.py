@@ -1,0 +1,236 @@
+"""A recording in the words of the page: the answers whose keys `serve/explorer/assets/types.d.ts` declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+import numpy
+
+from tileir.dialect.types import TileType
+from tileir.execute.errors import LaunchError
+from tileir.execute.recording.accesses import READ
+from tileir.execute.recording.recording import Recording
+from tileir.execute.recording.tiles import packed, statistics_of, summarized, texts_of, tile_answer
+from tileir.execute.schedule import block_at
+from tileir.ir.effects import memory_changes
+
+
+def summary_answer(recording: Recording) -> dict[str, Any]:
+    """What the recording knows of the summary."""
+    program, blocks = recording.program, recording.blocks
+    return {
+        "kernel": program.entry.symbol_name or "",
+        "grid": list(recording.grid),
+        "schedule": recording.schedule,
+        "parameters": _parameters(recording),
+        "arrays": _arrays(recording),
+        "operations": _operations(recording),
+        "values": _values(recording),
+        "findings": len(recording.findings),
+        "failure": recording.failure or None,
+        "recording": {
+            "order": packed(blocks.number),
+            "steps": packed(blocks.steps),
+            "accesses": len(recording.accesses),
+            "bytes": recording.bytes,
+            "limit": recording.limit,
+            "notes": list(recording.notes),
+        },
+    }
+
+
+def _parameters(recording: Recording) -> list[dict[str, Any]]:
+    program = recording.program
+    arrays = {array.origin: array.number for array in recording.arrays}
+    found = []
+    for number, parameter in enumerate(program.entry.regions[0].blocks[0].arguments):
+        element = cast(TileType, parameter.type).element
+        found.append(
+            {
+                "name": program.parameter_names[number],
+                "type": parameter.type.spelling,
+                "array": arrays.get(f"argument {number}"),
+                "value": texts_of(element, numpy.asarray(recording.launch.values[number]))[0],
+            }
+        )
+    return found
+
+
+def _arrays(recording: Recording) -> list[dict[str, Any]]:
+    touched, reads = recording.accesses.array, recording.accesses.kind == READ
+    read, written = set(touched[reads].tolist()), set(touched[~reads].tolist())
+    return [
+        {
+            "id": array.number,
+            "name": array.name,
+            "element": array.element.spelling,
+            "shape": list(array.shape),
+            "strides": list(array.strides),
+            "bytes": array.nbytes,
+            "read": array.number in read,
+            "written": array.number in written,
+        }
+        for array in recording.arrays
+    ]
+
+
+def _operations(recording: Recording) -> list[dict[str, Any]]:
+    program = recording.program
+    changing = memory_changes(program.entry)
+    found = []
+    for number, operation in enumerate(program.operations):
+        declaration = operation.declaration
+        line = program.script_line(number)
+        found.append(
+            {
+                "id": number,
+                "name": declaration.mnemonic,
+                "text": program.text(number),
+                "depth": program.depths[number],
+                "line": program.line_numbers[number],
+                "script": None if line is None else {"file": line.file, "line": line.line, "text": line.text},
+                "operands": [program.value_numbers[value] for value in operation.operands],
+                "results": [program.value_numbers[value] for value in operation.results],
+                "reads": declaration.accesses_memory and declaration.reads is not None,
+                "writes": operation in changing and declaration.accesses_memory,
+            }
+        )
+    return found
+
+
+def _values(recording: Recording) -> list[dict[str, Any]]:
+    program = recording.program
+    found = []
+    for number, value in enumerate(program.values):
+        type, owner = value.type, value.defining_operation
+        tile = type if isinstance(type, TileType) else None
+        found.append(
+            {
+                "id": number,
+                "name": program.name(number),
+                "script": program.script_name(number),
+                "type": type.spelling,
+                "element": tile.element.spelling if tile is not None else None,
+                "shape": list(tile.shape) if tile is not None else None,
+                "operation": program.operation_numbers[owner] if owner is not None else None,
+            }
+        )
+    return found
+
+
+def accesses_answer(recording: Recording, first: int, count: int) -> dict[str, Any]:
+    """Some rows of the accesses."""
+    table = recording.accesses
+    total = len(table)
+    first = min(max(first, 0), total)
+    end = min(first + max(count, 0), total)
+    rows = slice(first, end)
+    starts = table.box_start[first : end + 1]
+    low, high = int(starts[0]), int(starts[-1])
+    forms = table.box_form[low:high]
+    lengths = numpy.array([len(extents) for extents, _ in table.forms] or [0], numpy.int64)
+    flat_starts = numpy.cumsum(lengths) - lengths
+    counts = lengths[forms] if forms.size else numpy.zeros(0, numpy.int64)
+    ends = numpy.cumsum(counts)
+    places = numpy.arange(int(counts.sum())) + numpy.repeat(flat_starts[forms] - (ends - counts), counts)
+    flat = [numpy.array([n for form in table.forms for n in form[part]], numpy.int64) for part in (0, 1)]
+    return {
+        "first": first,
+        "count": end - first,
+        "total": total,
+        "block": packed(table.block[rows]),
+        "step": packed(table.step[rows]),
+        "operation": packed(table.operation[rows]),
+        "array": packed(table.array[rows]),
+        "kind": packed(table.kind[rows]),
+        "masked": packed(table.masked[rows]),
+        "boxStart": packed((starts - low).astype(numpy.uint32)),
+        "boxFirst": packed(table.box_first[low:high].astype(numpy.float64)),
+        "extentStart": packed(numpy.concatenate(([0], ends)).astype(numpy.uint32)),
+        "extents": packed(flat[0][places].astype(numpy.float64)),
+        "strides": packed(flat[1][places].astype(numpy.float64)),
+        "approximate": packed(table.approximate[rows]),
+    }
+
+
+def steps_answer(recording: Recording, block: int) -> dict[str, Any]:
+    return {
+        "block": block,
+        "id": list(block_at(block, recording.grid)),
+        "operation": packed(recording.steps(block)),
+    }
+
+
+def values_answer(recording: Recording, block: int, step: int) -> dict[str, Any]:
+    program = recording.program
+    found = []
+    for value, computed, content in recording.values(block, step):
+        element = cast(TileType, program.values[value].type).element
+        found.append({"value": value, "step": computed, "text": summarized(element, numpy.asarray(content))})
+    return {"block": block, "step": step, "values": found}
+
+
+def value_answer(
+    recording: Recording,
+    block: int,
+    step: int,
+    value: int,
+    start: Sequence[int] | None = None,
+    extents: Sequence[int] | None = None,
+) -> dict[str, Any]:
+    """The answer to `tile`."""
+    tile = recording.tile(block, step, value)
+    element = cast(TileType, recording.program.values[value].type).element
+    return tile_answer(element, tile, start, extents)
+
+
+def array_answer(
+    recording: Recording,
+    array: int,
+    block: int,
+    step: int,
+    start: Sequence[int] | None = None,
+    extents: Sequence[int] | None = None,
+) -> dict[str, Any]:
+    """The answer to `array`."""
+    contents = recording.contents(array, block, step)
+    element = recording.arrays[array].element
+    return tile_answer(element, contents, start, extents, statistics_of(element, contents))
+
+
+QUESTIONS: Final = ("accesses", "steps", "values", "tile", "array")
+"""What `answer` answers; `summary_answer` is a part of the summary."""
+
+
+def answer(recording: Recording, question: str, parameters: Mapping[str, object]) -> dict[str, Any]:
+    """The answer to one of `QUESTIONS`; parameters are numbers or texts of them, parts as "0,128"."""
+
+    def number(name: str) -> int:
+        given = parameters.get(name)
+        if isinstance(given, (int, str)) and str(given).lstrip("-").isdecimal() and len(str(given)) < 20:
+            return int(given)
+        raise LaunchError(f"the question '{question}' needs a whole number for '{name}', and not {given!r}")
+
+    def numbers(name: str) -> list[int] | None:
+        given = parameters.get(name)
+        if given is None or given == "":
+            return None
+        parts = str(given).split(",") if isinstance(given, (int, str)) else list(cast(Sequence[object], given))
+        if all(str(part).strip().isdecimal() and len(str(part)) < 20 for part in parts):
+            return [int(str(part)) for part in parts]
+        raise LaunchError(f"the question '{question}' needs whole numbers for '{name}', and not {given!r}")
+
+    if question == "accesses":
+        return accesses_answer(recording, number("first"), number("count"))
+    if question == "steps":
+        return steps_answer(recording, number("block"))
+    if question == "values":
+        return values_answer(recording, number("block"), number("step"))
+    if question == "tile":
+        moment = number("block"), number("step"), number("value")
+        return value_answer(recording, *moment, numbers("start"), numbers("extents"))
+    if question == "array":
+        moment = number("array"), number("block"), number("step")
+        return array_answer(recording, *moment, numbers("start"), numbers("extents"))
+    raise LaunchError(f"a recording does not answer '{question}': ask one of {', '.join(QUESTIONS)}")

@@ -1,0 +1,279 @@
+"""The arrays of a recorded launch, and which of them an access touches."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, cast
+
+import numpy
+
+from tileir.dialect.ops import GLOBAL
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments import ArgumentLabel, Buffer
+from tileir.execute.dtypes import Array, element_of_dtype, from_memory, memory_bytes, memory_dtype
+from tileir.execute.memory import Memory, Region
+from tileir.execute.observer import Access
+from tileir.execute.origins import origin_of_access
+from tileir.execute.recording.accesses import NO_ARRAY
+from tileir.execute.recording.boxes import Box, listed_boxes, ramp, rectangle
+from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.timeline import box_of
+from tileir.execute.script_names import script_name
+from tileir.ir.core import Operation
+from tileir.ir.dense import DenseAttribute
+from tileir.ir.types import I8, Type
+
+
+class RecordedArray:
+    """An array of the launch: an argument, one of `memory=`, or a global variable."""
+
+    __slots__ = ("address", "element", "high", "low", "name", "number", "origin", "region", "shape", "size", "strides")
+
+    def __init__(
+        self,
+        number: int,
+        name: str,
+        origin: str,
+        element: Type,
+        address: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        region: Region,
+    ) -> None:
+        self.number: int = number
+        self.name: str = name
+        self.origin: str = origin
+        """As `origins` calls it: "argument 2", "global @g"; empty for one of `memory=`."""
+        self.element: Type = element
+        self.address: int = address
+        self.shape: tuple[int, ...] = shape
+        self.strides: tuple[int, ...] = strides
+        """In elements."""
+        self.size: int = memory_bytes(element)
+        """The bytes of an element."""
+        self.region: Region = region
+        spans = [(extent - 1) * stride * self.size for extent, stride in zip(shape, strides, strict=True)]
+        self.low: int = address + sum([span for span in spans if span < 0])
+        self.high: int = address + sum([span for span in spans if span > 0]) + self.size
+        if 0 in shape:
+            self.low = self.high = address
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.size
+
+    def contents(self) -> Array:
+        """The array as it is now: tile values; those of most element types are the memory itself."""
+        if 0 in self.shape:
+            return numpy.zeros(self.shape, from_memory(self.element, numpy.zeros(0, memory_dtype(self.element))).dtype)
+        strides = tuple([stride * self.size for stride in self.strides])
+        offset = self.address - self.region.start
+        raw: Array = numpy.ndarray(self.shape, memory_dtype(self.element), self.region.data, offset, strides)
+        return from_memory(self.element, raw)
+
+
+def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLabel]) -> list[RecordedArray]:
+    """The arrays of a launch: arguments in order, those of `memory=`, global variables."""
+    found: list[RecordedArray] = []
+    parameters = program.entry.regions[0].blocks[0].arguments
+
+    def add(name: str, origin: str, element: Type, buffer: Buffer) -> None:
+        region = memory.find(buffer.low)
+        if region is None:
+            region = Region(0, 0, None, (), False)
+        size = memory_bytes(element)
+        strides = tuple([stride // size for stride in buffer.strides])
+        found.append(RecordedArray(len(found), name, origin, element, buffer.address, buffer.shape, strides, region))
+
+    for label in sorted(buffers, key=_by_number):
+        if label.number >= 0:
+            element = cast(PointerType, cast(TileType, parameters[label.number].type).element).pointee
+            name = script_name(label.what)
+            if name.startswith("argument "):
+                name = program.parameter_names[label.number]
+            add(name, f"argument {label.number}", element, label.buffer)
+        else:
+            add(script_name(label.what), "", element_of_dtype(label.buffer.dtype) or I8, label.buffer)
+    for region in memory.regions:
+        for text in region.labels:
+            if isinstance(text, str):
+                _add_global(found, program, region, text)
+    return found
+
+
+def _by_number(label: ArgumentLabel) -> int:
+    return label.number if label.number >= 0 else 1 << 40
+
+
+def _add_global(found: list[RecordedArray], program: NumberedProgram, region: Region, text: str) -> None:
+    name = text.partition("@")[2]
+    for operation in program.module.walk():
+        if operation.declaration is GLOBAL and operation.symbol_name == name:
+            value = cast(DenseAttribute, operation.attributes["value"])
+            shape = tuple(value.shape)
+            strides = tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])
+            element = value.element_type
+            found.append(RecordedArray(len(found), f"@{name}", text, element, region.start, shape, strides, region))
+            return
+
+
+class Part:
+    """What an access touches of one array: boxes in elements of the array, and the memory itself.
+
+    `target` is that part of the region; or the region as elements, and `where` says which of them.  Nothing is kept of
+    memory that is no array.
+    """
+
+    __slots__ = ("approximate", "array", "boxes", "region", "target", "where")
+
+    def __init__(
+        self,
+        array: int,
+        boxes: list[Box],
+        approximate: bool = False,
+        region: Region | None = None,
+        target: Array | None = None,
+        where: Array | None = None,
+    ) -> None:
+        self.array: int = array
+        self.boxes: list[Box] = boxes
+        self.approximate: bool = approximate
+        self.region: Region | None = region
+        self.target: Array | None = target
+        self.where: Array | None = where
+
+
+class Finder:
+    """Finds what accesses touch."""
+
+    def __init__(self, memory: Memory, arrays: list[RecordedArray]) -> None:
+        self._memory: Memory = memory
+        self._arrays: list[RecordedArray] = arrays
+        self._by_origin: dict[str, RecordedArray] = {array.origin: array for array in arrays if array.origin}
+        self._in_region: dict[int, list[RecordedArray]] = {}
+        for array in arrays:
+            self._in_region.setdefault(array.region.start, []).append(array)
+        self._homes: dict[Operation, RecordedArray | None] = {}
+        self._forms: dict[tuple[object, ...], tuple[tuple[int, ...], tuple[int, ...]]] = {}
+
+    def find(self, access: Access) -> tuple[list[Part], int]:
+        """The parts of an access, and how many elements of the tile it does not touch."""
+        box = access.box
+        if box is not None:
+            view: Any = access.view
+            address, counts, strides = box
+            masked = prod(view.shape) - prod(counts)
+            if 0 in counts:
+                home = self._home(access.operation)
+                return [Part(home.number if home is not None else NO_ARRAY, [])], masked
+            part = self._box(access, address, counts, strides)
+            return ([part] if part is not None else self._listed(access)), masked
+        addresses = access.addresses
+        chosen = rectangle(addresses.view(numpy.int64), access.mask)
+        if chosen is not None:
+            masked = addresses.size - chosen.size
+            if not chosen.size:
+                home = self._home(access.operation)
+                return [Part(home.number if home is not None else NO_ARRAY, [])], masked
+            found = ramp(chosen)
+            if found is not None:
+                part = self._box(access, *found)
+                if part is not None:
+                    return [part], masked
+        parts = self._listed(access)
+        return parts, addresses.size - int(access.touched.size)
+
+    def _home(self, operation: Operation) -> RecordedArray | None:
+        if operation not in self._homes:
+            self._homes[operation] = self._by_origin.get(origin_of_access(operation))
+        return self._homes[operation]
+
+    def _box(self, access: Access, address: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Part | None:
+        """The part of an access to one box, in bytes, if all of it is in one array."""
+        size = access.size
+        low, high = address, address + size
+        for extent, stride in zip(extents, strides, strict=True):
+            if stride > 0:
+                high += (extent - 1) * stride
+            else:
+                low += (extent - 1) * stride
+        array = self._home(access.operation)
+        if array is None or not array.low <= low <= high <= array.high:
+            array = self._containing(low, high)
+            if array is None:
+                return None
+        form = self._forms.get((extents, strides, size, array.size))
+        if form is None:
+            if size % array.size or any(stride % array.size for stride in strides):
+                return None
+            pairs = [(extent, stride) for extent, stride in zip(extents, strides, strict=True) if extent > 1]
+            if size > array.size:
+                pairs.append((size // array.size, array.size))
+            form = tuple([extent for extent, _ in pairs]), tuple([stride // array.size for _, stride in pairs])
+            if len(self._forms) > 1 << 16:
+                self._forms.clear()
+            self._forms[extents, strides, size, array.size] = form
+        first, rest = divmod(address - array.low, array.size)
+        if rest:
+            return None
+        region = array.region
+        # The distance of a dimension with one position means nothing, and may be as large as it likes.
+        steps = (
+            strides
+            if 1 not in extents
+            else tuple([stride if extent > 1 else 0 for extent, stride in zip(extents, strides, strict=True)])
+        )
+        target = box_of(region, address, size, extents, steps) if access.kind != "read" else None
+        return Part(array.number, [(first, *form)], False, region, target)
+
+    def _containing(self, low: int, high: int) -> RecordedArray | None:
+        region = self._memory.find(low)
+        if region is None:
+            return None
+        for array in self._in_region.get(region.start, ()):
+            if array.low <= low <= high <= array.high:
+                return array
+        return None
+
+    def _listed(self, access: Access) -> list[Part]:
+        """The parts of an access in many places, in several arrays, or partly in none."""
+        size = access.size
+        left = access.touched
+        parts: list[Part] = []
+        home = self._home(access.operation)
+        for region in self._regions_of(left, size):
+            arrays = self._in_region.get(region.start, [])
+            if home in arrays:
+                assert home is not None
+                arrays = [home, *[array for array in arrays if array is not home]]
+            for array in arrays:
+                inside = (left >= numpy.uint64(array.low)) & (left <= numpy.uint64(max(array.high - size, 0)))
+                if inside.any():
+                    parts.append(_listed_part(array, left[inside], size))
+                    left = left[~inside]
+        if left.size:
+            places = (left // numpy.uint64(size)).view(numpy.int64)
+            boxes = listed_boxes(places)
+            parts.append(Part(NO_ARRAY, boxes.boxes, boxes.approximate))
+        return parts or [Part(home.number if home is not None else NO_ARRAY, [])]
+
+    def _regions_of(self, addresses: Array, size: int) -> list[Region]:
+        owners = numpy.unique(self._memory.owners(addresses, size))
+        regions = self._memory.regions
+        return [regions[number] for number in owners.tolist() if number >= 0]
+
+
+def _listed_part(array: RecordedArray, addresses: Array, size: int) -> Part:
+    offsets = (addresses - numpy.uint64(array.low)).view(numpy.int64)
+    if size == array.size and not (offsets % size).any():
+        elements = offsets // size
+    else:
+        elements = ((offsets[:, None] + numpy.arange(size)) // array.size).reshape(-1)
+    boxes = listed_boxes(elements)
+    region = array.region
+    places = (addresses - numpy.uint64(region.start)).view(numpy.int64)
+    if (places % size).any():
+        target, where = region.data, (places[:, None] + numpy.arange(size)).reshape(-1)
+    else:
+        target, where = region.typed(numpy.dtype(f"u{size}")), places // size
+    return Part(array.number, boxes.boxes, boxes.approximate, region, target, where)

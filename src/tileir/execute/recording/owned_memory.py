@@ -1,0 +1,216 @@
+"""The memory of a recorded launch: copies of the caller's arrays that the recording owns.
+
+Pointers are real addresses.  A tile block that runs again is to compute the same ones, whatever has become of the
+caller's arrays, so the launch runs on copies.  Arrays that share memory share it in the copy, and a copy lies as far
+from a page boundary as its array.  Addresses are translated: the arguments, and what 64-bit integers in memory point
+to, if the launch names arrays that are reached through such tables (`memory=`).
+
+What `alloca` reserves lies at the same place whenever a tile block runs: each block under way has an area, in which
+each reservation follows the one before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy
+
+from tileir.dialect.ops import ALLOCA
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments import ArgumentLabel, BoundArguments, Buffer
+from tileir.execute.dtypes import Array, memory_bytes
+from tileir.execute.memory import Memory, Region, available_memory
+from tileir.execute.recording.program import NumberedProgram
+from tileir.ir.attributes import IntegerAttribute
+from tileir.ir.core import Operation
+
+_PAGE: Final = 4096
+
+
+class Move:
+    """Where stretches of memory went: `starts` and `ends` before, in order, and how far each has moved."""
+
+    def __init__(self, moved: list[tuple[int, int, int]]) -> None:
+        """`moved` has the start and the end of each stretch, and its new start."""
+        moved = sorted(moved)
+        self._starts: Array = numpy.array([start for start, _, _ in moved], numpy.uint64)
+        self._ends: Array = numpy.array([end for _, end, _ in moved], numpy.uint64)
+        self._ways: Array = numpy.array([(new - start) % (1 << 64) for start, _, new in moved], numpy.uint64)
+        self._moved: list[tuple[int, int, int]] = moved
+
+    @property
+    def back(self) -> Move:
+        return Move([(new, new + end - start, start) for start, end, new in self._moved])
+
+    def address(self, address: int) -> int:
+        """Where an address is now; one that belongs to nothing, or to its end, stays or goes with it."""
+        for start, end, new in self._moved:
+            if start <= address <= end:
+                return address - start + new
+        return address
+
+    def words(self, words: Array) -> None:
+        """Translate those of some 64-bit words that are addresses in the memory that moved."""
+        if not len(self._starts):
+            return
+        values = words.view(numpy.uint64)
+        number = numpy.searchsorted(self._starts, values, "right") - 1
+        inside = (number >= 0) & (values < self._ends[number])
+        if inside.any():
+            values[inside] += self._ways[number[inside]]
+
+
+class OwnedRegion:
+    """A region of the launch: the caller's, and the copy."""
+
+    __slots__ = ("copy", "given")
+
+    def __init__(self, given: Region, copy: Region) -> None:
+        self.given: Region = given
+        self.copy: Region = copy
+
+
+class OwnedMemory(Memory):
+    """Copies of all regions of a launch, and areas for what tile blocks reserve."""
+
+    __slots__ = ("_areas", "_held", "_known", "_needed", "_used", "has_tables", "move", "owned")
+
+    def __init__(self, given: Memory, program: NumberedProgram, has_tables: bool) -> None:
+        super().__init__()
+        self.owned: list[OwnedRegion] = []
+        self.has_tables: bool = has_tables
+        moved: list[tuple[int, int, int]] = []
+        for region in given.regions:
+            start, room = _room(region.size, region.start % _PAGE)
+            moved.append((region.start, region.end, start))
+            self.add(start, region.size, room, region.labels[0], True)
+        self.move: Move = Move(moved)
+        for region in given.regions:
+            copy = self.find(self.move.address(region.start))
+            assert copy is not None and copy.size == region.size
+            copy.data[:] = region.data
+            copy.writable = region.writable
+            copy.labels = tuple([self._label(label, copy) for label in region.labels])
+            self.owned.append(OwnedRegion(region, copy))
+        self._needed: int = reserved_bytes(program.entry)
+        self._areas: list[tuple[Array, int]] = []
+        # The areas of blocks under way, and what they hold, the last reservation at the end.
+        self._used: dict[str, int] = {}
+        self._held: dict[str, list[Region]] = {}
+        self._known: dict[str, int] = {}
+        if has_tables:
+            for one in self.owned:
+                if _holds_words(one.copy):
+                    self.move.words(one.copy.typed(numpy.dtype(numpy.uint64)))
+
+    def _label(self, label: object, copy: Region) -> object:
+        if not isinstance(label, ArgumentLabel):
+            return label
+        buffer = label.buffer
+        moved = Buffer(
+            self.move.address(buffer.address),
+            buffer.shape,
+            buffer.strides,
+            buffer.dtype,
+            buffer.writable,
+            copy.owner,
+            buffer.kind,
+        )
+        return ArgumentLabel(label.what, moved, label.number)
+
+    @property
+    def nbytes(self) -> int:
+        return sum([one.copy.size for one in self.owned]) + sum([len(room) for room, _ in self._areas])
+
+    def values(self, entry: Operation, bound: BoundArguments) -> list[Any]:
+        """The values of the parameters, with pointers into the copies."""
+        found: list[Any] = []
+        for parameter, value in zip(entry.regions[0].blocks[0].arguments, bound.values, strict=True):
+            type = parameter.type
+            if isinstance(type, TileType) and isinstance(type.element, PointerType):
+                value = numpy.uint64(self.move.address(int(value)))
+            elif self.has_tables and isinstance(value, numpy.int64):
+                value = numpy.uint64(self.move.address(int(value) % (1 << 64))).view(numpy.int64)
+            found.append(value)
+        return found
+
+    def hand_back(self, region: OwnedRegion) -> None:
+        """Give the caller what the launch made of a region."""
+        if not region.given.writable:
+            return
+        data = region.copy.data
+        if self.has_tables and _holds_words(region.copy):
+            data = data.copy()
+            self.move.back.words(data[: data.size // 8 * 8].view(numpy.uint64))
+        region.given.changed()
+        region.given.data[:] = data
+
+    # --- what tile blocks reserve ---
+
+    def allocate(self, size: int, alignment: int, name: str) -> Region:
+        if size + alignment > available_memory():
+            raise MemoryError
+        size = max(size, 1)
+        room, base = self._area(name)
+        held = self._held.setdefault(name, [])
+        top = held[-1].end if held else base
+        start = top + -top % alignment
+        assert start + size <= base + self._needed, "each 'alloca' has one reservation at a time"
+        region = Region(start, size, room, (name,), True)
+        region.data[:] = 0
+        held.append(region)
+        self._insert(region)
+        return region
+
+    def release(self, region: Region) -> None:
+        super().release(region)
+        name = str(region.labels[0])
+        held = self._held.get(name)
+        if held and held[-1] is region:
+            held.pop()
+            if not held:
+                del self._held[name], self._used[name]
+
+    def _area(self, name: str) -> tuple[Array, int]:
+        """The area of a tile block: the one it had before, or the first that no other one uses."""
+        number = self._used.get(name)
+        if number is None:
+            used = set(self._used.values())
+            number = self._known.get(name, -1)
+            if number < 0:
+                number = next(one for one in range(len(used) + 1) if one not in used)
+                if number:
+                    self._known[name] = number
+            while number >= len(self._areas):
+                start, room = _room(self._needed, 0)
+                self._areas.append((room, start))
+            self._used[name] = number
+        return self._areas[number]
+
+
+def _room(size: int, offset: int) -> tuple[int, Array]:
+    """Memory for so many bytes that lie so far behind a page boundary: their address, and what keeps it."""
+    room: Array = numpy.empty(size + 2 * _PAGE, numpy.uint8)
+    base = int(room.ctypes.data)
+    return base + -base % _PAGE + offset, room
+
+
+def _holds_words(region: Region) -> bool:
+    """Whether an array of 64-bit integers is in a region, which may be addresses."""
+    for label in region.labels:
+        if isinstance(label, ArgumentLabel) and label.buffer.dtype.kind in "iu" and label.buffer.dtype.itemsize == 8:
+            return True
+    return False
+
+
+def reserved_bytes(entry: Operation) -> int:
+    """The most that one tile block can have reserved: each `alloca` once, as a loop gives back what it has reserved."""
+    total = 0
+    for operation in entry.walk():
+        if operation.declaration is ALLOCA:
+            type = operation.results[0].type
+            assert isinstance(type, TileType) and isinstance(type.element, PointerType)
+            count, alignment = operation.attributes["num_elem"], operation.attributes["alignment"]
+            assert isinstance(count, IntegerAttribute) and isinstance(alignment, IntegerAttribute)
+            total += max(count.value * memory_bytes(type.element.pointee), 1) + alignment.value
+    return total

@@ -1,0 +1,174 @@
+"""The operations and values of a kernel by number, with their names and lines.
+
+Operations are counted from 0 in the order in which they are printed, those inside an operation after it.  Values: the
+parameters, then for each operation its results and the arguments of the blocks inside it.  Everything that speaks of a
+recorded launch uses these numbers, and they depend on nothing but the program.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Final
+
+from tileir.dialect.ops import REDUCE, SCAN
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.places import place_of
+from tileir.execute.sanitizer.report import Spelling
+from tileir.execute.script import Script
+from tileir.ir.core import Operation
+from tileir.ir.diagnostics import position_of, source_of
+from tileir.ir.location import FileLocation
+from tileir.ir.values import Value
+from tileir.text.names import Naming
+from tileir.text.placing import PlacedText, placed_text
+
+_LONGEST_LINE: Final = 2000
+"""Constants may be long; nobody reads so much of one in a line."""
+
+
+_MOST_HEAD_LINES: Final = 100
+"""The head of a kernel may go over several lines."""
+
+
+class ScriptLine:
+    """Where an operation comes from: the line of a script, or of the text of the program."""
+
+    __slots__ = ("file", "line", "text")
+
+    def __init__(self, file: str, line: int, text: str) -> None:
+        self.file: str = file
+        self.line: int = line
+        self.text: str = text
+
+
+class NumberedProgram:
+    """A kernel whose operations and values have numbers."""
+
+    def __init__(self, entry: Operation) -> None:
+        self.entry: Operation = entry
+        self.operations: list[Operation] = []
+        self.values: list[Value] = list(entry.regions[0].blocks[0].arguments)
+        self.depths: list[int] = []
+        """How many operations of the kernel each one is nested in."""
+        for operation in entry.walk():
+            if operation is entry:
+                continue
+            self.operations.append(operation)
+            self.values.extend(operation.results)
+            for region in operation.regions:
+                for block in region.blocks:
+                    self.values.extend(block.arguments)
+        self.operation_numbers: dict[Operation, int] = {one: number for number, one in enumerate(self.operations)}
+        self.value_numbers: dict[Value, int] = {one: number for number, one in enumerate(self.values)}
+        depth_of: dict[Operation, int] = {entry: -1}
+        for operation in self.operations:
+            parent = operation.parent_operation
+            depth = depth_of[operation] = depth_of.get(parent, -1) + 1 if parent is not None else 0
+            self.depths.append(depth)
+        self._spelling: Spelling = Spelling()
+        self._script: Script = Script()
+
+    @property
+    def module(self) -> Operation:
+        """The module that the kernel is in."""
+        top = self.entry
+        while top.parent_operation is not None:
+            top = top.parent_operation
+        return top
+
+    # --- text ---
+
+    @cached_property
+    def _placed(self) -> PlacedText:
+        return placed_text(self.module)
+
+    @property
+    def lines(self) -> list[str]:
+        """The program as it is printed."""
+        return self._placed.lines
+
+    @cached_property
+    def line_numbers(self) -> list[int]:
+        """For each operation the line it begins in; for a terminator that is not printed, the line of the brace."""
+        starts = dict(self._placed.starts)
+        for line, operations in enumerate(self._placed.operations):
+            for operation in operations:
+                starts.setdefault(operation, line)
+        return [starts[operation] for operation in self.operations]
+
+    def text(self, number: int) -> str:
+        """The line of an operation, without indentation."""
+        operation = self.operations[number]
+        if operation not in self._placed.starts:
+            return operation.declaration.mnemonic
+        text = self.lines[self.line_numbers[number]].strip()
+        return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]} .."
+
+    @cached_property
+    def _names(self) -> dict[Value, str]:
+        naming = Naming(False)
+        naming.name_regions(self.module)
+        return naming.names
+
+    def name(self, number: int) -> str:
+        """A value as the printed program calls it."""
+        return self._names.get(self.values[number], "%?")
+
+    @cached_property
+    def parameter_names(self) -> list[str]:
+        """What the author calls the parameters, where the text that the program was read from is at hand; else as they
+        are printed, without the sign before."""
+        parameters = self.entry.regions[0].blocks[0].arguments
+        source, position = source_of(self.entry.location), position_of(self.entry.location)
+        if source is not None and position is not None:
+            lines = source.text.split("\n")[position.line - source.first_line :]
+            head = "\n".join(lines[:_MOST_HEAD_LINES]).partition("{")[0]
+            names: list[str] = re.findall(r"%([\w$.-]+)\s*:", head)
+            if len(names) == len(parameters):
+                return names
+        return [self.name(number).removeprefix("%") for number in range(len(parameters))]
+
+    # --- the author's script ---
+
+    def script_line(self, number: int) -> ScriptLine | None:
+        """The line that an operation comes from, where it is at hand."""
+        operation = self.operations[number]
+        expression = self._script.expression(operation)
+        if expression is not None:
+            return ScriptLine(expression.file, expression.line, expression.statement.text)
+        source, position = source_of(operation.location), position_of(place_of(operation.location))
+        if source is None or not isinstance(position, FileLocation):
+            return None
+        text, _ = source.excerpt(position.line, position.column)
+        return ScriptLine(position.file, position.line, text.strip()[:_LONGEST_LINE])
+
+    def script_name(self, number: int) -> str | None:
+        """What the author calls a value: a variable of the script, or the name in the text the program was read from.
+
+        None where no source is at hand.
+        """
+        value = self.values[number]
+        owner = value.defining_operation
+        if owner is not None:
+            label = self._script.label(owner)
+            if label:
+                return label
+            if source_of(owner.location) is not None:
+                return self._spelling.value(value).removeprefix("%")
+        return None
+
+
+def is_in_reduction(operation: Operation) -> bool:
+    """Whether an operation is part of the body of a `reduce` or `scan`, which runs on slices: no step of its own."""
+    parent = operation.parent_operation
+    while parent is not None:
+        if parent.declaration is REDUCE or parent.declaration is SCAN:
+            return True
+        parent = parent.parent_operation
+    return False
+
+
+def is_pointer(value: Value) -> bool:
+    """Whether a value is a tile of pointers."""
+    return isinstance(value.type, TileType) and isinstance(value.type.element, PointerType)

@@ -1,0 +1,223 @@
+"""The observer that makes a recording while a launch runs."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy
+
+from tileir.execute.dtypes import Array
+from tileir.execute.errors import BlockId, ExecutionError
+from tileir.execute.memory import Memory
+from tileir.execute.observer import Access, Observer, TileBlock
+from tileir.execute.recording.accesses import KINDS, READ, AccessTable
+from tileir.execute.recording.arrays import Finder
+from tileir.execute.recording.control import ControlFlow, Path, PathWriter
+from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.timeline import Timeline, Write
+from tileir.execute.sanitizer.sanitizer import Sanitizer
+from tileir.ir.core import Operation
+
+
+class BlockTable:
+    """The tile blocks of a launch in the order in which they began: their numbers, paths and steps, and how many
+    accesses had happened when each began."""
+
+    def __init__(self) -> None:
+        self._number: array[int] = array("i")
+        self._path: array[int] = array("i")
+        self._steps: array[int] = array("I")
+        self._began: array[int] = array("q")
+        self.paths: list[Path] = []
+        self._path_numbers: dict[object, int] = {}
+        self._places: dict[int, int] | None = None
+        self.nbytes: int = 0
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def begin(self, number: int, time: int) -> int:
+        """A tile block begins; gives its place."""
+        self._number.append(number)
+        self._path.append(-1)
+        self._steps.append(0)
+        self._began.append(time)
+        self._places = None
+        self.nbytes += 20
+        return len(self._number) - 1
+
+    def finish(self, place: int, path: Path, steps: int) -> None:
+        key = path.key
+        number = self._path_numbers.get(key)
+        if number is None:
+            number = self._path_numbers[key] = len(self.paths)
+            self.paths.append(path)
+            self.nbytes += path.nbytes + 300
+        self._path[place] = number
+        self._steps[place] = steps
+
+    @property
+    def number(self) -> Array:
+        return numpy.frombuffer(self._number, numpy.int32)
+
+    @property
+    def steps(self) -> Array:
+        return numpy.frombuffer(self._steps, numpy.uint32)
+
+    @property
+    def began(self) -> Array:
+        return numpy.frombuffer(self._began, numpy.int64)
+
+    def place(self, number: int) -> int | None:
+        """The place of the tile block of a number; None if it did not begin."""
+        if self._places is None:
+            self._places = {number: place for place, number in enumerate(self._number)}
+        return self._places.get(number)
+
+    def path(self, place: int) -> Path:
+        return self.paths[self._path[place]]
+
+
+class _Running:
+    """A tile block that runs."""
+
+    __slots__ = ("block", "failed_in", "path", "place")
+
+    def __init__(self, block: TileBlock, place: int) -> None:
+        self.block: TileBlock = block
+        self.place: int = place
+        self.path: PathWriter = PathWriter()
+        self.failed_in: int = -1
+
+
+class Recorder(Observer):
+    """Keeps what a launch does: the paths of tile blocks, the accesses, what writes replace."""
+
+    def __init__(self, program: NumberedProgram, control: ControlFlow) -> None:
+        self.accesses: AccessTable = AccessTable()
+        self.blocks: BlockTable = BlockTable()
+        self.timeline: Timeline = Timeline()
+        self.allowed: dict[int, Array] = {}
+        """Where the sanitizer kept elements of an access from happening: which of its tile did, by row."""
+        self._program: NumberedProgram = program
+        self._decisions: dict[Operation, int] = control.decisions
+        self._distances: dict[Operation, int] = control.distances
+        self._numbers: dict[Operation, int] = program.operation_numbers
+        self._running: dict[int, _Running] = {}
+        self._last: _Running | None = None
+        self._finder: Finder | None = None
+
+    def use(self, finder: Finder) -> None:
+        """Tell what finds the arrays that accesses touch."""
+        self._finder = finder
+
+    def _state(self, block: TileBlock) -> _Running:
+        last = self._last
+        if last is not None and last.block is block:
+            return last
+        found = self._last = self._running[block.number]
+        return found
+
+    def block_started(self, block: TileBlock) -> None:
+        place = self.blocks.begin(block.number, len(self.accesses))
+        self._last = self._running[block.number] = _Running(block, place)
+
+    def block_finished(self, block: TileBlock) -> None:
+        self._close(self._running.pop(block.number))
+
+    def launch_finished(self) -> None:
+        # Those that an error of another one has ended.
+        for state in self._running.values():
+            self._close(state)
+        self._running.clear()
+
+    def _close(self, state: _Running) -> None:
+        path = state.path.finish(state.failed_in)
+        steps = state.path.steps
+        if state.failed_in >= 0:
+            steps += self._distances[self._program.operations[state.failed_in]]
+        self.blocks.finish(state.place, path, steps)
+
+    def watches(self, operation: Operation) -> bool:
+        return operation in self._decisions
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        number = self._decisions.get(operation)
+        if number is not None:
+            self._state(block).path.decide(number, self._distances[operation])
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        number = self._numbers.get(error.operation, -1)
+        if error.operation in self._distances and error.operation not in self._decisions:
+            self._state(block).failed_in = number
+        return False
+
+    def access(self, access: Access) -> Array | None:
+        self.record(access)
+        return None
+
+    def record(self, access: Access) -> int:
+        """Add the rows of an access; gives the first."""
+        assert self._finder is not None
+        operation = access.operation
+        block = access.block
+        step = self._state(block).path.steps + self._distances[operation]
+        number = self._numbers[operation]
+        kind = KINDS[access.kind]
+        parts, masked = self._finder.find(access)
+        first = len(self.accesses)
+        for part in parts:
+            row = self.accesses.add(block.number, step, number, part.array, kind, masked, part.boxes, part.approximate)
+            if kind != READ and part.target is not None and part.region is not None and part.region.writable:
+                self.timeline.add(Write(row, part.region, part.target, part.where))
+        return first
+
+
+class SanitizedRecorder(Recorder):
+    """The same for a launch that is sanitized."""
+
+    def __init__(self, program: NumberedProgram, control: ControlFlow, sanitizer: Sanitizer) -> None:
+        super().__init__(program, control)
+        self._sanitizer: Sanitizer = sanitizer
+        self._sanitized: set[Operation] = set()
+
+    def launch_started(self, grid: BlockId, memory: Memory) -> None:
+        self._sanitizer.launch_started(grid, memory)
+
+    def launch_finished(self) -> None:
+        super().launch_finished()
+        self._sanitizer.launch_finished()
+
+    def block_started(self, block: TileBlock) -> None:
+        self._sanitizer.block_started(block)
+        super().block_started(block)
+
+    def block_finished(self, block: TileBlock) -> None:
+        self._sanitizer.block_finished(block)
+        super().block_finished(block)
+
+    def watches(self, operation: Operation) -> bool:
+        if self._sanitizer.watches(operation):
+            self._sanitized.add(operation)
+            return True
+        return super().watches(operation)
+
+    def token(self, operation: Operation, block: TileBlock, tokens: list[Any]) -> Any:
+        return self._sanitizer.token(operation, block, tokens)
+
+    def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        super().before(operation, block, operands)
+        if operation in self._sanitized:
+            self._sanitizer.before(operation, block, operands)
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        super().failed(error, block)
+        return self._sanitizer.failed(error, block)
+
+    def access(self, access: Access) -> Array | None:
+        row = self.record(access)
+        allowed = self._sanitizer.access(access)
+        if allowed is not None:
+            self.allowed[row] = numpy.packbits(allowed)
+        return allowed

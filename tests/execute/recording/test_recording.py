@@ -1,0 +1,85 @@
+"""A recorded launch: what it did, forwards and backwards."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import tileir
+from tileir.execute.recording.answers import QUESTIONS, answer, summary_answer
+from tileir.execute.recording.recording import Recording, record
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def vector_add(schedule: str = "forward") -> tuple[Recording, list[Any]]:
+    kernel = tileir.compile(EXAMPLES / "vector_add.mlir")
+    a, b = numpy.arange(1000, dtype=numpy.float32), numpy.ones(1000, numpy.float32)
+    c = numpy.zeros(1000, numpy.float32)
+    return record(kernel, 8, a, b, c, 1000, schedule=schedule), [a, b, c]
+
+
+def unpacked(given: dict[str, Any]) -> Any:
+    return numpy.frombuffer(base64.b64decode(given["data"]), f"<{given['type'][0]}{int(given['type'][1:]) // 8}")
+
+
+def test_a_recorded_launch_gives_the_results_of_a_launch() -> None:
+    recording, (a, b, c) = vector_add()
+    assert not recording.failure and not recording.findings
+    numpy.testing.assert_array_equal(c, a + b)
+
+
+@pytest.mark.parametrize("schedule", ["forward", "reverse", "random:3", "interleaved"])
+def test_an_array_is_what_it_was_at_any_moment(schedule: str) -> None:
+    recording, (a, b, _) = vector_add(schedule)
+    numbers = recording.blocks.number.tolist()
+    stored = {block: int(recording.accesses.step[recording.rows(block)[-1]]) for block in numbers}
+    for block in [*numbers, *reversed(numbers)]:
+        before, after = recording.array(2, block, 0), recording.array(2, block, stored[block])
+        assert not before[128 * block : 128 * block + 128].any()
+        numpy.testing.assert_array_equal(
+            after[128 * block : 128 * block + 128], (a + b)[128 * block : 128 * block + 128]
+        )
+
+
+def test_accesses_are_boxes_of_elements_with_the_edge_masked() -> None:
+    recording, _ = vector_add()
+    rows = recording.rows(7)
+    assert recording.accesses.array[rows].tolist() == [0, 1, 2]
+    assert recording.accesses.kind[rows].tolist() == [0, 0, 1]
+    assert recording.accesses.masked[rows].tolist() == [24, 24, 24]
+    assert recording.accesses.boxes(int(rows[0])) == [(896, (104,), (1,))]
+    numpy.testing.assert_array_equal(recording.accesses.elements(int(rows[0])), numpy.arange(896, 1000))
+
+
+def test_answers_have_the_numbers_of_the_recording() -> None:
+    recording, (a, b, _) = vector_add()
+    summary = summary_answer(recording)
+    assert [array["name"] for array in summary["arrays"]] == ["a", "b", "c"]
+    assert [array["written"] for array in summary["arrays"]] == [False, False, True]
+    total = next(value for value in summary["values"] if value["script"] == "sum")
+    moment = {"block": 3, "step": int(unpacked(summary["recording"]["steps"])[3]), "value": total["id"]}
+    tile = answer(recording, "tile", moment)
+    numpy.testing.assert_array_equal(unpacked(tile["data"]), (a + b)[384:512])
+    assert tile["text"][:2] == ["385.0", "386.0"] and tile["statistics"]["most"] == 512.0
+    part = answer(recording, "array", {"array": 2, "block": 3, "step": 25, "start": "500", "extents": "20"})
+    numpy.testing.assert_array_equal(unpacked(part["data"]), [*numpy.arange(501, 513), *[0] * 8])
+    given = {"first": 0, "count": 5, "block": 1, "step": 9, "value": 0, "array": 0}
+    for question in QUESTIONS:
+        json.dumps(answer(recording, question, given), allow_nan=False)
+    json.dumps(summary, allow_nan=False)
+
+
+def test_questions_that_make_no_sense_are_refused_in_words() -> None:
+    recording, _ = vector_add()
+    with pytest.raises(tileir.LaunchError, match="needs a whole number for 'block', and not 'x'"):
+        answer(recording, "steps", {"block": "x"})
+    with pytest.raises(tileir.LaunchError, match="tile block 99 is not in the recording"):
+        answer(recording, "steps", {"block": 99})
+    with pytest.raises(tileir.LaunchError, match="does not answer 'weather'"):
+        answer(recording, "weather", {})
