@@ -47,12 +47,40 @@ def operation(number: int, text: str, **rest: Any) -> dict[str, Any]:
     return {**whole, **rest}
 
 
+def made_steps(block: int) -> Answer:
+    return {"block": block, "id": [block, 0, 0], "operation": packed([0, 1, 2], "int32")}
+
+
+def made_accesses(first: int, count: int) -> Answer:
+    rows = numpy.arange(8)[first : first + count]
+    return {
+        "first": first,
+        "count": len(rows),
+        "total": 8,
+        "block": packed(rows // 2, "int32"),
+        "step": packed(rows % 2 + 1, "uint32"),
+        "operation": packed(rows % 2, "int32"),
+        "array": packed(rows * 0, "int32"),
+        "kind": packed(rows % 2, "uint8"),
+        "masked": packed(rows * 0, "int32"),
+        "boxStart": packed(range(len(rows) + 1), "uint32"),
+        "boxFirst": packed(rows // 2 * 16, "float64"),
+        "extentStart": packed(range(len(rows) + 1), "uint32"),
+        "extents": packed(rows * 0 + 16, "float64"),
+        "strides": packed(rows * 0 + 1, "float64"),
+        "approximate": packed(rows * 0, "uint8"),
+    }
+
+
 def made_explorer(summary: Mapping[str, Any] | None = None, **answers: Any) -> Explorer:
-    """Answers each question with what is given for it: an answer, or a function of the question's parameters."""
+    """Answers each question with what is given for it: an answer, or a function of the question's parameters.
+
+    Without others, the tile blocks read and write 16 elements each.
+    """
 
     def questions() -> dict[str, Any]:
         found = {}
-        for name, given in answers.items():
+        for name, given in {"steps": made_steps, "accesses": made_accesses, **answers}.items():
             found[name] = given if callable(given) else (lambda _given=given, **_: _given)
         return found
 

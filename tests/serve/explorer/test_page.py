@@ -84,10 +84,10 @@ def test_a_question_that_fails_is_told_in_words(page_for: Any) -> None:
     words = page.evaluate(
         """async () => {
             const { asking, server } = await import("explorer/data.js");
-            try { await asking(server())("steps", { block: 0 }); } catch (error) { return error.message; }
+            try { await asking(server())("values", { block: 0, step: 0 }); } catch (error) { return error.message; }
         }"""
     )
-    assert words == "there is no 'steps' for this launch"
+    assert words == "there is no 'values' for this launch"
 
 
 def test_assets_fit_into_the_wheel() -> None:

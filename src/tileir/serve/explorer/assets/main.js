@@ -6,9 +6,11 @@ import { byId, element, fill } from "explorer/elements.js";
 import { createView as createFindings } from "explorer/findings.js";
 import { createView as createForms } from "explorer/forms.js";
 import { createTools } from "explorer/header.js";
+import { createView as createMemory } from "explorer/memory.js";
 import { createView as createOverview } from "explorer/overview.js";
 import { beginning, equal, limiting, read, written } from "explorer/state.js";
 import { createTabs } from "explorer/tabs.js";
+import { createTimeline } from "explorer/timeline.js";
 import { bytes, counted } from "explorer/words.js";
 
 /**
@@ -22,6 +24,7 @@ import { bytes, counted } from "explorer/words.js";
 const VIEWS = [
   createOverview,
   createForms,
+  createMemory,
   createFindings,
   createCost,
 ];
@@ -31,6 +34,7 @@ const VIEWS = [
  * @type {((context: Context) => View)[]}
  */
 const ABOVE = [
+  createTimeline,
 ];
 
 /** @param {unknown} error */
