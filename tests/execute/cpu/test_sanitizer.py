@@ -30,7 +30,7 @@ COMPILED = [pair for pair in PAIRS if pair.kind not in ("race", "unordered", *CO
 def texts(report: tileir.SanitizerReport) -> list[str]:
     """The findings that both engines make, without addresses and what is near them, which differ from run to run."""
     return [
-        re.sub(r": it is .*|(?<=0x)[0-9a-f]+|\d+ bytes (before|past)", "", finding.render())
+        re.sub(r": it is .*|(?<=0x)[0-9a-f]+|\d+ bytes (before|past)|, in argument .* at \[.*", "", finding.render())
         for finding in report.findings
         if finding.kind not in ("race", "unordered")
     ]

@@ -68,13 +68,16 @@ class Both:
 
     def launch(self, arrays: list[Any], *numbers: int, uninitialized: int | None = None) -> list[str]:
         reports, contents = [], []
+        # In the same memory: what lies next to an array is told.
+        own = [array.copy() for array in arrays]
         for kernel in self.kernels:
-            own = [array.copy() for array in arrays]
+            for array, given in zip(own, arrays, strict=True):
+                array[...] = given
             empty = [] if uninitialized is None else [own[uninitialized]]
             sanitizer = tileir.Sanitizer(uninitialized=empty)
             kernel.launch(1, *own, *numbers, observer=sanitizer)
             reports.append(sanitizer.report)
-            contents.append(own)
+            contents.append([array.copy() for array in own])
         assert texts(reports[1]) == texts(reports[0])
         for one, other in zip(*contents, strict=True):
             assert numpy.array_equal(one, other)
@@ -107,6 +110,26 @@ def test_tiles_of_what_nobody_wrote_are_found() -> None:
     assert both.launch(arrays_of(), 3, 1, LANES, uninitialized=0) == ["uninitialized"]
     assert both.launch(arrays_of(), 3, 1, 0, uninitialized=0) == []
     assert both.launch(arrays_of(), 3, 1, LANES, uninitialized=1) == []
+
+
+@pytest.mark.parametrize("gap", [0, 4])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_neighbour_that_an_access_reaches_is_told_alike(gap: int, is_first: bool) -> None:
+    """Wherever the allocator puts arrays: an access outside of one may be inside of the other, and is wrong still."""
+    kernels = Both(STRIDED.replace("INDEX", "i32")).kernels
+    whole = numpy.zeros(4 * SIZE + gap, "i4")
+    low, high = whole[SIZE : 2 * SIZE], whole[2 * SIZE + gap : 3 * SIZE + gap]
+    p, q = (low, high) if is_first else (high, low)
+    start = SIZE + gap if is_first else -SIZE - gap
+    told = []
+    for kernel in kernels:
+        sanitizer = tileir.Sanitizer()
+        kernel.launch(1, p, q, start, 1, LANES, observer=sanitizer)
+        told.append(sanitizer.report.render())
+        assert [finding.kind for finding in sanitizer.report.findings] == ["out-of-bounds"] * 2
+        assert not whole.any(), "what is outside is not written to"
+    assert told[0] == told[1]
+    assert "in argument 1 (array int32[64]) at [0]" in told[0]
 
 
 @pytest.mark.parametrize("middle", [4, 5])
