@@ -1,7 +1,7 @@
 // The roofline of a target as a drawing: what memory and each unit allow at each intensity, and where the kernel stands.
 // Both axes are logarithmic.  Colours come as arguments, since a picture for a paper is not in the page's colours.
 
-import { svg } from "explorer/elements.js";
+import { setAttributes, svg } from "explorer/elements.js";
 import { amount, short } from "explorer/words.js";
 
 /**
@@ -37,11 +37,13 @@ export const PAPER_COLOURS = {
   ground: "#ffffff",
 };
 
-const WIDTH = 760;
+const WIDTH = 800;
 const HEIGHT = 400;
 const PLOT = { left: 74, right: 560, top: 18, bottom: 348 };
 /** Of two labels, from baseline to baseline. */
 const LABEL_HEIGHT = 16;
+/** About, of words at this size. */
+const LETTER_WIDTH = 6.6;
 
 /**
  * @param {Cost} cost
@@ -252,23 +254,18 @@ function kernelPoint(point, kernel, measured, x, y, colours) {
   const [atX, atY] = [x(point.intensity), y(point.attainable)];
   const stem = line(atX, atY, atX, PLOT.bottom, colours.kernel);
   stem.setAttribute("stroke-dasharray", "2 3");
-  // Below the roof nothing else is drawn: to the right of the stem, or to the left where the plot ends.
-  const right = atX < (PLOT.left + PLOT.right) / 2 + 40;
-  const side = { x: atX + (right ? 12 : -12), anchor: right ? "start" : "end" };
   const name = kernel.length > 32 ? `${kernel.slice(0, 31)}…` : kernel;
+  const numbers = `${short(point.intensity)} op/byte, at most ${amount(point.attainable, "op/s")}`;
+  // To the right of the stem, below the roof, where there is space for it.
+  const right = atX + 12 + Math.max(name.length, numbers.length) * LETTER_WIDTH < PLOT.right;
+  const side = { x: atX + (right ? 12 : -12), anchor: right ? "start" : "end" };
   const first = Math.min(atY + 24, PLOT.bottom - 34);
   /** @type {SVGElement[]} */
   const parts = [
     stem,
     svg("circle", { cx: atX, cy: atY, r: 6, style: { fill: colours.kernel, stroke: colours.ground, "stroke-width": "2" } }),
     label(side.x, first, name, colours.kernel, side.anchor),
-    label(
-      side.x,
-      first + LABEL_HEIGHT,
-      `${short(point.intensity)} op/byte, at most ${amount(point.attainable, "op/s")}`,
-      colours.kernel,
-      side.anchor,
-    ),
+    label(side.x, first + LABEL_HEIGHT, numbers, colours.kernel, side.anchor),
   ];
   parts[2].setAttribute("font-weight", "600");
   if (measured !== null) {
@@ -280,6 +277,9 @@ function kernelPoint(point, kernel, measured, x, y, colours) {
       label(side.x, below, `measured: ${amount(measured, "op/s")}`, colours.measured, side.anchor),
     );
   }
+  // Lines that cross these words do not cross them out.
+  const clear = { "paint-order": "stroke", stroke: colours.ground, "stroke-width": "5px", "stroke-linejoin": "round" };
+  for (const part of parts) if (part instanceof SVGTextElement) setAttributes(part, { style: clear });
   return parts;
 }
 

@@ -10,7 +10,7 @@ import { element, svg } from "explorer/elements.js";
 const SCALE = 2;
 // What an SVG takes from the page's style sheet, which does not go with it.
 const PROPERTIES = [
-  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",
+  "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-linejoin", "paint-order", "opacity",
   "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline",
 ];
 

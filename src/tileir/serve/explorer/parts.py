@@ -1,0 +1,38 @@
+"""The parts that answer the page's questions: each stands for one package that knows something of a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tileir.analyze.cost.costs import cost
+from tileir.analyze.cost.targets import DEFAULT, target_names
+from tileir.analyze.forms.forms import Forms
+from tileir.serve.explorer.questions import Answer
+from tileir.serve.explorer.session import Part
+
+
+def forms_part(forms: Forms) -> Part:
+    """The program in its forms; one is made when it is asked for."""
+
+    def form(id: str) -> Answer:
+        return forms.form(id).answer()
+
+    def summary() -> dict[str, Any]:
+        return {"forms": [each._asdict() for each in forms.list()]}
+
+    return Part({"form": form}, summary)
+
+
+def cost_part(kernel: Any, grid: int | tuple[int, ...], arguments: Sequence[object]) -> Part:
+    """What the launch costs; `kernel` and `arguments` are those of `tileir.cost`."""
+
+    def costs(target: str) -> Answer:
+        return cost(kernel, grid, *arguments, target=target).answer()
+
+    def summary() -> dict[str, Any]:
+        # The first is what the page begins with.
+        ordered = sorted(target_names().items(), key=lambda item: item[0] != DEFAULT)
+        return {"targets": [{"id": key, "title": title} for key, title in ordered]}
+
+    return Part({"cost": costs}, summary)

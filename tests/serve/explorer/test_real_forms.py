@@ -1,0 +1,43 @@
+"""The forms of an example as the page shows them: every one, with its links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import tileir
+from tileir.analyze.forms.forms import Forms
+from tileir.dialect.ops import MMAF
+from tileir.serve.explorer.parts import forms_part
+from tileir.serve.explorer.session import Explorer
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def test_every_form_of_matmul_is_shown_and_linked(page_for: Any) -> None:
+    forms = Forms(tileir.load(EXAMPLES / "matmul.mlir"))
+    operations = [operation for operation in forms.entry.walk() if operation is not forms.entry]
+    product = next(number for number, operation in enumerate(operations) if operation.declaration is MMAF)
+    explorer = Explorer([forms_part(forms)])
+    titles = [title for title in forms.list() if title.reason is None]
+    assert {"source", "tile", "loops"} < {title.id for title in titles}
+    page = page_for(explorer, view="forms")
+    first, second = [page.get_by_role("region", name=f"Forms, pane {number}") for number in (1, 2)]
+    first.get_by_role("combobox").select_option("tile")
+    for title in titles:
+        second.get_by_role("combobox").select_option(title.id)
+        second.get_by_role("listbox", name=title.title).wait_for()
+        form = forms.form(title.id)
+        assert second.locator(".row code").first.inner_text() == form.lines[0].rstrip("\n")
+        first.locator(".row").get_by_text("mmaf").hover()
+        expected = [line for line, links in enumerate(form.links) if product in links]
+        if not expected:
+            assert second.locator(".is-lit").count() == 0, title.id
+            continue
+        first.locator(".row").get_by_text("mmaf").click()
+        lit = second.locator(".is-lit .row-number")
+        lit.first.wait_for()
+        numbers = [int(text) - 1 for text in lit.all_inner_texts()]
+        assert set(numbers) <= set(expected), title.id
+        # Those that are too far down to be drawn are lit once they are.
+        assert min(numbers) == min(expected), title.id
