@@ -1,0 +1,171 @@
+"""Values out of the middle of a kernel, on any engine: the kernel itself writes them down.
+
+A copy of the kernel gets three more parameters, a log, the number of a tile block and the size of the log, and behind
+each operation a probe: the tile block of that number appends the operation's result to the log.
+
+The log is bytes.  Its first eight count how many were asked for, so where the next entry begins; an entry begins at a
+multiple of 16 with the number of its probe (8 bytes), its elements follow 16 bytes later.  What no longer fits is left
+out and still counted: a log too small holds the beginning of the run.
+
+A probe uses its value once more, which may change how a compiler orders and fuses the code around it.  Engines that are
+bit for bit the same with any code, as the interpreter and the CPU engine are, do not show it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Final, cast
+
+import numpy
+
+from tileir.analyze.comparing.widened import float_element
+from tileir.dialect.builder import Builder
+from tileir.dialect.ops import CONSTANT, REDUCE, SCAN
+from tileir.dialect.types import PointerType, TileType, pointer_mistake, pointer_type, scalar_tile, tile_type
+from tileir.execute.dtypes import Array, from_memory, memory_bytes, memory_dtype
+from tileir.execute.entries import select_entry
+from tileir.ir.attributes import type_attribute
+from tileir.ir.clone import clone
+from tileir.ir.core import Operation
+from tileir.ir.types import I8, I32, I64, Type, function_type
+from tileir.ir.values import Value
+
+_ALIGNMENT: Final = 16
+_HEAD: Final = 16
+_MOST_PROBES: Final = 400
+"""Probes are code to be compiled: of more values only floats, and then the first ones."""
+
+
+class Probe:
+    """A result of an operation that is written down."""
+
+    __slots__ = ("element", "result", "shape", "value")
+
+    def __init__(self, value: Value, result: Value, element: Type, shape: tuple[int, ...]) -> None:
+        self.value: Value = value
+        """The value in the program that was copied."""
+        self.result: Value = result
+        """The value in the copy."""
+        self.element: Type = element
+        self.shape: tuple[int, ...] = shape
+
+    @property
+    def bytes(self) -> int:
+        """What an entry takes in the log."""
+        size = _HEAD + prod(self.shape) * memory_bytes(self.element)
+        return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+class ProbedKernel:
+    """A copy of a kernel with probes."""
+
+    def __init__(self, entry: Operation) -> None:
+        module = entry
+        while module.parent_operation is not None:
+            module = module.parent_operation
+        mapping: dict[Value, Value] = {}
+        self.module: Operation = clone(module, mapping)
+        self.entry: Operation = select_entry(self.module, entry.symbol_name)
+        self.probes: list[Probe] = []
+        self.left_out: int = 0
+        """How many values have no probe, as there are too many."""
+        chosen = _chosen(entry)
+        if len(chosen) > _MOST_PROBES:
+            preferred = [value for value in chosen if float_element(value) is not None][:_MOST_PROBES]
+            self.left_out = len(chosen) - len(preferred)
+            chosen = preferred
+        for value in chosen:
+            type = cast(TileType, value.type)
+            self.probes.append(Probe(value, mapping[value], type.element, type.shape))
+        self._build()
+
+    def _build(self) -> None:
+        body = self.entry.regions[0].blocks[0]
+        log = body.add_argument(scalar_tile(pointer_type(I8)))
+        wanted = body.add_argument(scalar_tile(I32))
+        limit = body.add_argument(scalar_tile(I64))
+        inputs = tuple([argument.type for argument in body.arguments])
+        self.entry.attributes["function_type"] = type_attribute(function_type(inputs, ()))
+        # There is one for each parameter, and none has a meaning.
+        self.entry.attributes.pop("arg_attrs", None)
+        b = Builder(block=body, before=body.first)
+        x, y, z = b.get_tile_block_id()
+        width, height, _ = b.get_num_tile_blocks()
+        number = b.addi(x, b.muli(width, b.addi(y, b.muli(height, z))))
+        chosen = b.cmpi(number, wanted, "equal", "signed")
+        for index, probe in enumerate(self.probes):
+            operation = probe.result.defining_operation
+            assert operation is not None and operation.parent is not None
+            _write_down(Builder(block=operation.parent, before=operation.next), index, probe, log, chosen, limit)
+
+    def log(self, size: int) -> Array:
+        """An empty log of so many bytes."""
+        return numpy.zeros(max(size, 0) + _ALIGNMENT, numpy.int8)
+
+    def arguments(self, log: Array, block: int) -> list[Any]:
+        """The arguments behind those of the kernel."""
+        return [log, block, log.size]
+
+    def entries(self, log: Array) -> list[tuple[Probe, Array]]:
+        """What was written down, in order: the probe, and the elements as the interpreter has them."""
+        used = int(log[:8].view(numpy.int64)[0]) + _ALIGNMENT
+        found = []
+        at = _ALIGNMENT
+        while at < min(used, log.size):
+            probe = self.probes[int(log[at : at + 8].view(numpy.int64)[0])]
+            if at + probe.bytes > log.size:
+                break
+            size = prod(probe.shape) * memory_bytes(probe.element)
+            content = log[at + _HEAD : at + _HEAD + size].view(memory_dtype(probe.element)).reshape(probe.shape)
+            found.append((probe, from_memory(probe.element, content)))
+            at += probe.bytes
+        return found
+
+
+def _chosen(entry: Operation) -> list[Value]:
+    """The values to write down: tiles that are results, outside of the bodies of reductions."""
+    found = []
+    for operation in entry.walk():
+        if operation is entry or operation.declaration is CONSTANT or _in_reduction(operation):
+            continue
+        for result in operation.results:
+            type = result.type
+            if not isinstance(type, TileType) or isinstance(type.element, PointerType):
+                continue
+            if pointer_mistake(type.element) is None:
+                found.append(result)
+    return cast("list[Value]", found)
+
+
+def _in_reduction(operation: Operation) -> bool:
+    parent = operation.parent_operation
+    while parent is not None:
+        if parent.declaration in (REDUCE, SCAN):
+            return True
+        parent = parent.parent_operation
+    return False
+
+
+def _write_down(b: Builder, index: int, probe: Probe, log: Value, chosen: Value, limit: Value) -> None:
+    with b.if_(chosen):
+        size = b.constant(probe.bytes, I64)
+        counter = b.ptr_to_ptr(log, scalar_tile(pointer_type(I64)))
+        before, _ = b.atomic_rmw_tko(
+            counter, size, memory_ordering_semantics="relaxed", memory_scope="device", mode="add"
+        )
+        start = b.addi(before, b.constant(_ALIGNMENT, I64))
+        fits = b.cmpi(b.addi(start, size), limit, "less_than_or_equal", "signed")
+        with b.if_(fits):
+            head = b.ptr_to_ptr(b.offset(log, start), scalar_tile(pointer_type(I64)))
+            b.store_ptr_tko(head, b.constant(index, I64), memory_ordering_semantics="weak")
+            begin = b.offset(log, b.addi(start, b.constant(_HEAD, I64)))
+            pointers = b.ptr_to_ptr(begin, scalar_tile(pointer_type(probe.element)))
+            if probe.shape:
+                count = prod(probe.shape)
+                places = b.iota(tile_type((count,), I32))
+                row = b.broadcast(b.reshape(pointers, (1,)), (count,))
+                pointers = b.reshape(b.offset(row, places), probe.shape)
+            b.store_ptr_tko(pointers, probe.result, memory_ordering_semantics="weak")
+
+
+__all__ = ["Probe", "ProbedKernel"]
