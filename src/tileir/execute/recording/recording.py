@@ -17,7 +17,7 @@ from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner, run_in_order
 from tileir.execute.launch import Kernel
 from tileir.execute.memory import Region
-from tileir.execute.observer import Observer, TileBlock
+from tileir.execute.observer import Observer, Observers, TileBlock
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
 from tileir.execute.recording.control import ControlFlow
@@ -145,16 +145,26 @@ class Recording:
 
     def _replay(self, block: int) -> History:
         launch, capture = self.launch, self._capture
-        place = self.place(block)
         if self._code is None:
             self._code = Program(self.program.entry, Options(launch.exact, capture), launch.globals)
-        self._timeline.move(int(self.blocks.began[place]))
-        capture.begin(launch.values, self.rows(block).tolist())
-        tile_block = TileBlock(block_at(block, launch.grid), block, launch.grid, launch.memory, _nowhere, capture)
-        with numpy.errstate(all="ignore"):
-            prepared = self._code.prepared(launch.values, tile_block)
-        run_block(self._code, prepared, tile_block, capture)
+        self._run_again(self._code, capture, block)
         return capture.history
+
+    def _run_again(self, code: Program, observer: Observer, block: int) -> None:
+        launch, capture = self.launch, self._capture
+        self._timeline.move(int(self.blocks.began[self.place(block)]))
+        capture.begin(launch.values, self.rows(block).tolist())
+        tile_block = TileBlock(block_at(block, launch.grid), block, launch.grid, launch.memory, _nowhere, observer)
+        with numpy.errstate(all="ignore"):
+            prepared = code.prepared(launch.values, tile_block)
+        run_block(code, prepared, tile_block, capture)
+
+    def watch(self, block: int, observer: Observer) -> None:
+        """Run a tile block again for an observer, with memory as it was at each of its accesses."""
+        launch, capture = self.launch, self._capture
+        both = Observers([capture, observer])
+        code = Program(self.program.entry, Options(launch.exact, both), launch.globals)
+        self._run_again(code, both, block)
 
     def values(self, block: int, step: int) -> list[tuple[int, int, Any]]:
         """What is known at a moment: value, step at which it was computed, content."""
@@ -182,6 +192,15 @@ class Recording:
         """The same without a copy: the next question may change it."""
         self._timeline.move(self.time(block, step))
         return self.arrays[array].contents()
+
+    def go_to(self, time: int) -> None:
+        """Make the memory of the recording what it was after so many accesses of the launch; the end is the last."""
+        self._timeline.move(time)
+
+    def final(self, array: int) -> Array:
+        """A copy of an array as it is when the launch is over."""
+        self.go_to(len(self.accesses))
+        return self.arrays[array].contents().copy()
 
 
 def _nowhere(text: str) -> None:
