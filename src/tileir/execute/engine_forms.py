@@ -44,7 +44,8 @@ def located_lines(
 ) -> LocatedText:
     """Lines of a kernel with the operations that each does the work of.
 
-    Some operations are no work: constants, views, broadcasts, tokens.  They are in the lines of those that use them.
+    Some operations are no work: constants, views, broadcasts, tokens.  They are in the lines of those that use them,
+    and those that nothing uses, as the end of a region, in the lines of what they stand in.
     """
     places: dict[Operation, list[int]] = {}
     for line, here in enumerate(operations):
@@ -52,13 +53,16 @@ def located_lines(
             places.setdefault(operation, []).append(line)
     found = [[operation.location for operation in here] for here in operations]
     for operation in reversed(list(entry.walk())):
-        if operation not in places and operation.results:
-            used: dict[int, None] = {}
-            for user in dict.fromkeys([user for result in operation.results for user in result.users]):
-                if len(used) >= _MOST_LINES:
-                    break
-                used.update(dict.fromkeys(places.get(user, ())))
-            places[operation] = list(used)[:_MOST_LINES]
-            for line in places[operation]:
-                found[line].append(operation.location)
+        if operation in places:
+            continue
+        near: list[Operation | None] = [user for result in operation.results for user in result.users]
+        used: dict[int, None] = {}
+        for other in dict.fromkeys(near or [operation.parent_operation]):
+            if len(used) >= _MOST_LINES:
+                break
+            if other is not None:
+                used.update(dict.fromkeys(places.get(other, ())))
+        places[operation] = list(used)[:_MOST_LINES]
+        for line in places[operation]:
+            found[line].append(operation.location)
     return LocatedText(lines, found, [] if notes is None else notes)

@@ -1,8 +1,16 @@
-"""What tests of forms share: the examples, and which operations a program still has at its end."""
+"""What tests of forms share."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from tileir.analyze.forms.forms import Forms
+from tileir.analyze.forms.numbering import operations_of
+
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.mlir") if path.name != "broken.mlir")
+
+
+def names_of(forms: Forms) -> list[str]:
+    """The operations of a kernel, each at its number."""
+    return [operation.declaration.mnemonic for operation in operations_of(forms.entry)]

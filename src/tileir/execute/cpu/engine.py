@@ -42,6 +42,9 @@ class CpuEngine(Engine):
         reason = self.missing()
         return [
             EngineForm("loops", "Loops of the CPU engine", "loops", "loops", reason),
+            EngineForm("llvm", "LLVM IR", "llvm", "llvm", reason),
+            EngineForm("llvm-opt", "LLVM IR, optimized", "llvm", "llvm-opt", reason),
+            EngineForm("assembly", "Assembly of the CPU engine", "assembly", "asm", reason),
         ]
 
     def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from tileir.execute.cpu.analysis import trip_counts
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.entry import emit_worker
+from tileir.execute.cpu.emission.provenance import ProvenanceModule
 from tileir.execute.cpu.emission.statements import EMITTERS
 from tileir.execute.cpu.loops import arena, order, traffic
 from tileir.execute.cpu.loops.checks import Check, refused_allocation
@@ -37,6 +38,8 @@ class Lowered:
     checks: list[Check]
     prints: list[Operation]
     sites: list[Site]
+    operations: list[tuple[Operation, ...]] | None = None
+    """Where asked for: for each line of the text the operations it does the work of."""
 
     @property
     def reserves(self) -> list[Reserve]:
@@ -74,18 +77,24 @@ def _machine_words(target: Target, fast: bool) -> str:
     return f"{target.name}, vectors of {target.vector_bytes} bytes, {'fast' if fast else 'exact'}"
 
 
-def lower(entry: Operation, target: Target, layout: Layout, options: Options, keep_locations: bool = False) -> Lowered:
-    """Lower and emit, without compiling; `keep_locations` has the optimizer keep the locations of all it merges."""
+def lower(entry: Operation, target: Target, layout: Layout, options: Options, provenance: bool = False) -> Lowered:
+    """Lower and emit, without compiling.
+
+    With `provenance` it is said of each line which operations it does the work of, and an operation that several were
+    merged into has the locations of all.
+    """
     # The sanitizer looks at the program as it is, at promises too that nothing is made of.
     if not options.sanitize:
-        entry = optimized(entry, keep_locations)
+        entry = optimized(entry, provenance)
     program = Lowering(entry, target, options, HANDLERS).run()
     arena.assign(program)
     if not options.sanitize:
         traffic.choose(program, target, options.overlapping)
-    emission = Emission(program, target, layout, EMITTERS, options)
+    emission = Emission(program, target, layout, EMITTERS, options, provenance)
     text = emit_worker(emission)
-    return Lowered(program, text, emission.checks, emission.prints, emission.sites)
+    module = emission.module
+    operations = module.operations() if isinstance(module, ProvenanceModule) else None
+    return Lowered(program, text, emission.checks, emission.prints, emission.sites, operations)
 
 
 def optimized(entry: Operation, keep_locations: bool = False) -> Operation:

@@ -43,12 +43,13 @@ def emit_suitability(emission: Emission) -> None:
     with emission.aside() as lines:
         answers = []
         for operation in uniform:
-            for operand in operation.operands:
-                _hoist(emission, operand)
-            emission.emitters[Let](emission, Let(operation))
-            array = likely_array(emission, operation.results[0])
-            assert array is not None
-            answers.append(_look_at_tensor(emission, operation, array)[0])
+            with emission.working_for(operation):
+                for operand in operation.operands:
+                    _hoist(emission, operand)
+                emission.emitters[Let](emission, Let(operation))
+                array = likely_array(emission, operation.results[0])
+                assert array is not None
+                answers.append(_look_at_tensor(emission, operation, array)[0])
         builder.do(f"ret i1 {builder.all_of(answers)}")
     emission.module.define("define internal i1 @suits(ptr %record) noinline optnone nounwind", lines)
     answer = builder.emit("call i1 @suits(ptr %record)")

@@ -8,7 +8,7 @@ take an `Emission`; how each statement is emitted stands in `statements`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,22 @@ from tileir.dialect.ops import GLOBAL
 from tileir.execute.cpu.analysis.aliasing import Origins
 from tileir.execute.cpu.analysis.values import dtype_of
 from tileir.execute.cpu.emission.frame import Frame
+from tileir.execute.cpu.emission.provenance import ProvenanceBuilder, ProvenanceModule
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView
 from tileir.execute.cpu.loops.checks import Check
 from tileir.execute.cpu.loops.expressions import Buffer
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.loops.order import order_of
 from tileir.execute.cpu.loops.sites import Site
-from tileir.execute.cpu.loops.statements import Chain, Multiply, Program, Reserve, Statement, statements
+from tileir.execute.cpu.loops.statements import (
+    Chain,
+    Multiply,
+    Program,
+    Reserve,
+    Statement,
+    operations_of,
+    statements,
+)
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.cpu.vector.builder import Builder, Loop, Module, Number
@@ -59,10 +68,16 @@ class EnclosingLoop:
 
 
 class Emission:
-    """One kernel being emitted; `emitters` say how each statement is."""
+    """One kernel being emitted; `emitters` say how each statement is, `provenance` has lines remember operations."""
 
     def __init__(
-        self, program: Program, target: Target, layout: slots.Layout, emitters: Emitters, options: Options
+        self,
+        program: Program,
+        target: Target,
+        layout: slots.Layout,
+        emitters: Emitters,
+        options: Options,
+        provenance: bool = False,
     ) -> None:
         self.program: Program = program
         self.emitters: Emitters = emitters
@@ -70,13 +85,15 @@ class Emission:
         self.layout: slots.Layout = layout
         self.options: Options = options
         self.sanitize: bool = options.sanitize
-        self.module: Module = Module()
+        self.module: Module = ProvenanceModule() if provenance else Module()
         self.module.fast = options.fast
         self.module.native_half = target.has_f16c
         self.module.native_fma = target.has_fma
         self.module.native_scale = target.has_avx512
         self.module.native_extremes = target.is_aarch64
-        self.builder: Builder = Builder(self.module)
+        self.provenance: ProvenanceBuilder | None = ProvenanceBuilder(self.module) if provenance else None
+        """The builder, where its lines are to remember what they do the work of."""
+        self.builder: Builder = Builder(self.module) if self.provenance is None else self.provenance
         self.frame: Frame = Frame(self.builder)
         self.arena_suffix: str = ", !alias.scope !2"
         self.memory_suffix: str = ", !noalias !2"
@@ -137,6 +154,10 @@ class Emission:
         """Emit statements in order."""
         emitters = self.emitters
         for statement in body:
+            if self.provenance is not None:
+                with self.provenance.working_for(operations_of(statement)):
+                    emitters[type(statement)](self, statement)
+                continue
             if not self.sanitize:
                 emitters[type(statement)](self, statement)
                 continue
@@ -145,6 +166,10 @@ class Emission:
             self._buffers, self._start = {}, (self.builder.lines, len(self.builder.lines))
             emitters[type(statement)](self, statement)
             self._buffers, self._start = outer
+
+    def working_for(self, operation: Operation) -> AbstractContextManager[None]:
+        """While this is entered, lines are for an operation, should somebody ask."""
+        return nullcontext() if self.provenance is None else self.provenance.working_for([operation])
 
     # --- scalars ---
 

@@ -42,7 +42,7 @@ def emit_worker(emission: Emission) -> str:
     lines = [_HEAD, *near_uses(emission.frame.lines, builder.lines), "}", *_SCOPES]
     if emission.program.streams:
         lines.append(f"!{streaming.NONTEMPORAL} = !{{i32 1}}")
-    module.functions.append("\n".join(lines))
+    module.add(lines)
     return module.text()
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tileir.execute.cpu.emission.context import Emission, Guard
-from tileir.execute.cpu.loops.expressions import Expression, Shape, row_major
+from tileir.execute.cpu.loops.expressions import Expression, Shape, computed_by, row_major
 from tileir.execute.cpu.vector.builder import Builder, CountedLoop, Number
 from tileir.execute.cpu.vector.casting import BOOL, INT64, from_storage, to_storage
 from tileir.execute.cpu.vector.llvm import (
@@ -183,7 +183,13 @@ class LoopNest(ABC):
         key = (id(expression), tuple([(axis.base, axis.lanes) for axis in index]))
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._evaluate(expression, index)
+            provenance = self.emission.provenance
+            if provenance is None:
+                found = self._evaluate(expression, index)
+            else:
+                with provenance.working_for(computed_by(expression)):
+                    found = self._evaluate(expression, index)
+            self._known[key] = found
         return found
 
     def value(self, expression: Expression, index: Index | None = None) -> Register:

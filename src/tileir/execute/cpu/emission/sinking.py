@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tileir.execute.cpu.emission.provenance import rewritten
+
 # With more lines than these, which are some hundred arrays, they go to where they are used.
 MANY_LINES: Final = 400
 
@@ -58,7 +60,7 @@ class _Sinking:
             self._here = {}
         # Most lines have none of them, and finding that out is quicker than to go through their names one by one.
         elif not self._movable.keys().isdisjoint(_NAME.findall(line)):
-            line = _NAME.sub(self._replaced, line)
+            line = rewritten(line, _NAME.sub(self._replaced, line))
         self.lines.append(line)
 
     def _replaced(self, match: re.Match[str]) -> str:

@@ -25,7 +25,16 @@ from tileir.execute.cpu.emission.nests import Stretch, row_major_terms
 from tileir.execute.cpu.emission.scalars import emit_alias, emit_let
 from tileir.execute.cpu.emission.versions import emit_versioned, lanes_of, versions
 from tileir.execute.cpu.loops.checks import Check
-from tileir.execute.cpu.loops.sinks import CheckAll, Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
+from tileir.execute.cpu.loops.sinks import (
+    CheckAll,
+    Sink,
+    StoreBuffer,
+    StorePointers,
+    StoreScalar,
+    StoreView,
+    Update,
+    operation_of,
+)
 from tileir.execute.cpu.loops.statements import (
     Alias,
     Branch,
@@ -84,6 +93,15 @@ def emit_nest(emission: Emission, statement: Nest) -> None:
 
 
 def emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
+    if emission.provenance is None:
+        _emit_sink(emission, nest, sink)
+    else:
+        operation = operation_of(sink)
+        with emission.provenance.working_for([] if operation is None else [operation]):
+            _emit_sink(emission, nest, sink)
+
+
+def _emit_sink(emission: Emission, nest: NestEmission, sink: Sink) -> None:
     if isinstance(sink, StoreBuffer):
         window = sink.window
         if window is None:

@@ -284,3 +284,11 @@ def nodes(roots: list[Expression]) -> Iterator[Expression]:
         for operand in node.operands:
             if id(operand) not in seen:
                 stack.append((operand, False))
+
+
+def computed_by(expression: Expression) -> list[Operation]:
+    """The operation whose result an expression computes; none for one that was computed before."""
+    if expression.value is None or isinstance(expression, Stored):
+        return []
+    operation = expression.value.defining_operation
+    return [operation] if operation is not None else []

@@ -29,7 +29,16 @@ from tileir.execute.cpu.loops.expressions import (
     Viewed,
     nodes,
 )
-from tileir.execute.cpu.loops.sinks import CheckAll, Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update
+from tileir.execute.cpu.loops.sinks import (
+    CheckAll,
+    Sink,
+    StoreBuffer,
+    StorePointers,
+    StoreScalar,
+    StoreView,
+    Update,
+    operation_of,
+)
 from tileir.execute.cpu.loops.statements import Memo, Program, Statement
 from tileir.ir.core import Operation
 from tileir.ir.enums import EnumAttribute
@@ -149,9 +158,9 @@ class LoopPrinter:
         """A statement with sinks: on one line where there is one thing to say."""
         shared = self._share(statement, indent)
         if not shared and len(sinks) == 1:
-            self._add(f"{indent}{head}: {self._sink(sinks[0])}", _operation_of(sinks[0]))
+            self._add(f"{indent}{head}: {self._sink(sinks[0])}", operation_of(sinks[0]))
             return
-        inside = [self._line(f"{indent}  {self._sink(sink)}", _operation_of(sink)) for sink in sinks]
+        inside = [self._line(f"{indent}  {self._sink(sink)}", operation_of(sink)) for sink in sinks]
         self._add(f"{indent}{head}:", *[each for line in [*shared, *inside] for each in line.operations])
         self._lines.extend([*shared, *inside])
 
@@ -186,7 +195,7 @@ class LoopPrinter:
         shared = self._share(statement, indent)
         sources = ", ".join([self._inner(source) for source in statement.sources])
         self._add(f"{indent}{head}: {', '.join(targets)} <- {sources}", operation)
-        keeps = [self._line(f"{indent}  {self._sink(sink)}", _operation_of(sink)) for sink in statement.keeps]
+        keeps = [self._line(f"{indent}  {self._sink(sink)}", operation_of(sink)) for sink in statement.keeps]
         self._lines.extend([*shared, *keeps])
         arguments = operation.regions[0].blocks[0].arguments
         names = ", ".join([self._name(argument) for argument in arguments])
@@ -353,14 +362,6 @@ class LoopPrinter:
         self._printer.out.clear()
         self._printer.print_operation(operation)
         return "".join(self._printer.out).strip().partition("\n")[0]
-
-
-def _operation_of(sink: Sink) -> Operation | None:
-    """The operation that a sink does the work of, or keeps the result of."""
-    value = sink.value if isinstance(sink, StoreScalar) else sink.expression.value
-    if isinstance(sink, (StoreScalar, StoreBuffer)):
-        return value.defining_operation if value is not None else None
-    return sink.operation if isinstance(sink, (StoreView, StorePointers, CheckAll, Update)) else None
 
 
 def _extents(shape: Shape) -> str:

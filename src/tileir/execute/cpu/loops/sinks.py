@@ -95,3 +95,11 @@ class Update(Sink):
     def expressions(self) -> list[Expression]:
         found = [node for node in (self.expression, self.pointers, self.mask) if node is not None]
         return [*found, *self.others]
+
+
+def operation_of(sink: Sink) -> Operation | None:
+    """The operation that a sink does the work of, or keeps the result of."""
+    if isinstance(sink, (StoreView, StorePointers, CheckAll, Update)):
+        return sink.operation
+    value = sink.value if isinstance(sink, StoreScalar) else sink.expression.value
+    return value.defining_operation if value is not None else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tileir.dialect.ops import CONSTANT, GET_NUM_TILE_BLOCKS, GET_TILE_BLOCK_ID, SELECT
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored
-from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer, StoreView, Update
+from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer, StoreView, Update, operation_of
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ELEMENTWISE
 from tileir.ir.values import Value
@@ -318,6 +318,21 @@ def statements(body: list[Statement]) -> Iterator[Statement]:
         yield statement
         for inner in reversed(statement.bodies):
             pending.extend(reversed(inner))
+
+
+def operations_of(statement: Statement) -> list[Operation]:
+    """The operations that a statement as a whole does the work of; its expressions do that of others."""
+    if isinstance(statement, Alias):
+        made = [statement.value.defining_operation]
+    elif isinstance(statement, Nest):
+        made = [operation_of(sink) for sink in statement.sinks]
+    elif isinstance(statement, VersionedNest):
+        made = list(operations_of(statement.fused)) if statement.fused is not None else []
+    elif isinstance(statement, Chain):
+        made = [statement.loop.operation, statement.product.operation]
+    else:
+        made = [getattr(statement, "operation", None)]
+    return [operation for operation in made if operation is not None]
 
 
 _UNIFORM: Final = (CONSTANT, GET_TILE_BLOCK_ID, GET_NUM_TILE_BLOCKS, SELECT)

@@ -62,9 +62,13 @@ class Module:
     def declarations(self) -> list[str]:
         return list(self._declarations)
 
+    def add(self, lines: list[str]) -> None:
+        """Add a function by all its lines."""
+        self.functions.append("\n".join(lines))
+
     def define(self, head: str, lines: list[str]) -> None:
         """Add a function: what stands before its body, and the lines of that."""
-        self.functions.append("\n".join([f"{head} {{", "entry:", *lines, "}"]))
+        self.add([f"{head} {{", "entry:", *lines, "}"])
 
     def table(self, array: Array) -> str:
         """The name of a constant array that holds these elements in row-major order, aligned to 64 bytes."""
@@ -115,6 +119,10 @@ class Builder:
     def do(self, instruction: str) -> None:
         """Append an instruction without a result."""
         self.lines.append(f"  {instruction}")
+
+    def line(self, text: str) -> str:
+        """What is written for a line that somebody else puts into its place."""
+        return text
 
     def into(self, lines: list[str]) -> _Redirection:
         """While this is entered, instructions go to another list of lines."""
@@ -415,7 +423,9 @@ class Loop:
         builder.label(self.end)
         # What the next turn gets is known only now.
         phis = [
-            f"  {name} = phi {type} [ {initial}, %{self.name}.enter ], [ {following}, %{self.name}.latch ]"
+            builder.line(
+                f"  {name} = phi {type} [ {initial}, %{self.name}.enter ], [ {following}, %{self.name}.latch ]"
+            )
             for name, (type, initial, following) in self._carried.items()
         ]
         # The mark has moved if somebody put lines in front of the loop.

@@ -1,0 +1,148 @@
+"""Line numbers through LLVM: written into LLVM IR as debug information, and found again in what LLVM makes of it.
+
+Debug information does not change the code that LLVM makes.  It does change the text around it, so it is taken out again
+and the rest compared with the text made without it; lines in which the two differ have no number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Final
+
+# Above all numbers that the text has metadata under already.
+_FIRST: Final = 100
+_UNIT, _VERSION, _FILE, _TYPE, _NOTHING = range(_FIRST, _FIRST + 5)
+_NEXT: Final = _FIRST + 5
+_LOCATION: Final = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)")
+_ATTACHED: Final = re.compile(r",? !dbg !(\d+)")
+_METADATA: Final = re.compile(r"!\d+")
+_GROUP: Final = re.compile(r" #\d+")
+_LINE: Final = re.compile(r"^\t\.loc\t\d+ (\d+)")
+# What assembly has of debug information, and of the frames that go with it; comments tell of both.
+_ABOUT: Final = re.compile(
+    r"^\s*(?:\.(?:loc|file|cfi_\w+)\b|\.Ltmp\d+:|\.L(?:func_begin|func_end|cfi)\d+:|\.section\t\.debug)|^\s*$"
+)
+# For AArch64 a number begins with the same character as a comment for x86.
+_COMMENT: Final = re.compile(r"\s*(?:##? |//).*$")
+_MOST_COMPARED: Final = 4000
+"""Lines in which two texts may differ and still be compared line by line, which takes time with their square."""
+
+
+def with_line_numbers(text: str, numbers: Sequence[int]) -> str:
+    """LLVM IR whose instructions have line numbers, given for each line of it; 0 is none."""
+    lines = text.split("\n")
+    scopes: list[str] = []
+    places: dict[tuple[int, int], int] = {}
+    head = 0
+    is_numbered = False
+    following = _NEXT
+    for number, line in enumerate(lines):
+        if line.startswith("define "):
+            head, is_numbered = number, False
+            end = _end_of_function(lines, number)
+            if any(numbers[number:end]):
+                is_numbered = True
+                scope = following
+                following += 1
+                lines[head] = f"{line.removesuffix('{')}!dbg !{scope} {{"
+                scopes.append(
+                    f'!{scope} = distinct !DISubprogram(name: "f{scope}", scope: !{_FILE}, file: !{_FILE}, '
+                    f"type: !{_TYPE}, unit: !{_UNIT}, spFlags: DISPFlagDefinition | DISPFlagOptimized)"
+                )
+        elif line == "}":
+            is_numbered = False
+        elif is_numbered and line.startswith("  "):
+            place = (numbers[number], scope)
+            if place not in places:
+                places[place] = following
+                following += 1
+            lines[number] = f"{line}, !dbg !{places[place]}"
+    found = [f"!{place} = !DILocation(line: {line}, scope: !{scope})" for (line, scope), place in places.items()]
+    return "\n".join([*lines, *_UNITS, *scopes, *found, ""])
+
+
+_UNITS: Final = (
+    f"!llvm.dbg.cu = !{{!{_UNIT}}}",
+    f"!llvm.module.flags = !{{!{_VERSION}}}",
+    f"!{_UNIT} = distinct !DICompileUnit(language: DW_LANG_C, file: !{_FILE}, isOptimized: true, runtimeVersion: 0, "
+    "emissionKind: DebugDirectivesOnly)",
+    f'!{_VERSION} = !{{i32 2, !"Debug Info Version", i32 3}}',
+    f'!{_FILE} = !DIFile(filename: "kernel", directory: "")',
+    f"!{_TYPE} = !DISubroutineType(types: !{_NOTHING})",
+    f"!{_NOTHING} = !{{}}",
+)
+
+
+def _end_of_function(lines: list[str], start: int) -> int:
+    end = start
+    while lines[end] != "}":
+        end += 1
+    return end
+
+
+def numbers_of_text(numbered: str, plain: str) -> list[int]:
+    """For each line of optimized LLVM IR its number, by the text that was made with line numbers."""
+    lines = numbered.split("\n")
+    known = {int(match[1]): int(match[2]) for match in map(_LOCATION.match, lines) if match is not None}
+    found: list[tuple[str, int]] = []
+    for line in lines:
+        if line.startswith("!"):
+            continue
+        attached = _ATTACHED.search(line)
+        number = known.get(int(attached[1]), 0) if attached is not None and line.startswith("  ") else 0
+        found.append((_plain_text(line), number))
+    return _matched(found, [_plain_text(line) for line in plain.split("\n")])
+
+
+def _plain_text(line: str) -> str:
+    """A line of LLVM IR without debug information, and without the numbers that metadata and attributes have."""
+    if line.startswith("!"):
+        return ""
+    return _GROUP.sub("", _METADATA.sub("!", _ATTACHED.sub("", line)))
+
+
+def numbers_of_assembly(numbered: str, plain: str) -> list[int]:
+    """For each line of assembly its number, by the text that was made with line numbers."""
+    found: list[tuple[str, int]] = []
+    number = 0
+    for line in numbered.split("\n"):
+        match = _LINE.match(line)
+        if match is not None:
+            number = int(match[1])
+        if _is_debugging(line):
+            continue
+        is_instruction = line.startswith("\t") and not line.startswith("\t.")
+        found.append((_COMMENT.sub("", line), number if is_instruction else 0))
+    lines = plain.split("\n")
+    kept = [place for place, line in enumerate(lines) if not _is_debugging(line)]
+    matched = _matched(found, [_COMMENT.sub("", lines[place]) for place in kept])
+    numbers = [0] * len(lines)
+    for place, each in zip(kept, matched, strict=True):
+        numbers[place] = each
+    return numbers
+
+
+def _is_debugging(line: str) -> bool:
+    return _ABOUT.match(line) is not None
+
+
+def _matched(found: list[tuple[str, int]], lines: list[str]) -> list[int]:
+    """The numbers of lines that are among others which have one."""
+    texts = [text for text, _ in found]
+    numbers = [0] * len(lines)
+    start = 0
+    while start < min(len(texts), len(lines)) and texts[start] == lines[start]:
+        numbers[start] = found[start][1]
+        start += 1
+    end = 0
+    while end < min(len(texts), len(lines)) - start and texts[-1 - end] == lines[-1 - end]:
+        numbers[-1 - end] = found[-1 - end][1]
+        end += 1
+    ours, theirs = lines[start : len(lines) - end], texts[start : len(texts) - end]
+    if ours and theirs and max(len(ours), len(theirs)) <= _MOST_COMPARED:
+        for block in SequenceMatcher(None, theirs, ours, autojunk=False).get_matching_blocks():
+            for step in range(block.size):
+                numbers[start + block.b + step] = found[start + block.a + step][1]
+    return numbers
