@@ -71,7 +71,7 @@ def compile(
     before, a path or bytes, for backend="tileiras" (docs/gpu.md).  The module is verified and copied, so changing it
     afterwards does not affect the kernel.
     """
-    if _is_cutile_kernel(module):
+    if is_cutile_kernel(module):
         return _specialized(module, entry, backend, exact, fast, (cpu, schedule, unchecked, cubin))
     if isinstance(entry, (tuple, list)):
         raise LaunchError(
@@ -113,7 +113,7 @@ def _loaded(source: Any) -> Operation:
     return load(source, verify=False)
 
 
-def _is_cutile_kernel(value: object) -> bool:
+def is_cutile_kernel(value: object) -> bool:
     """Whether this is a cuTile kernel, without importing cuTile: who has a kernel has imported it."""
     tile: Any = sys.modules.get("cuda.tile")
     return tile is not None and isinstance(value, tile.kernel)

@@ -89,6 +89,8 @@ def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLa
         if label.number >= 0:
             element = cast(PointerType, cast(TileType, parameters[label.number].type).element).pointee
             name = script_name(label.what)
+            if label.what.startswith("the table of "):
+                name = f"table of {name}"
             if name.startswith("argument "):
                 name = program.parameter_names[label.number]
             add(name, f"argument {label.number}", element, label.buffer)

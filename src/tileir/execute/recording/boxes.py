@@ -38,7 +38,8 @@ def rectangle(places: Array, mask: Array | None) -> Array | None:
     """What a mask leaves of a tile of places, if that is a rectangle; a tile without elements if it leaves nothing."""
     if mask is None:
         return places
-    mask = numpy.broadcast_to(mask, places.shape)
+    if mask.shape != places.shape:
+        mask = numpy.broadcast_to(mask, places.shape)
     count = int(numpy.count_nonzero(mask))
     if count == places.size:
         return places

@@ -9,7 +9,7 @@ import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
-from tileir.execute.memory import Memory
+from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import KINDS, READ, AccessTable
 from tileir.execute.recording.arrays import Finder
@@ -100,6 +100,8 @@ class Recorder(Observer):
         self.timeline: Timeline = Timeline()
         self.allowed: dict[int, Array] = {}
         """Where the sanitizer kept elements of an access from happening: which of its tile did, by row."""
+        self.written: set[Region] = set()
+        """The regions that something was written to."""
         self._program: NumberedProgram = program
         self._decisions: dict[Operation, int] = control.decisions
         self._distances: dict[Operation, int] = control.distances
@@ -170,6 +172,7 @@ class Recorder(Observer):
         for part in parts:
             row = self.accesses.add(block.number, step, number, part.array, kind, masked, part.boxes, part.approximate)
             if kind != READ and part.target is not None and part.region is not None and part.region.writable:
+                self.written.add(part.region)
                 self.timeline.add(Write(row, part.region, part.target, part.where))
         return first
 

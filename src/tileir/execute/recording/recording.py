@@ -240,7 +240,8 @@ def record(
     recorder.use(Finder(owned, arrays))
     failure = _run(kernel.entry, launch, recorder, output if output is not None else sys.stdout.write)
     for one in owned.owned:
-        owned.hand_back(one)
+        if one.copy in recorder.written:
+            owned.hand_back(one)
     return Recording(program, control, launch, arrays, recorder, limit, failure, sanitizer.report)
 
 
