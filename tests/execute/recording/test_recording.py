@@ -11,7 +11,14 @@ import numpy
 import pytest
 
 import tileir
-from tileir.execute.recording.answers import QUESTIONS, answer, summary_answer
+from tileir.execute.recording.answers import (
+    accesses_answer,
+    array_answer,
+    steps_answer,
+    summary_answer,
+    value_answer,
+    values_answer,
+)
 from tileir.execute.recording.recording import Recording, record
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -64,22 +71,21 @@ def test_answers_have_the_numbers_of_the_recording() -> None:
     assert [array["written"] for array in summary["arrays"]] == [False, False, True]
     total = next(value for value in summary["values"] if value["script"] == "sum")
     moment = {"block": 3, "step": int(unpacked(summary["recording"]["steps"])[3]), "value": total["id"]}
-    tile = answer(recording, "tile", moment)
+    tile = value_answer(recording, **moment)
     numpy.testing.assert_array_equal(unpacked(tile["data"]), (a + b)[384:512])
     assert tile["text"][:2] == ["385.0", "386.0"] and tile["statistics"]["most"] == 512.0
-    part = answer(recording, "array", {"array": 2, "block": 3, "step": 25, "start": "500", "extents": "20"})
+    part = array_answer(recording, array=2, block=3, step=25, start=[500], extents=[20])
     numpy.testing.assert_array_equal(unpacked(part["data"]), [*numpy.arange(501, 513), *[0] * 8])
-    given = {"first": 0, "count": 5, "block": 1, "step": 9, "value": 0, "array": 0}
-    for question in QUESTIONS:
-        json.dumps(answer(recording, question, given), allow_nan=False)
+    for other in (accesses_answer(recording, 0, 5), steps_answer(recording, 1), values_answer(recording, 1, 9)):
+        json.dumps(other, allow_nan=False)
     json.dumps(summary, allow_nan=False)
 
 
 def test_questions_that_make_no_sense_are_refused_in_words() -> None:
     recording, _ = vector_add()
-    with pytest.raises(tileir.LaunchError, match="needs a whole number for 'block', and not 'x'"):
-        answer(recording, "steps", {"block": "x"})
     with pytest.raises(tileir.LaunchError, match="tile block 99 is not in the recording"):
-        answer(recording, "steps", {"block": 99})
-    with pytest.raises(tileir.LaunchError, match="does not answer 'weather'"):
-        answer(recording, "weather", {})
+        steps_answer(recording, 99)
+    with pytest.raises(tileir.LaunchError, match=r"%7 is not computed yet at step 3 of tile block 1"):
+        value_answer(recording, 1, 3, 30)
+    with pytest.raises(tileir.LaunchError, match=r"a part of \[1000\] cannot start at \[2000\]"):
+        array_answer(recording, 1, 3, 3, [2000])

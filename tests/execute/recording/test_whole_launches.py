@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def compare(launch: Any, arguments: Any, record_launch: Any) -> Recording:
     for array, old in zip(arrays, before, strict=True):
         array[...] = old
     reference = Reference()
-    launch(reference)
+    launch(observer=reference)
     for array, other in zip(arrays, recorded, strict=True):
         assert array.tobytes() == other.tobytes()
     agree(recording, reference)
@@ -56,9 +57,9 @@ def test_a_recording_of_an_example_is_what_an_observer_sees(name: str, monkeypat
     for schedule in schedules:
         example.output[...] = 0
         recording = compare(
-            lambda observer: kernel.launch(example.grid, *given, schedule=schedule, observer=observer),
+            partial(kernel.launch, example.grid, *given, schedule=schedule),
             given,
-            lambda: record(kernel, example.grid, *given, schedule=schedule),
+            partial(record, kernel, example.grid, *given, schedule=schedule),
         )
         assert bool(recording.findings) == (name == "racy")
 
@@ -75,9 +76,9 @@ def check_kernel(name: str, schedule: str) -> None:
     kernel, grid, arguments = comparison.kernel, comparison.grid, comparison.arguments
     options: dict[str, Any] = {"schedule": schedule, "output": lambda text: None}
     compare(
-        lambda observer: tileir.launch(kernel, grid, arguments, "interpreter", observer=observer, **options),
+        partial(tileir.launch, kernel, grid, arguments, "interpreter", **options),
         arguments,
-        lambda: record(kernel, grid, *arguments, **options),
+        partial(record, kernel, grid, *arguments, **options),
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy
 
 from tileir.dialect.types import TileType
-from tileir.execute.errors import LaunchError
 from tileir.execute.recording.accesses import READ
 from tileir.execute.recording.recording import Recording
 from tileir.execute.recording.tiles import packed, statistics_of, summarized, texts_of, tile_answer
@@ -197,40 +196,3 @@ def array_answer(
     contents = recording.contents(array, block, step)
     element = recording.arrays[array].element
     return tile_answer(element, contents, start, extents, statistics_of(element, contents))
-
-
-QUESTIONS: Final = ("accesses", "steps", "values", "tile", "array")
-"""What `answer` answers; `summary_answer` is a part of the summary."""
-
-
-def answer(recording: Recording, question: str, parameters: Mapping[str, object]) -> dict[str, Any]:
-    """The answer to one of `QUESTIONS`; parameters are numbers or texts of them, parts as "0,128"."""
-
-    def number(name: str) -> int:
-        given = parameters.get(name)
-        if isinstance(given, (int, str)) and str(given).lstrip("-").isdecimal() and len(str(given)) < 20:
-            return int(given)
-        raise LaunchError(f"the question '{question}' needs a whole number for '{name}', and not {given!r}")
-
-    def numbers(name: str) -> list[int] | None:
-        given = parameters.get(name)
-        if given is None or given == "":
-            return None
-        parts = str(given).split(",") if isinstance(given, (int, str)) else list(cast(Sequence[object], given))
-        if all(str(part).strip().isdecimal() and len(str(part)) < 20 for part in parts):
-            return [int(str(part)) for part in parts]
-        raise LaunchError(f"the question '{question}' needs whole numbers for '{name}', and not {given!r}")
-
-    if question == "accesses":
-        return accesses_answer(recording, number("first"), number("count"))
-    if question == "steps":
-        return steps_answer(recording, number("block"))
-    if question == "values":
-        return values_answer(recording, number("block"), number("step"))
-    if question == "tile":
-        moment = number("block"), number("step"), number("value")
-        return value_answer(recording, *moment, numbers("start"), numbers("extents"))
-    if question == "array":
-        moment = number("array"), number("block"), number("step")
-        return array_answer(recording, *moment, numbers("start"), numbers("extents"))
-    raise LaunchError(f"a recording does not answer '{question}': ask one of {', '.join(QUESTIONS)}")

@@ -150,7 +150,7 @@ class Finder:
 
     def __init__(self, memory: Memory, arrays: list[RecordedArray]) -> None:
         self._memory: Memory = memory
-        self._arrays: list[RecordedArray] = arrays
+        self.arrays: list[RecordedArray] = arrays
         self._by_origin: dict[str, RecordedArray] = {array.origin: array for array in arrays if array.origin}
         self._in_region: dict[int, list[RecordedArray]] = {}
         for array in arrays:

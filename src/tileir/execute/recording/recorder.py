@@ -14,9 +14,10 @@ from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import KINDS, READ, AccessTable
 from tileir.execute.recording.arrays import Finder
 from tileir.execute.recording.control import ControlFlow, Path, PathWriter
+from tileir.execute.recording.findings import Seen
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.timeline import Timeline, Write
-from tileir.execute.sanitizer.sanitizer import Sanitizer
+from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.ir.core import Operation
 
 
@@ -155,6 +156,11 @@ class Recorder(Observer):
             self._state(block).failed_in = number
         return False
 
+    def step_of(self, operation: Operation, block: TileBlock) -> int:
+        """The step of an operation that a tile block is at."""
+        steps = self._state(block).path.steps
+        return steps if operation in self._decisions else steps + self._distances.get(operation, 0)
+
     def access(self, access: Access) -> Array | None:
         self.record(access)
         return None
@@ -178,12 +184,40 @@ class Recorder(Observer):
 
 
 class SanitizedRecorder(Recorder):
-    """The same for a launch that is sanitized."""
+    """The same for a launch that is sanitized, by one who writes a report."""
 
-    def __init__(self, program: NumberedProgram, control: ControlFlow, sanitizer: Sanitizer) -> None:
+    def __init__(
+        self, program: NumberedProgram, control: ControlFlow, sanitizer: Observer, report: SanitizerReport
+    ) -> None:
         super().__init__(program, control)
-        self._sanitizer: Sanitizer = sanitizer
+        self.seen: dict[Finding, Seen] = {}
+        """When findings were first seen."""
+        self._sanitizer: Observer = sanitizer
+        self._report: SanitizerReport = report
+        self._known: int = 0
         self._sanitized: set[Operation] = set()
+
+    def _note(self, step: int, row: int = -1, access: Access | None = None) -> None:
+        """Say of new findings when they were seen."""
+        known = len(self._report.findings) + len(self._report.notes)
+        if known == self._known:
+            return
+        self._known = known
+        for finding in [*self._report.findings, *self._report.notes]:
+            if finding not in self.seen:
+                element = -1
+                if access is not None and finding.other is not None:
+                    element = self._meeting(finding, row, access)
+                self.seen[finding] = Seen(step, row, element)
+
+    def _meeting(self, finding: Finding, row: int, access: Access) -> int:
+        """The element of an array at which an access meets another one."""
+        number = int(self.accesses.array[row])
+        if number < 0 or self._finder is None or (finding.element is None and access.addresses.ndim):
+            return -1
+        array = self._finder.arrays[number]
+        address = int(access.addresses[finding.element or ()])
+        return (address - array.low) // array.size if array.low <= address < array.high else -1
 
     def launch_started(self, grid: BlockId, memory: Memory) -> None:
         self._sanitizer.launch_started(grid, memory)
@@ -213,14 +247,18 @@ class SanitizedRecorder(Recorder):
         super().before(operation, block, operands)
         if operation in self._sanitized:
             self._sanitizer.before(operation, block, operands)
+            self._note(self.step_of(operation, block))
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
         super().failed(error, block)
-        return self._sanitizer.failed(error, block)
+        is_dealt_with = self._sanitizer.failed(error, block)
+        self._note(self.step_of(error.operation, block))
+        return is_dealt_with
 
     def access(self, access: Access) -> Array | None:
         row = self.record(access)
         allowed = self._sanitizer.access(access)
+        self._note(int(self.accesses.step[row]), row, access)
         if allowed is not None:
             self.allowed[row] = numpy.packbits(allowed)
         return allowed

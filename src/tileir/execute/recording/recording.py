@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy
 
@@ -21,11 +21,13 @@ from tileir.execute.observer import Observer, Observers, TileBlock
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
 from tileir.execute.recording.control import ControlFlow
+from tileir.execute.recording.findings import Seen
 from tileir.execute.recording.owned_memory import OwnedMemory
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import BlockTable, Recorder, SanitizedRecorder
 from tileir.execute.recording.replay import Capture, History, run_block
 from tileir.execute.recording.timeline import Timeline
+from tileir.execute.sanitizer.coverage import Coverage
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.execute.sanitizer.sanitizer import Sanitizer
 from tileir.execute.schedule import block_at, block_order, run_interleaved
@@ -72,6 +74,7 @@ class Recording:
         limit: int,
         failure: str,
         report: SanitizerReport,
+        sanitize: bool | Literal["all"],
     ) -> None:
         self.program: NumberedProgram = program
         self.control: ControlFlow = control
@@ -83,6 +86,10 @@ class Recording:
         self.failure: str = failure
         """The error that ended the launch, in words; empty if none did."""
         self.report: SanitizerReport = report
+        self.sanitize: bool | Literal["all"] = sanitize
+        """Whether mistakes were looked for; "all": elements that are never written too."""
+        self.seen: dict[Finding, Seen] = recorder.seen if isinstance(recorder, SanitizedRecorder) else {}
+        """When each finding was first seen."""
         self.notes: list[str] = []
         """What is not kept, in sentences."""
         self._timeline: Timeline = recorder.timeline
@@ -213,7 +220,7 @@ def record(
     *arguments: object,
     schedule: str | None = None,
     limit: int = LIMIT,
-    sanitize: bool = True,
+    sanitize: bool | Literal["all"] = True,
     memory: Iterable[object] = (),
     output: Callable[[str], object] | None = None,
 ) -> Recording:
@@ -236,13 +243,18 @@ def record(
     chosen = kernel.schedule if schedule is None else schedule
     launch = RecordedLaunch(extents, chosen, kernel.exact, owned, values, globals)
     sanitizer = Sanitizer()
-    recorder = SanitizedRecorder(program, control, sanitizer) if sanitize else Recorder(program, control)
+    report = sanitizer.report
+    recorder = Recorder(program, control)
+    if sanitize:
+        both: list[Observer] = [sanitizer, Coverage(report=report)]
+        inner = Observers(both) if sanitize == "all" else sanitizer
+        recorder = SanitizedRecorder(program, control, inner, report)
     recorder.use(Finder(owned, arrays))
     failure = _run(kernel.entry, launch, recorder, output if output is not None else sys.stdout.write)
     for one in owned.owned:
         if one.copy in recorder.written:
             owned.hand_back(one)
-    return Recording(program, control, launch, arrays, recorder, limit, failure, sanitizer.report)
+    return Recording(program, control, launch, arrays, recorder, limit, failure, report, sanitize)
 
 
 def _run(entry: Operation, launch: RecordedLaunch, observer: Observer, write: Callable[[str], object]) -> str:
