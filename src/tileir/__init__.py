@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from tileir.execute.sanitizer.sanitizer import Sanitizer
     from tileir.execute.timing import Timing
     from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
+    from tileir.execute.work.waiting import Stops
     from tileir.interface import from_bytecode, load, losses, parse, to_bytecode, verify
     from tileir.ir.attributes import Attribute
     from tileir.ir.builder import InsertionPoint
@@ -173,6 +174,7 @@ __all__ = [
     "Scope",
     "SpecializedKernel",
     "Statistics",
+    "Stops",
     "TileBlock",
     "TileIRError",
     "Timing",
@@ -235,6 +237,7 @@ _HOMES = {
     "tileir.execute.gpu.tileiras.errors": "AssemblerCrash AssemblerError AssemblerTimeout",
     "tileir.execute.timing": "Timing",
     "tileir.execute.work.result": "AccessTraffic ArrayTraffic Work",
+    "tileir.execute.work.waiting": "Stops",
     "tileir.execute.sanitizer.report": "Finding Place SanitizerError SanitizerReport",
     "tileir.interface": "from_bytecode load losses parse to_bytecode verify",
     "tileir.ir.attributes": "Attribute",

@@ -32,6 +32,16 @@ ISSUE_SHARE: Final = 0.85
 """Of the instructions that could begin in each clock of a multiprocessor, how many do."""
 LATENCY: Final = 0.65e-6
 """Seconds from a load to what it gives, if that comes from memory."""
+EXCHANGE: Final = 300
+"""Clocks in which the warps of a tile block come to one result and wait for each other."""
+CHAIN: Final = 3
+"""Clocks that an element takes beside its instruction if the one before has to be added first."""
+ITERATION: Final = 350
+"""Clocks from one iteration of a loop to the next, for what was loaded ahead, and for what is stored."""
+BRANCH: Final = 40
+"""Clocks that an element takes beside its instructions if it is computed after the one before, and not beside it."""
+HIDDEN: Final = 0.5
+"""Of the time of special functions, what other instructions of the same tile block hide."""
 LAUNCH: Final = 2.5e-6
 """Seconds that a launch takes on the GPU if it does nothing."""
 
@@ -62,10 +72,9 @@ class Estimate(NamedTuple):
 def estimate_on_gpu(work: Work, target: GpuTarget, occupancy: Occupancy, waves: Waves) -> Estimate:
     """How long a launch takes on a GPU."""
     gpu = target.gpu
-    busiest = -(-work.blocks // gpu.multiprocessors)
     units = _units(work, target)
-    terms = [*_memory_terms(work, target), *_unit_terms(units, busiest, gpu.multiprocessors, work.blocks)]
-    terms.append(_serial_term(work, units, gpu.multiprocessors, occupancy, waves))
+    terms = [*_memory_terms(work, target), *_unit_terms(work, units, gpu.multiprocessors)]
+    terms.append(_serial_term(work, units, target, occupancy, waves))
     longest = max(terms, key=lambda term: term.seconds)
     reasons = [f"{term.name}: {term.words} = {duration(term.seconds)}" for term in terms if term.seconds > 0]
     reasons.append(f"launch: {duration(LAUNCH)}, whatever the kernel does")
@@ -102,13 +111,14 @@ def _memory_terms(work: Work, target: GpuTarget) -> list[Term]:
 
 
 class _Unit(NamedTuple):
-    """A kind of unit: how long all of them take for the whole launch, evenly spread; and for one tile block by itself,
-    how much longer than its share of that, if it has too few warps to fill the units."""
+    """A kind of unit: how long all of them take for the whole launch, evenly spread.  For one tile block by itself, if
+    it takes longer with few warps, and how much of that the other units hide."""
 
     name: str
     seconds: float
     words: str
     by_warps: bool
+    hidden: float = 0.0
 
 
 def _units(work: Work, target: GpuTarget) -> list[_Unit]:
@@ -122,7 +132,7 @@ def _units(work: Work, target: GpuTarget) -> list[_Unit]:
                 f"{quantity(amount, 'FLOP')} of {element} at {MATRIX_SHARE:.0%} of {quantity(peak * 1e12, 'FLOP/s')}"
             )
             found.append(_Unit(f"matrix units ({element})", amount / (peak * 1e12 * MATRIX_SHARE), words, False))
-    issued, special, double = instructions_of(work)
+    issued, special, double, _ = instructions_of(work)
     rate = clocks * _PARTS * WARP_SIZE
     lanes = peaks.f32 * 1e12 / 2
     rate = min(rate, 2 * lanes)
@@ -132,7 +142,7 @@ def _units(work: Work, target: GpuTarget) -> list[_Unit]:
     if special:
         rate = clocks * _SPECIAL_LANES
         words = f"{quantity(special, '')} for one element each at {quantity(rate, '/s')}"
-        found.append(_Unit("special functions", special / rate, words, True))
+        found.append(_Unit("special functions", special / rate, words, True, HIDDEN))
     if double and peaks.f64:
         rate = peaks.f64 * 1e12 / 2
         words = f"{quantity(double, '')} instructions for one element each at {quantity(rate, '/s')}"
@@ -140,9 +150,10 @@ def _units(work: Work, target: GpuTarget) -> list[_Unit]:
     return found
 
 
-def _unit_terms(units: list[_Unit], busiest: int, multiprocessors: int, blocks: int) -> list[Term]:
-    """On the multiprocessor with the most tile blocks."""
-    uneven = busiest * multiprocessors / blocks
+def _unit_terms(work: Work, units: list[_Unit], multiprocessors: int) -> list[Term]:
+    """On the multiprocessor that has the most to do."""
+    most = max(-(-work.blocks // multiprocessors), work.imbalance)
+    uneven = most * multiprocessors / work.blocks
     note = f", {uneven:.3g} times as long as evenly spread" if uneven > 1.005 else ""
     return [Term(unit.name, unit.seconds * uneven, unit.words + note) for unit in units]
 
@@ -150,20 +161,25 @@ def _unit_terms(units: list[_Unit], busiest: int, multiprocessors: int, blocks: 
 # --- one after the other ---
 
 
-def _serial_term(work: Work, units: list[_Unit], multiprocessors: int, occupancy: Occupancy, waves: Waves) -> Term:
-    warps = occupancy.warps or USUAL_WARPS
-    share = min(warps, _PARTS) / _PARTS
+def _serial_term(work: Work, units: list[_Unit], target: GpuTarget, occupancy: Occupancy, waves: Waves) -> Term:
+    blocks, clock = work.blocks, target.gpu.clock * 1e3
+    # Of more warps, the others bring what these compute with.
+    warps = min(occupancy.warps or USUAL_WARPS, USUAL_WARPS)
     # Each tile block has the units of its multiprocessor for itself.
-    computing = sum([unit.seconds * multiprocessors / (share if unit.by_warps else 1.0) for unit in units])
-    waits = work.waits / work.blocks
-    alone = computing / work.blocks + waits * LATENCY
+    each = target.gpu.multiprocessors / blocks
+    computing = 0.0
+    for unit in units:
+        computing += unit.seconds * each * (_PARTS / warps if unit.by_warps else 1.0) * (1.0 - unit.hidden)
+    waits, exchanges, chained, iterations = [number / blocks for number in work.stops]
+    one_by_one = instructions_of(work).branching / blocks * BRANCH + chained * CHAIN
+    computing += one_by_one / (warps * WARP_SIZE) / clock
+    stopped = waits * LATENCY + (exchanges * EXCHANGE + iterations * ITERATION) / clock
+    alone = computing + stopped
+    many = max(waves.waves, work.imbalance)
     words = (
-        f"{_times(waves.waves, 'wave')} of {duration(alone)}, which a tile block takes by itself: "
-        f"{duration(computing / work.blocks)} in its units, one kind at a time, and {waits:.3g} waits of "
-        f"{duration(LATENCY)} for memory"
+        f"{many:.4g} {'time' if many == 1 else 'times'} what a tile block takes by itself, {duration(alone)}: "
+        f"{duration(computing)} in its units, one kind at a time, and {duration(stopped)} waiting, "
+        f"{waits:.3g} times for memory, {exchanges:.3g} times for its own warps, and between {iterations:.3g} "
+        "iterations"
     )
-    return Term("one after the other", waves.waves * alone, words)
-
-
-def _times(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
+    return Term("one after the other", many * alone, words)

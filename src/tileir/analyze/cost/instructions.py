@@ -14,31 +14,35 @@ from tileir.execute.work.result import Work
 
 
 class Weight(NamedTuple):
-    """Instructions for an element of f32: all of them, and those of the unit for special functions."""
+    """What an element of f32 takes: instructions, those of them for the unit of special functions, and whether ordinary
+    numbers are told from others by a branch, so that the elements of a thread are computed one after the other."""
 
     issued: float
     special: float = 0.0
+    branches: bool = False
 
 
 WEIGHTS: Final[dict[str, Weight]] = {
-    "divf": Weight(10, 1),
-    "remf": Weight(20, 1),
-    "exp": Weight(6, 1),
-    "exp2": Weight(4, 1),
-    "log": Weight(10, 1),
-    "log2": Weight(8, 1),
-    "sqrt": Weight(8, 1),
-    "rsqrt": Weight(4, 1),
-    "sin": Weight(20, 1),
-    "cos": Weight(20, 1),
+    "atan2": Weight(37, 1, True),
+    "cos": Weight(27),
+    "cosh": Weight(16, 2),
+    "divf": Weight(10, 1, True),
+    "exp": Weight(9, 1),
+    "exp2": Weight(5, 1),
+    "log": Weight(26),
+    "log2": Weight(28),
+    "pow": Weight(79, 1),
+    "remf": Weight(64, 2, True),
+    "rsqrt": Weight(5, 1),
+    "sin": Weight(25),
+    "sinh": Weight(24, 2),
+    "sqrt": Weight(9, 1, True),
     "tan": Weight(30, 1),
-    "tanh": Weight(12, 2),
-    "sinh": Weight(14, 2),
-    "cosh": Weight(12, 2),
-    "pow": Weight(40, 2),
-    "atan2": Weight(30, 1),
+    "tanh": Weight(16, 2),
 }
-"""Of the operations that take more than one instruction."""
+"""Of the operations that take more than one instruction; sines without what large arguments take."""
+
+INTEGER_WEIGHTS: Final[dict[str, Weight]] = {"divi": Weight(25, 1), "remi": Weight(23, 1)}
 
 _ONE: Final = Weight(1)
 _DOUBLE_FUNCTION: Final = 25
@@ -52,10 +56,12 @@ class Instructions(NamedTuple):
     special: float
     double: float
     """Of f64, which has units of its own."""
+    branching: float
+    """Elements that are computed one after the other."""
 
 
 def instructions_of(work: Work) -> Instructions:
-    issued = special = double = 0.0
+    issued = special = double = branching = 0.0
     for kind, amount in work.computed.items():
         weight, is_double = _weight(kind)
         if kind[1] == "fma":
@@ -64,7 +70,8 @@ def instructions_of(work: Work) -> Instructions:
         issued += weight.issued * amount
         special += weight.special * amount
         double += weight.issued * amount if is_double else 0.0
-    return Instructions(issued, special, double)
+        branching += amount if weight.branches else 0
+    return Instructions(issued, special, double, branching)
 
 
 def _weight(kind: Kind) -> tuple[Weight, bool]:
@@ -75,7 +82,8 @@ def _weight(kind: Kind) -> tuple[Weight, bool]:
     if group == FLOATING:
         return WEIGHTS.get(mnemonic, _ONE), False
     if group == INTEGER:
-        return Weight(2.0 if types == "i64" else 1.0), False
+        weight = INTEGER_WEIGHTS.get(mnemonic, _ONE)
+        return weight._replace(issued=2 * weight.issued) if types == "i64" else weight, False
     if group in (COMPARING, CONVERTING):
         return _ONE, "f64" in types
     return Weight(0), False

@@ -10,6 +10,6 @@ along each dimension.  So tiles over the edge of an array count with what lies i
     evaluation.py   the operations on such values
     symbols.py      what such a value is: a number, a ramp, a pointer, a mask, a view
     operations.py   what one execution of an operation computes, whatever the values are
-    waiting.py      how often it waits for memory
+    waiting.py      how often it waits: for memory, for its own warps
     result.py       the counts, as a table and as a dictionary
 """

@@ -14,7 +14,7 @@ from tileir.execute.errors import BlockId
 from tileir.execute.work.operations import Kind, block_computes
 from tileir.execute.work.result import AccessTraffic, ArrayTraffic, Work
 from tileir.execute.work.symbols import Known, Root
-from tileir.execute.work.waiting import waits_of
+from tileir.execute.work.waiting import Stops, stops_of
 from tileir.execute.work.walking import TooLong, Walker, argument_known, strata
 from tileir.ir.core import Operation
 from tileir.ir.values import Value
@@ -86,10 +86,19 @@ def _result(walker: Walker, grid: BlockId, walked: int, arguments: Sequence[obje
         _accesses(walker),
         _arrays(walker, arguments),
         computed,
-        sum([waits_of(block) * times for block, times in walker.executions.items()]),
+        _stops(walker),
+        walker.imbalance(grid[0] * grid[1] * grid[2]),
         list(walker.unknown),
         notes + list(walker.assumed),
     )
+
+
+def _stops(walker: Walker) -> Stops:
+    found = [0, 0, 0, 0]
+    for block, times in walker.executions.items():
+        for place, each in enumerate(stops_of(block)):
+            found[place] += each * times
+    return Stops(*found)
 
 
 def _accesses(walker: Walker) -> dict[str, AccessTraffic]:

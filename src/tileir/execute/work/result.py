@@ -6,6 +6,7 @@ from typing import Any
 
 from tileir.execute.errors import BlockId
 from tileir.execute.work.operations import COMPARING, CONVERTING, FLOATING, INTEGER, MATRIX, Kind
+from tileir.execute.work.waiting import Stops
 
 
 class ArrayTraffic:
@@ -48,7 +49,8 @@ class Work:
         accesses: dict[str, AccessTraffic],
         arrays: list[ArrayTraffic],
         computed: dict[Kind, int],
-        waits: int,
+        stops: Stops,
+        imbalance: float,
         unknown: list[str],
         notes: list[str],
     ) -> None:
@@ -61,9 +63,10 @@ class Work:
         """By the mnemonic of the memory operation."""
         self.arrays: list[ArrayTraffic] = arrays
         self.computed: dict[Kind, int] = computed
-        self.waits: int = waits
-        """How often tile blocks wait for what they read, all of them together; loads that do not depend on each other
-        are waited for once, those that products of a loop take not at all."""
+        self.stops: Stops = stops
+        """How often tile blocks wait for memory and for their own warps, all of them together."""
+        self.imbalance: float = imbalance
+        """How much more the heaviest of the tile blocks that were looked at does than all of them on average."""
         self.unknown: list[str] = unknown
         """Why the counts are only a lower bound; empty if they are not."""
         self.notes: list[str] = notes
@@ -138,7 +141,8 @@ class Work:
             "flops": self.flops,
             "matrix_flops": self.matrix_flops,
             "integer_operations": self.integer_operations,
-            "waits": self.waits,
+            "stops": self.stops._asdict(),
+            "imbalance": self.imbalance,
             "accesses": {
                 name: {"tiles": each.count, "bytes_read": each.read, "bytes_written": each.written}
                 for name, each in self.accesses.items()

@@ -93,13 +93,23 @@ class Walker:
         self._known: dict[Value, Known | None] = {}
         self._deciding: set[Value] = deciding_values(entry)
         self._plans: dict[Block, list[Operation]] = {}
+        self._elements: dict[Block, int] = {}
+        self._load: int = 0
+        """Elements that were computed or accessed, the measure of how much a tile block does."""
+        self._heaviest: float = 0.0
 
     def walk(self, block: BlockId, weight: int) -> None:
         """Walk one tile block, which stands for `weight` of them."""
         self._block, self._weight = block, weight
         self._known = dict(self.arguments)
         self._limit = self.steps + _MOST_STEPS
+        before = self._load
         self._run(self.entry.regions[0].blocks[0])
+        self._heaviest = max(self._heaviest, (self._load - before) / weight)
+
+    def imbalance(self, blocks: int) -> float:
+        """How much more the heaviest tile block does than all of them on average."""
+        return max(self._heaviest * blocks / self._load, 1.0) if self._load else 1.0
 
     # --- control flow ---
 
@@ -108,6 +118,14 @@ class Walker:
         found = self._plans.get(block)
         if found is None:
             found = self._plans[block] = [each for each in block if self._matters(each)]
+        return found
+
+    def _elements_of(self, block: Block) -> int:
+        found = self._elements.get(block)
+        if found is None:
+            types = [result.type for operation in block for result in operation.results]
+            found = sum([prod(type.shape) for type in types if isinstance(type, TileType)])
+            self._elements[block] = found
         return found
 
     def _matters(self, operation: Operation) -> bool:
@@ -119,6 +137,7 @@ class Walker:
     def _run(self, block: Block) -> Operation | None:
         """Walk a block; gives the terminator that leaves it, None where it is not known how it is left."""
         self.executions[block] = self.executions.get(block, 0) + self._weight
+        self._load += self._elements_of(block) * self._weight
         known = self._known
         for operation in self._plan(block):
             self.steps += 1
