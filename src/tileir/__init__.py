@@ -87,6 +87,8 @@ if TYPE_CHECKING:
     from tileir.rewrite.fact import Fact
     from tileir.rewrite.facts import Facts
     from tileir.rewrite.rewriter import Rewriter
+    from tileir.serve.explorer.exploring import Exploration, explore
+    from tileir.serve.explorer.questions import QuestionError
 
 __version__ = "0.1.0"
 
@@ -125,6 +127,7 @@ __all__ = [
     "Engine",
     "EntryScope",
     "ExecutionError",
+    "Exploration",
     "Fact",
     "Facts",
     "Finding",
@@ -163,6 +166,7 @@ __all__ = [
     "Place",
     "Pointer",
     "PreparedKernel",
+    "QuestionError",
     "Region",
     "Resources",
     "RewriteError",
@@ -194,6 +198,7 @@ __all__ = [
     "declarations",
     "div_by",
     "emulate",
+    "explore",
     "file_location",
     "from_bytecode",
     "launch",
@@ -256,6 +261,7 @@ _HOMES = {
     "tileir.rewrite.fact": "Fact",
     "tileir.rewrite.facts": "Facts",
     "tileir.rewrite.rewriter": "Rewriter",
+    "tileir.serve.explorer.questions": "QuestionError",
 }
 # The same for what runs programs, which needs NumPy and ml_dtypes.
 _RUNNING_HOMES = {
@@ -276,6 +282,7 @@ _RUNNING_HOMES = {
     "tileir.execute.overlap": "overlap",
     "tileir.execute.sanitizer.coverage": "ArrayCoverage Coverage",
     "tileir.execute.sanitizer.sanitizer": "Sanitizer",
+    "tileir.serve.explorer.exploring": "Exploration explore",
 }
 
 

@@ -7,6 +7,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -158,8 +159,10 @@ def test_nothing_but_the_page_and_answers(server: ExplorerServer, path: str) -> 
     [
         "evil.example:{port}",
         "evil.example",
-        "127.0.0.1",
-        "127.0.0.1:1",
+        "127.0.0.1.",
+        "127.0.0.1:",
+        "127.0.0.1:123456",
+        "localhost.evil.example",
         "127.0.0.1:{port}.evil.example",
         "127.0.0.1:{port}@evil.example",
         "[::1]:{port}",
@@ -172,6 +175,30 @@ def test_other_hosts_are_refused(server: ExplorerServer, host: str) -> None:
     response = asked(server, inside(server, ""), Host=host.format(port=server.port))
     assert response.status == 403
     assert b"<" not in response.read()
+
+
+@pytest.mark.parametrize("host", ["localhost:{port}", "127.0.0.1:{port}", "localhost:8080", "LOCALHOST:8080"])
+def test_a_port_may_be_forwarded(server: ExplorerServer, host: str) -> None:
+    """As by `ssh -L 8080:127.0.0.1:PORT`, whose browser knows another number."""
+    assert asked(server, inside(server, ""), Host=host.format(port=server.port)).status == 200
+
+
+def test_address_for_a_command_line_leads_to_the_page_for_a_while(
+    server: ExplorerServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others of this machine can read command lines: what they find there is of no use later."""
+    visit = server.visiting_url()
+    token = urlsplit(server.url).path
+    assert token not in visit
+    for _ in range(2):
+        response = asked(server, urlsplit(visit).path)
+        assert (response.status, response.headers["Location"]) == (303, token)
+    assert asked(server, urlsplit(visit).path + "answer/fine").status == 404
+    assert asked(server, urlsplit(visit).path, Host="evil.example").status == 403
+    assert asked(server, urlsplit(visit).path, Sec_Fetch_Site="cross-site").status == 403
+    later = time.monotonic() + 61
+    monkeypatch.setattr("tileir.serve.explorer.server.time.monotonic", lambda: later)
+    assert asked(server, urlsplit(visit).path).status == 404
 
 
 def test_no_host_and_two_hosts_are_refused(server: ExplorerServer) -> None:

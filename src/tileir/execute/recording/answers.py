@@ -9,6 +9,7 @@ import numpy
 
 from tileir.dialect.types import TileType
 from tileir.execute.recording.accesses import READ
+from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recording import Recording
 from tileir.execute.recording.tiles import packed, statistics_of, summarized, texts_of, tile_answer
 from tileir.execute.schedule import block_at
@@ -24,8 +25,8 @@ def summary_answer(recording: Recording) -> dict[str, Any]:
         "schedule": recording.schedule,
         "parameters": _parameters(recording),
         "arrays": _arrays(recording),
-        "operations": _operations(recording),
-        "values": _values(recording),
+        "operations": operations_of(program),
+        "values": values_of(program),
         "findings": len(recording.findings),
         "failure": recording.failure or None,
         "recording": {
@@ -74,8 +75,8 @@ def _arrays(recording: Recording) -> list[dict[str, Any]]:
     ]
 
 
-def _operations(recording: Recording) -> list[dict[str, Any]]:
-    program = recording.program
+def operations_of(program: NumberedProgram) -> list[dict[str, Any]]:
+    """The operations of a program, by number."""
     changing = memory_changes(program.entry)
     found = []
     for number, operation in enumerate(program.operations):
@@ -98,8 +99,8 @@ def _operations(recording: Recording) -> list[dict[str, Any]]:
     return found
 
 
-def _values(recording: Recording) -> list[dict[str, Any]]:
-    program = recording.program
+def values_of(program: NumberedProgram) -> list[dict[str, Any]]:
+    """The values of a program, by number."""
     found = []
     for number, value in enumerate(program.values):
         type, owner = value.type, value.defining_operation

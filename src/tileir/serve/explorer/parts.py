@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tileir.analyze.cost.costs import cost
-from tileir.analyze.cost.targets import DEFAULT, target_names
+from tileir.analyze.cost.targets import DEFAULT, target_named, target_names
 from tileir.analyze.forms.forms import Forms
 from tileir.serve.explorer.questions import Answer
 from tileir.serve.explorer.session import Part
@@ -24,15 +24,20 @@ def forms_part(forms: Forms) -> Part:
     return Part({"form": form}, summary)
 
 
-def cost_part(kernel: Any, grid: int | tuple[int, ...], arguments: Sequence[object]) -> Part:
-    """What the launch costs; `kernel` and `arguments` are those of `tileir.cost`."""
+def cost_part(
+    kernel: Any, grid: int | tuple[int, ...], arguments: Sequence[object], targets: Sequence[str] | None = None
+) -> Part:
+    """What the launch costs; `kernel` and `arguments` are those of `tileir.cost`, `targets` those to choose from."""
+    names = target_names()
+    # The first is what the page begins with.
+    keys = sorted(names, key=lambda name: name != DEFAULT)
+    if targets is not None:
+        keys = list(dict.fromkeys([target_named(name).key for name in targets]))
 
     def costs(target: str) -> Answer:
         return cost(kernel, grid, *arguments, target=target).answer()
 
     def summary() -> dict[str, Any]:
-        # The first is what the page begins with.
-        ordered = sorted(target_names().items(), key=lambda item: item[0] != DEFAULT)
-        return {"targets": [{"id": key, "title": title} for key, title in ordered]}
+        return {"targets": [{"id": key, "title": names[key]} for key in keys]}
 
     return Part({"cost": costs}, summary)

@@ -3,6 +3,9 @@
 It listens on 127.0.0.1 only.  Every address begins with a token that only the user's browser is given; requests with
 another `Host` (a name that somebody made point here) or from another site are refused before the token is looked at.
 Nothing is read from disk for a request.
+
+The command line of a browser can be read by others of the same machine: what is on it is a token that is good for a
+minute (`visiting_url`), which is answered with the address that stays.
 """
 
 from __future__ import annotations
@@ -10,9 +13,11 @@ from __future__ import annotations
 import gzip
 import hmac
 import json
+import re
 import secrets
 import socket
 import threading
+import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -28,6 +33,9 @@ _HOST = "127.0.0.1"
 # Connections at a time: browsers open six to a server for each window.  Idle ones are closed.
 _THREADS = 32
 _IDLE_SECONDS = 10
+_VISIT_SECONDS = 60
+# Whoever forwards a port of another machine has another number; names are what matters.
+_HOSTS = re.compile(r"(127\.0\.0\.1|localhost)(:[0-9]{1,5})?")
 _QUERY_AT_MOST = 4096
 _PARAMETERS_AT_MOST = 16
 # Loopback is fast, but browsers parse what is short sooner; level 1 costs little.
@@ -48,6 +56,12 @@ class ExplorerServer:
         """Serve from a thread of its own, which ends with the process."""
         self._thread = threading.Thread(target=self.serve, name="tileir explorer", daemon=True)
         self._thread.start()
+
+    def visiting_url(self) -> str:
+        """An address that leads to `url` for a minute: for the command line of a browser."""
+        visit = secrets.token_urlsafe(32)
+        self._server.visits[visit] = time.monotonic() + _VISIT_SECONDS
+        return f"http://{_HOST}:{self.port}/{visit}/"
 
     def serve(self) -> None:
         """Serve until `close` is called from another thread, or the user interrupts."""
@@ -79,7 +93,7 @@ class _Server(HTTPServer):
         self.explorer = explorer
         self.title = title
         self.token = token
-        self.hosts = (f"{_HOST}:{self.server_address[1]}", f"localhost:{self.server_address[1]}")
+        self.visits: dict[str, float] = {}
         self._free = threading.BoundedSemaphore(_THREADS)
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -116,7 +130,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         refusal = self._refusal()
         if refusal is not None:
-            self._error(*refusal)
+            if refusal[0] is HTTPStatus.NOT_FOUND and self._is_visit():
+                self._send(HTTPStatus.SEE_OTHER, "text/plain", b"", location=f"/{self.server.token}/")
+            else:
+                self._error(*refusal)
             return
         address = urlsplit(self.path)
         _, _, path = address.path[1:].partition("/")
@@ -130,12 +147,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _refusal(self) -> tuple[HTTPStatus, str] | None:
         """Why a request is not answered; it learns nothing about tokens unless it comes from here."""
         hosts = self.headers.get_all("Host") or []
-        if len(hosts) != 1 or hosts[0].lower() not in self.server.hosts:
+        if len(hosts) != 1 or not _HOSTS.fullmatch(hosts[0].lower()):
             return HTTPStatus.FORBIDDEN, "this server answers to 127.0.0.1 only"
         if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             return HTTPStatus.FORBIDDEN, "this server answers its own page only"
         origin = self.headers.get("Origin")
-        if origin is not None and origin not in [f"http://{host}" for host in self.server.hosts]:
+        if origin is not None and origin != f"http://{hosts[0]}":
             return HTTPStatus.FORBIDDEN, "this server answers its own page only"
         if self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers:
             return HTTPStatus.BAD_REQUEST, "questions have no body"
@@ -143,6 +160,12 @@ class _Handler(BaseHTTPRequestHandler):
         if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
             return HTTPStatus.NOT_FOUND, "the address is not the one that tileir explore printed"
         return None
+
+    def _is_visit(self) -> bool:
+        """Whether a request comes from the command line of a browser that was just opened."""
+        now, given = time.monotonic(), self.path.strip("/").encode()
+        known = [visit for visit, end in list(self.server.visits.items()) if now < end]
+        return any(hmac.compare_digest(given, visit.encode()) for visit in known)
 
     def _page(self) -> None:
         nonce = secrets.token_urlsafe(18)
@@ -168,7 +191,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self._send(status, "application/json", body)
 
-    def _send(self, status: HTTPStatus, kind: str, body: bytes, rules: str = "default-src 'none'") -> None:
+    def _send(
+        self, status: HTTPStatus, kind: str, body: bytes, rules: str = "default-src 'none'", location: str = ""
+    ) -> None:
         compressed = len(body) >= _COMPRESSED_FROM and "gzip" in self.headers.get("Accept-Encoding", "")
         if compressed:
             body = gzip.compress(body, compresslevel=1)
@@ -177,6 +202,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
+        if location:
+            self.send_header("Location", location)
         if compressed:
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Security-Policy", f"{rules}; frame-ancestors 'none'")

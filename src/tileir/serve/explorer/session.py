@@ -19,15 +19,20 @@ class Answering(Protocol):
 class Part:
     """Answers some questions.  Answers of one part are computed one after another, those of others meanwhile.
 
+    Parts that share what they compute with share a `lock`.
+
     `summary` is what it adds to the summary: keys of `Summary` in `assets/types.d.ts`, or those of `recording`.
     """
 
     def __init__(
-        self, questions: Mapping[str, Callable[..., Answer]], summary: Callable[[], Mapping[str, Any]] | None = None
+        self,
+        questions: Mapping[str, Callable[..., Answer]],
+        summary: Callable[[], Mapping[str, Any]] | None = None,
+        lock: threading.Lock | None = None,
     ) -> None:
         self.questions = questions
         self.summary = summary
-        self.lock = threading.Lock()
+        self.lock: threading.Lock = lock if lock is not None else threading.Lock()
 
 
 class Explorer:

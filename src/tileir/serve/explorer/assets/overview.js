@@ -77,9 +77,15 @@ function parameters(context) {
   const rows = summary.parameters.map((parameter) => [
     element("code", {}, parameter.name),
     element("code", {}, parameter.type),
-    parameter.value,
+    // An address says nothing to anybody: the array does.
+    parameter.array === null ? parameter.value : arrayWords(summary.arrays[parameter.array]),
   ]);
   return scrolled(table(counted(rows.length, "parameter"), ["Name", "Type", "Value"], rows));
+}
+
+/** @param {import("./types").ArrayInfo | undefined} array */
+function arrayWords(array) {
+  return array === undefined ? "an array" : `array of ${extents(array.shape)} ${array.element}`;
 }
 
 /** @param {Context} context */

@@ -1,0 +1,146 @@
+"""`explore`: a launch as a page, in the browser, in a notebook, or in a file."""
+
+from __future__ import annotations
+
+import html
+import os
+import threading
+import webbrowser
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from tileir.execute.recording.recording import LIMIT, Recording
+from tileir.serve.explorer.export import SIZE, exported
+from tileir.serve.explorer.launches import launch_of
+from tileir.serve.explorer.opening import Opened, opened
+from tileir.serve.explorer.server import ExplorerServer
+
+_INLINE_SIZE = 4 << 20
+"""What values may add to a page inside of a notebook, which is saved with it."""
+_INLINE_HEIGHT = 760
+
+
+def explore(
+    kernel: Any,
+    grid: int | tuple[int, ...] = 1,
+    args: Sequence[object] | None = None,
+    *,
+    entry: str | None = None,
+    schedule: str | None = None,
+    limit: int = LIMIT,
+    targets: Iterable[str] | None = None,
+    export: str | os.PathLike[str] | None = None,
+    blocks: Iterable[int] | None = None,
+    open: bool | None = None,
+    port: int = 0,
+) -> Exploration:
+    """Launch a kernel, recorded, and show what it does in a page: forms, memory, values, findings, cost.
+
+    The kernel is what `tileir.compile` takes or makes, or a cuTile kernel with the arguments of `tileir.launch`.  It
+    runs in the interpreter, and arrays have the results, as after any launch.  Without `args` nothing runs, and the
+    page shows the program and estimates.
+
+    With `export` the page is written to a file that needs nothing else; it carries the values of `blocks`, by number,
+    or of as many as fit.  Otherwise it is served to this machine, and `open` says whether a browser shows it (default:
+    yes).  `schedule` is the order of tile blocks, `limit` bounds the recording, in bytes; `targets` are those whose
+    costs are shown, by default all.
+    """
+    launch = launch_of(kernel, grid, args, entry)
+    made = opened(launch, limit=limit, schedule=schedule, targets=None if targets is None else list(targets))
+    found = Exploration(made, port)
+    if export is not None:
+        found.export(export, blocks=blocks)
+    if open if open is not None else export is None:
+        found.open()
+    return found
+
+
+class Exploration:
+    """A recorded launch and its page; made by `tileir.explore`."""
+
+    def __init__(self, made: Opened, port: int = 0) -> None:
+        self._explorer = made.explorer
+        self.recording: Recording | None = made.recording
+        """The launch, or None if nothing ran."""
+        self._port = port
+        self._server: ExplorerServer | None = None
+        self._closed = threading.Event()
+
+    def __repr__(self) -> str:
+        summary = self._explorer.summary
+        where = f", {self._server.url}" if self._server is not None else ""
+        return f"<Exploration of {summary['kernel']}, grid {tuple(summary['grid'])}{where}>"
+
+    def answer(self, question: str, parameters: Mapping[str, str | int] | None = None) -> dict[str, Any]:
+        """What the page is told when it asks; docs/explorer.md lists the questions."""
+        return self._explorer.answer(question, parameters)
+
+    @property
+    def title(self) -> str:
+        return f"{self._explorer.summary['kernel']}: tileir explorer"
+
+    @property
+    def url(self) -> str:
+        """Where the page is, for this machine alone; asking for it starts the server."""
+        return self._started().url
+
+    def open(self) -> bool:
+        """Show the page in the user's browser; False if there is none."""
+        return webbrowser.open(self._started().visiting_url())
+
+    def wait(self) -> None:
+        """Serve the page until `close` is called, or the user interrupts: for scripts, which would end otherwise."""
+        self._started()
+        try:
+            # Waits that are not for ever can be interrupted everywhere.
+            while not self._closed.wait(3600):
+                pass
+        except KeyboardInterrupt:
+            self.close()
+
+    def close(self) -> None:
+        """Stop serving the page; it may be opened again."""
+        self._closed.set()
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def export(
+        self, path: str | os.PathLike[str], *, blocks: Iterable[int] | None = None, size: int = SIZE
+    ) -> list[str]:
+        """Write the page to a file that opens anywhere, without a server or a network.
+
+        It carries the values of some tile blocks: of those whose numbers are given, or of as many as make it no more
+        than `size` bytes larger.  Returns what it leaves out, in sentences.
+        """
+        found = exported(self._explorer, blocks=None if blocks is None else list(blocks), size=size)
+        with open_file(path) as file:
+            file.write(found.text)
+        return found.notes
+
+    def _repr_html_(self) -> str:
+        """The page inside of a notebook; it can reach nothing of the notebook."""
+        text = html.escape(exported(self._explorer, size=_INLINE_SIZE).text)
+        return (
+            f'<iframe sandbox="allow-scripts allow-downloads" title="{html.escape(self.title)}" width="100%" '
+            f'height="{_INLINE_HEIGHT}" style="border: 1px solid #8888" srcdoc="{text}"></iframe>'
+        )
+
+    def __enter__(self) -> Exploration:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _started(self) -> ExplorerServer:
+        if self._server is None:
+            self._closed.clear()
+            self._server = ExplorerServer(self._explorer, self.title, self._port)
+            self._server.start()
+        return self._server
+
+
+# A method is called `open`.
+def open_file(path: str | os.PathLike[str]) -> Any:
+    opening: Callable[..., Any] = open
+    return opening(path, "w", encoding="utf-8", newline="\n")
