@@ -40,13 +40,14 @@ def findings_answer(recording: Recording) -> dict[str, Any]:
     for finding in [*report.findings, *report.notes]:
         seen = recording.seen.get(finding, Seen(-1))
         other = other_row(recording, finding, seen)
+        worded = finding.worded(report.names)
         found.append(
             {
                 "kind": finding.kind,
-                "title": finding.title,
-                "text": finding.render(),
-                "details": list(finding.details),
-                "hint": finding.hint,
+                "title": worded.title,
+                "text": finding.render(report.names),
+                "details": worded.details,
+                "hint": worded.hint,
                 "count": finding.count,
                 "note": finding.kind == "note",
                 "place": _place(recording, finding.place, seen.step, seen.row),

@@ -109,6 +109,15 @@ class Finding:
     def element(self) -> Index | None:
         return self.place.element
 
+    def worded(self, names: Names = "script") -> Finding:
+        """The finding in whose words its text is: those of the script, where it comes from one."""
+        words = words_for(names)
+        title, hint = _said(self.title, self, words), _said(self.hint, self, words)
+        details = [_said(detail, self, words) for detail in self.details]
+        found = Finding(self.kind, title, self.place, details, hint, self.relation, self.other)
+        found.count = self.count
+        return found
+
     def render(self, names: Names = "script") -> str:
         """The finding as a paragraph."""
         return _paragraph(self, Spelling(), words_for(names))

@@ -8,6 +8,8 @@ from typing import Any
 from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.targets import DEFAULT, target_named, target_names
 from tileir.analyze.forms.forms import Forms
+from tileir.execute.recording.finding_answers import findings_answer
+from tileir.execute.recording.recording import Recording
 from tileir.serve.explorer.questions import Answer
 from tileir.serve.explorer.session import Part
 
@@ -41,3 +43,8 @@ def cost_part(
         return {"targets": [{"id": key, "title": names[key]} for key in keys]}
 
     return Part({"cost": costs}, summary)
+
+
+def findings_part(recording: Recording) -> Part:
+    """What the sanitizer found while the launch was recorded."""
+    return Part({"findings": lambda: findings_answer(recording)})

@@ -2,7 +2,7 @@
 
 import { button, element, empty, fill } from "explorer/elements.js";
 import { unpack } from "explorer/data.js";
-import { blockName, counted } from "explorer/words.js";
+import { blockName, counted, tellingValue } from "explorer/words.js";
 
 /**
  * @typedef {import("./types").Context} Context
@@ -184,7 +184,7 @@ function placeBox(context, relation, place, rows) {
       "div",
       { class: "toolbar" },
       place.access === null ? null : go("memory", "In memory"),
-      info !== undefined && info.results.length > 0 && place.step !== null ? go("values", "Values there") : null,
+      info !== undefined && place.step !== null && tellingValue(info, summary.values) !== null ? go("values", "Values there") : null,
       info === undefined ? null : go("forms", "In the program"),
     ),
   );
@@ -207,8 +207,8 @@ function moment(context, place, rows) {
     }
   }
   if (place.array !== null) change.array = place.array;
-  const results = place.operation === null ? [] : (context.summary.operations[place.operation]?.results ?? []);
-  if (results.length > 0) change.value = results[0];
+  const info = place.operation === null ? undefined : context.summary.operations[place.operation];
+  if (info !== undefined) change.value = tellingValue(info, context.summary.values);
   return change;
 }
 

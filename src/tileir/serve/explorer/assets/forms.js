@@ -4,7 +4,7 @@
 import { button, element, fill } from "explorer/elements.js";
 import { unpack } from "explorer/data.js";
 import { Pane } from "explorer/pane.js";
-import { blockName, counted } from "explorer/words.js";
+import { blockName, counted, tellingValue } from "explorer/words.js";
 
 /**
  * @typedef {import("./types").Context} Context
@@ -213,6 +213,7 @@ class Forms {
     const block = blockName(order[selection.place], this.context.summary.grid);
     const before = moments.filter((step) => step < selection.step).pop();
     const after = moments.find((step) => step > selection.step);
+    const value = tellingValue(info, this.context.summary.values);
     /** @param {number | undefined} step */
     const go = (step) => () => step !== undefined && this.context.select({ step });
     return element(
@@ -222,9 +223,7 @@ class Forms {
       button("Previous run", go(before), { disabled: before === undefined }),
       button("Next run", go(after), { disabled: after === undefined }),
       info.reads || info.writes ? button("Memory", () => this.context.select({ view: "memory" })) : null,
-      info.results.length > 0
-        ? button("Values", () => this.context.select({ view: "values", value: info.results[0] }))
-        : null,
+      value === null ? null : button("Values", () => this.context.select({ view: "values", value })),
     );
   }
 }

@@ -105,3 +105,14 @@ export function blockName(block, grid) {
   const dimensions = grid[2] > 1 ? 3 : grid[1] > 1 ? 2 : 1;
   return `(${id.slice(0, dimensions).join(", ")})`;
 }
+
+/**
+ * The value that tells most of an operation: the first tile it makes, or else the last one it is given.
+ * @param {import("./types").OperationInfo} operation
+ * @param {import("./types").ValueInfo[]} values
+ * @returns {number | null}
+ */
+export function tellingValue(operation, values) {
+  const isTile = (/** @type {number} */ value) => values[value]?.element !== null && values[value] !== undefined;
+  return operation.results.find(isTile) ?? operation.operands.filter(isTile).pop() ?? null;
+}

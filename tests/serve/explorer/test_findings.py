@@ -1,0 +1,117 @@
+"""The view of the sanitizer's findings: the report in its place, one click to the two accesses of a race."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy
+from tests.serve.explorer.made_answers import made_explorer
+
+import tileir
+from tileir.execute.recording.answers import accesses_answer, steps_answer, summary_answer
+from tileir.execute.recording.recording import Recording, record
+from tileir.serve.explorer.parts import findings_part
+from tileir.serve.explorer.session import Explorer, Part
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def racy() -> Recording:
+    kernel = tileir.compile(tileir.load(EXAMPLES / "racy.mlir"))
+    return record(kernel, 4, numpy.ones(512, "i4"), numpy.zeros(1, "i4"), 512)
+
+
+def explorer(recording: Recording | None = None) -> Explorer:
+    known = recording or racy()
+    questions = {"accesses": partial(accesses_answer, known), "steps": partial(steps_answer, known)}
+    return Explorer([Part(questions, lambda: summary_answer(known)), findings_part(known)])
+
+
+def test_one_click_leads_to_the_two_accesses_of_a_race(page_for: Any) -> None:
+    page = page_for(explorer(), view="findings")
+    assert page.get_by_role("tab", selected=True).inner_text() == "Findings (2)"
+    cards = page.get_by_role("article")
+    cards.nth(1).wait_for()
+    assert page.get_by_role("region", name="Findings of kind race").get_by_role("article").count() == 2
+    card = cards.first
+    places = card.get_by_role("group")
+    assert "racy.mlir:29" in places.nth(0).inner_text() and "tile block (1)" in places.nth(0).inner_text()
+    assert "racy.mlir:31" in places.nth(1).inner_text() and "tile block (0)" in places.nth(1).inner_text()
+    assert "seen 3 times" in card.inner_text() and "Hint: which value is read" in card.inner_text()
+    card.get_by_role("button", name="Show the two accesses").click()
+    page.wait_for_url("**#view=memory**")
+    address = page.evaluate("location.hash")
+    for words in ("place=1", "step=17", "operation=18", "array=1", "marked=4%2C2"):
+        assert words in address
+    # Back, and to the other one.
+    page.go_back()
+    places.nth(1).get_by_role("button", name="In memory").click()
+    page.wait_for_url("**step=19**")
+    assert "place=" not in page.evaluate("location.hash") and "operation=20" in page.evaluate("location.hash")
+
+
+def test_the_report_is_there_as_it_is_printed(page_for: Any) -> None:
+    recording = racy()
+    page = page_for(explorer(recording), view="findings", color_scheme="dark", viewport={"width": 420, "height": 800})
+    page.get_by_text("As the sanitizer prints it").first.click()
+    assert page.locator("details pre").first.inner_text() == recording.findings[0].render()
+    # Nothing is wider than a narrow window.
+    assert page.evaluate("document.querySelector('#content').scrollWidth") <= 420
+
+
+def test_a_clean_launch_says_what_was_checked(page_for: Any) -> None:
+    kernel = tileir.compile(tileir.load(EXAMPLES / "vector_add.mlir"))
+    arrays = [numpy.ones(1000, "f4"), numpy.ones(1000, "f4"), numpy.zeros(1000, "f4")]
+    page = page_for(explorer(record(kernel, 8, *arrays, 1000)), view="findings")
+    page.get_by_role("heading", name="Nothing found").wait_for()
+    assert page.get_by_text("tile blocks that access the same bytes in no order").is_visible()
+    assert page.get_by_text("were not looked for").is_visible()
+
+
+def test_what_ended_the_launch_is_shown(page_for: Any) -> None:
+    hostile = "<b>no</b> index 7"
+    page = page_for(
+        made_explorer({"failure": hostile}, findings={"findings": [], "checked": [], "notes": ["not sanitized"]}),
+        view="findings",
+    )
+    shown = page.get_by_role("region", name="The launch failed")
+    shown.wait_for()
+    assert shown.locator("pre").inner_text() == hostile
+    assert page.get_by_text("Nothing was checked").is_visible() and page.get_by_text("not sanitized").is_visible()
+
+
+def test_many_findings_come_in_portions(page_for: Any) -> None:
+    count = 250
+    place = {
+        "operation": None,
+        "block": None,
+        "step": None,
+        "element": None,
+        "access": None,
+        "array": None,
+        "position": "",
+    }
+    found = [
+        {
+            "kind": "shift",
+            "title": f"finding {number} <i>",
+            "text": "",
+            "details": [],
+            "hint": "",
+            "count": 1,
+            "note": False,
+            "place": place,
+            "relation": "",
+            "other": None,
+        }
+        for number in range(count)
+    ]
+    answers = {"findings": found, "checked": [], "notes": []}
+    page = page_for(made_explorer({"findings": count}, findings=answers), view="findings")
+    page.get_by_text("finding 0 <i>").wait_for()
+    assert page.get_by_role("article").count() == 100
+    page.get_by_role("button", name="Show more: 150 left").click()
+    page.get_by_role("button", name="Show more: 50 left").click()
+    assert page.get_by_role("article").count() == count
