@@ -43,6 +43,7 @@ def test_list_names_the_forms_in_order(loop_forms: Forms) -> None:
     ids = [each.id for each in loop_forms.list()]
     assert ids[:4] == ["source", "tile", "pass-1", "pass-2"]
     assert ids.index("loops") > ids.index("pass-2")
+    assert ids.index("bytecode") == ids.index("loops") - 1
     assert all(each.reason is None for each in loop_forms.list()[:4])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tileir.analyze.forms.bytecode import bytecode_form
 from tileir.analyze.forms.form import Form
 from tileir.analyze.forms.numbering import Numbers, numbered
 from tileir.analyze.forms.source import source_form
@@ -14,7 +15,7 @@ from tileir.execute.engine_forms import EngineForm
 from tileir.execute.engines import all_engines
 from tileir.execute.entries import select_entry
 from tileir.ir.core import Operation
-from tileir.ir.diagnostics import OptionError
+from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.text.placing import placed_text
 
 
@@ -60,6 +61,7 @@ class Forms:
         self._copy: tuple[Operation, Operation] | None = None
         self._steps: Sequence[Form] | None = None
         self._source: Form | str | None = None
+        self._bytes: bytes | str | None = None
         self._prepared: dict[Engine, PreparedKernel] = {}
         self._made: dict[str, Form] = {}
 
@@ -72,6 +74,8 @@ class Forms:
             found = [FormTitle("source", "Source", source)]
         found.append(FormTitle("tile", "Tile program", None))
         found += [FormTitle(step.id, step.title, None) for step in self._step_forms()]
+        data = self._bytecode()
+        found.append(FormTitle("bytecode", "Bytecode", data if isinstance(data, str) else None))
         found += [FormTitle(each.id, each.title, each.reason or None) for _, each in _engine_forms()]
         return found
 
@@ -91,6 +95,11 @@ class Forms:
         if id == "tile":
             # The copy has its text, and the numbers.
             return tile_form("tile", "Tile program", placed_text(self._numbered()[0]), self._numbers)
+        if id == "bytecode":
+            data = self._bytecode()
+            if isinstance(data, str):
+                raise OptionError(f"there is no bytecode to show: {data}")
+            return bytecode_form(data, self.entry.symbol_name)
         for step in self._step_forms() if id.startswith("pass-") else ():
             if step.id == id:
                 return step
@@ -112,6 +121,18 @@ class Forms:
         if self._source is None:
             self._source = source_form(self.entry)
         return self._source
+
+    def _bytecode(self) -> bytes | str:
+        """The bytecode of the program, or why it has none: some operations of the drafts do not."""
+        if self._bytes is None:
+            # Imported here: it is above what programs are made of.
+            from tileir.interface import to_bytecode
+
+            try:
+                self._bytes = to_bytecode(self.module, preserve=True)
+            except TileIRError as error:
+                self._bytes = error.message
+        return self._bytes
 
     def _step_forms(self) -> Sequence[Form]:
         if self._steps is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from tileir.execute.errors import CompilationError, MissingDependencyError
@@ -11,16 +12,44 @@ from tileir.execute.gpu.nvidia_packages import find_tool
 
 _SECONDS: Final = 60.0
 _FILE: Final = "kernel.cubin"
+_TOOL: Final = "nvdisasm"
+_PLACE: Final = re.compile(r'\s*//## File ".*", line (\d+)')
+_INSTRUCTION: Final = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+\S")
+
+
+def why_missing() -> str:
+    """Why there is no disassembler, with what to do about it; empty if there is one."""
+    if find_tool(_TOOL):
+        return ""
+    return "NVIDIA's disassembler, nvdisasm, is not installed: pip install nvidia-cuda-nvdisasm"
 
 
 def disassembled(cubin: Cubin) -> str:
     """What `nvdisasm` prints of a kernel."""
-    tool = find_tool("nvdisasm")
+    return _said(cubin, "-c")
+
+
+def disassembled_lines(cubin: Cubin) -> tuple[list[str], list[int]]:
+    """What it prints of a kernel with line information, and for each instruction its line; 0 is none."""
+    lines: list[str] = []
+    numbers: list[int] = []
+    number = 0
+    for line in _said(cubin, "-c", "-g").splitlines():
+        place = _PLACE.match(line)
+        if place is not None:
+            number = int(place[1])
+            continue
+        is_padding = line.rstrip().endswith(" NOP;")
+        lines.append(line)
+        numbers.append(number if _INSTRUCTION.match(line) and not is_padding else 0)
+    return lines, numbers
+
+
+def _said(cubin: Cubin, *options: str) -> str:
+    tool = find_tool(_TOOL)
     if not tool:
-        raise MissingDependencyError(
-            "NVIDIA's disassembler, nvdisasm, is not installed: pip install nvidia-cuda-nvdisasm"
-        )
-    outcome = run_command([tool, "-c", _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)
+        raise MissingDependencyError(why_missing())
+    outcome = run_command([tool, *options, _FILE], {_FILE: cubin.data}, time_limit=_SECONDS)
     if outcome.status != 0:
         how = "did not finish" if outcome.timed_out else f"ended with status {outcome.status}"
         raise CompilationError(f"NVIDIA's disassembler {how}: {outcome.output.strip()}")

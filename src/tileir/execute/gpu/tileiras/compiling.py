@@ -62,7 +62,7 @@ _finding_lock: Final = Lock()
 def _assemble(module: Operation, entry: Operation | None, target: str, options: AssemblyOptions) -> Assembled:
     target = target_named(target)
     options = options.checked()
-    program = Program(module, entry, options.lineinfo)
+    program = Program(module, entry, options.lineinfo and not options.numbered)
     key = program.key(target, options)
     # Threads that want the same wait for the first of them; other processes do the work twice.
     with _finding_lock:
@@ -109,7 +109,8 @@ def _made(key: str, program: Program, tool: Assembler, target: str, options: Ass
     """Run the assembler."""
     _check_tool(tool, target, options)
     if tool.bytecode_version < NEWEST:
-        program = Program(program.source, program.entry, options.lineinfo, tool.bytecode_version)
+        lineinfo = options.lineinfo and not options.numbered
+        program = Program(program.source, program.entry, lineinfo, tool.bytecode_version)
     arguments = [f"--gpu-name={target}", f"--opt-level={options.opt_level}"]
     arguments += [f"--host-arch={options.host}", f"--host-os={options.system}"]
     arguments += ["--lineinfo"] if options.lineinfo else []

@@ -50,7 +50,16 @@ class TileirasEngine(Engine):
         return found
 
     def forms(self) -> list[EngineForm]:
-        return []
+        from tileir.execute.gpu import disassembly
+        from tileir.execute.gpu.tileiras.options import SASS, SHOWN_TARGETS
+        from tileir.execute.gpu.tileiras.tool import why_missing
+
+        # No GPU is needed to compile for one.
+        reason = why_missing() or disassembly.why_missing()
+        return [
+            EngineForm(f"{SASS}{target}", f"SASS for {target}", "assembly", f"{SASS}{target}", reason)
+            for target in SHOWN_TARGETS
+        ]
 
     def prepare(self, entry: Operation, globals: dict[str, Region], settings: KernelSettings) -> TileirasKernel:
         from tileir.execute.gpu.tileiras.kernel import TileirasKernel

@@ -14,6 +14,11 @@ OPT_LEVELS: Final = ("0", "1", "2", "3")
 HOSTS: Final = ("x86_64", "aarch64")
 SYSTEMS: Final = ("linux", "windows")
 
+SASS: Final = "sass-"
+"""What begins the names of stages that are code for a GPU, which is named behind it."""
+SHOWN_TARGETS: Final = ("sm_80", "sm_90", "sm_100", "sm_120")
+"""The GPUs whose code is shown beside the program: one of each generation."""
+
 
 class AssemblyOptions(NamedTuple):
     """What is asked of the assembler beside the GPU; `checked` makes sense of it."""
@@ -31,6 +36,8 @@ class AssemblyOptions(NamedTuple):
     """Seconds."""
     memory_limit: int = MEMORY_LIMIT
     """Bytes."""
+    numbered: bool = False
+    """Whether the lines that `lineinfo` tells are numbers of operations and not of the source."""
 
     def checked(self) -> AssemblyOptions:
         """The options, with what is left to this machine; refused if they make no sense."""

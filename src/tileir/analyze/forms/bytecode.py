@@ -1,0 +1,52 @@
+"""The bytecode of a program, every byte explained, with the operation that each is of."""
+
+from __future__ import annotations
+
+from tileir.analyze.bytecode_listing import Listing
+from tileir.analyze.forms.form import Form
+from tileir.analyze.forms.numbering import operations_of
+from tileir.bytecode.annotated import Piece, annotate
+from tileir.dialect.ops import CONSTANT
+from tileir.execute.entries import select_entry
+from tileir.ir.core import Operation
+from tileir.text.heads import HeadPrinter
+
+
+def bytecode_form(data: bytes, entry: str | None) -> Form:
+    """The bytes of a module as a form; those of one of its kernels are linked."""
+    found = annotate(data)
+    assert found.module is not None, "it was written just now"
+    listing = Listing(found, HeadPrinter(found.module, generic=False))
+    lines = listing.lines()
+    # What is read has the order of what was written.
+    numbers = {operation: number for number, operation in enumerate(operations_of(select_entry(found.module, entry)))}
+    constants = _constant_users(listing, numbers)
+    links = [[] if piece is None else _numbers_of(piece, listing, numbers, constants) for piece in listing.pieces]
+    return Form("bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines, links)
+
+
+def _numbers_of(
+    piece: Piece, listing: Listing, numbers: dict[Operation, int], constants: dict[str, list[int]]
+) -> list[int]:
+    """The operation that a piece is in, or those that use the constant that it is of."""
+    cursor: Piece | None = piece
+    while cursor is not None:
+        if cursor.operation is not None:
+            number = numbers.get(cursor.operation)
+            return [] if number is None else [number]
+        if cursor.name in constants:
+            return constants[cursor.name]
+        cursor = listing.around.get(cursor)
+    return []
+
+
+def _constant_users(listing: Listing, numbers: dict[Operation, int]) -> dict[str, list[int]]:
+    """The operations that each entry of the table of constants is the value of, by the name of its group."""
+    found: dict[str, list[int]] = {}
+    for piece, group in listing.around.items():
+        operation = group.operation
+        if operation is not None and operation.declaration is CONSTANT and piece.name == "value":
+            number = numbers.get(operation)
+            if number is not None:
+                found.setdefault(f"constant {piece.value}", []).append(number)
+    return found
