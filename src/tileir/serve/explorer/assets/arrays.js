@@ -15,7 +15,7 @@ import { counted, extents, grouped, short } from "explorer/words.js";
 /** @typedef {import("./types").Selection} Selection */
 /** @typedef {import("./accesses.js").AccessTable} AccessTable */
 /** @typedef {import("./plot.js").Area} Area */
-/** @typedef {import("./plot.js").Scene} Scene */
+/** @typedef {import("./painting.js").Scene} Scene */
 
 /**
  * What the view is asked to show.
@@ -411,6 +411,10 @@ export class ArrayCard {
       words.push(`${counted(this.conflicts.elements, "element")} that several tile blocks touch, one of them writing`);
     }
     if (this.pieces.bounded > 0) words.push(`${counted(this.pieces.bounded, "irregular access", "irregular accesses")} drawn by their bounds`);
+    if (this.picture?.quantity === "count") {
+      const mean = frame.binRows * frame.binColumns > 1 ? ", on average of a cell" : "";
+      words.push(`at most ${short(this.most)} to an element${mean}`);
+    }
     let approximate = 0;
     for (const row of rows) approximate += this.table.approximate[row];
     if (approximate > 0) words.push(`${counted(approximate, "scattered access", "scattered accesses")} recorded by their bounds`);

@@ -143,23 +143,28 @@ export function foldWidth(array, table) {
   if (view > 1 && view < length) return view;
   const target = Math.sqrt(2 * length);
   let width = most(extents);
-  if (width > 1 && width <= target) return Math.min(length, width * 2 ** Math.round(Math.log2(target / width)));
+  if (width > 1 && width <= target) return Math.min(length, width * 2 ** Math.floor(Math.log2(target / width)));
   if (width <= 1) return Math.min(length, 2 ** Math.round(Math.log2(Math.max(1, target))));
   while (width > 4 * target && width % 2 === 0) width /= 2;
   return Math.min(length, width);
 }
 
-/** @param {Map<number, number>} counts */
+/**
+ * What at least half of them are, or 0.
+ * @param {Map<number, number>} counts
+ */
 function most(counts) {
   let best = 0;
   let value = 0;
+  let all = 0;
   for (const [key, count] of counts) {
+    all += count;
     if (count > best || (count === best && key > value)) {
       best = count;
       value = key;
     }
   }
-  return value;
+  return 2 * best >= all ? value : 0;
 }
 
 /**

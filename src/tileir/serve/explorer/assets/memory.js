@@ -211,7 +211,7 @@ class Memory {
     fill(
       this.legends,
       colour === "count"
-        ? amountLegend(amountColour, "few", shown.length === 1 ? shown[0].legendMost : "the most of the array", "accesses to an element")
+        ? amountLegend(amountColour, "0", shown.length === 1 ? shown[0].legendMost : "the most of each array", "accesses to an element")
         : colour.endsWith("time")
           ? amountLegend(amountColour, "first", `last of ${grouped(this.table?.count ?? 0)} accesses`, "time")
           : thingLegend(
@@ -256,9 +256,10 @@ class Memory {
       return;
     }
     const rows = card.touching(area);
-    const words = [`${name}: ${this._touches(rows)}`];
+    const title = element("strong", {}, name);
+    const words = [this._touches(rows)];
     if (card.hasConflict(area)) words.push("Several tile blocks touch it, one of them writing.");
-    fill(this.tooltip, ...words.map((text) => element("div", {}, text)));
+    fill(this.tooltip, title, ...words.map((text) => element("div", {}, text)));
     const { canvas } = card.plot;
     card.element.appendChild(this.tooltip);
     this.tooltip.hidden = false;
@@ -266,11 +267,11 @@ class Memory {
     this.tooltip.style.setProperty("left", `${left}px`);
     this.tooltip.style.setProperty("top", `${canvas.offsetTop + point.y + 16}px`);
     // Keys move the cursor: what the tooltip shows is said.
-    if (document.activeElement === canvas && card.plot.cursor === area) this.context.announce(words.join(" "));
+    if (document.activeElement === canvas && card.plot.cursor === area) this.context.announce([name, ...words].join(": "));
     setTimeout(async () => {
       if (ticket !== this._hovered) return;
       const value = await this._valueOf(card, area);
-      if (ticket === this._hovered && value !== null) this.tooltip.prepend(element("div", {}, element("code", {}, value)));
+      if (ticket === this._hovered && value !== null) title.append(" = ", element("code", {}, value));
     }, REST);
   }
 

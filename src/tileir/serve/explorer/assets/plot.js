@@ -1,21 +1,12 @@
 // A canvas that shows a grid of elements: axes with indices, zoom and pan, a cursor that keys move.
 
 import { element } from "explorer/elements.js";
-import { hatch, sharpen, styleColour, ticks } from "explorer/drawing.js";
+import { MARGIN, paint } from "explorer/painting.js";
 
 /** @typedef {import("./pictures.js").Frame} Frame */
 /** @typedef {{ row: number, column: number, rows: number, columns: number }} Area */
 
-/**
- * What is drawn: a pixel for each cell of the frame (0: none), and what lies above.
- * @typedef {object} Scene
- * @property {Frame} frame
- * @property {Uint32Array} pixels
- * @property {Uint8Array | null} conflicts  Cells with any conflict.
- * @property {(Area & { colour: string, width: number, dashed?: boolean, label?: string })[]} outlines
- * @property {(Area & { colour: string })[]} paddings  Parts of tiles that are outside of the array.
- * @property {{ row: number, column: number }[]} races
- */
+/** @typedef {import("./painting.js").Scene} Scene */
 
 /**
  * @typedef {object} Listener
@@ -24,7 +15,6 @@ import { hatch, sharpen, styleColour, ticks } from "explorer/drawing.js";
  * @property {(area: Area) => void} picked
  */
 
-export const MARGIN = { left: 46, top: 20, right: 10, bottom: 8 };
 /** Cells of a picture along each side, at most. */
 const CELLS = 512;
 const ZOOM = 1.5;
@@ -46,9 +36,10 @@ export class Plot {
       "aria-roledescription": "array picture",
       "aria-label": label,
     });
-    this._cells = document.createElement("canvas");
+    /** The cells, a pixel each. */
+    this.cells = document.createElement("canvas");
     /** @type {ImageData | null} */
-    this._image = null;
+    this.image = null;
     this.width = 0;
     this.height = 0;
     /** Rows and columns of the array, and of what tiles have beyond its end. */
@@ -56,6 +47,11 @@ export class Plot {
     this.columns = 1;
     this.beyondRows = 0;
     this.beyondColumns = 0;
+    /** How many columns the last row has: that of a folded array may be short. */
+    this.lastColumns = 1;
+    /** What a row is counted by: the index of its first element in a folded array. */
+    this.rowLabel = 1;
+    this.flexible = false;
     /** @type {number[]} */
     this.slice = [];
     /** The upper left corner in elements, and pixels of an element. */
@@ -66,13 +62,16 @@ export class Plot {
   }
 
   /**
-   * @param {{ rows: number, columns: number }} grid
+   * @param {{ rows: number, columns: number, fold: number, length: number }} grid
    * @param {number} rows
    * @param {number} columns Beyond the end.
    */
   show(grid, rows, columns) {
     this.rows = grid.rows;
     this.columns = grid.columns;
+    this.rowLabel = grid.fold || 1;
+    this.flexible = grid.fold > 0;
+    this.lastColumns = grid.fold ? grid.length - (grid.rows - 1) * grid.fold : grid.columns;
     this.beyondRows = rows;
     this.beyondColumns = columns;
     this.cursor = null;
@@ -91,7 +90,7 @@ export class Plot {
     let x = Math.min(inner / columns, LARGEST);
     let y = Math.min(x, room / rows);
     // Few long rows would be a line, many short ones a thread.
-    y = Math.max(y, Math.min(HIGHEST, room / rows, 120 / rows));
+    y = Math.max(y, Math.min(HIGHEST, room / rows, (this.flexible ? 220 : 120) / rows));
     if (x > y) x = Math.max(Math.min(x, y), Math.min(x, 160 / columns));
     this.fit = { x, y };
     this.width = MARGIN.left + MARGIN.right + inner;
@@ -113,16 +112,16 @@ export class Plot {
    */
   frame() {
     const { view } = this;
-    const [row, binRows, rows] = bins(view.row, this._innerHeight / view.y, this.rows, this._innerHeight);
-    const [column, binColumns, columns] = bins(view.column, this._innerWidth / view.x, this.columns, this._innerWidth);
+    const [row, binRows, rows] = bins(view.row, this.innerHeight / view.y, this.rows, this.innerHeight);
+    const [column, binColumns, columns] = bins(view.column, this.innerWidth / view.x, this.columns, this.innerWidth);
     return { slice: this.slice, row, column, binRows, binColumns, rows, columns };
   }
 
-  get _innerWidth() {
+  get innerWidth() {
     return this.width - MARGIN.left - MARGIN.right;
   }
 
-  get _innerHeight() {
+  get innerHeight() {
     return this.height - MARGIN.top - MARGIN.bottom;
   }
 
@@ -136,214 +135,19 @@ export class Plot {
     return MARGIN.top + (row - this.view.row) * this.view.y;
   }
 
+  get seenRows() {
+    const from = Math.max(0, this.view.row);
+    return Math.min(this.rows, this.view.row + this.innerHeight / this.view.y) - from;
+  }
+
+  get seenColumns() {
+    const from = Math.max(0, this.view.column);
+    return Math.min(this.columns, this.view.column + this.innerWidth / this.view.x) - from;
+  }
+
   /** @param {Scene} scene */
   draw(scene) {
-    const pen = sharpen(this.canvas, this.width, this.height);
-    const text = styleColour(this.canvas, "--text-quiet", "#555");
-    const line = styleColour(this.canvas, "--border", "#ccc");
-    const bad = styleColour(this.canvas, "--bad", "#b00");
-    pen.clearRect(0, 0, this.width, this.height);
-    pen.save();
-    pen.beginPath();
-    pen.rect(MARGIN.left - 1, MARGIN.top - 1, this._innerWidth + 2, this._innerHeight + 2);
-    pen.clip();
-    pen.fillStyle = styleColour(this.canvas, "--surface-sunken", "#eee");
-    pen.fillRect(this.x(0), this.y(0), this.columns * this.view.x, this.rows * this.view.y);
-    this._paint(pen, scene);
-    this._lines(pen, scene.frame, line);
-    for (const { row, column, rows, columns, colour } of scene.paddings) {
-      hatch(pen, this.x(column), this.y(row), columns * this.view.x, rows * this.view.y, colour);
-    }
-    pen.strokeStyle = text;
-    pen.lineWidth = 1;
-    pen.strokeRect(this.x(0) - 0.5, this.y(0) - 0.5, this.columns * this.view.x + 1, this.rows * this.view.y + 1);
-    if (scene.conflicts !== null) this._conflicts(pen, scene, bad);
-    for (const outline of scene.outlines) this._outline(pen, outline);
-    for (const { row, column } of scene.races) this._race(pen, row, column, bad);
-    if (this.cursor !== null) {
-      this._outline(pen, { ...this.cursor, colour: styleColour(this.canvas, "--text", "#000"), width: 2 });
-    }
-    pen.restore();
-    this._axes(pen, text);
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} pen
-   * @param {Scene} scene
-   */
-  _paint(pen, { frame, pixels }) {
-    if (frame.rows === 0 || frame.columns === 0) return;
-    if (this._image === null || this._image.width !== frame.columns || this._image.height !== frame.rows) {
-      this._image = new ImageData(frame.columns, frame.rows);
-      this._cells.width = frame.columns;
-      this._cells.height = frame.rows;
-    }
-    new Uint32Array(this._image.data.buffer).set(pixels);
-    this._cells.getContext("2d")?.putImageData(this._image, 0, 0);
-    pen.imageSmoothingEnabled = false;
-    // A bin at the edge is as large as others, but the array ends within it.
-    pen.save();
-    pen.beginPath();
-    pen.rect(this.x(0), this.y(0), this.columns * this.view.x, this.rows * this.view.y);
-    pen.clip();
-    const width = frame.columns * frame.binColumns * this.view.x;
-    const height = frame.rows * frame.binRows * this.view.y;
-    pen.drawImage(this._cells, this.x(frame.column), this.y(frame.row), width, height);
-    pen.restore();
-  }
-
-  /**
-   * Lines between cells that are large.
-   * @param {CanvasRenderingContext2D} pen
-   * @param {Frame} frame
-   * @param {string} colour
-   */
-  _lines(pen, frame, colour) {
-    const x = frame.binColumns * this.view.x;
-    const y = frame.binRows * this.view.y;
-    pen.strokeStyle = colour;
-    pen.lineWidth = 1;
-    pen.globalAlpha = 0.6;
-    pen.beginPath();
-    const bottom = Math.min(this.y(this.rows), this.height);
-    const right = Math.min(this.x(this.columns), this.width);
-    if (x >= 7) {
-      for (let cell = 0; cell <= frame.columns; cell++) {
-        const at = Math.round(this.x(frame.column + cell * frame.binColumns)) + 0.5;
-        pen.moveTo(at, Math.max(MARGIN.top, this.y(0)));
-        pen.lineTo(at, bottom);
-      }
-    }
-    if (y >= 7) {
-      for (let cell = 0; cell <= frame.rows; cell++) {
-        const at = Math.round(this.y(frame.row + cell * frame.binRows)) + 0.5;
-        pen.moveTo(Math.max(MARGIN.left, this.x(0)), at);
-        pen.lineTo(right, at);
-      }
-    }
-    pen.stroke();
-    pen.globalAlpha = 1;
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} pen
-   * @param {Scene} scene
-   * @param {string} colour
-   */
-  _conflicts(pen, { frame, conflicts }, colour) {
-    const width = frame.binColumns * this.view.x;
-    const height = frame.binRows * this.view.y;
-    // A cell of a pixel is filled; a larger one keeps its colour and is crossed.
-    const crossed = width >= 5 && height >= 5;
-    pen.fillStyle = colour;
-    pen.strokeStyle = colour;
-    pen.lineWidth = Math.min(2, width / 5);
-    pen.beginPath();
-    for (let row = 0; row < frame.rows; row++) {
-      for (let column = 0; column < frame.columns; column++) {
-        if (!conflicts?.[row * frame.columns + column]) continue;
-        const x = this.x(frame.column + column * frame.binColumns);
-        const y = this.y(frame.row + row * frame.binRows);
-        if (!crossed) pen.rect(x, y, Math.max(1, width), Math.max(1, height));
-        else {
-          pen.moveTo(x + 1.5, y + 1.5);
-          pen.lineTo(x + width - 1.5, y + height - 1.5);
-          pen.moveTo(x + width - 1.5, y + 1.5);
-          pen.lineTo(x + 1.5, y + height - 1.5);
-        }
-      }
-    }
-    if (crossed) pen.stroke();
-    else pen.fill();
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} pen
-   * @param {Area & { colour: string, width: number, dashed?: boolean, label?: string }} outline
-   */
-  _outline(pen, { row, column, rows, columns, colour, width, dashed, label }) {
-    const x = this.x(column);
-    const y = this.y(row);
-    // What is smaller than a few pixels is still seen.
-    const right = Math.max(columns * this.view.x, 4);
-    const down = Math.max(rows * this.view.y, 4);
-    pen.lineJoin = "round";
-    pen.setLineDash([]);
-    pen.strokeStyle = styleColour(this.canvas, "--surface", "#fff");
-    pen.lineWidth = width + 2;
-    pen.strokeRect(x, y, right, down);
-    pen.setLineDash(dashed ? [4, 3] : []);
-    pen.strokeStyle = colour;
-    pen.lineWidth = width;
-    pen.strokeRect(x, y, right, down);
-    pen.setLineDash([]);
-    if (label) {
-      pen.font = "bold 12px sans-serif";
-      const size = pen.measureText(label).width + 6;
-      pen.fillStyle = colour;
-      pen.fillRect(x - 1, Math.max(MARGIN.top, y - 15), size, 15);
-      pen.fillStyle = styleColour(this.canvas, "--surface", "#fff");
-      pen.textBaseline = "middle";
-      pen.textAlign = "left";
-      pen.fillText(label, x + 2, Math.max(MARGIN.top, y - 15) + 8);
-    }
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} pen
-   * @param {number} row
-   * @param {number} column
-   * @param {string} colour
-   */
-  _race(pen, row, column, colour) {
-    const x = this.x(column + 0.5);
-    const y = this.y(row + 0.5);
-    pen.beginPath();
-    pen.moveTo(x, y - 8);
-    pen.lineTo(x + 8, y + 6);
-    pen.lineTo(x - 8, y + 6);
-    pen.closePath();
-    pen.fillStyle = colour;
-    pen.strokeStyle = styleColour(this.canvas, "--surface", "#fff");
-    pen.lineWidth = 1.5;
-    pen.fill();
-    pen.stroke();
-    pen.font = "bold 11px sans-serif";
-    pen.textAlign = "center";
-    pen.textBaseline = "middle";
-    pen.fillStyle = styleColour(this.canvas, "--surface", "#fff");
-    pen.fillText("!", x, y + 1);
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} pen
-   * @param {string} colour
-   */
-  _axes(pen, colour) {
-    pen.fillStyle = colour;
-    pen.strokeStyle = colour;
-    pen.font = "11px sans-serif";
-    pen.textBaseline = "middle";
-    pen.textAlign = "right";
-    const { view } = this;
-    for (const row of ticks(Math.max(0, view.row), this._seenRows, view.y, 18)) {
-      pen.fillText(String(row), MARGIN.left - 6, this.y(row + 0.5));
-    }
-    pen.textAlign = "center";
-    const room = 12 + 7 * String(this.columns).length;
-    for (const column of ticks(Math.max(0, view.column), this._seenColumns, view.x, room)) {
-      pen.fillText(String(column), Math.max(MARGIN.left + 4, this.x(column + 0.5)), MARGIN.top - 10);
-    }
-  }
-
-  get _seenRows() {
-    const from = Math.max(0, this.view.row);
-    return Math.min(this.rows, this.view.row + this._innerHeight / this.view.y) - from;
-  }
-
-  get _seenColumns() {
-    const from = Math.max(0, this.view.column);
-    return Math.min(this.columns, this.view.column + this._innerWidth / this.view.x) - from;
+    paint(this, scene);
   }
 
   // ---- Zoom, pan, cursor ----
@@ -354,7 +158,7 @@ export class Plot {
    * @param {number} [x]
    * @param {number} [y]
    */
-  zoom(factor, x = MARGIN.left + this._innerWidth / 2, y = MARGIN.top + this._innerHeight / 2) {
+  zoom(factor, x = MARGIN.left + this.innerWidth / 2, y = MARGIN.top + this.innerHeight / 2) {
     const { view } = this;
     const fit = this.fit ?? { x: 1, y: 1 };
     const column = view.column + (x - MARGIN.left) / view.x;
@@ -373,8 +177,8 @@ export class Plot {
    */
   _move(row, column) {
     const { view } = this;
-    const lastRow = this.rows + this.beyondRows - this._innerHeight / view.y;
-    const lastColumn = this.columns + this.beyondColumns - this._innerWidth / view.x;
+    const lastRow = this.rows + this.beyondRows - this.innerHeight / view.y;
+    const lastColumn = this.columns + this.beyondColumns - this.innerWidth / view.x;
     view.row = Math.max(0, Math.min(row, lastRow));
     view.column = Math.max(0, Math.min(column, lastColumn));
     this.listener.framed();
@@ -389,12 +193,12 @@ export class Plot {
     const seen =
       row >= view.row &&
       column >= view.column &&
-      row + rows <= view.row + this._innerHeight / view.y &&
-      column + columns <= view.column + this._innerWidth / view.x;
+      row + rows <= view.row + this.innerHeight / view.y &&
+      column + columns <= view.column + this.innerWidth / view.x;
     if (seen) return;
     this._move(
-      row + rows / 2 - this._innerHeight / view.y / 2,
-      column + columns / 2 - this._innerWidth / view.x / 2,
+      row + rows / 2 - this.innerHeight / view.y / 2,
+      column + columns / 2 - this.innerWidth / view.x / 2,
     );
   }
 
@@ -479,8 +283,8 @@ export class Plot {
     const directions = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     const direction = directions[event.key];
     if (direction !== undefined && event.shiftKey) {
-      const rows = (direction[0] * this._innerHeight) / this.view.y / 4;
-      const columns = (direction[1] * this._innerWidth) / this.view.x / 4;
+      const rows = (direction[0] * this.innerHeight) / this.view.y / 4;
+      const columns = (direction[1] * this.innerWidth) / this.view.x / 4;
       this._move(this.view.row + rows, this.view.column + columns);
     } else if (direction !== undefined) this._step(direction);
     else if (event.key === "+" || event.key === "=") this._zoomAtCursor(ZOOM);

@@ -2,11 +2,11 @@
 
 import { svg } from "explorer/elements.js";
 import { ticks } from "explorer/drawing.js";
-import { MARGIN } from "explorer/plot.js";
+import { MARGIN } from "explorer/painting.js";
 
 /** @typedef {import("./arrays.js").ArrayCard} ArrayCard */
 /** @typedef {import("./arrays.js").Options} Options */
-/** @typedef {import("./plot.js").Scene} Scene */
+/** @typedef {import("./painting.js").Scene} Scene */
 
 /** Rectangles of one array beyond which its cells are an image. */
 const RECTANGLES = 20_000;
@@ -84,7 +84,7 @@ function drawn(card, scene) {
       ...above,
     ),
     ...ticks(Math.max(0, view.row), Math.min(rows, view.row + inner.height / view.y) - Math.max(0, view.row), view.y, 18).map((row) =>
-      svg("text", { ...text, x: MARGIN.left - 6, y: plot.y(row + 0.5) + 4, "text-anchor": "end" }, row),
+      svg("text", { ...text, x: MARGIN.left - 6, y: plot.y(row + 0.5) + 4, "text-anchor": "end" }, row * plot.rowLabel),
     ),
     ...ticks(Math.max(0, view.column), Math.min(columns, view.column + inner.width / view.x) - Math.max(0, view.column), view.x, 12 + 7 * String(columns).length).map((column) =>
       svg("text", { ...text, x: plot.x(column + 0.5), y: MARGIN.top - 6, "text-anchor": "middle" }, column),
