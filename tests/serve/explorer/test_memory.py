@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 import pytest
 from tests.serve.explorer import recorded
+from tests.serve.explorer.made_answers import made_explorer
 
 # Pictures of arrays as numbers, computed by the page's own modules.
 _PICTURES = """async (requests) => {
@@ -126,3 +127,85 @@ def test_pictures_go_forwards_and_backwards(page_for: Any) -> None:
         for count, cells in zip(moments, request.cells, strict=True):
             notes.accesses = every[:count]
             assert (cells == notes.picture(request.given["array"], request.given["quantity"])).all(), (request, count)
+
+
+_COVERED = """async (cases) => {
+    const { contiguous, makeGrid, piecesOf } = await import("explorer/grid.js");
+    return cases.map(({ shape, strides, width, boxes }) => {
+        const table = {
+            rowsOfArray: () => [0],
+            boxStart: [0, boxes.length],
+            boxFirst: boxes.map((box) => box.first),
+            extentStart: boxes.reduce((starts, box) => [...starts, starts.at(-1) + box.extents.length], [0]),
+            extents: boxes.flatMap((box) => box.extents),
+            strides: boxes.flatMap((box) => box.strides),
+        };
+        const grid = makeGrid({ id: 0, shape, strides }, width);
+        const pieces = piecesOf(grid, table, 0);
+        const step = contiguous(grid).strides;
+        const found = [];
+        const walk = (piece, dimension, at) => {
+            if (dimension === pieces.rank) return found.push(at);
+            const [start, count, by] = pieces.spans.slice(3 * (piece * pieces.rank + dimension));
+            for (let k = 0; k < count; k++) walk(piece, dimension + 1, at + (start + k * by) * step[dimension]);
+        };
+        for (let piece = 0; piece < pieces.count; piece++) walk(piece, 0, 0);
+        return { found, outside: pieces.outside, bounded: pieces.bounded };
+    });
+}"""
+
+
+def _some_array(random: numpy.random.Generator) -> tuple[list[int], list[int]]:
+    """A shape, and strides as NumPy's views have them: permuted, with gaps, backwards."""
+    shape = random.integers(1, 7, int(random.integers(1, 5))).tolist()
+    strides = [0] * len(shape)
+    reach = 1
+    for dimension in random.permutation(len(shape)).tolist():
+        reach *= int(random.choice([1, 1, 1, 2]))
+        strides[dimension] = reach * int(random.choice([1, 1, -1]))
+        reach *= shape[dimension]
+    return shape, strides
+
+
+def _some_box(random: numpy.random.Generator, places: Any) -> tuple[dict[str, Any], Any]:
+    """A box of an array whose elements have these places in memory; and what it covers, by number of the element."""
+    numbers = numpy.arange(places.size).reshape(places.shape)
+    if random.integers(2):
+        steps = [int(random.integers(1, 4)) for _ in places.shape]
+        starts = [int(random.integers(extent)) for extent in places.shape]
+        part = tuple(slice(start, None, step) for start, step in zip(starts, steps, strict=True))
+        chosen, covered = places[part], numbers[part]
+        strides = [s // places.itemsize for s in chosen.strides]
+        memory = [
+            int(numpy.diff(chosen, axis=axis).flat[0]) if chosen.shape[axis] > 1 else strides[axis]
+            for axis in range(chosen.ndim)
+        ]
+        box = {"first": int(chosen.flat[0]), "extents": list(chosen.shape), "strides": memory}
+        order = random.permutation(chosen.ndim).tolist()
+        box["extents"], box["strides"] = [box["extents"][at] for at in order], [box["strides"][at] for at in order]
+        return box, covered
+    # A run through memory, over the ends of rows, as far as it meets elements of the array only.
+    there = {int(place): int(number) for place, number in zip(places.flat, numbers.flat, strict=True)}
+    at, step = int(random.choice(places.reshape(-1))), int(random.integers(1, 5))
+    run = [at]
+    while run[-1] + step in there and len(run) < 40:
+        run.append(run[-1] + step)
+    return {"first": at, "extents": [len(run)], "strides": [step]}, numpy.array([there[place] for place in run])
+
+
+def test_boxes_of_any_layout_cover_their_elements(page_for: Any) -> None:
+    random = numpy.random.default_rng(7)
+    cases, expected = [], []
+    for _ in range(400):
+        shape, strides = _some_array(random)
+        grids = numpy.meshgrid(*[numpy.arange(extent) for extent in shape], indexing="ij")
+        places = sum(grid * stride for grid, stride in zip(grids, strides, strict=True))
+        # Counted from the lowest address, as a recording does.
+        places = numpy.asarray(places - places.min())
+        boxes, covered = zip(*[_some_box(random, places) for _ in range(3)], strict=True)
+        cases.append({"shape": shape, "strides": strides, "width": int(random.integers(1, 9)), "boxes": list(boxes)})
+        expected.append(sorted(int(number) for one in covered for number in one.reshape(-1)))
+    answers = page_for(made_explorer()).evaluate(_COVERED, cases)
+    for case, answer, elements in zip(cases, answers, expected, strict=True):
+        assert (answer["outside"], answer["bounded"]) == (0, 0), case
+        assert sorted(answer["found"]) == elements, case

@@ -18,6 +18,7 @@ export const PIECE_LIMIT = 6_000_000;
  * @property {number[]} strides  Elements of memory from one index to the next; never negative.
  * @property {boolean[]} reversed  Dimensions whose index falls while the address rises.
  * @property {number[]} order  The dimensions with more than one element, largest stride first.
+ * @property {number} mirror  The last place of a folded array whose index falls while the address rises, else 0.
  * @property {number} fold  The width that a one-dimensional array is folded to, or 0.
  * @property {number} length  How many elements the array has; the last row of a folded one may be short.
  * @property {number} rows
@@ -66,13 +67,15 @@ export function makeGrid(array, width) {
   let sizes = array.shape;
   let strides = array.strides;
   let fold = 0;
+  let mirror = 0;
   if (array.shape.length < 2) {
     fold = Math.max(1, Math.min(width, length));
-    const stride = array.shape.length ? array.strides[0] : 1;
+    const stride = array.shape.length ? Math.abs(array.strides[0]) : 1;
+    if (array.shape.length && array.strides[0] < 0) mirror = (length - 1) * stride;
     sizes = [Math.ceil(length / fold), fold];
     strides = [stride * fold, stride];
   }
-  return describe(sizes, strides, fold, length);
+  return { ...describe(sizes, strides, fold, length), mirror };
 }
 
 /**
@@ -91,6 +94,7 @@ function describe(sizes, strides, fold, length) {
     order: dimensions
       .filter((dimension) => sizes[dimension] > 1 && strides[dimension] !== 0)
       .sort((one, other) => Math.abs(strides[other]) - Math.abs(strides[one])),
+    mirror: 0,
     fold,
     length,
     rows: sizes[sizes.length - 2],
@@ -210,6 +214,8 @@ export function placeBox(grid, pieces, row, first, extents, strides, begin, end)
     }
     axes.push([extent, stride]);
   }
+  // Rows of a folded array are counted from its first element, wherever that is in memory.
+  if (grid.mirror > 0) first = grid.mirror - axes.reduce((last, [extent, stride]) => last + (extent - 1) * stride, first);
   axes.sort((one, other) => other[1] - one[1]);
   place(grid, pieces, row, first, axes);
 }

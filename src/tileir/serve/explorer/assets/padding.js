@@ -27,9 +27,11 @@ export function paddingOf(summary, grid, table, row) {
   const strides = Array.from(table.strides.subarray(begin, table.extentStart[box + 1]));
   const touched = extents.reduce((product, extent) => product * extent, 1);
   const shape = tileShape(summary, table.operation[row], touched + table.masked[row]);
-  if (shape === null) return [];
-  if (grid.fold) return folded(grid, table.boxFirst[box], extents, strides, shape);
-  if (shape.length !== extents.length) return [];
+  if (shape === null || grid.mirror > 0) return [];
+  const wide = shape.filter((extent) => extent > 1);
+  if (grid.fold && wide.length === 1 && (extents.length === 0 || strides[0] === grid.strides[1])) {
+    return folded(grid, table.boxFirst[box] / grid.strides[1], touched, wide[0]);
+  }
   return beyond(grid, table.boxFirst[box], extents, strides, shape);
 }
 
@@ -53,27 +55,23 @@ function tileShape(summary, operation, elements) {
  * Beyond the end of a folded array its rows go on.
  * @param {Grid} grid
  * @param {number} first
- * @param {number[]} extents
- * @param {number[]} strides
- * @param {number[]} shape
+ * @param {number} touched
+ * @param {number} extent
  * @returns {Area[]}
  */
-function folded(grid, first, extents, strides, shape) {
-  const stride = grid.strides[1];
-  const axis = extents.findIndex((extent, at) => extent < shape[at]);
-  if (extents.length !== 1 || shape.length !== 1 || axis !== 0 || strides[0] !== stride) return [];
-  let at = first / stride + extents[0];
-  const end = first / stride + shape[0];
+function folded(grid, first, touched, extent) {
+  let at = first + touched;
+  const end = first + extent;
   if (at !== grid.length) return [];
   /** @type {Area[]} */
   const areas = [];
-  while (at < end && areas.length < 2) {
+  while (at < end && at < grid.length * FURTHEST) {
     const column = at % grid.fold;
     const row = Math.floor(at / grid.fold);
-    const rows = column === 0 ? Math.floor((end - at) / grid.fold) : 0;
-    const columns = rows > 0 ? grid.fold : Math.min(grid.fold - column, end - at);
-    areas.push({ row, column, rows: Math.max(1, rows), columns });
-    at += Math.max(1, rows) * columns;
+    const rows = column === 0 ? Math.max(1, Math.floor((end - at) / grid.fold)) : 1;
+    const columns = Math.min(grid.fold - column, end - at);
+    areas.push({ row, column, rows, columns });
+    at += rows * columns;
   }
   return areas;
 }
@@ -95,28 +93,45 @@ function beyond(grid, first, extents, strides, shape) {
     start[dimension] = Math.floor(offset / grid.strides[dimension]);
     offset -= start[dimension] * grid.strides[dimension];
   }
+  /** @type {number[]} */
   const count = new Array(rank).fill(1);
-  const missing = new Array(rank).fill(0);
   for (let axis = 0; axis < extents.length; axis++) {
     const dimension = grid.order.find((one) => grid.strides[one] === strides[axis]);
-    if (dimension === undefined || grid.reversed[dimension]) {
-      if (shape[axis] !== extents[axis]) return [];
-      continue;
-    }
+    if (dimension === undefined || grid.reversed[dimension]) return [];
     count[dimension] = extents[axis];
-    missing[dimension] = shape[axis] - extents[axis];
-    // Left out within the array: a mask, no edge.
-    if (missing[dimension] > 0 && start[dimension] + extents[axis] !== grid.sizes[dimension]) return [];
   }
+  const tile = alongGrid(shape, rank).find((extents) =>
+    extents.every(
+      (extent, dimension) =>
+        extent === count[dimension] ||
+        // What is left out within the array is masked, and no edge.
+        (extent > count[dimension] && start[dimension] + count[dimension] === grid.sizes[dimension]),
+    ),
+  );
+  if (tile === undefined) return [];
   const [row, column] = [start[rank - 2], start[rank - 1]];
   const [rows, columns] = [count[rank - 2], count[rank - 1]];
-  const down = Math.min(missing[rank - 2], FURTHEST * grid.rows + 64);
-  const right = Math.min(missing[rank - 1], FURTHEST * grid.columns + 64);
+  const down = Math.min(tile[rank - 2] - rows, FURTHEST * grid.rows + 64);
+  const right = Math.min(tile[rank - 1] - columns, FURTHEST * grid.columns + 64);
   /** @type {Area[]} */
   const areas = [];
   if (right > 0) areas.push({ row, column: column + columns, rows: rows + down, columns: right });
   if (down > 0) areas.push({ row: row + rows, column, rows: down, columns });
   return areas;
+}
+
+/**
+ * The extents of a tile along the dimensions of the grid, in the orders that are likely: which dimension of the tile is
+ * which of the array is not recorded.
+ * @param {number[]} shape
+ * @param {number} rank
+ */
+function alongGrid(shape, rank) {
+  const wide = shape.filter((extent) => extent > 1);
+  return [shape, wide]
+    .filter((extents) => extents.length <= rank)
+    .map((extents) => [...new Array(rank - extents.length).fill(1), ...extents])
+    .flatMap((extents) => [extents, [...extents].reverse()]);
 }
 
 /**
