@@ -11,6 +11,7 @@ import numpy
 import tileir
 from tileir.execute.observer import Access, Observer
 from tileir.execute.recording import answers
+from tileir.execute.recording.finding_answers import findings_answer
 from tileir.execute.recording.recording import Recording, record
 from tileir.serve.explorer.session import Explorer, Part
 
@@ -137,13 +138,12 @@ def boxes() -> Launch:
     return Launch(tileir.compile(tileir.parse(_BOXES), entry="twice"), (2, 3, 2), [x, numpy.zeros_like(x)])
 
 
-def explorer_of(recording: Recording, **more: Any) -> Explorer:
-    """An explorer that knows the recording, and what else is given."""
+def explorer_of(recording: Recording) -> Explorer:
+    """An explorer that knows the recording alone."""
 
     def ask(question: str, **parameters: Any) -> Any:
         return answers.answer(recording, question, {name: one for name, one in parameters.items() if one is not None})
 
     questions: dict[str, Any] = {name: partial(ask, name) for name in answers.QUESTIONS}
-    for name, given in more.items():
-        questions[name] = lambda given=given: given
+    questions["findings"] = partial(findings_answer, recording)
     return Explorer([Part(questions, lambda: {"title": "test", **answers.summary_answer(recording)})])

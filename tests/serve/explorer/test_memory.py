@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy
 import pytest
@@ -209,3 +211,215 @@ def test_boxes_of_any_layout_cover_their_elements(page_for: Any) -> None:
     for case, answer, elements in zip(cases, answers, expected, strict=True):
         assert (answer["outside"], answer["bounded"]) == (0, 0), case
         assert sorted(answer["found"]) == elements, case
+
+
+# ---- The view itself ----
+
+
+def _moment(page: Any) -> tuple[int, int]:
+    """The place and the step that the page's address has."""
+    page.wait_for_timeout(100)
+    words = dict(word.split("=") for word in page.evaluate("location.hash").removeprefix("#").split("&"))
+    return int(words.get("place", 0)), int(words.get("step", 0))
+
+
+def _card(page: Any, array: str) -> Any:
+    return page.get_by_role("region", name=f"Array {array}")
+
+
+def _saved_cells(page: Any, array: str, shape: tuple[int, int], path: Path) -> Any:
+    """The colour of each element in the picture that the page saves, of an array without bins; empty: none."""
+    with page.expect_download() as saving:
+        page.get_by_role("button", name="SVG").click()
+    saving.value.save_as(path)
+    space = "{http://www.w3.org/2000/svg}"
+    groups = ElementTree.parse(path).getroot().findall(f"{space}g")
+    (group,) = [one for one in groups if str(one.findtext(f"{space}text")).startswith(f"{array} (")]
+    whole, *others = group.findall(f"{space}g/{space}rect")
+    x, y, width, height = [float(whole.attrib[name]) for name in ("x", "y", "width", "height")]
+    colours = numpy.full(shape, "", "U24")
+    for one in others:
+        if one.attrib.get("shape-rendering") == "crispEdges":
+            left, right = [float(one.attrib["x"]) - x, float(one.attrib["x"]) - x + float(one.attrib["width"])]
+            top, bottom = [float(one.attrib["y"]) - y, float(one.attrib["y"]) - y + float(one.attrib["height"])]
+            rows = slice(round(top / height * shape[0]), round(bottom / height * shape[0]))
+            columns = slice(round(left / width * shape[1]), round(right / width * shape[1]))
+            colours[rows, columns] = one.attrib["fill"]
+    return colours
+
+
+def test_saved_picture_has_the_colour_of_the_last_block(page_for: Any, tmp_path: Path) -> None:
+    launch = recorded.matmul()
+    notes = launch.notes()
+    recording = launch.recording()
+    last = len(recording.blocks.number) - 1
+    page = page_for(recorded.explorer_of(recording), view=f"memory&place={last}&step=1000")
+    _card(page, "c").locator("canvas").wait_for()
+    colours = _saved_cells(page, "c", (100, 120), tmp_path / "picture.svg")
+    blocks = notes.picture(2, "last")
+    pairs = set(zip(blocks.reshape(-1).tolist(), colours.reshape(-1).tolist(), strict=True))
+    assert len(pairs) == len({colour for _, colour in pairs}) == 4, pairs
+    assert all(colour for _, colour in pairs)
+    # The legend says which is which.
+    legend = page.locator(".legends .legend-entry").filter(has_text="(1, 0)").locator("rect").get_attribute("fill")
+    assert (1, legend) in pairs
+
+
+def test_picture_up_to_the_moment_shows_what_has_happened(page_for: Any, tmp_path: Path) -> None:
+    launch = recorded.matmul()
+    recording = launch.recording()
+    page = page_for(recorded.explorer_of(recording), view="memory&place=2&step=0")
+    _card(page, "c").locator("canvas").wait_for()
+    colours = _saved_cells(page, "c", (100, 120), tmp_path / "before.svg")
+    assert (colours != "").sum() == (64 + 36) * 64
+    page.get_by_label("Accesses", exact=True).select_option("launch")
+    assert (_saved_cells(page, "c", (100, 120), tmp_path / "after.svg") != "").all()
+    page.get_by_label("writes", exact=True).uncheck()
+    assert (_saved_cells(page, "c", (100, 120), tmp_path / "reads.svg") == "").all()
+
+
+def test_elements_that_blocks_share_are_marked(page_for: Any) -> None:
+    launch = recorded.racy()
+    assert launch.notes().conflicts(1).tolist() == [True]
+    page = page_for(recorded.explorer_of(launch.recording()), view="memory")
+    expect = "1 element that several tile blocks touch, one of them writing"
+    _card(page, "total").get_by_text(expect).wait_for()
+    assert not _card(page, "values").get_by_text("several tile blocks").count()
+
+
+_CONFLICTS = """async () => {
+    const { asking, server } = await import("explorer/data.js");
+    const { loadAccesses } = await import("explorer/accesses.js");
+    const { foldWidth, makeGrid, piecesOf } = await import("explorer/grid.js");
+    const { findConflicts } = await import("explorer/conflicts.js");
+    const ask = asking(server());
+    const summary = await ask("summary");
+    const table = await loadAccesses({ summary, ask });
+    return Promise.all(summary.arrays.map(async (array) => {
+        const grid = makeGrid(array, foldWidth(array, table));
+        return (await findConflicts(grid, piecesOf(grid, table, array.id), table, () => true)).elements;
+    }));
+}"""
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_conflicts_are_those_of_an_observer(name: str, page_for: Any) -> None:
+    launch = LAUNCHES[name]()
+    notes = launch.notes()
+    expected = [int(notes.conflicts(array).sum()) for array in range(len(notes.arrays))]
+    assert page_for(recorded.explorer_of(launch.recording())).evaluate(_CONFLICTS) == expected
+
+
+def test_race_shows_its_two_accesses(page_for: Any) -> None:
+    page = page_for(recorded.explorer_of(recorded.racy().recording()), view="memory")
+    race = page.get_by_role("region", name="Races").get_by_role("button").first
+    assert "total[0]" in race.inner_text()
+    race.click()
+    page.wait_for_url("**marked=*")
+    place, step = _moment(page)
+    assert place > 0
+    assert step > 0
+
+
+def test_keys_move_through_steps_and_blocks(page_for: Any) -> None:
+    recording = recorded.vector_add().recording()
+    page = page_for(recorded.explorer_of(recording), view="memory")
+    steps, blocks = recording.blocks.steps.tolist(), len(recording.blocks.number)
+    slider = page.get_by_label("Step of the tile block")
+    slider.focus()
+    for key, moment in [
+        ("ArrowRight", (0, 1)),
+        ("ArrowRight", (0, 2)),
+        ("ArrowLeft", (0, 1)),
+        ("Shift+ArrowRight", (1, 1)),
+        ("End", (1, steps[1])),
+        ("ArrowRight", (2, 0)),
+        ("ArrowLeft", (1, steps[1])),
+        ("Home", (1, 0)),
+        ("Shift+End", (blocks - 1, steps[-1])),
+        ("ArrowRight", (blocks - 1, steps[-1])),
+        ("Shift+Home", (0, 0)),
+        ("ArrowLeft", (0, 0)),
+    ]:
+        slider.press(key)
+        assert _moment(page) == moment, key
+    rows = [row for row in range(len(recording.accesses)) if recording.accesses.block[row] == 0]
+    for row in rows:
+        slider.press("PageDown")
+        assert _moment(page) == (0, int(recording.accesses.step[row]))
+        text = recording.program.text(int(recording.accesses.operation[row]))
+        assert text in page.get_by_label("The operation of this step").inner_text()
+    slider.press("PageUp")
+    assert _moment(page) == (0, int(recording.accesses.step[rows[-2]]))
+    page.get_by_role("button", name="Next tile block").focus()
+    page.keyboard.press(".")
+    assert _moment(page) == (0, int(recording.accesses.step[rows[-2]]) + 1)
+
+
+def test_blocks_are_reached_by_their_coordinates(page_for: Any) -> None:
+    page = page_for(recorded.explorer_of(recorded.matmul().recording(schedule="reverse")), view="memory&step=3")
+    jump = page.get_by_label("Go to the tile block with these coordinates")
+    jump.fill("0, 1")
+    jump.press("Enter")
+    # In reverse, block 2 of 4 is the second.
+    assert _moment(page) == (1, 3)
+    assert page.get_by_text("(0, 1), 2 of 4").count() == 1
+    jump.fill("2,0")
+    jump.press("Enter")
+    assert jump.get_attribute("aria-invalid") == "true"
+    assert _moment(page) == (1, 3)
+
+
+def test_an_element_tells_its_value_and_who_touched_it(page_for: Any) -> None:
+    recording = recorded.vector_add().recording()
+    page = page_for(recorded.explorer_of(recording), view="memory&place=3&step=1000")
+    canvas = _card(page, "c").locator("canvas")
+    canvas.focus()
+    for key in ["ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown", "Enter"]:
+        canvas.press(key)
+    panel = page.get_by_role("complementary", name="The element that is chosen")
+    # Two rows of 128 down and two columns right, as the first key only shows the cursor.
+    panel.get_by_role("heading", name="c[258]").wait_for()
+    panel.get_by_text("Value at this moment: 774.0").wait_for()
+    (touch,) = panel.get_by_role("listitem").all()
+    assert "write" in touch.inner_text()
+    assert "block (2)" in touch.inner_text()
+    touch.get_by_role("button").click()
+    row = next(
+        row
+        for row in range(len(recording.accesses))
+        if recording.accesses.block[row] == 2 and recording.accesses.kind[row] == 1
+    )
+    assert _moment(page) == (2, int(recording.accesses.step[row]))
+    page.keyboard.press(",")
+    panel.get_by_text("Value at this moment: 0.0").wait_for()
+
+
+def test_slices_of_three_dimensions(page_for: Any) -> None:
+    page = page_for(recorded.explorer_of(recorded.boxes().recording()), view="memory&place=11&step=1000")
+    card = _card(page, "y")
+    slider = card.get_by_label("Index in dimension 0")
+    slider.focus()
+    slider.press("End")
+    canvas = card.locator("canvas")
+    canvas.press("ArrowRight")
+    canvas.press("Enter")
+    panel = page.get_by_role("complementary", name="The element that is chosen")
+    panel.get_by_role("heading", name="y[3, 0, 0]").wait_for()
+    panel.get_by_text("Value at this moment: 720.0").wait_for()
+
+
+def test_large_arrays_are_binned_and_zooming_in_shows_elements(page_for: Any) -> None:
+    page = page_for(recorded.explorer_of(recorded.vector_add(300_000).recording()), view="memory&array=2")
+    card = _card(page, "c")
+    card.get_by_text("a cell is").wait_for()
+    canvas = card.locator("canvas")
+    canvas.focus()
+    for _ in range(12):
+        canvas.press("+")
+    assert not card.get_by_text("a cell is").count()
+    canvas.press("0")
+    card.get_by_text("a cell is").wait_for()
+    canvas.press("ArrowRight")
+    canvas.press("Enter")
+    page.get_by_text("A bin of elements: zoom in for values.").wait_for()
