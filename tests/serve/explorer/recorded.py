@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,10 @@ import numpy
 
 import tileir
 from tileir.execute.observer import Access, Observer
-from tileir.execute.recording import answers
-from tileir.execute.recording.finding_answers import findings_answer
 from tileir.execute.recording.recording import Recording, record
-from tileir.serve.explorer.session import Explorer, Part
+from tileir.serve.explorer.opening import recording_part
+from tileir.serve.explorer.parts import findings_part
+from tileir.serve.explorer.session import Explorer
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -140,10 +139,4 @@ def boxes() -> Launch:
 
 def explorer_of(recording: Recording) -> Explorer:
     """An explorer that knows the recording alone."""
-
-    def ask(question: str, **parameters: Any) -> Any:
-        return answers.answer(recording, question, {name: one for name, one in parameters.items() if one is not None})
-
-    questions: dict[str, Any] = {name: partial(ask, name) for name in answers.QUESTIONS}
-    questions["findings"] = partial(findings_answer, recording)
-    return Explorer([Part(questions, lambda: {"title": "test", **answers.summary_answer(recording)})])
+    return Explorer([recording_part(recording, "test"), findings_part(recording)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -61,7 +62,7 @@ def _compute(page: Any, requests: list[Request]) -> None:
             request.cells.append(numbers.reshape(answer["rows"], answer["columns"]))
 
 
-LAUNCHES = {
+LAUNCHES: dict[str, Callable[[], recorded.Launch]] = {
     "vector_add": recorded.vector_add,
     "matmul": recorded.matmul,
     "histogram": recorded.histogram,
@@ -177,14 +178,12 @@ def _some_box(random: numpy.random.Generator, places: Any) -> tuple[dict[str, An
         starts = [int(random.integers(extent)) for extent in places.shape]
         part = tuple(slice(start, None, step) for start, step in zip(starts, steps, strict=True))
         chosen, covered = places[part], numbers[part]
-        strides = [s // places.itemsize for s in chosen.strides]
-        memory = [
-            int(numpy.diff(chosen, axis=axis).flat[0]) if chosen.shape[axis] > 1 else strides[axis]
-            for axis in range(chosen.ndim)
+        steps = [
+            int(numpy.diff(chosen, axis=axis).flat[0]) if extent > 1 else 1 for axis, extent in enumerate(chosen.shape)
         ]
-        box = {"first": int(chosen.flat[0]), "extents": list(chosen.shape), "strides": memory}
         order = random.permutation(chosen.ndim).tolist()
-        box["extents"], box["strides"] = [box["extents"][at] for at in order], [box["strides"][at] for at in order]
+        extents = [chosen.shape[axis] for axis in order]
+        box = {"first": int(chosen.flat[0]), "extents": extents, "strides": [steps[axis] for axis in order]}
         return box, covered
     # A run through memory, over the ends of rows, as far as it meets elements of the array only.
     there = {int(place): int(number) for place, number in zip(places.flat, numbers.flat, strict=True)}

@@ -4,7 +4,7 @@ import { KINDS } from "explorer/accesses.js";
 import { findConflicts } from "explorer/conflicts.js";
 import { amountColour, blockColour, pixel, ramp, styleColour } from "explorer/drawing.js";
 import { button, element, fill } from "explorer/elements.js";
-import { foldWidth, indexAt, makeGrid, piecesOf, touches } from "explorer/grid.js";
+import { foldWidth, indexAt, makeGrid, meeting, piecesOf, touches } from "explorer/grid.js";
 import { paddingOf, reachBeyond } from "explorer/padding.js";
 import { Picture, cellSizes } from "explorer/pictures.js";
 import { Plot } from "explorer/plot.js";
@@ -26,7 +26,10 @@ import { counted, extents, grouped, short } from "explorer/words.js";
  * @property {boolean} conflicts
  */
 
-/** @typedef {{ array: number, index: number[], rows: number[], title: string }} Race */
+/**
+ * Two accesses, and a place in the grid at which they meet.
+ * @typedef {{ place: number[], name: string, rows: number[], title: string, kind: string }} Race
+ */
 
 /**
  * @typedef {object} Owner
@@ -256,7 +259,7 @@ export class ArrayCard {
       conflicts: this._conflictCells,
       outlines: this._outlines(selection, options, happened),
       paddings: this._paddings(selection),
-      races: this.races.flatMap(({ index }) => this._placeOf(index)),
+      races: this.races.flatMap(({ place }) => this._inShownSlice(place)),
     };
     this.scene = scene;
     this.plot.draw(scene);
@@ -385,16 +388,31 @@ export class ArrayCard {
   }
 
   /**
-   * Where an element is in the shown slice, if it is there.
-   * @param {number[]} index
+   * The row and the column of a place, if it is in the shown slice.
+   * @param {number[]} place
    */
-  _placeOf(index) {
-    if (this.grid.fold) {
-      const at = index[0] ?? 0;
-      return [{ row: Math.floor(at / this.grid.fold), column: at % this.grid.fold }];
+  _inShownSlice(place) {
+    if (this.plot.slice.some((index, dimension) => index !== place[dimension])) return [];
+    return [{ row: place[place.length - 2], column: place[place.length - 1] }];
+  }
+
+  /**
+   * Notes two accesses that race.
+   * @param {number[]} rows
+   * @param {string} title
+   * @param {string} kind
+   */
+  addRace(rows, title, kind) {
+    const [one, other] = [this._piecesOf(rows[0], rows[0] + 1), this._piecesOf(rows[rows.length - 1], rows[rows.length - 1] + 1)];
+    for (let first = one[0]; first < one[1]; first++) {
+      for (let second = other[0]; second < other[1]; second++) {
+        const place = meeting(this.pieces, first, second);
+        if (place === null) continue;
+        const name = `${this.array.name}[${indexAt(this.grid, this.array, place)?.join(", ")}]`;
+        this.races.push({ place, name, rows, title, kind });
+        return;
+      }
     }
-    if (index.length !== this.grid.sizes.length || this.plot.slice.some((one, dimension) => one !== index[dimension])) return [];
-    return [{ row: index[index.length - 2], column: index[index.length - 1] }];
   }
 
   /** @param {import("./pictures.js").Frame} frame */

@@ -402,6 +402,28 @@ export function touches(pieces, piece, start, extents) {
 }
 
 /**
+ * A place that two pieces both touch, or null.
+ * @param {Pieces} pieces
+ * @param {number} one
+ * @param {number} other
+ */
+export function meeting(pieces, one, other) {
+  const { rank, spans } = pieces;
+  /** @type {number[]} */
+  const place = [];
+  for (let dimension = 0; dimension < rank; dimension++) {
+    const [start, count, step] = spans.subarray(3 * (rank * one + dimension), 3 * (rank * one + dimension + 1));
+    const [begin, length, by] = spans.subarray(3 * (rank * other + dimension), 3 * (rank * other + dimension + 1));
+    const end = Math.min(start + count * step, begin + length * by);
+    let at = start + Math.max(0, Math.ceil((begin - start) / step)) * step;
+    while (at < end && (at - begin) % by !== 0) at += step;
+    if (at >= end) return null;
+    place.push(at);
+  }
+  return place;
+}
+
+/**
  * The array's own index of a place in its grid, or null beyond the end of a folded array.
  * @param {Grid} grid
  * @param {ArrayInfo} array

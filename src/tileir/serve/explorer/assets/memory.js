@@ -90,7 +90,9 @@ class Memory {
       { class: "toolbar", role: "group", "aria-label": "What is shown" },
       field(
         "Colour by",
-        choice(COLOURS, this.options.colour, (value) => this._set({ colour: /** @type {Options["colour"]} */ (value) })),
+        choice(COLOURS, this.options.colour, (value) => this._set({ colour: /** @type {Options["colour"]} */ (value) }), {
+          "aria-label": "Colour by",
+        }),
       ),
       field(
         "Accesses",
@@ -101,6 +103,7 @@ class Memory {
           ],
           "moment",
           (value) => this._set({ whole: value === "launch" }),
+          { "aria-label": "Accesses" },
         ),
       ),
       element("fieldset", {}, element("legend", { class: "unseen" }, "Kinds of access"), ...kinds),
@@ -231,11 +234,9 @@ class Memory {
     /** @type {{ findings: Finding[] }} */
     const { findings } = this.context.summary.findings === 0 ? { findings: [] } : await this.context.ask("findings");
     for (const { place, other, title, kind } of findings) {
-      if (other === null || place.access === null || !kind.includes("race")) continue;
+      if (other === null || place.access === null) continue;
       const rows = other.access === null ? [place.access] : [place.access, other.access];
-      const card = this.cards.find((one) => one.array.id === table.array[place.access ?? 0]);
-      if (card === undefined) continue;
-      card.races.push({ array: card.array.id, index: place.element ?? [], rows, title });
+      this.cards.find((card) => card.array.id === table.array[rows[0]])?.addRace(rows, title, kind);
     }
     this.redraw();
     await this._describe(this.context.selection);
@@ -383,7 +384,7 @@ class Memory {
   }
 
   _raceList() {
-    const races = this.cards.flatMap((card) => card.races.map((race) => ({ card, race })));
+    const races = this.cards.flatMap((card) => card.races);
     if (races.length === 0) return null;
     return element(
       "section",
@@ -392,10 +393,9 @@ class Memory {
       element(
         "ul",
         { class: "touch-list" },
-        ...races.slice(0, LISTED).map(({ card, race }) => {
+        ...races.slice(0, LISTED).map((race) => {
           const line = button("", () => this._showRace(race), { title: race.title });
-          const place = `${card.array.name}[${race.index.join(", ")}]`;
-          line.append(element("span", { class: "chip bad" }, "race"), place, element("span", {}, race.title));
+          line.append(element("span", { class: "chip bad" }, race.kind), race.name, element("span", {}, race.title));
           return element("li", {}, line);
         }),
       ),
