@@ -12,6 +12,7 @@ from typing import Final
 import numpy
 
 from tileir.execute.dtypes import Array
+from tileir.execute.observer import Access
 from tileir.execute.recording.boxes import Box
 
 READ: Final = 0
@@ -142,6 +143,14 @@ class AccessTable:
         """The extents and strides that boxes have, in elements."""
         return self._forms
 
+    def behind(self, row: int) -> int:
+        """The row behind those of the access that a row begins."""
+        block, step = self._block[row], self._step[row]
+        end = row + 1
+        while end < len(self._block) and self._step[end] == step and self._block[end] == block:
+            end += 1
+        return end
+
     def boxes(self, row: int) -> list[Box]:
         """The boxes of a row."""
         start, end = self._box_start[row], self._box_start[row + 1]
@@ -156,3 +165,24 @@ class AccessTable:
                 places = (places[:, None] + stride * numpy.arange(extent)).reshape(-1)
             parts.append(places)
         return numpy.unique(numpy.concatenate(parts))
+
+
+class Allowed:
+    """Where the sanitizer kept elements of an access from happening: which of its tile did, by the access's first
+    row."""
+
+    def __init__(self) -> None:
+        self.bits: dict[int, Array] = {}
+        self.nbytes: int = 0
+
+    def add(self, row: int, allowed: Array) -> None:
+        bits = self.bits[row] = numpy.packbits(allowed)
+        self.nbytes += bits.nbytes + 200
+
+    def find(self, row: int, access: Access) -> Array | None:
+        bits = self.bits.get(row)
+        if bits is None:
+            return None
+        addresses = access.addresses
+        flags: Array = numpy.unpackbits(bits, count=addresses.size).astype(numpy.bool_).reshape(addresses.shape)
+        return flags

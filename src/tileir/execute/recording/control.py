@@ -105,31 +105,33 @@ class Path:
 class PathWriter:
     """The path of a tile block that runs."""
 
-    __slots__ = ("_chunks", "_tail", "steps")
+    __slots__ = ("_chunks", "_tail", "nbytes", "steps")
 
     def __init__(self) -> None:
         self.steps: int = 0
         """The steps up to the last decision."""
+        self.nbytes: int = 0
+        """What whole chunks take."""
         self._chunks: list[bytes] = []
         self._tail: array[int] = array(DECISION)
 
-    def decide(self, number: int, distance: int) -> None:
-        """Control flow comes to the operation of a number, so many steps behind the decision before."""
+    def decide(self, number: int, distance: int) -> int:
+        """Control flow comes to the operation of a number, so many steps behind the decision before.
+
+        Gives how many bytes the path takes more, if a chunk is full.
+        """
         self.steps += distance
         self._tail.append(number)
-        if len(self._tail) == CHUNK:
-            self._chunks.append(zlib.compress(self._tail.tobytes(), 1))
-            self._tail = array(DECISION)
+        if len(self._tail) < CHUNK:
+            return 0
+        chunk = zlib.compress(self._tail.tobytes(), 1)
+        self._chunks.append(chunk)
+        self._tail = array(DECISION)
+        self.nbytes += len(chunk)
+        return len(chunk)
 
     def finish(self, last: int = -1) -> Path:
         return Path(tuple(self._chunks), self._tail.tobytes(), last)
-
-    @property
-    def nbytes(self) -> int:
-        return sum([len(chunk) for chunk in self._chunks]) + DECISION_BYTES * len(self._tail)
-
-
-DECISION_BYTES: Final = array(DECISION).itemsize
 
 
 def decides(operation: Operation) -> bool:

@@ -134,6 +134,12 @@ class OwnedMemory(Memory):
             found.append(value)
         return found
 
+    def copy_of(self, region: Region) -> Region:
+        """The copy of one of the caller's regions."""
+        found = self.find(self.move.address(region.start))
+        assert found is not None
+        return found
+
     def hand_back(self, region: OwnedRegion) -> None:
         """Give the caller what the launch made of a region."""
         if not region.given.writable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from typing import Any, Final
 
 import numpy
 
@@ -11,14 +11,18 @@ from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.recording.accesses import KINDS, READ, AccessTable
+from tileir.execute.recording.accesses import KINDS, READ, AccessTable, Allowed
 from tileir.execute.recording.arrays import Finder
 from tileir.execute.recording.control import ControlFlow, Path, PathWriter
 from tileir.execute.recording.findings import Seen
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.timeline import Timeline, Write
+from tileir.execute.recording.states import Copy, States
+from tileir.execute.recording.timeline import Write
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.ir.core import Operation
+
+_LOOKED_AT: Final = 1 << 14
+"""After so many bytes more it is looked at what accesses and tile blocks take; so much is kept free for them."""
 
 
 class BlockTable:
@@ -98,9 +102,7 @@ class Recorder(Observer):
     def __init__(self, program: NumberedProgram, control: ControlFlow) -> None:
         self.accesses: AccessTable = AccessTable()
         self.blocks: BlockTable = BlockTable()
-        self.timeline: Timeline = Timeline()
-        self.allowed: dict[int, Array] = {}
-        """Where the sanitizer kept elements of an access from happening: which of its tile did, by row."""
+        self.allowed: Allowed = Allowed()
         self.written: set[Region] = set()
         """The regions that something was written to."""
         self._program: NumberedProgram = program
@@ -110,10 +112,36 @@ class Recorder(Observer):
         self._running: dict[int, _Running] = {}
         self._last: _Running | None = None
         self._finder: Finder | None = None
+        self.states: States = States([], 0, self._began, False)
+        self._room: int = 0
+        self._path_bytes: int = 0
+        self._next_look: int = 0
+        self.end: Copy | None = None
+        """The arrays where the recording ends before the launch does, as there is no room for more."""
 
-    def use(self, finder: Finder) -> None:
-        """Tell what finds the arrays that accesses touch."""
+    def prepare(self, finder: Finder, regions: list[Region], room: int, is_interleaved: bool) -> None:
+        """Tell what finds the arrays that accesses touch, the regions that the kernel may write to, how many bytes the
+        recording may take beside the arrays, and how tile blocks run."""
         self._finder = finder
+        self._room = room
+        self.states = States(regions, room, self._began, is_interleaved)
+
+    def _began(self) -> Array:
+        return self.blocks.began
+
+    def _look_at_room(self) -> None:
+        """Have as much room for writes as accesses and paths leave; end the recording if that is none."""
+        taken = self.accesses.nbytes + self.blocks.nbytes + self.allowed.nbytes + self._path_bytes
+        self._next_look = self.accesses.nbytes + self.blocks.nbytes + _LOOKED_AT
+        states = self.states
+        states.room = self._room - taken - 2 * _LOOKED_AT
+        states.fit()
+        if states.nbytes > states.room:
+            # Memory is as before the access that has no place any more.
+            self.end = Copy(len(self.accesses), len(self.blocks), states.regions)
+            for state in self._running.values():
+                self._close(state)
+            self._running.clear()
 
     def _state(self, block: TileBlock) -> _Running:
         last = self._last
@@ -123,11 +151,16 @@ class Recorder(Observer):
         return found
 
     def block_started(self, block: TileBlock) -> None:
+        if self.end is not None:
+            return
         place = self.blocks.begin(block.number, len(self.accesses))
+        if self.accesses.nbytes + self.blocks.nbytes > self._next_look:
+            self._look_at_room()
         self._last = self._running[block.number] = _Running(block, place)
 
     def block_finished(self, block: TileBlock) -> None:
-        self._close(self._running.pop(block.number))
+        if block.number in self._running:
+            self._close(self._running.pop(block.number))
 
     def launch_finished(self) -> None:
         # Those that an error of another one has ended.
@@ -136,6 +169,7 @@ class Recorder(Observer):
         self._running.clear()
 
     def _close(self, state: _Running) -> None:
+        self._path_bytes -= state.path.nbytes
         path = state.path.finish(state.failed_in)
         steps = state.path.steps
         if state.failed_in >= 0:
@@ -147,10 +181,15 @@ class Recorder(Observer):
 
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
         number = self._decisions.get(operation)
-        if number is not None:
-            self._state(block).path.decide(number, self._distances[operation])
+        if number is not None and self.end is None:
+            grown = self._state(block).path.decide(number, self._distances[operation])
+            if grown:
+                self._path_bytes += grown
+                self._look_at_room()
 
     def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        if self.end is not None:
+            return False
         number = self._numbers.get(error.operation, -1)
         if error.operation in self._distances and error.operation not in self._decisions:
             self._state(block).failed_in = number
@@ -158,6 +197,8 @@ class Recorder(Observer):
 
     def step_of(self, operation: Operation, block: TileBlock) -> int:
         """The step of an operation that a tile block is at."""
+        if self.end is not None:
+            return -1
         steps = self._state(block).path.steps
         return steps if operation in self._decisions else steps + self._distances.get(operation, 0)
 
@@ -166,8 +207,15 @@ class Recorder(Observer):
         return None
 
     def record(self, access: Access) -> int:
-        """Add the rows of an access; gives the first."""
+        """Add the rows of an access; gives the first, -1 if the recording has ended."""
         assert self._finder is not None
+        if self.accesses.nbytes + self.blocks.nbytes > self._next_look and self.end is None:
+            self._state(access.block).failed_in = self._numbers[access.operation]
+            self._look_at_room()
+            if self.end is None:
+                self._state(access.block).failed_in = -1
+        if self.end is not None:
+            return -1
         operation = access.operation
         block = access.block
         step = self._state(block).path.steps + self._distances[operation]
@@ -179,7 +227,7 @@ class Recorder(Observer):
             row = self.accesses.add(block.number, step, number, part.array, kind, masked, part.boxes, part.approximate)
             if kind != READ and part.target is not None and part.region is not None and part.region.writable:
                 self.written.add(part.region)
-                self.timeline.add(Write(row, part.region, part.target, part.where))
+                self.states.add(Write(row, part.region, part.target, part.where))
         return first
 
 
@@ -258,7 +306,10 @@ class SanitizedRecorder(Recorder):
     def access(self, access: Access) -> Array | None:
         row = self.record(access)
         allowed = self._sanitizer.access(access)
+        if row < 0:
+            self._note(-1)
+            return allowed
         self._note(int(self.accesses.step[row]), row, access)
         if allowed is not None:
-            self.allowed[row] = numpy.packbits(allowed)
+            self.allowed.add(row, allowed)
         return allowed

@@ -11,53 +11,35 @@ import numpy
 from tileir.dialect.types import TileType
 from tileir.execute.arguments import ArgumentLabel, bind, checked_arrays, known_memory
 from tileir.execute.dtypes import Array
-from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.errors import BlockId, Callbacks, ExecutionError, LaunchError, converted
 from tileir.execute.grids import check_grid
 from tileir.execute.interpreter.compiler import Options
 from tileir.execute.interpreter.kernel import Program, block_runner, run_in_order
 from tileir.execute.launch import Kernel
 from tileir.execute.memory import Region
 from tileir.execute.observer import Observer, Observers, TileBlock
-from tileir.execute.recording.accesses import AccessTable
+from tileir.execute.recording.accesses import AccessTable, Allowed
 from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
 from tileir.execute.recording.control import ControlFlow
 from tileir.execute.recording.findings import Seen
+from tileir.execute.recording.history import History
 from tileir.execute.recording.owned_memory import OwnedMemory
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import BlockTable, Recorder, SanitizedRecorder
-from tileir.execute.recording.replay import Capture, History, run_block
-from tileir.execute.recording.timeline import Timeline
+from tileir.execute.recording.replayer import RecordedLaunch, Replayer
+from tileir.execute.recording.states import States
 from tileir.execute.sanitizer.coverage import Coverage
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
 from tileir.execute.sanitizer.sanitizer import Sanitizer
-from tileir.execute.schedule import block_at, block_order, run_interleaved
+from tileir.execute.schedule import block_order, run_interleaved
+from tileir.execute.written_parameters import may_write
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
 LIMIT: Final = 1 << 30
 """How many bytes a recording takes at most, unless told otherwise."""
-
-
-class RecordedLaunch:
-    """What the program of a recording runs with: memory, the values of the parameters, global variables."""
-
-    __slots__ = ("exact", "globals", "grid", "memory", "schedule", "values")
-
-    def __init__(
-        self,
-        grid: BlockId,
-        schedule: str,
-        exact: bool,
-        memory: OwnedMemory,
-        values: list[Any],
-        globals: dict[str, Region],
-    ) -> None:
-        self.grid: BlockId = grid
-        self.schedule: str = schedule
-        self.exact: bool = exact
-        self.memory: OwnedMemory = memory
-        self.values: list[Any] = values
-        self.globals: dict[str, Region] = globals
+_LEAST_ROOM: Final = 1 << 16
+"""For accesses and paths, besides the arrays."""
 
 
 class Recording:
@@ -92,11 +74,18 @@ class Recording:
         """When each finding was first seen."""
         self.notes: list[str] = []
         """What is not kept, in sentences."""
-        self._timeline: Timeline = recorder.timeline
-        self._capture: Capture = Capture(program, control, self.accesses, self._timeline, recorder.allowed)
-        self._code: Program | None = None
-        self._histories: dict[int, History] = {}
-        self._rows: tuple[Array, Array] | None = None
+        if not recorder.states.is_whole:
+            self.notes.append(
+                "Not every write is kept: to show the past, tile blocks may have to run again, which takes longer."
+            )
+        if recorder.end is not None:
+            self.notes.append(
+                f"The recording ends after {len(recorder.accesses)} accesses of {len(recorder.blocks)} tile blocks, "
+                f"as it may take {limit} bytes; the launch went on."
+            )
+        self._states: States = recorder.states
+        self._allowed: Allowed = recorder.allowed
+        self._replayer: Replayer = Replayer(program, control, launch, recorder, cache_room(limit))
 
     @property
     def grid(self) -> BlockId:
@@ -112,8 +101,15 @@ class Recording:
 
     @property
     def bytes(self) -> int:
-        """What the recording takes: the arrays, the accesses, the paths, what writes replaced."""
-        return self.launch.memory.nbytes + self.accesses.nbytes + self.blocks.nbytes + self._timeline.nbytes
+        """What the recording takes: the arrays, the accesses, the paths, what writes replaced, and the values of tile
+        blocks that were asked for last."""
+        tables = self.accesses.nbytes + self.blocks.nbytes + self._allowed.nbytes
+        return self.launch.memory.nbytes + tables + self._states.nbytes + self._replayer.nbytes
+
+    @property
+    def differs(self) -> bool:
+        """Whether a tile block that ran again has written something else than the first time: it must not."""
+        return self._replayer.differs
 
     def place(self, block: int) -> int:
         """The place of a tile block in the order in which they began."""
@@ -128,12 +124,7 @@ class Recording:
 
     def rows(self, block: int) -> Array:
         """The rows of the accesses of a tile block."""
-        if self._rows is None:
-            column = self.accesses.block
-            self._rows = numpy.argsort(column, kind="stable"), numpy.sort(column, kind="stable")
-        order, blocks = self._rows
-        found: Array = order[numpy.searchsorted(blocks, block) : numpy.searchsorted(blocks, block, "right")]
-        return found
+        return self._replayer.rows(block)
 
     def time(self, block: int, step: int) -> int:
         """How many accesses had happened at a moment: those up to the last of the block by then."""
@@ -141,41 +132,19 @@ class Recording:
         done = int(numpy.searchsorted(self.accesses.step[rows], step, "right"))
         return int(rows[done - 1]) + 1 if done else int(self.blocks.began[self.place(block)])
 
-    def history(self, block: int) -> History:
-        """The values that a tile block computed."""
-        found = self._histories.get(block)
-        if found is None:
-            found = self._histories[block] = self._replay(block)
-            while len(self._histories) > 4:
-                del self._histories[next(iter(self._histories))]
-        return found
-
-    def _replay(self, block: int) -> History:
-        launch, capture = self.launch, self._capture
-        if self._code is None:
-            self._code = Program(self.program.entry, Options(launch.exact, capture), launch.globals)
-        self._run_again(self._code, capture, block)
-        return capture.history
-
-    def _run_again(self, code: Program, observer: Observer, block: int) -> None:
-        launch, capture = self.launch, self._capture
-        self._timeline.move(int(self.blocks.began[self.place(block)]))
-        capture.begin(launch.values, self.rows(block).tolist())
-        tile_block = TileBlock(block_at(block, launch.grid), block, launch.grid, launch.memory, _nowhere, observer)
-        with numpy.errstate(all="ignore"):
-            prepared = code.prepared(launch.values, tile_block)
-        run_block(code, prepared, tile_block, capture)
+    def history(self, block: int, step: int = -1) -> History:
+        """The values that a tile block computed, around a step if there is no room for all."""
+        self.place(block)
+        return self._replayer.history(block, step)
 
     def watch(self, block: int, observer: Observer) -> None:
         """Run a tile block again for an observer, with memory as it was at each of its accesses."""
-        launch, capture = self.launch, self._capture
-        both = Observers([capture, observer])
-        code = Program(self.program.entry, Options(launch.exact, both), launch.globals)
-        self._run_again(code, both, block)
+        self.place(block)
+        self._replayer.watch(block, observer)
 
     def values(self, block: int, step: int) -> list[tuple[int, int, Any]]:
         """What is known at a moment: value, step at which it was computed, content."""
-        history = self.history(block)
+        history = self.history(block, step)
         found: list[tuple[int, int, Any]] = []
         for value, one in enumerate(self.program.values):
             if isinstance(one.type, TileType):
@@ -186,7 +155,7 @@ class Recording:
 
     def tile(self, block: int, step: int, value: int) -> Array:
         """A tile as it is at a moment."""
-        newest = self.history(block).at(value, step)
+        newest = self.history(block, step).at(value, step)
         if newest is None:
             raise LaunchError(f"{self.program.name(value)} is not computed yet at step {step} of tile block {block}")
         return numpy.asarray(newest[1])
@@ -197,12 +166,12 @@ class Recording:
 
     def contents(self, array: int, block: int, step: int) -> Array:
         """The same without a copy: the next question may change it."""
-        self._timeline.move(self.time(block, step))
+        self._states.move(self.time(block, step))
         return self.arrays[array].contents()
 
     def go_to(self, time: int) -> None:
         """Make the memory of the recording what it was after so many accesses of the launch; the end is the last."""
-        self._timeline.move(time)
+        self._states.move(time)
 
     def final(self, array: int) -> Array:
         """A copy of an array as it is when the launch is over."""
@@ -210,8 +179,9 @@ class Recording:
         return self.arrays[array].contents().copy()
 
 
-def _nowhere(text: str) -> None:
-    """What a tile block prints that runs again."""
+def cache_room(limit: int) -> int:
+    """How much of a limit is for the values of tile blocks that ran again."""
+    return limit // 8
 
 
 def record(
@@ -224,24 +194,22 @@ def record(
     memory: Iterable[object] = (),
     output: Callable[[str], object] | None = None,
 ) -> Recording:
-    """Launch a kernel in the interpreter, and keep what it does."""
+    """Launch a kernel in the interpreter, and keep what it does: `tileir.record` comes by here."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise LaunchError(f"limit is {limit!r}: pass the number of bytes that the recording may take")
     extents = check_grid(grid)
     program = NumberedProgram(kernel.entry)
     control = ControlFlow(program)
     more = checked_arrays(memory, "memory") if memory else []
     bound = bind(kernel.entry, arguments)
     given = known_memory(kernel.globals.regions.values(), bound, more)
+    room = _room_beside(limit, given.regions, kernel.entry)
     owned = OwnedMemory(given, program, bool(more))
-    values = owned.values(kernel.entry, bound)
-    globals: dict[str, Region] = {}
-    for name, region in kernel.globals.regions.items():
-        copy = owned.find(owned.move.address(region.start))
-        assert copy is not None
-        globals[name] = copy
+    globals = {name: owned.copy_of(region) for name, region in kernel.globals.regions.items()}
     labels = [label for one in owned.regions for label in one.labels if isinstance(label, ArgumentLabel)]
     arrays = arrays_of(program, owned, labels)
     chosen = kernel.schedule if schedule is None else schedule
-    launch = RecordedLaunch(extents, chosen, kernel.exact, owned, values, globals)
+    launch = RecordedLaunch(extents, chosen, kernel.exact, owned, owned.values(kernel.entry, bound), globals)
     sanitizer = Sanitizer()
     report = sanitizer.report
     recorder = Recorder(program, control)
@@ -249,30 +217,62 @@ def record(
         both: list[Observer] = [sanitizer, Coverage(report=report)]
         inner = Observers(both) if sanitize == "all" else sanitizer
         recorder = SanitizedRecorder(program, control, inner, report)
-    recorder.use(Finder(owned, arrays))
+    regions = [one for one in owned.regions if _may_be_written(one, kernel.entry)]
+    recorder.prepare(Finder(owned, arrays), regions, room, launch.is_interleaved)
     failure = _run(kernel.entry, launch, recorder, output if output is not None else sys.stdout.write)
     for one in owned.owned:
-        if one.copy in recorder.written:
+        if one.copy in recorder.written or (recorder.end is not None and one.copy in recorder.states.regions):
             owned.hand_back(one)
+    if recorder.end is not None:
+        recorder.end.put()
     return Recording(program, control, launch, arrays, recorder, limit, failure, report, sanitize)
+
+
+def _room_beside(limit: int, regions: list[Region], entry: Operation) -> int:
+    """What a limit leaves beside copies of the arrays; it must hold those that are written once more."""
+    arrays = sum([region.size for region in regions])
+    written = sum([region.size for region in regions if _may_be_written(region, entry)])
+    room = limit - cache_room(limit) - arrays
+    if room < written + _LEAST_ROOM:
+        needed = -(-(arrays + written + _LEAST_ROOM) * 8 // 7)
+        raise LaunchError(
+            f"a recording of this launch takes {needed} bytes at least, as its arrays have {arrays}, "
+            f"and limit is {limit}: pass a larger limit, or launch on smaller arrays"
+        )
+    return room
+
+
+def _may_be_written(region: Region, entry: Operation) -> bool:
+    """Whether a kernel may write to a region, as far as is known before it runs."""
+    if not region.writable:
+        return False
+    numbers = [label.number if isinstance(label, ArgumentLabel) else -1 for label in region.labels]
+    return any(number < 0 or may_write(entry, number) for number in numbers)
 
 
 def _run(entry: Operation, launch: RecordedLaunch, observer: Observer, write: Callable[[str], object]) -> str:
     """Run all tile blocks; gives the error that ended the launch, in words, or nothing."""
     order = block_order(launch.schedule, launch.grid)
-    program = Program(entry, Options(launch.exact, observer, order.interleaved), launch.globals)
-    first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, write, observer)
-    observer.launch_started(launch.grid, launch.memory)
+    callbacks = Callbacks()
     try:
         with numpy.errstate(all="ignore"):
-            prepared = program.prepared(launch.values, first)
-            run = block_runner(program, prepared, first)
-            if order.interleaved:
-                run_interleaved(order, run, None)
-            else:
-                run_in_order(order, run, None, launch.memory)
-    except TileIRError as error:
+            program = Program(entry, Options(launch.exact, observer, order.interleaved), launch.globals)
+            first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, callbacks.noted(write), observer)
+            observer.launch_started(launch.grid, launch.memory)
+            try:
+                prepared = program.prepared(launch.values, first)
+                run = block_runner(program, prepared, first)
+                if order.interleaved:
+                    run_interleaved(order, run, None)
+                else:
+                    run_in_order(order, run, None, launch.memory)
+            finally:
+                observer.launch_finished()
+    except ExecutionError as error:
         return str(error)
-    finally:
-        observer.launch_finished()
+    except Exception as error:
+        # What a callback raises is the caller's.
+        if isinstance(error, TileIRError) or error in callbacks.raised:
+            raise
+        raise converted(error) from error
     return ""

@@ -1,60 +1,51 @@
-"""Running a tile block again, to see its values.
+"""Running tile blocks again: to see the values of one, and to bring memory to a state.
 
 Values are not kept while a launch runs: the tile block is run again by the interpreter, with memory as it was at each
-of its accesses.  What it writes is compared with what it wrote the first time.
+of its accesses.  What it writes is compared with what it wrote the first time, as far as that is kept.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import Any
-
-import numpy
 
 from tileir.dialect.ops import CONTINUE, FOR, LOOP
 from tileir.dialect.types import TileType
 from tileir.execute.dtypes import Array, value_dtype
 from tileir.execute.errors import ExecutionError
-from tileir.execute.interpreter.kernel import Program
 from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.recording.accesses import READ, AccessTable
+from tileir.execute.recording.accesses import READ, AccessTable, Allowed
 from tileir.execute.recording.control import ControlFlow
+from tileir.execute.recording.history import History
 from tileir.execute.recording.program import NumberedProgram, is_in_reduction
-from tileir.execute.recording.timeline import Timeline, Write
+from tileir.execute.recording.states import States
+from tileir.execute.recording.timeline import Write
 from tileir.ir.core import Operation
 from tileir.ir.types import IntegerType
 
 
-class History:
-    """The values of one tile block: for each value the steps at which it was computed, and what it was."""
-
-    def __init__(self, count: int) -> None:
-        self._steps: list[list[int]] = [[] for _ in range(count)]
-        self._contents: list[list[Any]] = [[] for _ in range(count)]
-        self.nbytes: int = 0
-
-    def add(self, value: int, step: int, content: Any) -> None:
-        steps = self._steps[value]
-        if steps and steps[-1] == step:
-            self._contents[value][-1] = content
-            return
-        steps.append(step)
-        self._contents[value].append(content)
-        self.nbytes += getattr(content, "nbytes", 0) + 64
-
-    def at(self, value: int, step: int) -> tuple[int, Any] | None:
-        """The newest of a value at a step: when it was computed, and what it is; None before there is any."""
-        steps = self._steps[value]
-        place = bisect_right(steps, step) - 1
-        return (steps[place], self._contents[value][place]) if place >= 0 else None
-
-    def steps(self, value: int) -> list[int]:
-        """The steps at which a value was computed."""
-        return self._steps[value]
+class Stop(Exception):
+    """The program has run as far as it is wanted."""
 
 
-class _Stop(Exception):
-    """The tile block has run as far as it is wanted."""
+class Rerun(Observer):
+    """Counts accesses while a launch runs again, and stops it at a time."""
+
+    def __init__(self, accesses: AccessTable, allowed: Allowed) -> None:
+        self._accesses: AccessTable = accesses
+        self._allowed: Allowed = allowed
+        self.time: int = 0
+        self.end: int = 0
+
+    def access(self, access: Access) -> Array | None:
+        row = self.time
+        if row >= self.end:
+            raise Stop
+        self.time = self._accesses.behind(row)
+        return self._allowed.find(row, access)
+
+    def failed(self, error: ExecutionError, block: TileBlock) -> bool:
+        # As in the launch: others may have gone on.
+        return True
 
 
 class _For:
@@ -77,43 +68,62 @@ class Capture(Observer):
         program: NumberedProgram,
         control: ControlFlow,
         accesses: AccessTable,
-        timeline: Timeline,
-        allowed: dict[int, Array],
+        states: States,
+        allowed: Allowed,
     ) -> None:
         self._program: NumberedProgram = program
         self._control: ControlFlow = control
         self._accesses: AccessTable = accesses
-        self._timeline: Timeline = timeline
-        self._allowed: dict[int, Array] = allowed
-        self.history: History = History(0)
+        self._states: States = states
+        self._allowed: Allowed = allowed
+        self.history: History = History(0, 0)
+        self.differs: bool = False
+        """Whether something was written that was not written the first time."""
+        self.begin([], 0, [], -1, 0)
+
+    def begin(self, values: list[Any], block: int, rows: list[int], wanted: int, room: int) -> None:
+        """A tile block is about to run, with the values of its parameters and the rows of its accesses.
+
+        Values are kept around the step `wanted`, -1 for all, with so much room for them.
+        """
+        self.history = History(len(self._program.values), room)
+        self.moves_memory: bool = True
+        """Whether memory is to be moved to where it was; not if the whole launch runs again."""
+        self._room: int = room
+        self._block: int = block
+        self._wanted: int = wanted
+        # With so many bytes, the moment that is wanted among them, it is enough.
+        self._enough: int = -1
+        self.is_enough: bool = False
+        """Whether the tile block was stopped as enough is known."""
         self._steps: int = 0
-        self._rows: list[int] = []
+        self._rows: list[int] = rows
         self._place: int = 0
         self._pending: list[tuple[Write, Array]] = []
-        self._pending_time: int = 0
+        self._pending_time: int = -1
         self._loops: list[_For] = []
-        self.differs: bool = False
-
-    def begin(self, values: list[Any], rows: list[int]) -> None:
-        """A tile block is about to run, with the values of its parameters and the rows of its accesses."""
-        self.history = History(len(self._program.values))
-        self._steps = 0
-        self._rows = rows
-        self._place = 0
-        self._pending = []
-        self._loops = []
-        self.differs = False
         for number, value in enumerate(values):
             self.history.add(number, 0, value)
 
     def watches(self, operation: Operation) -> bool:
         return not is_in_reduction(operation)
 
+    def block_finished(self, block: TileBlock) -> None:
+        if block.number == self._block:
+            self.settle()
+            if not self.moves_memory:
+                raise Stop
+
     def before(self, operation: Operation, block: TileBlock, operands: list[Any]) -> None:
+        if block.number != self._block:
+            return
         self.settle()
+        step = self._steps + self._control.distances[operation]
+        if 0 <= self._wanted < step:
+            self._look_at_room(step)
         if operation not in self._control.decisions:
             return
-        self._steps += self._control.distances[operation]
+        self._steps = step
         declaration = operation.declaration
         if declaration is FOR:
             self._begin_for(operation, operands)
@@ -121,6 +131,16 @@ class Capture(Observer):
             self._give(operation.regions[0].block.arguments, operands)
         elif declaration is CONTINUE:
             self._continue(operation, operands)
+
+    def _look_at_room(self, step: int) -> None:
+        """Stop before a step behind the one that is wanted, if there is not much room left for what follows."""
+        history = self.history
+        if self._enough < 0:
+            self._enough = history.added + self._room // 2
+        if history.added >= self._enough or history.nbytes > self._room:
+            history.last = step - 1
+            self.is_enough = True
+            raise Stop
 
     def _begin_for(self, operation: Operation, operands: list[Any]) -> None:
         arguments = operation.regions[0].block.arguments
@@ -163,6 +183,8 @@ class Capture(Observer):
             self.history.add(self._program.value_numbers[value], self._steps, content)
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
+        if block.number != self._block:
+            return
         self.settle()
         step = self._steps
         if operation not in self._control.decisions:
@@ -171,37 +193,39 @@ class Capture(Observer):
             self.history.add(self._program.value_numbers[value], step, content)
 
     def access(self, access: Access) -> Array | None:
-        self.settle()
-        step = self._steps + self._control.distances[access.operation]
-        steps = self._accesses.step
-        first = self._place
-        while self._place < len(self._rows) and int(steps[self._rows[self._place]]) == step:
-            self._place += 1
-        rows = self._rows[first : self._place]
-        if not rows:
-            raise _Stop
-        self._timeline.move(rows[0])
-        if int(self._accesses.kind[rows[0]]) != READ:
-            self._pending = [(write, write.read()) for row in rows for write in self._timeline.writes_at(row)]
-            self._pending_time = rows[-1] + 1
-        allowed = self._allowed.get(rows[0])
-        if allowed is None:
+        if access.block.number != self._block or not self.moves_memory:
             return None
-        shape = access.addresses.shape
-        flags: Array = numpy.unpackbits(allowed, count=access.addresses.size).astype(numpy.bool_).reshape(shape)
-        return flags
+        self.settle()
+        if self._place == len(self._rows):
+            # The recording ends here.
+            raise Stop
+        first = self._rows[self._place]
+        end = self._accesses.behind(first)
+        self._place += end - first
+        self._states.move(first)
+        if int(self._accesses.kind[first]) != READ:
+            writes = [self._states.timeline.write_at(row) for row in range(first, end)]
+            self._pending = [(write, write.read()) for write in writes if write is not None]
+            self._pending_time = end
+        else:
+            self._states.advance(end)
+        return self._allowed.find(first, access)
 
     def settle(self) -> None:
         """A write that was about to happen has happened: compare it, and go on to the time behind it."""
-        if not self._pending:
+        if self._pending_time < 0:
             return
         for write, before in self._pending:
             if write.read().tobytes() != write.buffer.tobytes():
                 self.differs = True
+            # Once more, from before it: so memory and buffers are what they were the first time.
             write.put(before)
+        if self._pending:
+            self._states.move(self._pending_time)
+        else:
+            self._states.advance(self._pending_time)
         self._pending = []
-        # Once more, from before it: so memory and buffers are what they were the first time.
-        self._timeline.move(self._pending_time)
+        self._pending_time = -1
 
 
 def _counter(number: int, element: IntegerType) -> Any:
@@ -210,17 +234,3 @@ def _counter(number: int, element: IntegerType) -> Any:
     if element.width == 1:
         return scalar(number % 2)
     return scalar((number + half) % whole - half)
-
-
-def run_block(program: Program, prepared: list[Any], block: TileBlock, capture: Capture) -> str:
-    """Run a tile block again; gives the error it ends in, or nothing."""
-    try:
-        with numpy.errstate(all="ignore"):
-            program.run(prepared, block)
-    except _Stop:
-        pass
-    except ExecutionError as error:
-        return str(error)
-    finally:
-        capture.settle()
-    return ""

@@ -3,6 +3,8 @@
 For each write to an array there is a buffer.  While the memory is as before the write the buffer holds what was
 written, afterwards what was there before: to go over a write in either direction is to exchange the buffer with the
 memory.  Time is counted in accesses: at time t the accesses before row t have happened.
+
+The oldest writes can be forgotten.  `first` is the earliest time that the others reach.
 """
 
 from __future__ import annotations
@@ -63,7 +65,11 @@ class Timeline:
         # So many writes have happened in the memory as it is.
         self._done: int = 0
         self.time: int = 0
+        self.first: int = 0
         self.nbytes: int = 0
+
+    def __len__(self) -> int:
+        return len(self._writes)
 
     def add(self, write: Write) -> None:
         """A write that is about to happen, behind all others."""
@@ -74,7 +80,8 @@ class Timeline:
         self.nbytes += write.nbytes
 
     def move(self, time: int) -> None:
-        """Make the memory what it was before the access of a row."""
+        """Make the memory what it was before the access of a row, `first` at the earliest."""
+        assert time >= self.first
         wanted = bisect_left(self._rows, time)
         while self._done < wanted:
             self._writes[self._done].exchange()
@@ -84,10 +91,31 @@ class Timeline:
             self._writes[self._done].exchange()
         self.time = time
 
-    def writes_at(self, row: int) -> list[Write]:
-        """The writes of a row; at most one, and none of a row that reads."""
+    def write_at(self, row: int) -> Write | None:
+        """The write of a row; None of a row that reads, or whose write is forgotten."""
         place = bisect_left(self._rows, row)
-        return [self._writes[place]] if place < len(self._rows) and self._rows[place] == row else []
+        return self._writes[place] if place < len(self._rows) and self._rows[place] == row else None
+
+    def forget(self, wanted: int) -> None:
+        """Forget the oldest writes, so many bytes at least; the memory must be behind them."""
+        count = freed = 0
+        while count < self._done and freed < wanted:
+            freed += self._writes[count].nbytes
+            count += 1
+        if count:
+            self.first = self._rows[count - 1] + 1
+            del self._writes[:count], self._rows[:count]
+            self._done -= count
+            self.nbytes -= freed
+
+    def middle(self) -> int:
+        """The time of the write up to which the writes take half of the bytes."""
+        taken = 0
+        for write in self._writes:
+            taken += write.nbytes
+            if 2 * taken >= self.nbytes:
+                return write.row
+        return self.time
 
 
 def box_of(region: Region, address: int, size: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:

@@ -1,0 +1,195 @@
+"""Runs tile blocks of a recorded launch again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy
+
+from tileir.execute.dtypes import Array
+from tileir.execute.errors import BlockId, ExecutionError
+from tileir.execute.interpreter.compiler import Options
+from tileir.execute.interpreter.kernel import Program, block_runner
+from tileir.execute.memory import Region
+from tileir.execute.observer import Observer, Observers, TileBlock
+from tileir.execute.recording.control import ControlFlow
+from tileir.execute.recording.history import History
+from tileir.execute.recording.owned_memory import OwnedMemory
+from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.recorder import Recorder
+from tileir.execute.recording.replay import Capture, Rerun, Stop
+from tileir.execute.schedule import block_at, block_order, run_interleaved
+
+_MOST_HISTORIES: Final = 16
+
+
+class RecordedLaunch:
+    """What the program of a recording runs with: memory, the values of the parameters, global variables."""
+
+    __slots__ = ("exact", "globals", "grid", "memory", "schedule", "values")
+
+    def __init__(
+        self,
+        grid: BlockId,
+        schedule: str,
+        exact: bool,
+        memory: OwnedMemory,
+        values: list[Any],
+        globals: dict[str, Region],
+    ) -> None:
+        self.grid: BlockId = grid
+        self.schedule: str = schedule
+        self.exact: bool = exact
+        self.memory: OwnedMemory = memory
+        self.values: list[Any] = values
+        self.globals: dict[str, Region] = globals
+
+    @property
+    def is_interleaved(self) -> bool:
+        return block_order(self.schedule, self.grid).interleaved
+
+
+class Replayer:
+    """Runs tile blocks again, and keeps the values of those that were asked for last, within so much room."""
+
+    def __init__(
+        self, program: NumberedProgram, control: ControlFlow, launch: RecordedLaunch, recorder: Recorder, room: int
+    ) -> None:
+        self._entry = program.entry
+        self._launch: RecordedLaunch = launch
+        self._blocks = recorder.blocks
+        self._accesses = recorder.accesses
+        self._states = recorder.states
+        self._states.run_again = self._run_up_to
+        self._room: int = room
+        self._capture: Capture = Capture(program, control, recorder.accesses, recorder.states, recorder.allowed)
+        self._rerun: Rerun = Rerun(recorder.accesses, recorder.allowed)
+        self._programs: dict[str, Program] = {}
+        self._histories: dict[int, History] = {}
+        self._rows: tuple[Array, Array] | None = None
+        self.differs: bool = False
+        """Whether a tile block that ran again has written what it had not the first time."""
+
+    @property
+    def nbytes(self) -> int:
+        return sum([history.nbytes for history in self._histories.values()])
+
+    def rows(self, block: int) -> Array:
+        """The rows of the accesses of a tile block."""
+        if self._rows is None:
+            column = self._accesses.block
+            order = numpy.argsort(column, kind="stable")
+            self._rows = order, column[order]
+        order, blocks = self._rows
+        found: Array = order[numpy.searchsorted(blocks, block) : numpy.searchsorted(blocks, block, "right")]
+        return found
+
+    def history(self, block: int, step: int) -> History:
+        """The values that a tile block computed, around a step, -1 for all that there is room for."""
+        found = self._histories.pop(block, None)
+        if found is None or not found.holds(max(step, 0)):
+            while self._histories and (len(self._histories) >= _MOST_HISTORIES or self.nbytes > self._room // 2):
+                del self._histories[next(iter(self._histories))]
+            program = self._program("values", self._capture)
+            self._run(program, self._capture, block, step, self._room // 2)
+            found = self._capture.history
+        # The last is the newest.
+        self._histories[block] = found
+        return found
+
+    def watch(self, block: int, observer: Observer) -> None:
+        """Run a tile block again for an observer, with memory as it was at each of its accesses."""
+        both = Observers([self._capture, observer])
+        program = Program(self._entry, Options(self._launch.exact, both), self._launch.globals)
+        self._run(program, both, block, -1, 0)
+
+    # --- running ---
+
+    def _program(self, name: str, observer: Observer, is_interleaved: bool = False) -> Program:
+        found = self._programs.get(name)
+        if found is None:
+            options = Options(self._launch.exact, observer, is_interleaved)
+            found = self._programs[name] = Program(self._entry, options, self._launch.globals)
+        return found
+
+    def _runner(self, program: Program, observer: Observer) -> Callable[[int], None]:
+        """What runs the tile block of a number."""
+        launch = self._launch
+        first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, _nowhere, observer)
+        with numpy.errstate(all="ignore"):
+            prepared = program.prepared(launch.values, first)
+
+        def run(number: int) -> None:
+            block = TileBlock(block_at(number, launch.grid), number, launch.grid, launch.memory, _nowhere, observer)
+            with numpy.errstate(all="ignore"):
+                try:
+                    program.run(prepared, block)
+                except (Stop, ExecutionError):
+                    _give_back(block)
+
+        return run
+
+    def _run(self, program: Program, observer: Observer, block: int, wanted: int, room: int) -> None:
+        """Run one tile block for the capture."""
+        capture = self._capture
+        place = self._blocks.place(block)
+        assert place is not None
+        rows = self.rows(block).tolist()
+        capture.begin(self._launch.values, block, rows, wanted, room)
+        if self._launch.is_interleaved and rows and rows[0] < self._states.timeline.first:
+            # What others write between is not kept: all run again.
+            self._run_all(observer)
+        else:
+            self._states.move(int(self._blocks.began[place]))
+            self._runner(program, observer)(block)
+            capture.settle()
+        capture.history.is_over = not capture.is_enough
+        self.differs = self.differs or capture.differs
+
+    def _run_all(self, observer: Observer) -> None:
+        """Run the launch again from the beginning until the tile block that is captured is done."""
+        self._states.move(0)
+        self._capture.moves_memory = False
+        self._rerun.time, self._rerun.end = 0, len(self._accesses)
+        both = Observers([self._rerun, observer])
+        program = Program(self._entry, Options(self._launch.exact, both, True), self._launch.globals)
+        self._interleave(program, both)
+        # Where memory is, nothing tells.
+        self._states.lose()
+
+    def _interleave(self, program: Program, observer: Observer) -> None:
+        launch = self._launch
+        first = TileBlock((0, 0, 0), 0, launch.grid, launch.memory, _nowhere, observer)
+        with numpy.errstate(all="ignore"):
+            prepared = program.prepared(launch.values, first)
+        order = block_order(launch.schedule, launch.grid)
+        try:
+            run_interleaved(order, block_runner(program, prepared, first), None)
+        except (Stop, ExecutionError):
+            pass
+
+    def _run_up_to(self, place: int, time: int) -> None:
+        """Run the launch again from the tile block of a place up to a time; memory is as it was when it began."""
+        rerun, launch = self._rerun, self._launch
+        began = self._blocks.began
+        rerun.end = time
+        if launch.is_interleaved:
+            rerun.time = 0
+            self._interleave(self._program("all", rerun, True), rerun)
+            return
+        run = self._runner(self._program("all", rerun), rerun)
+        while place < len(began) and int(began[place]) < time:
+            rerun.time = int(began[place])
+            run(int(self._blocks.number[place]))
+            place += 1
+
+
+def _give_back(block: TileBlock) -> None:
+    """Release what a tile block has reserved that did not come to its end."""
+    while block.allocations:
+        block.memory.release(block.allocations.pop())
+
+
+def _nowhere(text: str) -> None:
+    """What a tile block prints that runs again."""
