@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ContextDecorator
 from types import TracebackType
 from typing import Any
 
-from tileir.bridge.contexts import Emulation, enter_for_good, entered, innermost
+from tileir.bridge.contexts import Emulation, Watcher, enter_for_good, entered, innermost
 from tileir.bridge.entry_points import hook_cutile
 from tileir.bridge.launch import cutile
 from tileir.bridge.pretended import install
@@ -94,13 +94,16 @@ class EmulationContext(ContextDecorator):
         context.__exit__(kind, error, traceback)
 
 
-def emulate_process(settings: Settings, findings: Findings | None) -> None:
+def emulate_process(settings: Settings, findings: Findings | None, watcher: Watcher | None = None) -> None:
     """Emulate all of this process from now on, where no context says otherwise.
 
-    What is looked for and found goes to `findings`; without, it is an error of its launch.
+    What is looked for and found goes to `findings`; without, it is an error of its launch.  A `watcher` is given every
+    launch instead.
     """
-    watching = None
-    if settings.watches or settings.trace_block is not None or settings.debug or settings.names == "tile":
+    watching = watcher
+    if watching is not None:
+        pass
+    elif settings.watches or settings.trace_block is not None or settings.debug or settings.names == "tile":
         watching = Watching(
             settings.sanitize, settings.watch_nan, settings.trace_block, settings.debug, findings, settings.names
         )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType, TracebackType
 
+    from tileir.bridge.contexts import Watcher
     from tileir.bridge.watching import Findings
 
 _EXIT_FINDINGS = 1
@@ -29,9 +30,11 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 class Process:
     """This process, as it is emulated."""
 
-    def __init__(self, settings: Settings, collects: bool) -> None:
+    def __init__(self, settings: Settings, collects: bool, watcher: Watcher | None = None) -> None:
         self.settings: Settings = settings
         self.collects: bool = collects
+        self.watcher: Watcher | None = watcher
+        """Who is given every launch; None if they are looked at as the settings say."""
         self.findings: Findings | None = None
         """What was found; there from the first import on that has to do with GPUs."""
         self.status: int = 0
@@ -78,14 +81,15 @@ def check_gpu(settings: Settings) -> None:
             raise SettingsMistake(f"with backend {settings.backend} the GPU is the one that is there: leave out gpu")
 
 
-def begin(settings: Settings, *, collects: bool = True) -> Process:
+def begin(settings: Settings, *, collects: bool = True, watcher: Watcher | None = None) -> Process:
     """Emulate what the rest of this process does.  A process begins once: what it began with holds.
 
-    With `collects` findings are written and summed up at the end; without they are errors of their launches.
+    With `collects` findings are written and summed up at the end; without they are errors of their launches.  A
+    `watcher` is given every launch instead.
     """
     if _process:
         return _process[0]
-    process = Process(settings, collects)
+    process = Process(settings, collects, watcher)
     _process.append(process)
     # For the processes that this one starts.
     os.environ[VARIABLE] = settings.words()
@@ -112,7 +116,7 @@ def _pretend(process: Process) -> None:
     from tileir.bridge.watching import Findings
 
     process.findings = Findings()
-    emulate_process(process.settings, process.findings if process.collects else None)
+    emulate_process(process.settings, process.findings if process.collects else None, process.watcher)
 
 
 def _hook_cutile(tile: ModuleType) -> None:

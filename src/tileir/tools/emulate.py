@@ -74,13 +74,13 @@ def run(arguments: list[str]) -> int:
         return given.status
     try:
         settings = _settings(given.sequence)
-        work = _program(given.options, given.operands)
+        work = program_of(given.options, given.operands)
     except SettingsMistake as mistake:
         print(f"tileir emulate: {harmless(str(mistake))}", file=sys.stderr)
         print("Try 'tileir emulate --help'.", file=sys.stderr)
         return EXIT_USAGE
     process = begin(settings)
-    _perform(process, work)
+    perform(process, work)
     return 0
 
 
@@ -101,7 +101,7 @@ def _settings(sequence: list[tuple[str, str]]) -> Settings:
 # --- as Python runs a program ---
 
 
-def _program(options: dict[str, str], operands: list[str]) -> Callable[[], None]:
+def program_of(options: dict[str, str], operands: list[str]) -> Callable[[], None]:
     """What runs the program: `sys.argv` and `sys.path[0]` are as Python makes them."""
     if "m" in options:
         name = options["m"]
@@ -181,7 +181,7 @@ def _set_first_path(folder: str) -> None:
         sys.path[0] = folder
 
 
-def _perform(process: Process, work: Callable[[], None]) -> None:
+def perform(process: Process, work: Callable[[], None]) -> None:
     """Run the program; what it raises is shown as Python would, and ends the process as it would."""
     try:
         work()

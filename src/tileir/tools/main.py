@@ -17,6 +17,7 @@ COMMANDS = {
     "compile": "make a cubin for a GPU, which need not be here",
     "run": "run a kernel and show what it wrote",
     "cost": "estimate what a launch costs on a GPU, which need not be here, and why",
+    "explore": "show what a kernel does as a page in the browser",
     "emulate": "run a Python program that launches cuTile kernels, without a GPU",
     "explain": "show the documentation of an operation, type, attribute or opcode",
     "info": "show what is in a program, or versions and engines",
@@ -92,6 +93,10 @@ def run(arguments: list[str]) -> int:
         from tileir.tools import cost
 
         return cost.run(rest)
+    if command == "explore":
+        from tileir.tools import explore
+
+        return explore.run(rest)
     if command == "emulate":
         from tileir.tools import emulate
 

@@ -62,6 +62,14 @@ def test_cutile_kernels_are_launched_with_their_own_arguments() -> None:
             numpy.testing.assert_array_equal(y, 2 * x)
 
 
+def test_arrays_may_lie_next_to_each_other() -> None:
+    whole = numpy.arange(900, dtype="float32").reshape(3, 300)
+    a, b, c = whole
+    with tileir.explore(VECTOR_ADD, 3, (a, b, c, 300), open=False) as found:
+        assert [array["shape"] for array in found.answer("summary")["arrays"]] == [[300]] * 3
+    numpy.testing.assert_array_equal(c, a + b)
+
+
 def test_without_arguments_the_program_is_there_to_read() -> None:
     found = tileir.explore(VECTOR_ADD, open=False)
     summary = found.answer("summary")

@@ -43,11 +43,14 @@ class Move:
         return Move([(new, new + end - start, start) for start, end, new in self._moved])
 
     def address(self, address: int) -> int:
-        """Where an address is now; one that belongs to nothing, or to its end, stays or goes with it."""
+        """Where an address is now; one at the end of a region goes with it, unless another begins there."""
+        last = address
         for start, end, new in self._moved:
-            if start <= address <= end:
+            if start <= address < end:
                 return address - start + new
-        return address
+            if address == end:
+                last = address - start + new
+        return last
 
     def words(self, words: Array) -> None:
         """Translate those of some 64-bit words that are addresses in the memory that moved."""

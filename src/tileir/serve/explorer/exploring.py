@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tileir.execute.recording.recording import LIMIT, Recording
-from tileir.serve.explorer.export import SIZE, exported
+from tileir.serve.explorer.export import SIZE, ExportedPage, exported
 from tileir.serve.explorer.launches import launch_of
 from tileir.serve.explorer.opening import Opened, opened
 from tileir.serve.explorer.server import ExplorerServer
@@ -113,10 +113,14 @@ class Exploration:
         It carries the values of some tile blocks: of those whose numbers are given, or of as many as make it no more
         than `size` bytes larger.  Returns what it leaves out, in sentences.
         """
-        found = exported(self._explorer, blocks=None if blocks is None else list(blocks), size=size)
+        found = self.page(blocks=blocks, size=size)
         with open_file(path) as file:
             file.write(found.text)
         return found.notes
+
+    def page(self, *, blocks: Iterable[int] | None = None, size: int = SIZE) -> ExportedPage:
+        """What `export` writes: its text, the tile blocks whose values it carries, and what it leaves out."""
+        return exported(self._explorer, blocks=None if blocks is None else list(blocks), size=size)
 
     def _repr_html_(self) -> str:
         """The page inside of a notebook; it can reach nothing of the notebook."""

@@ -32,7 +32,7 @@ _ROWS = 65_536
 _MISSES = 3
 
 
-class Exported:
+class ExportedPage:
     """A page, and what it carries: the tile blocks whose values are in it, and what was left out, in sentences."""
 
     def __init__(self, text: str, blocks: list[int], notes: list[str]) -> None:
@@ -41,7 +41,7 @@ class Exported:
         self.notes = notes
 
 
-def exported(explorer: Answering, *, blocks: Sequence[int] | None = None, size: int = SIZE) -> Exported:
+def exported(explorer: Answering, *, blocks: Sequence[int] | None = None, size: int = SIZE) -> ExportedPage:
     """The page with its answers; `blocks` are the tile blocks whose values it carries, whatever they take."""
     return _Exporting(explorer, blocks, size).exported()
 
@@ -56,7 +56,7 @@ class _Exporting:
         self._notes: list[str] = []
         self._findings: list[Answer] = []
 
-    def exported(self) -> Exported:
+    def exported(self) -> ExportedPage:
         self._add_whole()
         carried = self._add_blocks()
         self._summary["notes"] = [*self._summary["notes"], *self._notes]
@@ -64,7 +64,7 @@ class _Exporting:
         title = f"{self._summary['kernel']}: tileir explorer"
         # In one order, whatever was added first: the same launch gives the same page.
         text = page(title, {"bundles": dict(sorted(self._bundles.items()))})
-        return Exported(text, carried, self._notes)
+        return ExportedPage(text, carried, self._notes)
 
     # --- what belongs to the whole launch ---
 

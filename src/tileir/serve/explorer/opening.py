@@ -20,7 +20,7 @@ from tileir.execute.recording.answers import (
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recording import LIMIT, Recording, record
 from tileir.serve.explorer.launches import Launch
-from tileir.serve.explorer.parts import cost_part, forms_part
+from tileir.serve.explorer.parts import cost_part, findings_part, forms_part
 from tileir.serve.explorer.questions import Answer, QuestionError
 from tileir.serve.explorer.session import Explorer, Part
 
@@ -62,6 +62,8 @@ def opened(
         forms_part(Forms(launch.module, kernel.name)),
         cost_part(kernel, launch.grid, known, targets),
     ]
+    if recording is not None:
+        parts.append(findings_part(recording))
     return Opened(Explorer(parts), recording)
 
 

@@ -1,0 +1,160 @@
+"""`tileir explore`: pages from files and scripts, and what is wrong with a command line in words."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tileir.tools.main import run
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+VECTOR_ADD = str(EXAMPLES / "vector_add.mlir")
+ARRAYS = ["--arg", "iota:f32:300", "--arg", "ones:f32:300", "--arg", "zeros:f32:300", "--arg", "300"]
+LAUNCH = [VECTOR_ADD, "--grid", "3", *ARRAYS, "--targets", "h200"]
+
+
+def test_export_writes_one_file_and_says_what_is_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    assert run(["explore", *LAUNCH, "--export", str(page)]) == 0
+    assert re.fullmatch(r".*page\.html: \d\.\d MB, values of 3 of 3 tile blocks\n", capsys.readouterr().out)
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_blocks_choose_whose_values_are_carried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explore", *LAUNCH, "--export", str(tmp_path / "page.html"), "--blocks", "0,2"]) == 0
+    shown = capsys.readouterr()
+    assert "values of 2 of 3 tile blocks" in shown.out
+    assert "This page carries the values of tile blocks 0, 2 of 3." in shown.err
+
+
+def test_program_without_arguments_is_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explore", VECTOR_ADD, "--export", str(tmp_path / "page.html")]) == 0
+    assert "values of 0 of 0 tile blocks" in capsys.readouterr().out
+
+
+def test_kernel_that_fails_is_shown_up_to_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page is where one looks for what is wrong."""
+    arguments = ["--arg", "iota:f32:300", "--arg", "ones:f32:300", "--arg", "zeros:f32:100", "--arg", "300"]
+    page = tmp_path / "page.html"
+    assert run(["explore", VECTOR_ADD, "--grid", "3", *arguments, "--targets", "h200", "--export", str(page)]) == 0
+    assert page.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        ([VECTOR_ADD, "x"], 2, "unexpected argument 'x'"),
+        ([VECTOR_ADD, "--grid", "x"], 2, "'x' is no grid"),
+        ([VECTOR_ADD, "--grid", "0", *ARRAYS], 1, "the grid has extent 0 along x"),
+        ([VECTOR_ADD, "--arg", "1"], 1, "@vector_add takes 4 arguments"),
+        ([VECTOR_ADD, "--arg", "what"], 2, "'what' is no argument"),
+        ([VECTOR_ADD, "--entry", "other"], 1, "the module has no entry @other"),
+        ([VECTOR_ADD, "--targets", "h900"], 2, "--targets: there is no target 'h900'"),
+        ([VECTOR_ADD, "--port", "70000"], 2, "'--port 70000' is no port"),
+        ([VECTOR_ADD, "--memory", "much"], 2, "'--memory much' is no size: give one as 512M or 4G"),
+        ([VECTOR_ADD, "--memory", "0"], 2, "'--memory 0' is no size"),
+        ([VECTOR_ADD, "--launch", "2"], 2, "--launch is for a script"),
+        ([VECTOR_ADD, "--blocks", "1"], 2, "--blocks is about the page that --export writes"),
+        ([VECTOR_ADD, "--schedule", "sideways", *ARRAYS], 1, "sideways"),
+        (["script.py", "--grid", "1"], 2, "--grid is for a FILE: a script says itself what it launches"),
+        (["nowhere.py"], 2, "cannot open 'nowhere.py': there is no such file"),
+        (["nowhere.mlir"], 2, "cannot read 'nowhere.mlir'"),
+        ([str(EXAMPLES / "broken.mlir")], 1, "error"),
+        ([VECTOR_ADD, "--export", "/nowhere/page.html"], 2, "cannot write '/nowhere/page.html'"),
+    ],
+)
+def test_mistakes_are_named(arguments: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explore", *arguments]) == status
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("blocks", ["3", "2-1", "x", "-1", ""])
+def test_lists_of_blocks_that_make_no_sense(blocks: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = str(tmp_path / "page.html")
+    status = run(["explore", *LAUNCH, "--export", page, f"--blocks={blocks}"])
+    assert status == (0 if blocks == "" else 2)
+    assert ("--blocks" in capsys.readouterr().err) == (blocks != "")
+
+
+SCRIPT = """
+import sys
+import cuda.tile as ct
+import numpy
+
+@ct.kernel
+def double(x, y):
+    ct.store(y, (ct.bid(0),), ct.load(x, (ct.bid(0),), (16,)) * 2)
+
+@ct.kernel
+def negative(x, y):
+    ct.store(y, (ct.bid(0),), -ct.load(x, (ct.bid(0),), (16,)))
+
+x, y = numpy.arange(64, dtype="float32"), numpy.zeros(64, "float32")
+print("arguments", sys.argv[1:])
+ct.launch(0, (4,), double, (x, y))
+print("double", y[3])
+ct.launch(0, (4,), negative, (x, y))
+print("negative", y[3])
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def explored(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tileir", "explore", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_script_is_run_up_to_the_launch_that_is_shown(script: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    options = ["--export", str(page), "--targets", "h200"]
+    first = explored(str(script), *options, "--", "--own", "3")
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.splitlines()[:1] == ["arguments ['--own', '3']"]
+    assert "double" not in first.stdout
+    assert "<title>double: tileir explorer</title>" in page.read_text()
+    second = explored(str(script), *options, "--launch", "2")
+    assert second.stdout.splitlines()[:2] == ["arguments []", "double 6.0"]
+    assert "<title>negative: tileir explorer</title>" in page.read_text()
+    third = explored(str(script), *options, "--launch", "3")
+    assert third.returncode == 1
+    assert "the script launches 2 kernels: there is no launch 3" in third.stderr
+
+
+def test_script_that_fails_shows_its_own_traceback(script: Path, tmp_path: Path) -> None:
+    script.write_text("raise RuntimeError('before any launch')")
+    found = explored(str(script), "--export", str(tmp_path / "page.html"))
+    assert found.returncode == 1
+    assert found.stderr.splitlines()[-1] == "RuntimeError: before any launch"
+    assert "tools/explore.py" not in found.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_page_is_served_until_it_is_asked_to_end(ending: int) -> None:
+    command = [sys.executable, "-m", "tileir", "explore", VECTOR_ADD, "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert url.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(url + "answer/summary", timeout=60) as answer:
+            assert answer.status == 200
+        process.send_signal(ending)
+        assert process.stdout.read() == "Ctrl-C ends it.\n"
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
