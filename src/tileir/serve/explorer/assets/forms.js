@@ -117,12 +117,15 @@ class Forms {
     }
     const current = this.context.selection.operation;
     this.followed = operations;
-    this.context.select({ operation: current !== null && operations.includes(current) ? current : operations[0] });
+    // Of a line that computes several things, the last one is what it is about.
+    const last = operations[operations.length - 1];
+    this.context.select({ operation: current !== null && operations.includes(current) ? current : last });
     this.pointed = operations;
     const words = [];
     for (const pane of this.panes) {
       this.light(pane);
       const lines = pane.linesOf(operations);
+      if (pane.form === null) continue;
       if (pane !== from) pane.listing.reveal(lines);
       words.push(`${pane.title}: ${counted(lines.size, "line")}`);
     }
@@ -144,7 +147,9 @@ class Forms {
    */
   appear(pane) {
     this.light(pane);
-    pane.listing.reveal(pane.linesOf(this.followed));
+    const lines = pane.linesOf(this.followed);
+    // A kernel may stand far down in its script.
+    pane.listing.reveal(lines.size > 0 ? lines : pane.firstLines());
   }
 
   // ---- The selection ---------------------------------------------------------------------------------------------

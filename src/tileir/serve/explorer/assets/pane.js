@@ -88,6 +88,12 @@ export class Pane {
     return found;
   }
 
+  /** The first line that comes from an operation. */
+  firstLines() {
+    const line = this.form?.links.findIndex((operations) => operations.length > 0) ?? -1;
+    return line < 0 ? [] : [line];
+  }
+
   // ---- The form --------------------------------------------------------------------------------------------------
 
   /** @param {string} id */
