@@ -194,6 +194,24 @@ def test_the_code_cache_follows_all_that_the_cpu_engine_imports(imports: list[Im
     assert sorted(name for name in reached if paths[name] not in followed) == []
 
 
+# What these decide is what messages say, and how a target is spelled, which is part of the key.
+NAMING = {"tileir.annotations", "tileir.execute.gpu.targets", "tileir.execute.places", "tileir.execute.python_source"}
+NAMING |= {f"tileir.execute.{name}" for name in ("script", "script_names", "script_words")}
+
+
+def test_the_cache_of_cubins_follows_all_that_writes_their_bytecode(imports: list[Import]) -> None:
+    cached = pytest.importorskip("tileir.execute.gpu.tileiras.cached")
+    own_sources = pytest.importorskip("tileir.execute.own_sources")
+    package = Path(own_sources.__file__).parents[1]
+    looked_at = own_sources.sources_but((), cached.PARTS)
+    followed = {Path(path).relative_to(package) for path, *_ in looked_at}
+    paths = {name: path.relative_to(SOURCE / "tileir") for name, path in modules().items()}
+    reached = reached_from("tileir.execute.gpu.tileiras.program", imports)
+    assert {"tileir.bytecode.writer", "tileir.passes.legalize", "tileir.dialect.ops"} <= reached
+    assert sorted(name for name in reached - NAMING if paths[name] not in followed) == []
+    assert sorted(NAMING - reached) == []
+
+
 def cpu_layers() -> list[set[str]]:
     """The layers of the CPU engine as the docstring of its package draws them, the lowest first."""
     text = ast.get_docstring(ast.parse(modules()["tileir.execute.cpu"].read_text(encoding="utf-8"))) or ""

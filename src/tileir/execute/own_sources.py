@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from _blake2 import blake2b
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from tileir.execute.code_cache import default_cache
 from tileir.execute.looks import Look, are_old_enough, look_of, name_of
 
 
-def hash_of_sources(left_out: Collection[str]) -> bytes:
-    """A hash of the contents of the sources, which does not depend on when and where they were installed; without
-    folders of some names.
+def hash_of_sources(left_out: Collection[str], inside: Sequence[str] = ("",)) -> bytes:
+    """A hash of the contents of the sources, which does not depend on when and where they were installed; those of the
+    package or `inside` some of its folders, without folders of some names.
 
     Reading them takes longer than loading a kernel does, so the hash is kept in the cache too, for as long as the files
     look the same.
     """
-    sources = sources_but(left_out)
+    sources = sources_but(left_out, inside)
     store = default_cache()
     key = f"sources-{name_of(sources)}"
     found = store.get(key)
@@ -34,10 +34,11 @@ def hash_of_sources(left_out: Collection[str]) -> bytes:
     return digest.digest()
 
 
-def sources_but(left_out: Collection[str]) -> list[Look]:
-    """The files of the package, in order, without those in folders of some names."""
+def sources_but(left_out: Collection[str], inside: Sequence[str] = ("",)) -> list[Look]:
+    """The files of the package or of folders in it, in order, without those in folders of some names."""
     # Strings, not paths: a process does this before its first kernel, and paths double what it takes.
-    folders = [os.path.abspath(__file__).rsplit(os.sep, 2)[0]]
+    package = os.path.abspath(__file__).rsplit(os.sep, 2)[0]
+    folders = [os.path.join(package, *each.split("/")) if each else package for each in inside]
     found = []
     for folder in folders:
         for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):

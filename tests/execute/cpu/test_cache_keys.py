@@ -32,7 +32,7 @@ def test_key_depends_on_all_that_matters() -> None:
 
 def key_with_sources(monkeypatch: pytest.MonkeyPatch, sources: list[tuple[str, int, int, int]]) -> str:
     """The key that a new process would find, with these files as the sources of the engine."""
-    monkeypatch.setattr(own_sources, "sources_but", lambda left_out: sources)
+    monkeypatch.setattr(own_sources, "sources_but", lambda left_out, inside: sources)
     monkeypatch.setattr(keys, "_fingerprint", b"")
     return key_of(host(), [b"program"])
 

@@ -155,7 +155,7 @@ def test_short_way_to_a_cubin_that_is_gone_or_wrong_is_not_taken(assembler: Fake
     kernel().cubin("sm_90")
     directory = default_cache().directory
     assert directory is not None
-    (short,) = Path(directory).glob("text-*.kernel")
+    (short,) = Path(directory).glob("program-*.kernel")
     for meta in ({}, {"key": "cubin-0", "kernel": "k"}, {"key": only_key(), "kernel": "other"}, {"key": 7}):
         default_cache().put(short.stem, b"", meta)
         assert kernel().cubin("sm_90").data == cubin()

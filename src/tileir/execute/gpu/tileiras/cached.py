@@ -1,8 +1,9 @@
 """Cubins of kernels that were compiled before, found without what compiles them.
 
 The key of a cubin is made of bytecode (`compiling.py`), and what writes that takes longer to import than everything
-else a first launch does.  So the cache also has, under a key of the text of the module and the sources of this package,
-the key of the cubin, and whether there was something to say about it: what it was depends on where the text stands.
+else a first launch does.  So the cache also has, under a key of the structure of the module and of the sources that
+write bytecode, the key of the cubin, and whether there was something to say about it: what it was depends on where the
+program stands.
 """
 
 from __future__ import annotations
@@ -19,20 +20,11 @@ from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.tool import is_made_by
 from tileir.execute.own_sources import hash_of_sources
 from tileir.ir.core import Operation
+from tileir.ir.digest import structural_digest
 
 _USUAL: Final = AssemblyOptions()
-_NO_PART: Final = (
-    "arithmetic",
-    "bridge",
-    "cpu",
-    "documented",
-    "driver",
-    "interpreter",
-    "sanitizer",
-    "tools",
-    "work",
-)
-"""Folders of the package that nothing of a cubin comes from: to look at a file takes microseconds."""
+PARTS: Final = ("bytecode", "dialect", "execute/gpu/tileiras", "ir", "passes", "rewrite")
+"""The folders of the package that decide what bytecode the assembler gets: to look at a file takes microseconds."""
 
 _sources: bytes = b""
 
@@ -44,7 +36,7 @@ def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL,
     """
     target = target_named(target)
     options = options.checked()
-    # Text does not say where it stands, which line information does.
+    # Its structure does not say where a program stands, which line information does.
     short = "" if options.lineinfo else _short_key(entry, target, options)
     found = _found(short, warns) if short else None
     if found is None:
@@ -64,13 +56,12 @@ def make_cubin(entry: Operation, target: str, options: AssemblyOptions = _USUAL,
 def _short_key(entry: Operation, target: str, options: AssemblyOptions) -> str:
     global _sources
     if not _sources:
-        _sources = hash_of_sources(_NO_PART)
+        _sources = hash_of_sources((), PARTS)
     module = entry.parent_operation
     settings = (entry.symbol_name, target, options.opt_level, options.host, options.system)
     digest = blake2b(_sources, digest_size=20, person=b"tileir cubins")
-    for part in (repr(settings).encode(), str(module).encode("utf-8", "surrogateescape")):
-        digest.update(len(part).to_bytes(8, "little") + part)
-    return f"text-{digest.hexdigest()}"
+    digest.update(repr(settings).encode() + b"\0" + structural_digest(entry if module is None else module))
+    return f"program-{digest.hexdigest()}"
 
 
 def _found(short: str, warns: bool) -> Cubin | None:
