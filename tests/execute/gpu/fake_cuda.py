@@ -202,6 +202,7 @@ class TextCubin:
         self.kernel = kernel
         self.target = target
         self.host = ""
+        self.parameter_sizes = None
         text = f"target {target}\nkernel {kernel} {sizes or '-'}\n"
         if does:
             text += f"does {kernel} {does}\n"

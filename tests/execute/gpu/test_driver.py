@@ -21,7 +21,7 @@ from tileir.execute.cpu.engine import CpuEngine
 from tileir.execute.engine import LaunchOptions
 from tileir.execute.errors import LaunchError
 from tileir.execute.gpu.driver import library
-from tileir.execute.gpu.driver.devices import current, devices, why_no_gpu
+from tileir.execute.gpu.driver.devices import current, device, devices, why_no_gpu
 from tileir.execute.gpu.driver.errors import DriverError, NoGpuError
 from tileir.execute.gpu.loading import unload_unused
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
@@ -208,10 +208,7 @@ def test_a_broken_cuda_bindings_is_passed_over(fake: FakeDriver, monkeypatch: py
 # --- failures of calls ---
 
 CALLS = [
-    "cuDeviceGetCount",
     "cuDeviceGet",
-    "cuDeviceGetName",
-    "cuDeviceTotalMem_v2",
     "cuDeviceGetAttribute",
     "cuDevicePrimaryCtxRetain",
     "cuCtxGetCurrent",
@@ -266,6 +263,51 @@ def test_every_call_that_fails_is_told_in_the_words_of_the_driver(fake: FakeDriv
         gc.collect()
     unload_unused()
     assert "libraries 0" in fake.live()
+
+
+@pytest.mark.parametrize("code", [2, 100, 5000])
+def test_gpus_that_cannot_be_counted_are_told_in_the_words_of_the_driver(fake: FakeDriver, code: int) -> None:
+    fake.fail("cuDeviceGetCount", code)
+    assert (
+        f"counting GPUs failed: cuDeviceGetCount says {'error 5000' if code == 5000 else 'CUDA_ERROR'}" in why_no_gpu()
+    )
+    assert why_no_gpu() == ""
+
+
+def test_gpu_that_does_not_say_its_name_is_one_all_the_same(fake: FakeDriver) -> None:
+    fake.fail("cuDeviceGetName", 999)
+    assert device(0).words == "cuda:0 (a GPU, sm_90)"
+
+
+def test_memory_that_cannot_be_asked_for_is_told_in_the_words_of_the_driver(fake: FakeDriver) -> None:
+    fake.fail("cuDeviceTotalMem_v2", 999)
+    with pytest.raises(DriverError, match="asking for the memory of GPU 0 failed: cuDeviceTotalMem says"):
+        device(0).facts()
+    assert device(0).facts()["memory"] == f"{device(0).memory / (1 << 30):.1f} GiB"
+
+
+def test_first_launch_calls_what_it_needs_and_no_more(fake: FakeDriver, torch: FakeTorch) -> None:
+    """Each call more is a moment more; those for messages come when there is something to say."""
+    kernel = kernel_of(ONE)
+    fake.push(PRIMARY)
+    fake.clear()
+    kernel.launch((1, 1, 1), (Tensor(four()),), ORDINARY)
+    assert [call.split()[0] for call in fake.calls()] == [
+        "cuInit",
+        "cuDriverGetVersion",
+        "cuDeviceGet",
+        "cuDeviceGetAttribute",
+        "cuDeviceGetAttribute",
+        "cuDevicePrimaryCtxRetain",
+        "cuCtxGetCurrent",
+        "cuLibraryLoadData",
+        "cuLibraryGetKernel",
+        # Of a parameter, and that there is no other; cubins say so themselves.
+        "cuKernelGetParamInfo",
+        "cuKernelGetParamInfo",
+        "cuCtxGetCurrent",
+        "cuLaunchKernelEx",
+    ]
 
 
 def test_code_stays_loaded_until_memory_is_released(fake: FakeDriver) -> None:

@@ -31,7 +31,7 @@ class Device:
         self._end.close()
 
     def load(self, cubin: bytes) -> LoadedLibrary:
-        return LoadedLibrary(cubin, "the file")
+        return LoadedLibrary(cubin, lambda: "the file")
 
     def launch(self, library: LoadedLibrary, name: str, grid: tuple[int, int, int], arguments: Sequence[bytes]) -> None:
         """Launch a kernel and wait for its end; arguments are given as the bytes of each."""

@@ -144,11 +144,25 @@ class Cubin:
         return [name.removeprefix(prefix) for name in self._file.names if name.startswith(prefix)]
 
     @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Where the driver expects arguments."""
+        found: dict[int, Parameter] = {}
+        for attribute, value in self._file.attributes(f".nv.info.{self.kernel}"):
+            if attribute in (_PARAMETER, _NEWER_PARAMETER) and len(value) == 12:
+                _, ordinal, offset, rest = struct.unpack("<IHHI", value)
+                found[ordinal] = Parameter(offset, rest >> 18 if attribute == _PARAMETER else rest & 0xFFFF)
+        return tuple([found[ordinal] for ordinal in sorted(found)])
+
+    @property
+    def parameter_sizes(self) -> list[int] | None:
+        """How many bytes each parameter takes; None if there are none, or they are described in a way that is new."""
+        return [parameter.size for parameter in self.parameters] or None
+
+    @cached_property
     def resources(self) -> Resources:
         """What the kernel takes of a GPU."""
         file, kernel = self._file, self.kernel
         registers = stack = barriers = threads = 0
-        parameters: dict[int, Parameter] = {}
         for attribute, value in (*file.attributes(".nv.info"), *file.attributes(f".nv.info.{kernel}")):
             if attribute in (_REGISTERS, _FRAME_SIZE) and len(value) == 8:
                 symbol, number = struct.unpack("<II", value)
@@ -163,9 +177,6 @@ class Cubin:
             elif attribute in (_MAX_THREADS, _REQUIRED_THREADS) and len(value) == 12:
                 x, y, z = struct.unpack("<III", value)
                 threads = x * y * z
-            elif attribute in (_PARAMETER, _NEWER_PARAMETER) and len(value) == 12:
-                _, ordinal, offset, rest = struct.unpack("<IHHI", value)
-                parameters[ordinal] = Parameter(offset, rest >> 18 if attribute == _PARAMETER else rest & 0xFFFF)
         code = file.section(f".text.{kernel}")
         operations = [code[n] | (code[n + 1] & 0xF) << 8 for n in range(0, len(code) - 1, _INSTRUCTION)]
         return Resources(
@@ -179,7 +190,7 @@ class Cubin:
             barriers,
             threads,
             len(code),
-            tuple([parameters[ordinal] for ordinal in sorted(parameters)]),
+            self.parameters,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -47,6 +47,11 @@ class Code(Protocol):
     @property
     def host(self) -> str: ...
 
+    @property
+    def parameter_sizes(self) -> list[int] | None:
+        """How many bytes each parameter takes; None if the driver is to be asked."""
+        ...
+
 
 class LoadedKernel:
     """A kernel in the driver, for the GPUs of one architecture."""
@@ -127,13 +132,14 @@ class KernelLoader:
             found = self._loaded.get(place.target)
             if found is None:
                 with current(place.context):
-                    library = self._library(cubin.data, f"{what} on {place.words}")
+                    library = self._library(cubin.data, lambda: f"{what} on {place.words}")
                     function = library.kernel(cubin.kernel)
-                    self._check_parameters(library.parameter_sizes(function), what)
+                    sizes = cubin.parameter_sizes
+                    self._check_parameters(library.parameter_sizes(function) if sizes is None else sizes, what)
                 found = self._loaded[place.target] = LoadedKernel(library, function)
         return found
 
-    def _library(self, data: bytes, what: str) -> LoadedLibrary:
+    def _library(self, data: bytes, what: Callable[[], str]) -> LoadedLibrary:
         key = (id(self._globals) if self._globals else 0, blake2b(data, digest_size=16).digest())
         found = _libraries.get(key)
         if found is None:

@@ -102,8 +102,14 @@ class Packer:
             if library is not None:
                 if library is not self._library:
                     self._library = library
-                    self.quick = _quick_function(self.types, library)
+                    self.quick = self._first_quick
                 return
+
+    def _first_quick(self, arguments: tuple[object, ...], memory: Any, x: int, y: int, z: int) -> int:
+        """Written when it is first needed: many kernels are launched once in a process."""
+        assert self._library is not None, "there is a library to write it for"
+        self.quick = quick = _quick_function(self.types, self._library)
+        return quick(arguments, memory, x, y, z)
 
 
 def _thorough(*given: object) -> int:
@@ -201,12 +207,15 @@ def _quick_function(types: list[Type], library: _Library) -> Quick:
     checks: list[str] = []
     values: list[str] = []
     layout = [CONFIGURATION]
+    dtypes: dict[Type, Set[object]] = {}
     is_first = True
     for number, type in enumerate(types):
         name = f"a{number}"
         pointee = pointee_of(type)
         if pointee is not None:
-            names[f"dtypes{number}"] = library.dtypes(pointee)
+            if pointee not in dtypes:
+                dtypes[pointee] = library.dtypes(pointee)
+            names[f"dtypes{number}"] = dtypes[pointee]
             unusual, device, address = [
                 text.format(a=name, n=number) for text in (library.unusual, library.device, library.address)
             ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Final
 
-from tileir.execute.gpu.driver.errors import INVALID_VALUE, DriverError, NoGpuError
+from tileir.execute.gpu.driver.errors import INVALID_DEVICE, INVALID_VALUE, DriverError, NoGpuError
 from tileir.execute.gpu.driver.library import Driver, driver, forked_error, version_words
 from tileir.execute.gpu.targets import target_of_device
 from tileir.forking import NO_FORK
@@ -28,13 +29,7 @@ class Device:
         self._driver: Final = of
         self.ordinal: Final = ordinal
         """Its number, as in "cuda:0"."""
-        attempt = f"asking for GPU {ordinal}"
-        self.handle: Final = of.number("cuDeviceGet", attempt, ordinal)
-        name = ctypes.create_string_buffer(256)
-        of.call("cuDeviceGetName", attempt, name, len(name), self.handle)
-        self.name: Final = name.value.decode("utf-8", "replace")
-        self.memory: Final = of.number("cuDeviceTotalMem_v2", attempt, self.handle, kind=ctypes.c_size_t)
-        """How much memory it has, in bytes."""
+        self.handle: Final = of.number("cuDeviceGet", f"asking for GPU {ordinal}", ordinal)
         self.capability: Final = (self.attribute(_MAJOR), self.attribute(_MINOR))
         """Its compute capability, as in (9, 0)."""
         self._context: int = 0
@@ -43,6 +38,21 @@ class Device:
 
     def __repr__(self) -> str:
         return f"<Device {self.words}>"
+
+    # Asked for by messages and reports alone: a first launch is to be short.
+
+    @cached_property
+    def name(self) -> str:
+        """As in "NVIDIA H200"; empty if the driver does not say, which must not keep a message from being made."""
+        name = ctypes.create_string_buffer(256)
+        failed = self._driver.forked or self._driver.function("cuDeviceGetName")(name, len(name), self.handle)
+        return "" if failed else name.value.decode("utf-8", "replace")
+
+    @cached_property
+    def memory(self) -> int:
+        """How much memory it has, in bytes."""
+        attempt = f"asking for the memory of GPU {self.ordinal}"
+        return self._driver.number("cuDeviceTotalMem_v2", attempt, self.handle, kind=ctypes.c_size_t)
 
     @property
     def target(self) -> str:
@@ -53,7 +63,7 @@ class Device:
     @property
     def words(self) -> str:
         """As in "cuda:0 (NVIDIA H200, sm_90)"."""
-        return f"cuda:{self.ordinal} ({self.name}, {self.target})"
+        return f"cuda:{self.ordinal} ({self.name or 'a GPU'}, {self.target})"
 
     def attribute(self, number: int) -> int:
         """What the driver says of it, by the driver's number for the question."""
@@ -66,7 +76,7 @@ class Device:
             with NO_FORK:
                 if not self._context:
                     self._context = self._driver.handle(
-                        "cuDevicePrimaryCtxRetain", f"starting {self.words}", self.handle
+                        "cuDevicePrimaryCtxRetain", lambda: f"starting {self.words}", self.handle
                     )
         return self._context
 
@@ -92,14 +102,17 @@ def device(ordinal: int) -> Device:
     """The GPU of a number."""
     found = _devices.get(ordinal)
     if found is None:
-        of = driver()
-        count = device_count()
-        if not count:
-            raise NoGpuError("the NVIDIA driver finds no GPU on this machine")
-        if not 0 <= ordinal < count:
-            raise NoGpuError(f"there is no GPU cuda:{ordinal}: this process sees {count}, from cuda:0 on")
+        try:
+            made = Device(driver(), ordinal)
+        except DriverError as error:
+            if error.code not in (INVALID_VALUE, INVALID_DEVICE):
+                raise
+            count = device_count()
+            if not count:
+                raise NoGpuError("the NVIDIA driver finds no GPU on this machine") from None
+            raise NoGpuError(f"there is no GPU cuda:{ordinal}: this process sees {count}, from cuda:0 on") from None
         # Two threads may ask at once: both use the one that was there first, which has the context.
-        found = _devices.setdefault(ordinal, Device(of, ordinal))
+        found = _devices.setdefault(ordinal, made)
     return found
 
 

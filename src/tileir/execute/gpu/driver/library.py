@@ -85,6 +85,10 @@ _EVERY_LAUNCH: Final = frozenset(("cuCtxGetCurrent", "cuLaunchKernelEx"))
 """Functions that are called with pointers of ctypes only, which then need not look at them."""
 
 
+Attempt = str | Callable[[], str]
+"""What is attempted, in words; or what tells it, where that takes calls of its own."""
+
+
 class Driver:
     """The functions of libcuda, initialized; made by `driver`."""
 
@@ -114,13 +118,13 @@ class Driver:
             found = self._functions.setdefault(name, made)
         return found
 
-    def call(self, name: str, attempt: str, *arguments: object) -> None:
+    def call(self, name: str, attempt: Attempt, *arguments: object) -> None:
         """Call a function; what it fails with is raised, and says what was attempted."""
         if self.forked:
-            raise forked_error(attempt)
+            raise forked_error(attempt if isinstance(attempt, str) else attempt())
         code = self.function(name)(*arguments)
         if code:
-            raise self.error(name, code, attempt)
+            raise self.error(name, code, attempt if isinstance(attempt, str) else attempt())
 
     def error(self, name: str, code: int, attempt: str) -> DriverError:
         """What a function that gave an error code becomes."""
@@ -133,13 +137,13 @@ class Driver:
             return ""
         return text.value.decode("utf-8", "replace")
 
-    def number(self, name: str, attempt: str, *arguments: object, kind: type[Any] = ctypes.c_int) -> int:
+    def number(self, name: str, attempt: Attempt, *arguments: object, kind: type[Any] = ctypes.c_int) -> int:
         """What a function writes to where its first argument points."""
         result = kind()
         self.call(name, attempt, ctypes.byref(result), *arguments)
         return int(result.value or 0)
 
-    def handle(self, name: str, attempt: str, *arguments: object) -> int:
+    def handle(self, name: str, attempt: Attempt, *arguments: object) -> int:
         """The same, if that is a handle or an address."""
         return self.number(name, attempt, *arguments, kind=ctypes.c_size_t)
 

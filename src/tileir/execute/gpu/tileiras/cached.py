@@ -17,7 +17,7 @@ from tileir.execute.errors import AssemblerWarning
 from tileir.execute.gpu.cubin import Cubin, CubinError
 from tileir.execute.gpu.targets import target_named
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
-from tileir.execute.gpu.tileiras.tool import is_made_by
+from tileir.execute.gpu.tileiras.tool import installed_assembler, is_made_by
 from tileir.execute.own_sources import hash_of_sources
 from tileir.ir.core import Operation
 from tileir.ir.digest import structural_digest
@@ -71,7 +71,7 @@ def _found(short: str, warns: bool) -> Cubin | None:
     if known is not None and warns and known[1].get("warnings") != 0:
         return None
     stored = None if known is None else cache.get(str(known[1].get("key")))
-    if known is None or stored is None or not is_made_by(stored[1]):
+    if known is None or stored is None or not is_made_by(stored[1], installed_assembler()):
         return None
     try:
         return Cubin(stored[0], str(known[1].get("kernel")), str(stored[1].get("version", "")))

@@ -22,7 +22,7 @@ from tileir.execute.gpu.tileiras.messages import read_messages, read_remarks
 from tileir.execute.gpu.tileiras.options import AssemblyOptions
 from tileir.execute.gpu.tileiras.program import Program
 from tileir.execute.gpu.tileiras.spilling import spill_warning
-from tileir.execute.gpu.tileiras.tool import INSTALL, Assembler, find_assembler, is_made_by, why_missing
+from tileir.execute.gpu.tileiras.tool import INSTALL, MISSING, Assembler, installed_assembler, is_made_by
 from tileir.ir.core import Operation
 from tileir.ir.declaration import NEWEST
 from tileir.ir.diagnostics import Diagnostic
@@ -68,12 +68,11 @@ def _assemble(module: Operation, entry: Operation | None, target: str, options: 
     with _finding_lock:
         lock = _locks.setdefault(key, Lock())
     with lock:
-        missing = why_missing()
-        tool = None if missing else find_assembler()
+        tool = installed_assembler()
         found = _stored(key, program, tool, options)
         if found is None:
             if tool is None:
-                raise MissingDependencyError(f"{missing}; the cache has no cubin of this kernel for {target} either")
+                raise MissingDependencyError(f"{MISSING}; the cache has no cubin of this kernel for {target} either")
             found = _made(key, program, tool, target, options)
     return found
 
@@ -84,7 +83,7 @@ def _stored(key: str, program: Program, tool: Assembler | None, options: Assembl
     if found is None:
         return None
     data, meta = found
-    if tool is not None and not is_made_by(meta, tool):
+    if not is_made_by(meta, tool):
         return None
     if options.remarks and not meta.get("remarks"):
         return None

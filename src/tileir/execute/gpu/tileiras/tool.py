@@ -21,6 +21,7 @@ VARIABLE: Final = "TILEIR_TILEIRAS"
 CUDA_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 """Where the assembler looks for its libraries first."""
 INSTALL: Final = "pip install 'tileir[tileiras]'"
+MISSING: Final = f"NVIDIA's assembler, tileiras, is not installed: {INSTALL}"
 
 _SECONDS: Final = 30.0
 """How long it may take to say what it is: it takes milliseconds, on a machine with nothing else to do."""
@@ -109,10 +110,18 @@ class Assembler:
 
 def find_assembler() -> Assembler:
     """The assembler of this machine; refused, with what to install, where there is none."""
+    found = installed_assembler()
+    if found is None:
+        raise MissingDependencyError(MISSING)
+    return found
+
+
+def installed_assembler() -> Assembler | None:
+    """The assembler of this machine; None where there is none, refused where one is named that cannot be used."""
     named = os.environ.get(VARIABLE)
     path = named or find_tool("tileiras")
     if not path:
-        raise MissingDependencyError(why_missing())
+        return None
     try:
         look = name_of([look_of(path, os.stat(path))])
     except OSError as error:
@@ -126,15 +135,9 @@ def find_assembler() -> Assembler:
 
 def why_missing() -> str:
     """Why there is no assembler, with what to do about it; empty if there is one."""
-    if os.environ.get(VARIABLE) or find_tool("tileiras"):
-        return ""
-    return f"NVIDIA's assembler, tileiras, is not installed: {INSTALL}"
+    return "" if os.environ.get(VARIABLE) or find_tool("tileiras") else MISSING
 
 
-def is_made_by(description: dict[str, Any], tool: Assembler | None = None) -> bool:
-    """Whether what the cache has is what the assembler of this machine would make; it is, where there is none."""
-    if tool is None:
-        if why_missing():
-            return True
-        tool = find_assembler()
-    return description.get("look") == tool.look or description.get("version") == tool.version
+def is_made_by(description: dict[str, Any], tool: Assembler | None) -> bool:
+    """Whether what the cache has is what an assembler would make; it is, where there is none."""
+    return tool is None or description.get("look") == tool.look or description.get("version") == tool.version
