@@ -14,6 +14,7 @@ import base64
 import gzip
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tileir.serve.explorer.page import page
@@ -22,6 +23,9 @@ from tileir.serve.explorer.session import Answering
 
 SIZE = 16 << 20
 """How large a page becomes by the values it carries, in bytes, unless told otherwise."""
+
+SHARED_TARGETS = ("h200", "a100", "h100", "b200", "rtx5090", "cpu")
+"""Whose costs an exported page carries, unless others were chosen: compiling for each takes a while."""
 
 _BLOCKS_AT_MOST = 64
 _SPREAD = 16
@@ -57,8 +61,17 @@ class _Exporting:
         self._findings: list[Answer] = []
 
     def exported(self) -> ExportedPage:
-        self._add_whole()
-        carried = self._add_blocks()
+        # Compilers make some of the forms and costs, while this process asks the recording.
+        with ThreadPoolExecutor(2) as others:
+            forms = others.submit(self._carried_forms)
+            costs = others.submit(self._carried_costs)
+            found = self._add("findings", {})
+            self._findings = found["findings"] if found is not None else []
+            self._add_accesses()
+            self._add_inputs()
+            carried = self._add_blocks()
+            self._summary["forms"] = forms.result()
+            self._summary["targets"] = costs.result()
         self._summary["notes"] = [*self._summary["notes"], *self._notes]
         self._bundles["summary"] = packed(self._summary)
         title = f"{self._summary['kernel']}: tileir explorer"
@@ -68,21 +81,36 @@ class _Exporting:
 
     # --- what belongs to the whole launch ---
 
-    def _add_whole(self) -> None:
-        found = self._add("findings", {}, "the findings")
-        self._findings = found["findings"] if found is not None else []
-        self._summary["forms"] = [self._carried_form(form) for form in self._summary["forms"]]
-        kept = []
-        for target in self._summary["targets"]:
-            if self._add("cost", {"target": target["id"]}, f"the cost on {target['title']}") is not None:
-                kept.append(target)
-        self._summary["targets"] = kept
-        total = self._summary["recording"]["accesses"]
-        for first in range(0, max(total, 1), _ROWS):
-            asked = {"first": first, "count": _ROWS}
-            if self._add("accesses", asked, "the accesses", key=f"accesses&first={first}") is None:
+    def _carried_forms(self) -> list[Answer]:
+        return [self._carried_form(form) for form in self._summary["forms"]]
+
+    def _carried_costs(self) -> list[Answer]:
+        """Costs on the targets that most ask for, or on those that were chosen, which are few."""
+        targets = self._summary["targets"]
+        if len(targets) > len(SHARED_TARGETS):
+            targets = [target for target in targets if target["id"] in SHARED_TARGETS]
+        return [target for target in targets if self._add("cost", {"target": target["id"]}) is not None]
+
+    def _add_accesses(self) -> None:
+        total, kept, size = self._summary["recording"]["accesses"], 0, 0
+        found: list[Answer] = []
+        while kept < total or not found:
+            try:
+                answer = self._explorer.answer("accesses", {"first": kept, "count": _ROWS})
+            except QuestionError:
+                return
+            size += len(packed(answer))
+            if found and size > self._limit:
+                self._notes.append(f"This page carries the first {kept} of {total} accesses.")
                 break
-        self._add_inputs()
+            found.append(dict(answer))
+            kept += answer["count"]
+            if not answer["count"]:
+                break
+        for answer in found:
+            answer["total"] = kept
+            self._bundles[f"accesses&first={answer['first']}"] = packed(answer)
+        self._summary["recording"] = {**self._summary["recording"], "accesses": kept}
 
     def _add_inputs(self) -> None:
         """Arrays that stay as they were, at any moment of the launch."""
@@ -90,7 +118,7 @@ class _Exporting:
         for array in self._summary["arrays"]:
             if order and not array["written"]:
                 asked: dict[str, str | int] = {"array": array["id"], "block": order[0], "step": 0}
-                self._add("array", asked, array["name"], key=f"array={array['id']}")
+                self._add("array", asked, key=f"array={array['id']}")
 
     def _carried_form(self, form: Answer) -> Answer:
         if form["reason"] is not None:
@@ -103,12 +131,11 @@ class _Exporting:
             return {**form, "reason": error.message}
         return form
 
-    def _add(self, question: str, parameters: Mapping[str, str | int], what: str, key: str = "") -> Answer | None:
+    def _add(self, question: str, parameters: Mapping[str, str | int], key: str = "") -> Answer | None:
+        """Carry an answer, if there is one."""
         try:
             answer = self._explorer.answer(question, parameters)
-        except QuestionError as error:
-            if question in ("cost",):
-                self._notes.append(f"This page is without {what}: {error.message}.")
+        except QuestionError:
             return None
         self._bundles[key or key_of(question, parameters)] = packed(answer)
         return answer
