@@ -3,7 +3,7 @@
 import { element, svg } from "explorer/elements.js";
 
 /** Amounts: dark is little, bright is much; lightness alone tells them apart too. */
-const AMOUNTS = [
+export const AMOUNTS = [
   [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142],
   [31, 158, 137], [53, 183, 121], [109, 205, 89], [180, 222, 44], [253, 231, 37],
 ];
@@ -14,10 +14,10 @@ const DIFFERENCES = [
   [253, 219, 199], [244, 165, 130], [214, 96, 77], [178, 24, 43],
 ];
 
-/** Things beside each other, after Okabe and Ito; all are seen on white and on black. */
-const THINGS = [
+/** Things beside each other, after Okabe and Ito.  Seven: bins of a power of two then do not all have one colour. */
+export const THINGS = [
   [0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167],
-  [86, 180, 233], [213, 94, 0], [240, 228, 66], [136, 136, 136],
+  [86, 180, 233], [213, 94, 0], [240, 228, 66],
 ];
 
 /** @typedef {[number, number, number]} Colour */

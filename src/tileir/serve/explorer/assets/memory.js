@@ -2,7 +2,7 @@
 
 import { KINDS, loadAccesses } from "explorer/accesses.js";
 import { ArrayCard } from "explorer/arrays.js";
-import { amountColour, amountLegend, blockColour, cssColour, thingLegend } from "explorer/drawing.js";
+import { THINGS, amountColour, amountLegend, blockColour, cssColour, thingLegend } from "explorer/drawing.js";
 import { button, choice, element, empty, field, fill } from "explorer/elements.js";
 import { pictureOf } from "explorer/vector.js";
 import { blockName, counted, grouped } from "explorer/words.js";
@@ -218,9 +218,9 @@ class Memory {
         : colour.endsWith("time")
           ? amountLegend(amountColour, "first", `last of ${grouped(this.table?.count ?? 0)} accesses`, "time")
           : thingLegend(
-              Array.from({ length: Math.min(blocks, 8) }, (_, block) => ({
+              Array.from({ length: Math.min(blocks, THINGS.length) }, (_, block) => ({
                 colour: cssColour(blockColour(block, grid)),
-                name: blocks > 8 && block === 7 ? `${blockName(block, grid)}, then the same colours again` : blockName(block, grid),
+                name: blocks > THINGS.length && block === THINGS.length - 1 ? `${blockName(block, grid)}, then the same colours again` : blockName(block, grid),
               })),
             ),
       thingLegend(things),

@@ -1,0 +1,203 @@
+"""What a recorded launch did to an array, as numbers for each cell of a picture.
+
+A cell is an element, or a bin of rows and columns of them where the array is larger than the picture.  The page
+computes the same in `assets/pictures.js`, for any moment; here it is the whole launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil, floor, log2, prod, sqrt
+from typing import Final
+
+import numpy
+
+from tileir.execute.dtypes import Array
+from tileir.execute.recording.accesses import ATOMIC, READ, WRITE
+from tileir.execute.recording.arrays import RecordedArray
+from tileir.execute.recording.recording import Recording
+
+_NONE: Final = -1
+_SEVERAL: Final = -2
+_NEVER: Final = 2**31 - 1
+_SAMPLED: Final = 2000
+
+
+class Cells:
+    """The picture of one slice: rows of accesses (-1: none), how often, and where tile blocks meet."""
+
+    def __init__(self, last: Array, first: Array, count: Array, conflicts: Array, present: Array) -> None:
+        self.last: Array = last
+        self.first: Array = first
+        self.count: Array = count
+        """How many accesses an element has, on average of the cell."""
+        self.conflicts: Array = conflicts
+        """Whether any element is touched by several tile blocks, one of them writing."""
+        self.present: Array = present
+        """False beyond the end of a folded array."""
+
+
+class MemoryCells:
+    """The elements of an array, each with the accesses that touched it."""
+
+    def __init__(self, recording: Recording, array: RecordedArray) -> None:
+        self.array: RecordedArray = array
+        self.fold: int = fold_width(recording, array) if len(array.shape) < 2 else 0
+        """The width that an array of one dimension is folded to, else 0."""
+        reach = (array.high - array.low) // array.size
+        last = numpy.full(reach, _NONE, numpy.int32)
+        first = numpy.full(reach, _NONE, numpy.int32)
+        count = numpy.zeros(reach, numpy.int32)
+        rows = numpy.flatnonzero(recording.accesses.array == array.number)
+        self.accesses: int = len(rows)
+        for row, places in _touched(recording, rows):
+            last[places] = row
+            count[places] += 1
+        for row, places in _touched(recording, rows[::-1]):
+            first[places] = row
+        conflicts = _conflicts(recording, rows, reach)
+        self.conflicts: int = int(numpy.count_nonzero(conflicts))
+        self._parts: list[Array] = [self._elements(one) for one in (last, first, count, conflicts)]
+
+    def _elements(self, memory: Array) -> Array:
+        """What is known of memory, in the order of the array's indices."""
+        array = self.array
+        if 0 in array.shape:
+            return numpy.zeros(array.shape, memory.dtype)
+        if array.strides == tuple([prod(array.shape[axis + 1 :]) for axis in range(len(array.shape))]):
+            return memory.reshape(array.shape)
+        start = (array.address - array.low) // array.size
+        places: Array = numpy.full(array.shape, start, numpy.int64)
+        for axis, (extent, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
+            along = [1] * len(array.shape)
+            along[axis] = extent
+            places += stride * numpy.arange(extent).reshape(along)
+        found: Array = memory[places]
+        return found
+
+    @property
+    def slices(self) -> tuple[int, ...]:
+        """The extents of the dimensions that are not drawn."""
+        return self.array.shape[:-2] if len(self.array.shape) > 2 else ()
+
+    @property
+    def rows(self) -> int:
+        return ceil(prod(self.array.shape) / self.fold) if self.fold else self.array.shape[-2]
+
+    @property
+    def columns(self) -> int:
+        return self.fold if self.fold else self.array.shape[-1]
+
+    def cells(self, index: Sequence[int], bin_rows: int, bin_columns: int) -> Cells:
+        """The picture of a slice, in bins."""
+        last, first, count, conflicts = [part[tuple(index)] for part in self._parts]
+
+        def binned(part: Array, joining: numpy.ufunc, fill: int) -> Array:
+            return _binned(self._grid(part, fill), bin_rows, bin_columns, joining, fill)
+
+        sizes = binned(numpy.broadcast_to(numpy.int32(1), last.shape), numpy.add, 0)
+        # The first of a bin is the least of those that are there.
+        earliest = binned(numpy.where(first < 0, _NEVER, first), numpy.minimum, _NEVER)
+        return Cells(
+            binned(last, numpy.maximum, _NONE),
+            numpy.where(earliest == _NEVER, _NONE, earliest),
+            binned(count, numpy.add, 0) / numpy.maximum(sizes, 1),
+            binned(conflicts, numpy.logical_or, 0),
+            sizes > 0,
+        )
+
+    def _grid(self, part: Array, fill: int) -> Array:
+        if not self.fold:
+            return part
+        if part.size == self.rows * self.fold:
+            return part.reshape(self.rows, self.fold)
+        grid = numpy.full(self.rows * self.fold, fill, part.dtype)
+        grid[: part.size] = part.reshape(-1)
+        return grid.reshape(self.rows, self.fold)
+
+
+def fold_width(recording: Recording, array: RecordedArray) -> int:
+    """A width to fold an array of one dimension to: rows that the kernel's views have, or that its tiles fill."""
+    length = prod(array.shape)
+    stride = max(1, abs(array.strides[0])) if array.strides else 1
+    widths: dict[int, int] = {}
+    tiles: dict[int, int] = {}
+    rows = numpy.flatnonzero(recording.accesses.array == array.number)
+    for row in rows[:: max(1, len(rows) // _SAMPLED)].tolist():
+        for _, extents, strides in recording.accesses.boxes(row)[:8]:
+            steps = [(extent, abs(one) // stride) for extent, one in zip(extents, strides, strict=True)]
+            inner = max([extent for extent, step in steps if step == 1], default=1)
+            outer = min([step for extent, step in steps if step > 1 and extent > 1], default=0)
+            if outer and inner > 1:
+                widths[outer] = widths.get(outer, 0) + 1
+            tiles[inner] = tiles.get(inner, 0) + 1
+    view = _most(widths)
+    if 1 < view < length:
+        return view
+    target = sqrt(2 * length)
+    width = _most(tiles)
+    if width <= 1:
+        width = 2 ** floor(log2(max(1.0, target)) + 0.5)
+    elif width <= target:
+        width *= 2 ** floor(log2(target / width))
+    while width > 4 * target and width % 2 == 0:
+        width //= 2
+    return max(1, min(width, length))
+
+
+def _most(counts: dict[int, int]) -> int:
+    """What at least half of them are, or 0."""
+    best = max(counts, key=lambda value: (counts[value], value), default=0)
+    return best if counts and 2 * counts[best] >= sum(counts.values()) else 0
+
+
+def _touched(recording: Recording, rows: Array) -> Iterator[tuple[int, Array | slice]]:
+    """The places in the array's memory that each access touches, each once."""
+    for row in rows.tolist():
+        boxes = recording.accesses.boxes(row)
+        if len(boxes) == 1 and boxes[0][2] == (1,):
+            yield row, slice(boxes[0][0], boxes[0][0] + boxes[0][1][0])
+        else:
+            yield row, numpy.concatenate([numpy.zeros(0, numpy.int64), *[_places(*box) for box in boxes]])
+
+
+def _places(first: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    places: Array = numpy.array([first], numpy.int64)
+    for extent, stride in zip(extents, strides, strict=True):
+        places = (places[:, None] + stride * numpy.arange(extent)).reshape(-1)
+    return places
+
+
+def _conflicts(recording: Recording, rows: Array, reach: int) -> Array:
+    """The elements that two tile blocks touch, one of them writing, unless both do so in one atomic step."""
+    accesses = recording.accesses
+    kinds, blocks = accesses.kind[rows], accesses.block[rows]
+    if not (kinds != READ).any() or len(numpy.unique(blocks)) < 2:
+        return numpy.zeros(reach, numpy.bool_)
+    users = [numpy.full(reach, _NONE, numpy.int32) for _ in (READ, WRITE, ATOMIC)]
+    for row, places in _touched(recording, rows):
+        user, block = users[accesses.kind[row]], int(accesses.block[row])
+        known = user[places]
+        user[places] = numpy.where((known == _NONE) | (known == block), block, _SEVERAL)
+    reader, writer, atomic = users
+    wrote = writer != _NONE
+    with_writer = (writer == _SEVERAL) | _others(reader, writer) | _others(atomic, writer)
+    with_atomic = (atomic != _NONE) & ((atomic == _SEVERAL) & (reader != _NONE) | _others(reader, atomic))
+    found: Array = numpy.where(wrote, with_writer, with_atomic)
+    return found
+
+
+def _others(one: Array, than: Array) -> Array:
+    found: Array = (one != _NONE) & (one != than)
+    return found
+
+
+def _binned(grid: Array, rows: int, columns: int, join: numpy.ufunc, fill: int) -> Array:
+    """The elements of each bin joined into one number."""
+    height, width = ceil(grid.shape[0] / rows), ceil(grid.shape[1] / columns)
+    if grid.shape != (height * rows, width * columns):
+        padded = numpy.full((height * rows, width * columns), fill, grid.dtype)
+        padded[: grid.shape[0], : grid.shape[1]] = grid
+        grid = padded
+    found: Array = join.reduce(grid.reshape(height, rows, width, columns), axis=(1, 3))
+    return found

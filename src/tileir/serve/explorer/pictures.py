@@ -1,0 +1,337 @@
+"""Pictures of a recorded launch without a browser, as SVG: for documents, notebooks and `tileir explore --picture`."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Sequence
+from math import ceil
+from typing import Final
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy
+
+from tileir.execute.dtypes import Array
+from tileir.execute.errors import BlockId, LaunchError
+from tileir.execute.recording.arrays import RecordedArray
+from tileir.execute.recording.recording import Recording
+from tileir.execute.schedule import block_at
+from tileir.serve.explorer.memory_cells import Cells, MemoryCells
+
+COLOURS: Final = ("block", "first block", "time", "first time", "count")
+"""What pictures are coloured by: the last or first tile block to touch an element, when that was, how often."""
+
+# As `assets/drawing.js` has them; a test compares.
+AMOUNTS: Final = (
+    (68, 1, 84),
+    (72, 40, 120),
+    (62, 74, 137),
+    (49, 104, 142),
+    (38, 130, 142),
+    (31, 158, 137),
+    (53, 183, 121),
+    (109, 205, 89),
+    (180, 222, 44),
+    (253, 231, 37),
+)
+THINGS: Final = (
+    (0, 114, 178),
+    (230, 159, 0),
+    (0, 158, 115),
+    (204, 121, 167),
+    (86, 180, 233),
+    (213, 94, 0),
+    (240, 228, 66),
+)
+
+_WIDTH: Final = 640
+_HEIGHT: Final = 480
+_CELLS: Final = 256
+_LEFT: Final = 64
+_TOP: Final = 44
+# Beyond so many rectangles, the cells are an image.
+_RECTANGLES: Final = 20_000
+_EMPTY: Final = (234, 238, 242)
+
+
+def memory_picture(
+    recording: Recording, array: int | str, colour: str = "block", *, index: Sequence[int] | None = None
+) -> str:
+    """An array of a recorded launch as SVG: who touched each element, when, or how often.
+
+    `array` is a number or a name, `colour` one of `COLOURS`.  Of an array with more than two dimensions a slice is
+    drawn: `index` says which, the first if None.  Arrays of one dimension are folded into rows, large ones are binned;
+    the picture says so.  Elements that several tile blocks touch, one of them writing, are crossed.
+    """
+    if colour not in COLOURS:
+        raise LaunchError(f"pictures are coloured by one of {', '.join(COLOURS)}, and not by '{colour}'")
+    chosen = _array_of(recording, array)
+    memory = MemoryCells(recording, chosen)
+    place = _slice_of(memory, index)
+    bins = _bin(memory.rows), _bin(memory.columns)
+    cells = memory.cells(place, *bins)
+    scale, most = _scale(recording, cells, colour)
+    pixels = _pixels(recording, cells, colour, scale)
+    drawing = _Drawing(memory, cells, pixels, bins)
+    name = f"{chosen.name} ({chosen.element.spelling}, {' x '.join(map(str, chosen.shape)) or 'scalar'})"
+    words = _words(memory, place, bins)
+    return drawing.svg(f"{recording.program.entry.symbol_name}: {name}", words, _legend(recording, colour, most))
+
+
+def _array_of(recording: Recording, array: int | str) -> RecordedArray:
+    for one in recording.arrays:
+        if array in (one.number, one.name):
+            return one
+    known = ", ".join([one.name for one in recording.arrays]) or "none"
+    raise LaunchError(f"the launch has no array '{array}': it has {known}")
+
+
+def _slice_of(memory: MemoryCells, index: Sequence[int] | None) -> tuple[int, ...]:
+    extents = memory.slices
+    if index is None:
+        return (0,) * len(extents)
+    if len(index) != len(extents) or any(not 0 <= at < extent for at, extent in zip(index, extents, strict=False)):
+        raise LaunchError(f"a slice of this array has an index of {len(extents)} numbers below {list(extents)}")
+    return tuple(index)
+
+
+def _bin(extent: int) -> int:
+    """Powers of two, as tiles have: a bin then seldom has parts of two tiles."""
+    size = 1
+    while ceil(extent / size) > _CELLS:
+        size *= 2
+    return size
+
+
+# --- colours ---
+
+
+def amount_colour(amounts: Array) -> Array:
+    """The colours of amounts from 0 to 1."""
+    places = numpy.clip(amounts, 0, 1) * (len(AMOUNTS) - 1)
+    low = numpy.minimum(places.astype(numpy.int64), len(AMOUNTS) - 2)
+    stops = numpy.array(AMOUNTS, numpy.float64)
+    part = (places - low)[..., None]
+    found: Array = numpy.floor(stops[low] * (1 - part) + stops[low + 1] * part + 0.5).astype(numpy.uint8)
+    return found
+
+
+def block_colour(blocks: Array, grid: BlockId) -> Array:
+    """The colours of tile blocks: neighbours in every direction of the grid have different ones."""
+    x, y, z = blocks % grid[0], blocks // grid[0] % grid[1], blocks // (grid[0] * grid[1])
+    found: Array = numpy.array(THINGS, numpy.uint8)[(x + 3 * y + 5 * z) % len(THINGS)]
+    return found
+
+
+def _scale(recording: Recording, cells: Cells, colour: str) -> tuple[float, float]:
+    """What an amount is divided by, and the largest."""
+    if colour == "count":
+        most = float(cells.count.max(initial=0))
+        return most or 1.0, most
+    return max(1.0, len(recording.accesses) - 1.0), float(len(recording.accesses))
+
+
+def _pixels(recording: Recording, cells: Cells, colour: str, scale: float) -> Array:
+    """The colour of each cell."""
+    rows = cells.first if colour.startswith("first") else cells.last
+    touched = cells.count > 0 if colour == "count" else rows >= 0
+    if colour == "count":
+        colours = amount_colour(cells.count / scale)
+    elif colour.endswith("time"):
+        colours = amount_colour(rows / scale)
+    else:
+        blocks = recording.accesses.block if len(recording.accesses) else numpy.zeros(1, numpy.int32)
+        colours = block_colour(blocks[numpy.maximum(rows, 0)].astype(numpy.int64), recording.grid)
+    found: Array = numpy.where(touched[..., None], colours, numpy.array(_EMPTY, numpy.uint8))
+    return found
+
+
+# --- words ---
+
+
+def _words(memory: MemoryCells, place: tuple[int, ...], bins: tuple[int, int]) -> str:
+    words = []
+    if place:
+        words.append(f"slice [{', '.join(map(str, place))}, :, :]")
+    if memory.fold and memory.rows > 1:
+        words.append(f"folded into rows of {memory.fold:,}")
+    if bins != (1, 1):
+        words.append(f"a cell is {bins[0]:,} x {bins[1]:,} elements")
+    words.append(f"{memory.accesses:,} access{'es' if memory.accesses != 1 else ''}")
+    if memory.conflicts:
+        words.append(
+            f"{memory.conflicts:,} element{'s' if memory.conflicts != 1 else ''} "
+            "that several tile blocks touch, one of them writing"
+        )
+    return "; ".join(words)
+
+
+def _legend(recording: Recording, colour: str, most: float) -> list[tuple[str, str]]:
+    """Colours with what they mean."""
+    if colour.endswith("block"):
+        blocks = recording.grid[0] * recording.grid[1] * recording.grid[2]
+        shown = min(blocks, len(THINGS))
+        colours = block_colour(numpy.arange(shown), recording.grid)
+        entries = [(_css(colours[one]), _block_name(one, recording.grid)) for one in range(shown)]
+        return [*entries, ("none", "..")] if blocks > shown else entries
+    colours = amount_colour(numpy.linspace(0, 1, 16))
+    first, last = ("0", f"{most:,.3g} accesses") if colour == "count" else ("first access", f"last of {most:,.0f}")
+    names = [first, *[""] * 14, last]
+    return [(_css(one), name) for one, name in zip(colours, names, strict=True)]
+
+
+def _block_name(block: int, grid: BlockId) -> str:
+    dimensions = 3 if grid[2] > 1 else 2 if grid[1] > 1 else 1
+    return f"({', '.join(map(str, block_at(block, grid)[:dimensions]))})"
+
+
+def _css(colour: Sequence[int]) -> str:
+    return "#" + "".join([f"{int(channel):02x}" for channel in colour])
+
+
+# --- drawing ---
+
+
+class _Drawing:
+    """Cells, axes, crosses and words as SVG."""
+
+    def __init__(self, memory: MemoryCells, cells: Cells, pixels: Array, bins: tuple[int, int]) -> None:
+        self._memory = memory
+        self._cells = cells
+        self._pixels = pixels
+        self._bins = bins
+        rows, columns = memory.rows, memory.columns
+        across = min(_WIDTH / max(columns, 1), 48.0)
+        down = min(across, _HEIGHT / max(rows, 1))
+        # Few long rows would be a line.
+        down = max(down, min(24.0, _HEIGHT / max(rows, 1), 160 / max(rows, 1)))
+        self._across, self._down = across, down
+        self._right, self._bottom = _LEFT + across * columns, _TOP + down * rows
+
+    def svg(self, title: str, words: str, legend: list[tuple[str, str]]) -> str:
+        width, height = max(int(self._right) + 16, 420), int(self._bottom) + 56
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+            f'role="img" aria-label={quoteattr(f"{title}; {words}")} font-family="sans-serif">',
+            f"<title>{escape(title)}</title>",
+            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+            f'<text x="8" y="18" font-size="14" font-weight="bold" fill="#1b1f24">{escape(title)}</text>',
+            self._picture(),
+            self._crosses(),
+            *self._ticks(),
+            *_legend_svg(legend, self._bottom + 12),
+            f'<text x="8" y="{self._bottom + 44:g}" font-size="11" fill="#57606a">{escape(words)}</text>',
+            "</svg>",
+        ]
+        return "\n".join(part for part in parts if part) + "\n"
+
+    def _picture(self) -> str:
+        joined = join(self._pixels, self._cells.present)
+        rows, columns = self._bins
+        if len(joined) > _RECTANGLES:
+            height, width, _ = self._pixels.shape
+            data = base64.b64encode(png(self._pixels, self._cells.present)).decode()
+            return (
+                f'<image x="{_LEFT}" y="{_TOP}" width="{width * columns * self._across:g}" '
+                f'height="{height * rows * self._down:g}" preserveAspectRatio="none" image-rendering="pixelated" '
+                f'href="data:image/png;base64,{data}"/>'
+            )
+        drawn = []
+        for row, column, height, width, colour in joined:
+            x, y = _LEFT + column * columns * self._across, _TOP + row * rows * self._down
+            # Bins at the edge reach beyond the array.
+            right = min(x + width * columns * self._across, self._right)
+            bottom = min(y + height * rows * self._down, self._bottom)
+            drawn.append(
+                f'<rect x="{x:g}" y="{y:g}" width="{right - x:g}" height="{bottom - y:g}" fill="{_css(colour)}"/>'
+            )
+        return "\n".join(['<g shape-rendering="crispEdges">', *drawn, "</g>"])
+
+    def _crosses(self) -> str:
+        places = numpy.argwhere(self._cells.conflicts).tolist()
+        if not places:
+            return ""
+        width, height = self._bins[1] * self._across, self._bins[0] * self._down
+        cross = f"l{width:g} {height:g}m{-width:g} 0l{width:g} {-height:g}"
+        path = "".join([f"M{_LEFT + column * width:g} {_TOP + row * height:g}{cross}" for row, column in places])
+        return f'<path d="{path}" stroke="#b3151f" stroke-width="{min(2.0, width / 5):g}" fill="none"/>'
+
+    def _ticks(self) -> list[str]:
+        look = 'font-size="11" fill="#57606a"'
+        label = self._memory.fold or 1
+        return [
+            *[
+                f'<text x="{_LEFT - 6}" y="{_TOP + (row + 0.5) * self._down + 4:g}" text-anchor="end" {look}>'
+                f"{row * label}</text>"
+                for row in _round(self._memory.rows, self._down, 18)
+            ],
+            *[
+                f'<text x="{_LEFT + (column + 0.5) * self._across:g}" y="{_TOP - 6}" text-anchor="middle" {look}>'
+                f"{column}</text>"
+                for column in _round(self._memory.columns, self._across, 40)
+            ],
+        ]
+
+
+def _round(count: int, scale: float, room: int) -> list[int]:
+    """Round indices, so many that their labels do not touch."""
+    step, factors, turn = 1.0, (2.0, 2.5, 2.0), 0
+    while step * scale < room:
+        step *= factors[turn % 3]
+        turn += 1
+    return list(range(0, count, max(1, round(step))))
+
+
+def _legend_svg(legend: list[tuple[str, str]], y: float) -> list[str]:
+    drawn, x = [], float(_LEFT)
+    for fill, name in legend:
+        drawn.append(f'<rect x="{x:g}" y="{y:g}" width="10" height="10" fill="{fill}"/>')
+        x += 10
+        if name:
+            drawn.append(f'<text x="{x + 4:g}" y="{y + 9:g}" font-size="11" fill="#1b1f24">{escape(name)}</text>')
+            x += 14 + 6.5 * len(name)
+    return drawn
+
+
+def join(pixels: Array, present: Array) -> list[tuple[int, int, int, int, Sequence[int]]]:
+    """Rectangles of one colour: runs of a row, continued down while the next row has the same run."""
+    height, width, _ = pixels.shape
+    codes = pixels[..., 0].astype(numpy.int64) << 16 | pixels[..., 1].astype(numpy.int64) << 8 | pixels[..., 2]
+    codes[~present] = -1
+    found: list[list[int]] = []
+    open_runs: dict[tuple[int, int, int], list[int]] = {}
+    for row in range(height):
+        line = codes[row]
+        starts = [0, *(numpy.flatnonzero(numpy.diff(line)) + 1).tolist()]
+        runs: dict[tuple[int, int, int], list[int]] = {}
+        for start, end in zip(starts, [*starts[1:], width], strict=True):
+            code = int(line[start]) if width else -1
+            if code < 0:
+                continue
+            key = (start, end, code)
+            known = open_runs.get(key)
+            if known is None:
+                known = [row, start, 0, end - start, code]
+                found.append(known)
+            known[2] += 1
+            runs[key] = known
+        open_runs = runs
+    return [
+        (row, column, rows, columns, (code >> 16, code >> 8 & 255, code & 255))
+        for row, column, rows, columns, code in found
+    ]
+
+
+def png(pixels: Array, present: Array) -> bytes:
+    """An image of the cells; those beyond the array are transparent."""
+    height, width, _ = pixels.shape
+    lines = numpy.zeros((height, 1 + 4 * width), numpy.uint8)
+    lines[:, 1:] = numpy.dstack([pixels, numpy.where(present, 255, 0).astype(numpy.uint8)]).reshape(height, -1)
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    content = zlib.compress(lines.tobytes(), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", content) + chunk(b"IEND", b"")
