@@ -4,8 +4,8 @@ A copy of the kernel gets three more parameters, a log, the number of a tile blo
 each operation a probe: the tile block of that number appends the operation's result to the log.
 
 The log is bytes.  Its first eight count how many were asked for, so where the next entry begins; an entry begins at a
-multiple of 16 with the number of its probe (8 bytes), its elements follow 16 bytes later.  What no longer fits is left
-out and still counted: a log too small holds the beginning of the run.
+multiple of 16 with the number of its probe (8 bytes, from 1), its elements follow 16 bytes later.  What no longer fits
+is left out and still counted: a log too small holds the beginning of the run.
 
 A probe uses its value once more, which may change how a compiler orders and fuses the code around it.  Engines that are
 bit for bit the same with any code, as the interpreter and the CPU engine are, do not show it.
@@ -91,12 +91,12 @@ class ProbedKernel:
         b = Builder(block=body, before=body.first)
         x, y, z = b.get_tile_block_id()
         width, height, _ = b.get_num_tile_blocks()
-        number = b.addi(x, b.muli(width, b.addi(y, b.muli(height, z))))
-        chosen = b.cmpi(number, wanted, "equal", "signed")
-        for index, probe in enumerate(self.probes):
+        block = b.addi(x, b.muli(width, b.addi(y, b.muli(height, z))))
+        chosen = b.cmpi(block, wanted, "equal", "signed")
+        for number, probe in enumerate(self.probes, 1):
             operation = probe.result.defining_operation
             assert operation is not None and operation.parent is not None
-            _write_down(Builder(block=operation.parent, before=operation.next), index, probe, log, chosen, limit)
+            _write_down(Builder(block=operation.parent, before=operation.next), number, probe, log, chosen, limit)
 
     def log(self, size: int) -> Array:
         """An empty log of so many bytes."""
@@ -112,9 +112,10 @@ class ProbedKernel:
         found = []
         at = _ALIGNMENT
         while at < min(used, log.size):
-            probe = self.probes[int(log[at : at + 8].view(numpy.int64)[0])]
-            if at + probe.bytes > log.size:
+            number = int(log[at : at + 8].view(numpy.int64)[0])
+            if not number:
                 break
+            probe = self.probes[number - 1]
             size = prod(probe.shape) * memory_bytes(probe.element)
             content = log[at + _HEAD : at + _HEAD + size].view(memory_dtype(probe.element)).reshape(probe.shape)
             found.append((probe, from_memory(probe.element, content)))
@@ -146,7 +147,7 @@ def _in_reduction(operation: Operation) -> bool:
     return False
 
 
-def _write_down(b: Builder, index: int, probe: Probe, log: Value, chosen: Value, limit: Value) -> None:
+def _write_down(b: Builder, number: int, probe: Probe, log: Value, chosen: Value, limit: Value) -> None:
     with b.if_(chosen):
         size = b.constant(probe.bytes, I64)
         counter = b.ptr_to_ptr(log, scalar_tile(pointer_type(I64)))
@@ -157,7 +158,7 @@ def _write_down(b: Builder, index: int, probe: Probe, log: Value, chosen: Value,
         fits = b.cmpi(b.addi(start, size), limit, "less_than_or_equal", "signed")
         with b.if_(fits):
             head = b.ptr_to_ptr(b.offset(log, start), scalar_tile(pointer_type(I64)))
-            b.store_ptr_tko(head, b.constant(index, I64), memory_ordering_semantics="weak")
+            b.store_ptr_tko(head, b.constant(number, I64), memory_ordering_semantics="weak")
             begin = b.offset(log, b.addi(start, b.constant(_HEAD, I64)))
             pointers = b.ptr_to_ptr(begin, scalar_tile(pointer_type(probe.element)))
             if probe.shape:

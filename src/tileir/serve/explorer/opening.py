@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from tileir.analyze.comparing.compare import Comparisons
 from tileir.analyze.forms.forms import Forms
 from tileir.execute.recording.answers import (
     accesses_answer,
@@ -20,7 +21,7 @@ from tileir.execute.recording.answers import (
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recording import LIMIT, Recording, record
 from tileir.serve.explorer.launches import Launch
-from tileir.serve.explorer.parts import cost_part, findings_part, forms_part
+from tileir.serve.explorer.parts import comparisons_part, cost_part, findings_part, forms_part
 from tileir.serve.explorer.questions import Answer, QuestionError
 from tileir.serve.explorer.session import Explorer, Part
 
@@ -64,6 +65,7 @@ def opened(
     ]
     if recording is not None:
         parts.append(findings_part(recording))
+        parts.append(comparisons_part(Comparisons(recording), first))
     return Opened(Explorer(parts), recording)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from tileir.analyze.comparing.compare import Comparisons
 from tileir.analyze.cost.costs import cost
 from tileir.analyze.cost.targets import DEFAULT, target_named, target_names
 from tileir.analyze.forms.forms import Forms
@@ -48,3 +49,16 @@ def cost_part(
 def findings_part(recording: Recording) -> Part:
     """What the sanitizer found while the launch was recorded."""
     return Part({"findings": lambda: findings_answer(recording)})
+
+
+def comparisons_part(comparisons: Comparisons, recording: Part) -> Part:
+    """The launch beside other runs; `recording` answers from the same recording, which is at one moment at a time."""
+
+    def summary() -> dict[str, Any]:
+        return {"comparisons": comparisons.listed()}
+
+    questions: dict[str, Callable[..., Answer]] = {
+        "comparison": comparisons.comparison,
+        "compared": comparisons.compared,
+    }
+    return Part(questions, summary, recording.lock)

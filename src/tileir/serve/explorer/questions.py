@@ -56,7 +56,7 @@ QUESTIONS: dict[str, tuple[Parameter, ...]] = {
     "findings": (),
     "cost": (Parameter("target", NAME),),
     "comparison": (Parameter("id", NAME), _BLOCK),
-    "compared": (Parameter("id", NAME), _BLOCK, _STEP, Parameter("value", NUMBER)),
+    "compared": (Parameter("id", NAME), _BLOCK, _STEP, Parameter("value", NUMBER), *_PART),
 }
 
 

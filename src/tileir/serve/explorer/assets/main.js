@@ -11,6 +11,7 @@ import { createView as createOverview } from "explorer/overview.js";
 import { beginning, equal, limiting, read, written } from "explorer/state.js";
 import { createTabs } from "explorer/tabs.js";
 import { createTimeline } from "explorer/timeline.js";
+import { createView as createValues } from "explorer/values.js";
 import { bytes, counted } from "explorer/words.js";
 
 /**
@@ -25,6 +26,7 @@ const VIEWS = [
   createOverview,
   createForms,
   createMemory,
+  createValues,
   createFindings,
   createCost,
 ];

@@ -240,25 +240,45 @@ export interface Cost {
   notes: string[];
 }
 
+/** How far two tiles are apart. */
+export interface Difference {
+  /** Elements that differ, and all. */
+  different: number;
+  count: number;
+  /** null: a NaN or an infinity stands against something else. */
+  largest: number | null;
+  /** Relative to the larger one; null as above. */
+  relative: number | null;
+  /** In units in the last place of the element's type; null for integers, and as above. */
+  ulps: number | null;
+  /** The index of the first element that differs. */
+  place: number[];
+}
+
+/** A moment at which a value differs. */
+export interface DifferentMoment extends Difference {
+  step: number;
+  operation: number;
+  value: number;
+  /** Whether it is so far off that it is worth a look: see `criterion`. */
+  wrong: boolean;
+}
+
 /** Two runs beside each other. */
 export interface Comparison {
   id: string;
   title: string;
-  /** Moments of one tile block whose values differ, in order. */
+  /** What the other run is and what counts as wrong, in sentences. */
+  criterion: string;
+  /** Moments of one tile block whose values differ, in order; of very many the first ones. */
   block: number;
-  differences: {
-    step: number;
-    operation: number;
-    value: number;
-    different: number;
-    count: number;
-    largest: number;
-    /** Relative to the larger one. */
-    relative: number;
-    ulps: number | null;
-  }[];
-  /** The first moment of the launch at which values differ, or null. */
+  differences: DifferentMoment[];
+  /** How many there are in the block. */
+  total: number;
+  /** The first moment of the launch at which a value is wrong, or null. */
   first: { block: number; step: number; value: number } | null;
+  /** Arrays that differ when the launch is over. */
+  arrays: (Difference & { array: number })[];
   notes: string[];
 }
 

@@ -1,0 +1,203 @@
+"""A recording beside another engine: every value that the engine computes, written down by the kernel itself.
+
+The launch begins again with the memory that it began with when it was recorded, on the other engine and with probes in
+the kernel (`probes.py`); afterwards memory is put back.  Addresses are the same in both runs, so tables of pointers
+work too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, cast
+
+import numpy
+
+from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
+from tileir.analyze.comparing.differences import difference_of
+from tileir.analyze.comparing.probes import Probe, ProbedKernel
+from tileir.analyze.comparing.recordings import compared_element
+from tileir.dialect.ops import MMAF, MMAF_SCALED
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments import Pointer
+from tileir.execute.dtypes import Array, memory_dtype
+from tileir.execute.engine import Engine, LaunchOptions
+from tileir.execute.engines import find_engine, why_missing
+from tileir.execute.errors import ExecutionError, LaunchError
+from tileir.execute.launch import Kernel, compile
+from tileir.execute.recording.recording import Recording
+from tileir.ir.types import Type
+
+_LARGEST_LOG: Final = 1 << 28
+
+
+def why_not(engine: Engine, recording: Recording) -> str:
+    """Why a recording cannot be compared with an engine; empty if it can."""
+    missing = why_missing(engine)
+    if missing:
+        return missing
+    if recording.failure:
+        return "the launch failed"
+    if engine.on_gpu and recording.launch.memory.has_tables:
+        return "the launch reads addresses from memory, which are others on a GPU"
+    return engine.refusal(recording.program.entry, LaunchOptions())
+
+
+class EngineComparison(Comparison):
+    """A recording beside the same launch on another engine."""
+
+    def __init__(self, recording: Recording, engine: str) -> None:
+        super().__init__(recording)
+        found = find_engine(engine)
+        reason = why_not(found, recording)
+        if reason:
+            raise LaunchError(f"{found.called} cannot be compared with: {reason}")
+        self.engine: Engine = found
+        self.id = found.name
+        self.title = f"on {found.called}"
+        self.criterion = (
+            f"The launch is run again on {found.called}, from the same memory; the kernel writes its values down. "
+            "Every difference counts."
+        )
+        self._probed: ProbedKernel = ProbedKernel(recording.program.entry)
+        self._kernel: Kernel = compile(
+            self._probed.module, recording.program.entry.symbol_name, found.name, exact=recording.launch.exact
+        )
+        self._entries: tuple[int, dict[int, list[Array]]] = (-1, {})
+        self._arrays: list[ArrayDifference] | None = None
+        if self._probed.left_out:
+            self.notes.append(f"{self._probed.left_out} values are not compared, as the kernel has so many.")
+        products = [one for one in recording.program.operations if one.declaration in (MMAF, MMAF_SCALED)]
+        if products and not recording.launch.exact:
+            self.notes.append(
+                "Products of matrices are added up in another order, unless the kernel is compiled with exact=True."
+            )
+
+    def compare_block(self, block: int) -> BlockComparison:
+        compared = BlockComparison(block)
+        program, history = self.recording.program, self.recording.history(block)
+        moments: list[Moment] = []
+        for number, contents in self._values(block).items():
+            value = program.values[number]
+            element, owner = compared_element(value), value.defining_operation
+            assert element is not None and owner is not None
+            for step, other in zip(history.steps(number), contents, strict=False):
+                here = history.at(number, step)
+                assert here is not None
+                difference = difference_of(element, here[1], other)
+                if difference is not None:
+                    operation = program.operation_numbers[owner]
+                    moments.append(Moment(block, step, operation, number, difference, True))
+        for moment in sorted(moments, key=lambda one: (one.step, one.value)):
+            compared.add(moment)
+        return compared
+
+    def pair(self, block: int, step: int, value: int) -> tuple[Type, Array, Type, Array]:
+        program, history = self.recording.program, self.recording.history(block)
+        newest = history.at(value, step)
+        element = compared_element(program.values[value])
+        if newest is None or element is None:
+            raise LaunchError(f"{program.name(value)} is no tile of numbers at step {step} of tile block {block}")
+        contents = self._values(block).get(value, [])
+        time = history.steps(value).index(newest[0])
+        if time >= len(contents):
+            raise LaunchError(f"{program.name(value)} is not written down by the kernel at this moment")
+        return element, numpy.asarray(newest[1]), element, contents[time]
+
+    def array_differences(self) -> list[ArrayDifference]:
+        if self._arrays is None:
+            self._launch(-1, 0)
+        assert self._arrays is not None
+        return self._arrays
+
+    # --- running ---
+
+    def _values(self, block: int) -> dict[int, list[Array]]:
+        """What the engine computes in a tile block: of each value what it is each time."""
+        known, found = self._entries
+        if known == block:
+            return found
+        history = self.recording.history(block)
+        numbers = self.recording.program.value_numbers
+        wanted = sum([probe.bytes * len(history.steps(numbers[probe.value])) for probe in self._probed.probes])
+        found = {}
+        for probe, content in self._launch(block, min(wanted, _LARGEST_LOG)):
+            found.setdefault(numbers[probe.value], []).append(content)
+        if wanted > _LARGEST_LOG:
+            note = f"Of long tile blocks the first {_LARGEST_LOG >> 20} MiB of values are compared."
+            if note not in self.notes:
+                self.notes.append(note)
+        self._entries = block, found
+        return found
+
+    def _launch(self, block: int, size: int) -> list[tuple[Probe, Array]]:
+        log = self._probed.log(size)
+        recording = self.recording
+        with self._from_the_beginning() as arguments:
+            memory = [array for array in self._other_memory() if array.size]
+            try:
+                self._kernel.launch(
+                    recording.grid, *arguments, *self._probed.arguments(log, block), memory=memory, output=_nowhere
+                )
+            except ExecutionError as error:
+                raise LaunchError(f"{self.engine.called} ends the launch with an error: {error}") from error
+            after = [array.contents().copy() for array in recording.arrays]
+        if self._arrays is None:
+            self._arrays = []
+            for array, other in zip(recording.arrays, after, strict=True):
+                if isinstance(array.element, PointerType):
+                    continue
+                difference = difference_of(array.element, recording.final(array.number), other)
+                if difference is not None:
+                    self._arrays.append(ArrayDifference(array.number, difference))
+        return self._probed.entries(log)
+
+    @contextmanager
+    def _from_the_beginning(self) -> Iterator[list[Any]]:
+        """The arguments of the launch, with memory as it was before; it is put back."""
+        recording = self.recording
+        recording.go_to(0)
+        regions = recording.launch.memory.regions
+        before = [region.data.copy() for region in regions]
+        for name, region in self._kernel.globals.regions.items():
+            content = recording.launch.globals[name].data
+            if region.writable:
+                region.data[: content.size] = content
+        try:
+            yield self._arguments()
+        finally:
+            for region, content in zip(regions, before, strict=True):
+                if region.writable:
+                    region.changed()
+                    region.data[:] = content
+
+    def _arguments(self) -> list[Any]:
+        launch = self.recording.launch
+        found: list[Any] = []
+        parameters = self.recording.program.entry.regions[0].blocks[0].arguments
+        for parameter, value in zip(parameters, launch.values, strict=True):
+            element = cast(TileType, parameter.type).element
+            if not isinstance(element, PointerType):
+                found.append(value)
+                continue
+            address = int(value)
+            region = launch.memory.find(address)
+            dtype = memory_dtype(element.pointee)
+            if region is None:
+                found.append(numpy.empty(0, dtype))
+                continue
+            count = (region.end - address) // dtype.itemsize
+            array: Array = numpy.ndarray((count,), dtype, region.data, address - region.start)
+            if not region.writable:
+                array.flags.writeable = False
+            found.append(Pointer(array))
+        return found
+
+    def _other_memory(self) -> list[Array]:
+        """All regions, as far as an engine can be told of them: some are reached through addresses only."""
+        launch = self.recording.launch
+        return [region.data for region in launch.memory.regions] if launch.memory.has_tables else []
+
+
+def _nowhere(text: str) -> None:
+    """What the kernel prints when it is run again."""

@@ -1,0 +1,368 @@
+// Values: any tile, and any array, at the moment that is looked at, as numbers and as a picture, and beside another run.
+
+import { unpack } from "explorer/data.js";
+import { createDifferences } from "explorer/differences.js";
+import { button, element, empty, field, fill } from "explorer/elements.js";
+import { createHeatMap } from "explorer/heat_map.js";
+import { createHistogram, createStatistics } from "explorer/histogram.js";
+import { indexWords, nextSpecial } from "explorer/tile_parts.js";
+import { createTileTable } from "explorer/tile_table.js";
+import { createValueList } from "explorer/value_list.js";
+import { extents as extentWords } from "explorer/words.js";
+
+/**
+ * @typedef {import("./types").Comparison} Comparison
+ * @typedef {import("./types").Context} Context
+ * @typedef {import("./types").Selection} Selection
+ * @typedef {import("./types").Tile} Tile
+ * @typedef {import("./types").Values} Values
+ * @typedef {import("./types").View} View
+ * @typedef {import("explorer/tile_parts.js").TileSource} TileSource
+ * @typedef {"left" | "right" | "difference"} Side
+ */
+
+/** @type {{ side: Side, title: string }[]} */
+const SIDES = [
+  { side: "left", title: "This run" },
+  { side: "right", title: "The other" },
+  { side: "difference", title: "Difference" },
+];
+
+/**
+ * @param {Context} context
+ * @returns {View}
+ */
+export function createView(context) {
+  const { summary } = context;
+  const order = unpack(summary.recording.order);
+  /** @type {string | null} */
+  let comparing = null;
+  /** @type {Side} */
+  let side = "left";
+  /**
+   * The index that is active, and the one shown of dimensions before the last two.
+   * @type {number[]}
+   */
+  let cursor = [];
+  /** @type {TileSource | null} */
+  let source = null;
+  /** @type {TileSource | null} */
+  let left = null;
+  let shownKey = "";
+
+  const list = createValueList(context);
+  const differences = createDifferences(context, (id) => {
+    comparing = id;
+    side = "left";
+    void refresh();
+  });
+  differences.setOrder(order);
+  const title = element("h2", {});
+  const about = element("p", { class: "quiet about" });
+  const slices = element("div", { class: "toolbar slices" });
+  const cellWords = element("output", { class: "cell mono" });
+  const next = button("Next NaN or infinity", () => void toNextSpecial(), { disabled: true });
+  const sides = element("div", { class: "toolbar sides", role: "group", "aria-label": "Which side the table shows", hidden: true });
+  const table = createTileTable({
+    moved(index, text) {
+      point(index, text);
+    },
+  });
+  const report = (/** @type {unknown} */ error) => {
+    fill(about, error instanceof Error ? error.message : String(error));
+  };
+  const pictures = SIDES.map(({ side: of, title: name }) => ({
+    side: of,
+    map: createHeatMap({
+      title: name,
+      chosen: (index) => {
+        table.show(index);
+        point(index, table.textAt(index) ?? "");
+      },
+      report,
+    }),
+  }));
+  const zoom = element(
+    "span",
+    { class: "toolbar", role: "group", "aria-label": "Part of the picture" },
+    button("+", () => pictures.forEach(({ map }) => map.closer(0.5)), { "aria-label": "Closer", title: "Closer, around the active element" }),
+    button("-", () => pictures.forEach(({ map }) => map.closer(2)), { "aria-label": "Farther", title: "Farther" }),
+    button("Whole", () => pictures.forEach(({ map }) => void map.whole()), { title: "The whole tile" }),
+  );
+  const maps = element("div", { class: "heat-maps" }, ...pictures.map(({ map }) => map.element));
+  const spread = element("div", { class: "spread" });
+  const tile = element(
+    "section",
+    { class: "tile-shown", "aria-label": "Tile" },
+    title,
+    about,
+    slices,
+    element("div", { class: "looks" }, maps, spread),
+    element("div", { class: "toolbar" }, zoom, sides, next, cellWords),
+    table.element,
+  );
+  const nothing = empty("Nothing is computed yet at this moment: go a step forward, or choose an array.");
+  const main = element("div", { class: "values-main" }, nothing, tile);
+  const root = element(
+    "div",
+    { class: "values-view filling" },
+    list.element,
+    main,
+    element("div", { class: "values-side" }, differences.element),
+  );
+  if (summary.comparisons.length === 0) root.classList.add("alone");
+
+  /**
+   * @param {number[]} index
+   * @param {string} text
+   */
+  function point(index, text) {
+    cursor = index;
+    for (const { map } of pictures) map.point(index);
+    fill(cellWords, source === null || source.shape.length === 0 ? text : `${indexWords(index)} ${text}`);
+  }
+
+  async function toNextSpecial() {
+    if (source === null) return;
+    const found = await nextSpecial(source, cursor);
+    if (found === null) return;
+    cursor = found;
+    await refresh();
+    table.show(found);
+    const text = table.textAt(found) ?? "";
+    point(found, text);
+    context.announce(`Element ${indexWords(found)}: ${text}`);
+    table.element.focus();
+  }
+
+  /**
+   * @param {Selection} selection
+   * @param {Values} known
+   * @returns {{ name: string, about: string, source: TileSource, value: number | null, step: number } | null}
+   */
+  function chosen(selection, known) {
+    const block = order[selection.place];
+    if (selection.value === null && selection.array !== null) {
+      const array = summary.arrays[selection.array];
+      return {
+        name: array.name,
+        about: `array of ${extentWords(array.shape)} ${array.element}, as it is at this moment`,
+        value: null,
+        step: selection.step,
+        source: {
+          name: array.name,
+          element: array.element,
+          shape: array.shape,
+          part: (start, extents) =>
+            context.ask("array", { array: array.id, block, step: selection.step, ...partParameters(start, extents) }),
+        },
+      };
+    }
+    const entry = list.chosen(selection, known);
+    if (entry === null) return null;
+    const value = summary.values[entry.value];
+    const { element: kind, shape } = value;
+    if (kind === null || shape === null) return null;
+    const operation = value.operation === null ? null : summary.operations[value.operation];
+    const words = operation === null ? "" : (operation.script?.text ?? operation.text);
+    return {
+      name: value.script === null ? value.name : `${value.script} (${value.name})`,
+      about: `${value.type}, computed in step ${entry.step}${words === "" ? "" : `: ${words}`}`,
+      value: value.id,
+      step: entry.step,
+      source: {
+        name: value.script ?? value.name,
+        element: kind,
+        shape,
+        part: (start, extents) =>
+          context.ask("tile", { block, step: entry.step, value: value.id, ...partParameters(start, extents) }),
+      },
+    };
+  }
+
+  /**
+   * One side of a comparison.
+   * @param {Side} of
+   * @param {TileSource} first
+   * @param {Tile} answer
+   * @param {Record<string, string | number>} parameters
+   * @returns {TileSource}
+   */
+  function sideOf(of, first, answer, parameters) {
+    return {
+      name: of === "left" ? first.name : `${first.name}, ${of === "right" ? "the other run" : "difference"}`,
+      element: answer.element,
+      shape: first.shape,
+      part: async (start, extents) => {
+        /** @type {Record<Side, Tile>} */
+        const all = await context.ask("compared", { ...parameters, ...partParameters(start, extents) });
+        return all[of];
+      },
+    };
+  }
+
+  // Updates run one after another: each waits for answers, and the next one may find what it shows changed.
+  let updates = Promise.resolve();
+  function refresh() {
+    updates = updates.then(() => update(context.selection));
+    return updates;
+  }
+
+  /** @param {Selection} selection */
+  async function update(selection) {
+    if (order.length === 0) {
+      nothing.hidden = false;
+      tile.hidden = true;
+      fill(nothing, "This page has no recorded launch: start the explorer with --grid and --arg.");
+      return;
+    }
+    const block = order[selection.place];
+    /** @type {Values} */
+    const known = await context.ask("values", { block, step: selection.step });
+    list.set(selection, known);
+    const found = chosen(selection, known);
+    nothing.hidden = found !== null;
+    tile.hidden = found === null;
+    await compare(block);
+    if (found === null) {
+      shownKey = "";
+      return;
+    }
+    const key = [block, found.value, selection.array, found.step, comparing, side, cursor.slice(0, -2)].join();
+    if (key === shownKey) {
+      for (const { map } of pictures) map.redraw();
+      return;
+    }
+    await show(found, block);
+    shownKey = [block, found.value, selection.array, found.step, comparing, side, cursor.slice(0, -2)].join();
+  }
+
+  /** @param {number} block */
+  async function compare(block) {
+    if (comparing === null) {
+      differences.set(null);
+      return;
+    }
+    const waiting = setTimeout(() => differences.waiting(), 150);
+    try {
+      /** @type {Comparison} */
+      const comparison = await context.ask("comparison", { id: comparing, block });
+      differences.set(comparison);
+    } finally {
+      clearTimeout(waiting);
+    }
+  }
+
+  /**
+   * @param {NonNullable<ReturnType<typeof chosen>>} found
+   * @param {number} block
+   */
+  async function show(found, block) {
+    left = found.source;
+    const rank = left.shape.length;
+    cursor = left.shape.map((extent, axis) => Math.min(cursor[axis] ?? 0, extent - 1));
+    table.busy();
+    fill(title, found.name);
+    fill(about, found.about);
+    /** @type {Record<Side, Tile> | null} */
+    let compared = null;
+    const parameters = { id: comparing ?? "", block, step: found.step, value: found.value ?? 0 };
+    if (comparing !== null && found.value !== null) {
+      try {
+        compared = await context.ask("compared", parameters);
+      } catch (error) {
+        fill(about, `${found.about}. Not compared: ${error instanceof Error ? error.message : String(error)}.`);
+      }
+    }
+    if (compared === null) side = "left";
+    source = compared === null ? left : sideOf(side, left, compared[side], parameters);
+    const whole = await source.part();
+    const leading = cursor.slice(0, Math.max(0, rank - 2));
+    drawSides(compared !== null);
+    drawSlices(left.shape);
+    for (const { side: of, map } of pictures) {
+      const used = of === "left" || compared !== null;
+      map.element.hidden = !used;
+      const shown = !used ? null : compared === null ? left : sideOf(of, left, compared[of], parameters);
+      const statistics = !used ? null : compared === null ? whole.statistics : statisticsOf(of, compared);
+      await map.set(shown, statistics, leading, cursor);
+    }
+    maps.classList.toggle("three", compared !== null);
+    fill(spread, createStatistics(whole.statistics), createHistogram(whole.statistics, found.name));
+    next.disabled = whole.statistics.nan + whole.statistics.infinite === 0;
+    table.set(source, whole, leading, cursor);
+    fill(cellWords, rank === 0 ? "" : `${indexWords(cursor)} ${table.textAt(cursor) ?? ""}`);
+  }
+
+  /** @param {boolean} compared */
+  function drawSides(compared) {
+    sides.hidden = !compared;
+    if (!compared) return;
+    fill(
+      sides,
+      ...SIDES.map((one) =>
+        button(
+          one.title,
+          () => {
+            side = one.side;
+            void refresh();
+          },
+          { "aria-pressed": String(side === one.side) },
+        ),
+      ),
+    );
+  }
+
+  /** @param {readonly number[]} shape */
+  function drawSlices(shape) {
+    const rank = shape.length;
+    fill(
+      slices,
+      ...shape.slice(0, Math.max(0, rank - 2)).map((extent, axis) =>
+        field(
+          `dimension ${axis} (0 .. ${extent - 1})`,
+          element("input", {
+            type: "number",
+            min: 0,
+            max: extent - 1,
+            value: cursor[axis],
+            onchange: (/** @type {Event} */ event) => {
+              const wanted = Math.round(Number(/** @type {HTMLInputElement} */ (event.target).value) || 0);
+              cursor[axis] = Math.max(0, Math.min(extent - 1, wanted));
+              void refresh();
+            },
+          }),
+        ),
+      ),
+    );
+  }
+
+  return {
+    id: "values",
+    title: "Values",
+    element: root,
+    update: refresh,
+    picture() {
+      return tile.hidden ? null : (pictures.find((one) => one.side === side) ?? pictures[0]).map.picture();
+    },
+  };
+}
+
+/**
+ * Both runs have the same colours, the difference its own.
+ * @param {Side} of
+ * @param {Record<Side, Tile>} compared
+ */
+function statisticsOf(of, compared) {
+  return of === "difference" ? compared.difference.statistics : compared.left.statistics;
+}
+
+/**
+ * @param {number[] | undefined} start
+ * @param {number[] | undefined} extents
+ * @returns {Record<string, string>}
+ */
+function partParameters(start, extents) {
+  if (start === undefined || extents === undefined || start.length === 0) return {};
+  return { start: start.join(","), extents: extents.join(",") };
+}
