@@ -71,8 +71,23 @@ LAUNCHES: dict[str, Callable[[], recorded.Launch]] = {
 }
 
 
+_CONFLICTS = """async () => {
+    const { asking, server } = await import("explorer/data.js");
+    const { loadAccesses } = await import("explorer/accesses.js");
+    const { foldWidth, makeGrid, piecesOf } = await import("explorer/grid.js");
+    const { findConflicts } = await import("explorer/conflicts.js");
+    const ask = asking(server());
+    const summary = await ask("summary");
+    const table = await loadAccesses({ summary, ask });
+    return Promise.all(summary.arrays.map(async (array) => {
+        const grid = makeGrid(array, foldWidth(array, table));
+        return (await findConflicts(grid, piecesOf(grid, table, array.id), table, () => true)).elements;
+    }));
+}"""
+
+
 @pytest.mark.parametrize("name", LAUNCHES)
-def test_pictures_are_what_an_observer_notes(name: str, page_for: Any) -> None:
+def test_pictures_and_conflicts_are_what_an_observer_notes(name: str, page_for: Any) -> None:
     launch = LAUNCHES[name]()
     notes = launch.notes()
     page = page_for(recorded.explorer_of(launch.recording()))
@@ -95,6 +110,8 @@ def test_pictures_are_what_an_observer_notes(name: str, page_for: Any) -> None:
             assert set(cells.reshape(-1)[expected.size :].tolist()) <= {none}, request
             cells = cells.reshape(-1)[: expected.size]
         assert (cells == expected).all(), request
+    expected_conflicts = [int(notes.conflicts(array).sum()) for array in range(len(notes.arrays))]
+    assert page.evaluate(_CONFLICTS) == expected_conflicts
 
 
 def test_bins_count_every_access_to_their_elements(page_for: Any) -> None:
@@ -286,29 +303,6 @@ def test_elements_that_blocks_share_are_marked(page_for: Any) -> None:
     assert not _card(page, "values").get_by_text("several tile blocks").count()
 
 
-_CONFLICTS = """async () => {
-    const { asking, server } = await import("explorer/data.js");
-    const { loadAccesses } = await import("explorer/accesses.js");
-    const { foldWidth, makeGrid, piecesOf } = await import("explorer/grid.js");
-    const { findConflicts } = await import("explorer/conflicts.js");
-    const ask = asking(server());
-    const summary = await ask("summary");
-    const table = await loadAccesses({ summary, ask });
-    return Promise.all(summary.arrays.map(async (array) => {
-        const grid = makeGrid(array, foldWidth(array, table));
-        return (await findConflicts(grid, piecesOf(grid, table, array.id), table, () => true)).elements;
-    }));
-}"""
-
-
-@pytest.mark.parametrize("name", LAUNCHES)
-def test_conflicts_are_those_of_an_observer(name: str, page_for: Any) -> None:
-    launch = LAUNCHES[name]()
-    notes = launch.notes()
-    expected = [int(notes.conflicts(array).sum()) for array in range(len(notes.arrays))]
-    assert page_for(recorded.explorer_of(launch.recording())).evaluate(_CONFLICTS) == expected
-
-
 def test_race_shows_its_two_accesses(page_for: Any) -> None:
     page = page_for(recorded.explorer_of(recorded.racy().recording()), view="memory")
     race = page.get_by_role("region", name="Races").get_by_role("button").first
@@ -422,3 +416,14 @@ def test_large_arrays_are_binned_and_zooming_in_shows_elements(page_for: Any) ->
     canvas.press("ArrowRight")
     canvas.press("Enter")
     page.get_by_text("A bin of elements: zoom in for values.").wait_for()
+
+
+def test_page_opens_with_the_whole_launch_until_the_moment_moves(page_for: Any, tmp_path: Path) -> None:
+    page = page_for(recorded.explorer_of(recorded.matmul().recording()), view="memory")
+    _card(page, "c").locator("canvas").wait_for()
+    assert page.get_by_label("Accesses", exact=True).input_value() == "launch"
+    assert (_saved_cells(page, "c", (100, 120), tmp_path / "whole.svg") != "").all()
+    page.get_by_label("Step of the tile block").press("ArrowRight")
+    assert _moment(page) == (0, 1)
+    assert page.get_by_label("Accesses", exact=True).input_value() == "moment"
+    assert (_saved_cells(page, "c", (100, 120), tmp_path / "begin.svg") == "").all()

@@ -47,7 +47,9 @@ class Memory {
     this.title = "Memory";
     this.context = context;
     /** @type {Options} */
-    this.options = { colour: "last block", kinds: [true, true, true], whole: false, conflicts: true };
+    this.options = { colour: "last block", kinds: [true, true, true], whole: true, conflicts: true };
+    /** Whether the user has said which accesses are shown; until then it is the whole launch until the moment moves. */
+    this._chosen = false;
     /** @type {AccessTable | null} */
     this.table = null;
     /** @type {ArrayCard[]} */
@@ -60,6 +62,18 @@ class Memory {
     this._planned = false;
     this._hovered = 0;
     this._listed = LISTED;
+    this.extent = choice(
+      [
+        { value: "launch", title: "of the whole launch" },
+        { value: "moment", title: "up to the moment" },
+      ],
+      "launch",
+      (value) => {
+        this._chosen = true;
+        this._set({ whole: value === "launch" });
+      },
+      { "aria-label": "Accesses" },
+    );
     this.legends = element("div", { class: "legends" });
     this.holder = element("div", { class: "array-cards" }, empty("Loading the accesses .."));
     this.panel = element("aside", { class: "panel element-panel", "aria-label": "The element that is chosen" });
@@ -96,15 +110,7 @@ class Memory {
       ),
       field(
         "Accesses",
-        choice(
-          [
-            { value: "moment", title: "up to the moment" },
-            { value: "launch", title: "of the whole launch" },
-          ],
-          "moment",
-          (value) => this._set({ whole: value === "launch" }),
-          { "aria-label": "Accesses" },
-        ),
+        this.extent,
       ),
       element("fieldset", {}, element("legend", { class: "unseen" }, "Kinds of access"), ...kinds),
       element(
@@ -139,6 +145,10 @@ class Memory {
       this.table = table;
       this._findRaces(table);
       selection = this.context.selection;
+    }
+    if (!this._chosen && this.options.whole && (selection.place > 0 || selection.step > 0)) {
+      this.options.whole = false;
+      this.extent.value = "moment";
     }
     const marked = selection.marked.join();
     if (marked !== this._marked) {
