@@ -158,6 +158,28 @@ def test_search_finds_beyond_what_is_drawn(page_for: Any) -> None:
     assert long.get_by_role("listbox").evaluate("node => node === document.activeElement")
 
 
+def test_long_lines_are_reached_by_keys_and_by_search(page_for: Any) -> None:
+    long = form("tile", ["x" * 300 + " the end", "y" * 100_000], [[0], []])
+    page = page_for(made_explorer({"forms": LISTED[:1]}, form=lambda id: long), view="forms")
+    listing = pane(page, 1).get_by_role("listbox")
+    listing.focus()
+    left = "node => node.scrollLeft"
+    page.keyboard.press("ArrowRight")
+    moved = listing.evaluate(left)
+    page.keyboard.press("Shift+ArrowRight")
+    assert 0 < moved < listing.evaluate(left)
+    for _ in range(10):
+        page.keyboard.press("ArrowLeft")
+    assert listing.evaluate(left) == 0
+    page.keyboard.press("/")
+    page.keyboard.type("the end")
+    pane(page, 1).get_by_text("1 of 1 line").wait_for()
+    box, pane_box = pane(page, 1).locator("mark").bounding_box(), listing.bounding_box()
+    assert pane_box["x"] < box["x"] and box["x"] + box["width"] < pane_box["x"] + pane_box["width"]
+    # Of a line that nobody reads, the rest is told.
+    assert pane(page, 1).get_by_text("96,000 more characters").count() == 1
+
+
 def test_what_a_step_of_the_optimizer_changed_is_shown(page_for: Any) -> None:
     page = page_for(explorer(), view="forms")
     changed = pane(page, 2)

@@ -5,6 +5,7 @@ import { element } from "explorer/elements.js";
 import { shownLine } from "explorer/highlighting.js";
 import { Rows } from "explorer/rows.js";
 import { drawRuler } from "explorer/ruler.js";
+import { counted } from "explorer/words.js";
 
 /** @typedef {import("./types").Form} Form */
 
@@ -172,6 +173,10 @@ export class Listing {
     if (event.key in moves) {
       this.moveTo(moves[event.key]);
       this.point(this.rows.line(this.cursor));
+    } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      // Lines are longer than panes are wide.
+      const distance = this.scroller.clientWidth / (event.shiftKey ? 1 : 5);
+      this.scroller.scrollLeft += event.key === "ArrowRight" ? distance : -distance;
     } else if (event.key === "Enter" || event.key === " ") {
       this.follow(this.cursor);
     } else {
@@ -263,6 +268,8 @@ export class Listing {
     }
     place = (place + rows.length) % rows.length;
     this.moveTo(rows[place], true);
+    // What was found may be beyond the pane's edge.
+    this.drawn.get(this.cursor)?.querySelector("mark")?.scrollIntoView({ block: "nearest", inline: "nearest" });
     return place;
   }
 
@@ -327,7 +334,7 @@ export class Listing {
     const sign = removed ? "−" : fresh ? "+" : "";
     const code = element("code", { class: "row-code" }, ...shownLine(shown, this.form?.language ?? "", this.query));
     if (shown !== whole) {
-      code.append(element("span", { class: "row-rest" }, ` … ${whole.length - shown.length} more characters`));
+      code.append(element("span", { class: "row-rest" }, ` … ${counted(whole.length - shown.length, "more character")}`));
     }
     const node = element(
       "div",
