@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,22 @@ import numpy
 from tests.serve.explorer.made_answers import made_explorer
 
 import tileir
-from tileir.execute.recording.answers import accesses_answer, steps_answer, summary_answer
 from tileir.execute.recording.recording import Recording, record
+from tileir.serve.explorer.opening import recording_part
 from tileir.serve.explorer.parts import findings_part
-from tileir.serve.explorer.session import Explorer, Part
+from tileir.serve.explorer.session import Explorer
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+
+NAN = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %q = offset %p, %x : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+  %v, %t = load_ptr_tko weak %q : tile<ptr<f32>> -> tile<f32>, token
+  %n = itof %x signed : tile<i32> -> tile<f32>
+  %d = divf %v, %n : tile<f32>
+  %u = store_ptr_tko weak %q, %d token=%t : tile<ptr<f32>>, tile<f32> -> token
+  return
+} }"""
 
 
 def racy() -> Recording:
@@ -25,8 +34,7 @@ def racy() -> Recording:
 
 def explorer(recording: Recording | None = None) -> Explorer:
     known = recording or racy()
-    questions = {"accesses": partial(accesses_answer, known), "steps": partial(steps_answer, known)}
-    return Explorer([Part(questions, lambda: summary_answer(known)), findings_part(known)])
+    return Explorer([recording_part(known, "racy.mlir"), findings_part(known)])
 
 
 def test_one_click_leads_to_the_two_accesses_of_a_race(page_for: Any) -> None:
@@ -68,6 +76,19 @@ def test_a_clean_launch_says_what_was_checked(page_for: Any) -> None:
     page.get_by_role("heading", name="Nothing found").wait_for()
     assert page.get_by_text("tile blocks that access the same bytes in no order").is_visible()
     assert page.get_by_text("were not looked for").is_visible()
+
+
+def test_nans_are_looked_for_when_somebody_asks(page_for: Any) -> None:
+    kernel = tileir.compile(tileir.parse(NAN))
+    page = page_for(explorer(record(kernel, 2, numpy.zeros(2, "f4"))), view="findings")
+    page.get_by_role("button", name="Look for NaNs and infinities").click()
+    region = page.get_by_role("region", name="NaNs and infinities")
+    region.get_by_role("heading", name="Where NaNs and infinities begin").wait_for()
+    card = region.get_by_role("article", name="divf makes a NaN")
+    assert "divf of 0, 0 gives nan" in card.inner_text()
+    card.get_by_role("button", name="In the program").click()
+    page.wait_for_url("**#view=forms**")
+    assert "place=" not in page.evaluate("location.hash") and "step=5" in page.evaluate("location.hash")
 
 
 def test_what_ended_the_launch_is_shown(page_for: Any) -> None:

@@ -40,21 +40,7 @@ def findings_answer(recording: Recording) -> dict[str, Any]:
     for finding in [*report.findings, *report.notes]:
         seen = recording.seen.get(finding, Seen(-1))
         other = other_row(recording, finding, seen)
-        worded = finding.worded(report.names)
-        found.append(
-            {
-                "kind": finding.kind,
-                "title": worded.title,
-                "text": finding.render(report.names),
-                "details": worded.details,
-                "hint": worded.hint,
-                "count": finding.count,
-                "note": finding.kind == "note",
-                "place": _place(recording, finding.place, seen.step, seen.row),
-                "relation": finding.relation,
-                "other": None if finding.other is None else _place(recording, finding.other, -1, other),
-            }
-        )
+        found.append(described(recording, finding, seen, other))
     checked: dict[Kind, str] = {}
     notes: list[str] = []
     if recording.sanitize:
@@ -69,6 +55,24 @@ def findings_answer(recording: Recording) -> dict[str, Any]:
         "findings": found,
         "checked": [{"kind": kind, "text": text} for kind, text in checked.items()],
         "notes": notes,
+    }
+
+
+def described(recording: Recording, finding: Finding, seen: Seen, other: int = -1) -> dict[str, Any]:
+    """A finding with its places, in the words of the script; `other` is the row of its second access."""
+    names = recording.report.names
+    worded = finding.worded(names)
+    return {
+        "kind": finding.kind,
+        "title": worded.title,
+        "text": finding.render(names),
+        "details": worded.details,
+        "hint": worded.hint,
+        "count": finding.count,
+        "note": finding.kind == "note",
+        "place": _place(recording, finding.place, seen.step, seen.row),
+        "relation": finding.relation,
+        "other": None if finding.other is None else _place(recording, finding.other, -1, other),
     }
 
 

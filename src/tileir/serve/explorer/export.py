@@ -65,6 +65,7 @@ class _Exporting:
         with ThreadPoolExecutor(2) as others:
             forms = others.submit(self._carried_forms)
             costs = others.submit(self._carried_costs)
+            self._add("numbers", {})
             found = self._add("findings", {})
             self._findings = found["findings"] if found is not None else []
             self._add_accesses()

@@ -18,6 +18,7 @@ from tileir.execute.recording.answers import (
     values_answer,
     values_of,
 )
+from tileir.execute.recording.number_answers import numbers_answer
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recording import LIMIT, Recording, record
 from tileir.serve.explorer.launches import Launch
@@ -89,6 +90,7 @@ def recording_part(recording: Recording, title: str) -> Part:
         "values": partial(values_answer, recording),
         "tile": tile,
         "array": array,
+        "numbers": partial(numbers_answer, recording),
     }
     return Part(questions, summary)
 

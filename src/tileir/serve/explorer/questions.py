@@ -54,6 +54,7 @@ QUESTIONS: dict[str, tuple[Parameter, ...]] = {
     "array": (Parameter("array", NUMBER), _BLOCK, _STEP, *_PART),
     "form": (Parameter("id", NAME),),
     "findings": (),
+    "numbers": (),
     "cost": (Parameter("target", NAME),),
     "comparison": (Parameter("id", NAME), _BLOCK),
     "compared": (Parameter("id", NAME), _BLOCK, _STEP, Parameter("value", NUMBER), *_PART),

@@ -57,8 +57,39 @@ function show(context, body, answer) {
     element("h2", {}, heading(mistakes.length, notes.length, failure !== null)),
     ...groups(context, mistakes),
     ...(notes.length === 0 ? [] : [element("h2", {}, "Notes"), list(context, notes)]),
+    context.summary.recording.order.shape[0] > 0 ? numbers(context) : null,
     checked(answer, mistakes.length === 0),
   );
+}
+
+/**
+ * Where NaNs and infinities come from: tile blocks run again for it, so it is looked for when somebody asks.
+ * @param {Context} context
+ */
+function numbers(context) {
+  const found = element("div", { "aria-live": "polite" });
+  const look = button("Look for NaNs and infinities", () => void ask());
+  return element("section", { class: "findings-numbers", "aria-label": "NaNs and infinities" }, look, found);
+
+  async function ask() {
+    look.disabled = true;
+    fill(found, empty("Running tile blocks again .."));
+    try {
+      const answer = /** @type {Findings} */ (await context.ask("numbers"));
+      const made = answer.findings.filter((finding) => !finding.note);
+      const given = answer.findings.filter((finding) => finding.note);
+      fill(
+        found,
+        element("h2", {}, made.length > 0 ? "Where NaNs and infinities begin" : "No operation makes a NaN or an infinity"),
+        ...groups(context, made),
+        ...(given.length === 0 ? [] : [element("h3", {}, "What the kernel was given"), list(context, given)]),
+        ...answer.notes.map((note) => element("p", { class: "note" }, note)),
+      );
+    } catch (error) {
+      look.disabled = false;
+      fill(found, empty(error instanceof Error ? error.message : String(error)));
+    }
+  }
 }
 
 /**

@@ -198,6 +198,7 @@ export interface Finding {
   other: FindingPlace | null;
 }
 
+/** The answer to `findings`, what the sanitizer found, and to `numbers`, where NaNs and infinities come from. */
 export interface Findings {
   findings: Finding[];
   /** What was looked for, finding or not. */
