@@ -167,6 +167,7 @@ bench: $(VENV)/.installed-bench ## every figure in the docs, pure Python
 	@echo
 	$(BIN)/python benchmarks/interpreter_speed.py
 	$(BIN)/python benchmarks/sanitizer_speed.py
+	$(BIN)/python benchmarks/explorer_speed.py
 	@echo
 	$(BIN)/python benchmarks/cpu_speed.py
 	@echo
