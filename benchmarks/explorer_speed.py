@@ -49,19 +49,18 @@ def main() -> int:
     answered = time.perf_counter() - begin
     recording = page.answer("summary")["recording"]
     rows = [
-        ["plain launch in the interpreter", f"{plain:.2f} s", ""],
-        ["recorded", f"{recorded:.2f} s", ""],
-        ["ready to be asked", f"{answered:.2f} s", ""],
+        ("plain launch in the interpreter", f"{plain:.2f} s", ""),
+        ("recorded", f"{recorded:.2f} s", ""),
+        ("ready to be asked", f"{answered:.2f} s", ""),
     ]
     opened, redrawn = browsed(url, begin)
     if opened is not None:
-        rows.append(["picture of memory in the browser", f"{opened:.2f} s", f"at most {BAR_OPEN:.0f} s"])
-        rows.append(
-            ["another moment, median", f"{statistics.median(redrawn) * 1e3:.0f} ms", f"{BAR_REDRAW * 1e3:.0f} ms"]
-        )
-        rows.append(["another moment, longest", f"{max(redrawn) * 1e3:.0f} ms", ""])
+        median = statistics.median(redrawn)
+        rows.append(("picture of memory in the browser", f"{opened:.2f} s", f"{BAR_OPEN:.0f} s"))
+        rows.append(("another moment, median", f"{median * 1e3:.0f} ms", f"{BAR_REDRAW * 1e3:.0f} ms"))
+        rows.append(("another moment, longest", f"{max(redrawn) * 1e3:.0f} ms", ""))
     page.close()
-    print(table(["", "time", "bar"], rows))
+    print(table(("", "time", "bar"), rows))
     size = f"{recording['bytes'] / 2**20:.0f} MiB, {12 * count / 2**20:.0f} of which are the arrays"
     print(f"the recording: {recording['accesses']} accesses, {size}")
     missed = opened is not None and (opened > BAR_OPEN or statistics.median(redrawn) > BAR_REDRAW)

@@ -47,6 +47,13 @@ def test_kernel_that_fails_is_shown_up_to_there(tmp_path: Path, capsys: pytest.C
     assert page.exists()
 
 
+def test_pictures_are_drawn_without_a_browser(tmp_path: Path) -> None:
+    chosen, first = tmp_path / "chosen.svg", tmp_path / "first.svg"
+    assert run(["explore", *LAUNCH, "--picture", f"a:count={chosen}", "--picture", str(first)]) == 0
+    assert chosen.read_text().startswith("<svg") and first.read_text().startswith("<svg")
+    assert chosen.read_text() != first.read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -63,6 +70,11 @@ def test_kernel_that_fails_is_shown_up_to_there(tmp_path: Path, capsys: pytest.C
         ([VECTOR_ADD, "--launch", "2"], 2, "--launch is for a script"),
         ([VECTOR_ADD, "--blocks", "1"], 2, "--blocks is about the page that --export writes"),
         ([VECTOR_ADD, "--schedule", "sideways", *ARRAYS], 1, "sideways"),
+        ([VECTOR_ADD, "--picture", "a=b.png"], 2, "pictures are written as .svg"),
+        ([VECTOR_ADD, "--picture", "=x.svg"], 2, "'--picture =x.svg' makes no sense"),
+        ([VECTOR_ADD, "--picture", "/tmp/nothing.svg"], 1, "nothing was run, so there is no memory to draw"),
+        ([*LAUNCH, "--picture", "z=/tmp/nothing.svg"], 1, "the launch has no array 'z': it has a, b, c"),
+        ([*LAUNCH, "--picture", "a:red=/tmp/nothing.svg"], 1, "and not by 'red'"),
         (["script.py", "--grid", "1"], 2, "--grid is for a FILE: a script says itself what it launches"),
         (["nowhere.py"], 2, "cannot open 'nowhere.py': there is no such file"),
         (["nowhere.mlir"], 2, "cannot read 'nowhere.mlir'"),

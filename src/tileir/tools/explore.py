@@ -30,6 +30,11 @@ USAGE = Usage(
         Option("launch", "of a script, the launch to show, counted from 1 (default: the first)", value="N"),
         Option("export", "write the page to a file that needs no server, instead of serving it", value="FILE.html"),
         Option("blocks", "tile blocks whose values an exported page carries, as 0,7,16-31, or all", value="LIST"),
+        Option(
+            "picture",
+            "draw an array (default: the first that is written) by block, time or count; repeat for several",
+            value="[ARRAY[:COLOUR]=]FILE.svg",
+        ),
         Option("targets", "what costs are estimated for, as h200,b200 (default: all)", value="NAMES"),
         Option("memory", "the most that the recording takes, as 512M or 4G (default: 1G)", value="BYTES"),
         Option("port", "where the page is served on 127.0.0.1 (default: a port that is free)", value="N"),
@@ -69,7 +74,7 @@ def _run(arguments: list[str]) -> int:
     found = _script(given, options) if is_script else _program(given, options)
     if found is None:
         return EXIT_WRONG_INPUT
-    if options.export:
+    if options.export or options.pictures:
         _write(found, options)
         return EXIT_FINE
     _serve(found, not given.has("no-browser"))
@@ -88,8 +93,12 @@ class _Options:
         if given.has("blocks") and not given.has("export"):
             raise mistake("--blocks is about the page that --export writes: others show all tile blocks")
         self.export: str = given.value("export", "")
-        if self.export and self.export != "-":
-            check_target(self.export)
+        self.pictures: list[tuple[str, str, str]] = [
+            _picture(text) for name, text in given.sequence if name == "picture"
+        ]
+        for path in (self.export, *[path for _, _, path in self.pictures]):
+            if path and path != "-":
+                check_target(path)
         self.grid: tuple[int, ...] = grid_of(given.value("grid", "1"))
         self.schedule: str | None = given.value("schedule", "") or None
         self.launch: int = _positive("launch", given.value("launch", "1"))
@@ -179,6 +188,10 @@ def _explored(options: _Options, kernel: Any, grid: Any, args: Any, entry: str |
 
 
 def _write(found: Exploration, options: _Options) -> None:
+    for array, colour, path in options.pictures:
+        write_output(path, found.picture(array or None, colour or "block"))
+    if not options.export:
+        return
     count = int(found.answer("summary")["recording"]["order"]["shape"][0])
     page = found.page(blocks=_blocks(options.blocks, count) if options.blocks else None)
     write_output(options.export, page.text)
@@ -213,6 +226,17 @@ def _serve(found: Exploration, opens: bool) -> None:
 
 
 # --- what the command line says ---
+
+
+def _picture(text: str) -> tuple[str, str, str]:
+    """Array, colour and file of `--picture`."""
+    what, equals, path = text.rpartition("=")
+    array, _, colour = what.partition(":")
+    if not path or (equals and not array):
+        raise mistake(f"'--picture {text}' makes no sense: give a file, or an array and a file, as c=memory.svg")
+    if path != "-" and not path.endswith(".svg"):
+        raise mistake(f"'--picture {text}': pictures are written as .svg; the page saves .png as well")
+    return array, colour, path
 
 
 def _positive(name: str, text: str) -> int:

@@ -9,10 +9,12 @@ import webbrowser
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import LIMIT, Recording
 from tileir.serve.explorer.export import SIZE, ExportedPage, exported
 from tileir.serve.explorer.launches import launch_of
 from tileir.serve.explorer.opening import Opened, opened
+from tileir.serve.explorer.pictures import memory_picture
 from tileir.serve.explorer.server import ExplorerServer
 
 _INLINE_SIZE = 4 << 20
@@ -121,6 +123,21 @@ class Exploration:
     def page(self, *, blocks: Iterable[int] | None = None, size: int = SIZE) -> ExportedPage:
         """What `export` writes: its text, the tile blocks whose values it carries, and what it leaves out."""
         return exported(self._explorer, blocks=None if blocks is None else list(blocks), size=size)
+
+    def picture(self, array: int | str | None = None, colour: str = "block") -> str:
+        """An array as SVG, and who touched each of its elements: for papers, without a browser.
+
+        `array` is its name or number, by default the first that is written.  `colour` says what colours stand for:
+        "block" and "first block" who touched an element last or first, "time" and "first time" when, "count" how often.
+        """
+        if self.recording is None:
+            raise LaunchError("nothing was run, so there is no memory to draw: pass the arguments of the launch")
+        if array is None:
+            arrays = self.answer("summary")["arrays"]
+            if not arrays:
+                raise LaunchError("the launch has no arrays to draw")
+            array = next((each["id"] for each in arrays if each["written"]), 0)
+        return memory_picture(self.recording, array, colour)
 
     def _repr_html_(self) -> str:
         """The page inside of a notebook; it can reach nothing of the notebook."""
