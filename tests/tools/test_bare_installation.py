@@ -38,6 +38,7 @@ print(json.dumps(results))
 EVERYTHING = ["numpy", "ml_dtypes", "llvmlite", "torch", "cuda", "cupy", "jax"]
 RUN = ["run", "examples/vector_add.mlir", "--arg", "ones:f32:8", "--arg", "ones:f32:8", "--arg", "zeros:f32:8"]
 RUN += ["--arg", "8"]
+COST = ["cost", *RUN[1:]]
 NEEDS_NOTHING = [
     ["check", "examples/vector_add.mlir"],
     ["check", "examples", "--format", "sarif", "--jobs", "2"],
@@ -61,6 +62,9 @@ NEEDS_NOTHING = [
     ["completion", "fish"],
     ["run", "--help"],
     ["compile", "--help"],
+    ["cost", "--help"],
+    [*COST, "--no-assembler"],
+    [*COST, "--no-assembler", "--json", "--target", "a100,rtx5090"],
     ["emulate", "--help"],
     ["--version"],
 ]
@@ -74,6 +78,8 @@ NEEDS_NUMPY = [
     [*RUN, "--timeout", "60"],
     [*RUN, "--threads", "2"],
     ["run", "--dump", "llvm", "examples/vector_add.mlir"],
+    [*COST, "--target", "cpu"],
+    [*COST, "--measure"],
 ]
 
 

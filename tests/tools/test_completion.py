@@ -35,6 +35,7 @@ CASES = [
     ("tileir run --backend ", ["auto", "cpu", "interpreter"], "check"),
     ("tileir emulate --gpu b", ["b200", "b300"], "h100"),
     ("tileir compile --target sm_9", ["sm_90"], "sm_80"),
+    ("tileir cost --target h", ["h100", "h200"], "sm_90"),
     ("tileir run --sanitize=", ["all", "mistakes"], "check"),
     ("tileir explain load_", ["load_ptr_tko", "load_view_tko"], "addf"),
     ("tileir docs command", ["command_line"], "cpu"),

@@ -27,7 +27,7 @@ def test_report_has_bytes_operations_waves_time_and_reasons(capsys: pytest.Captu
     assert "addf f32: 1 M" in out
     assert "7813 tile blocks" in out
     assert "NVIDIA H200 Tensor Core GPU datasheet" in out
-    assert "not known: the kernel was not compiled, as asked for" in out
+    assert "occupancy   the kernel was not compiled, as asked for" in out
 
 
 def test_json_is_what_the_page_gets(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,7 +52,7 @@ def test_array_of_any_size_is_not_made(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (["--target", "h900"], 2, f"there is no target 'h900': choose one of {', '.join(GPUS)}"),
+        (["--target", "h900"], 2, f"there is no target 'h900': choose one of {', '.join([*GPUS, 'cpu'])}"),
         (["--grid", "0"], 1, "the grid has extent 0 along x: launch at least one tile block"),
         (["--grid", "x"], 2, "'x' is no grid"),
         (["--grid", "1,70000"], 1, "the grid has extent 70000 along y"),

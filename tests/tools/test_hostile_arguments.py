@@ -20,6 +20,7 @@ import tileir
 from tileir.tools import (
     assemble,
     check,
+    cost,
     disassemble,
     drop_in_opt,
     drop_in_translate,
@@ -50,6 +51,7 @@ TOOLS: dict[str, Callable[[list[str]], int]] = {
     "dis": disassemble.run,
     "objdump": objdump.run,
     "run": run_tool.run,
+    "cost": cost.run,
     "explain": explain.run,
     "info": info.run,
     "tileir-opt": drop_in_opt.run,
@@ -63,6 +65,7 @@ READERS: dict[str, list[str]] = {
     "dis": [],
     "objdump": [],
     "run": ["--backend", "interpreter", "--arg", "ones:f32:4", "--arg", "1"],
+    "cost": ["--no-assembler", "--arg", "ones:f32:4", "--arg", "1"],
     "tileir-opt": [],
     "tileir-translate": ["-mlir-to-cudatilebc", "-o", "/dev/null"],
 }
@@ -151,6 +154,7 @@ USAGES = {
     "dis": disassemble.USAGE,
     "objdump": objdump.USAGE,
     "run": run_tool.USAGE,
+    "cost": cost.USAGE,
     "tileir-opt": drop_in_opt.USAGE,
     "tileir-translate": drop_in_translate.USAGE,
 }

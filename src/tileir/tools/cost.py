@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.ir.escapes import harmless
 from tileir.tools.arguments import COLOR, EXIT_FINE, EXIT_USAGE, EXIT_WRONG_INPUT, Arguments, Option, Usage
 from tileir.tools.arrays import argument, grid_of, number, specification
 from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarded, read_program, tell
+
+if TYPE_CHECKING:
+    from tileir.analyze.cost.result import Cost
+    from tileir.analyze.cost.targets import GpuTarget
+    from tileir.execute.errors import BlockId
+    from tileir.ir.core import Operation
 
 USAGE = Usage(
     "tileir cost",
@@ -23,6 +30,7 @@ USAGE = Usage(
             value="WHAT",
         ),
         Option("target", "the GPU, as in h200, or cpu; repeat for several (default: h200)", value="NAME"),
+        Option("measure", "make the arrays and launch the kernel, too, if the target is here"),
         Option("no-assembler", "do not compile the kernel to see what it takes of the GPU"),
         Option("json", "print one JSON object per target"),
         COLOR,
@@ -45,9 +53,8 @@ def _run(arguments: list[str]) -> int:
     given = USAGE.read(arguments)
     if given.status is not None:
         return given.status
-    from tileir.analyze.cost.estimating import estimate
     from tileir.analyze.cost.targets import DEFAULT, target_named
-    from tileir.execute.entries import check_number, select_entry
+    from tileir.execute.entries import select_entry
     from tileir.execute.grids import check_grid
 
     grid = grid_of(given.value("grid", "1"))
@@ -63,10 +70,8 @@ def _run(arguments: list[str]) -> int:
     try:
         extents = check_grid(grid)
         entry = select_entry(program.module, given.value("entry", "") or None)
-        values = _values(given)
-        check_number(entry, values)
         for place, target in enumerate(targets):
-            cost = estimate(entry, extents, values, target, assemble=not given.has("no-assembler"))
+            cost = _cost(given, entry, extents, target)
             if given.has("json"):
                 print(json.dumps(cost.answer()))
             else:
@@ -78,7 +83,30 @@ def _run(arguments: list[str]) -> int:
     return EXIT_FINE
 
 
-def _values(given: Arguments) -> tuple[object, ...]:
+def _cost(given: Arguments, entry: Operation, grid: BlockId, target: GpuTarget | None) -> Cost:
+    from tileir.execute.entries import check_number
+
+    assemble = not given.has("no-assembler")
+    if not given.has("measure"):
+        from tileir.analyze.cost.estimating import estimate
+
+        described = _described(given)
+        check_number(entry, described)
+        return estimate(entry, grid, described, target, assemble=assemble)
+    # Imported here: only who runs a kernel pays for NumPy.
+    from tileir.analyze.cost.costs import cost
+    from tileir.analyze.cost.targets import PROCESSOR
+    from tileir.execute.launch import Kernel
+
+    parameters = entry.regions[0].blocks[0].arguments
+    texts = [text for name, text in given.sequence if name == "arg"]
+    types = [*[parameter.type for parameter in parameters], *[None] * len(texts)]
+    values = [argument(text, type) for text, type in zip(texts, types, strict=False)]
+    named = PROCESSOR if target is None else target.key
+    return cost(Kernel(entry), grid, *values, target=named, assemble=assemble, measure=True)
+
+
+def _described(given: Arguments) -> tuple[object, ...]:
     """The arguments; arrays as descriptions, which have a number of bytes."""
     found: list[object] = []
     for name, text in given.sequence:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tileir.analyze.cost.estimating import estimate
 from tileir.analyze.cost.result import Cost
-from tileir.analyze.cost.targets import DEFAULT, target_named
+from tileir.analyze.cost.targets import DEFAULT, GpuTarget, target_named
 from tileir.bridge.compiling import compile
 from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.arguments import Pointer
@@ -25,6 +25,7 @@ def cost(
     target: str = DEFAULT,
     entry: str | None = None,
     assemble: bool = True,
+    measure: bool = False,
 ) -> Cost:
     """What a launch costs on a GPU, which need not be here, or on this processor: bytes, operations, the roofline,
     occupancy, waves, and an estimated time with its reasons (docs/cost.md).
@@ -32,7 +33,8 @@ def cost(
     The kernel is one that `tileir.compile` made, or what it takes: a module, a file, bytes, or a cuTile kernel; `entry`
     names one of several in a module.  Of arrays only the number of bytes is looked at, `nbytes`, so anything that has
     one may stand for an array, but cuTile kernels need arrays.  `target` is a GPU, as "h200", or "cpu".  With
-    `assemble`, and where NVIDIA's assembler is installed, the kernel is compiled to see what it takes of the GPU.
+    `assemble`, and where NVIDIA's assembler is installed, the kernel is compiled to see what it takes of the GPU.  With
+    `measure` it is launched too, on the arrays that are given, if the target is here.
     """
     chosen = target_named(target)
     made = _kernel(kernel, arguments, entry)
@@ -43,7 +45,24 @@ def cost(
     check_number(made.entry, values)
     names = [script_name(given.name) if isinstance(given, Pointer) else "" for given in values]
     arrays = [given.array if isinstance(given, Pointer) else given for given in values]
-    return estimate(made.entry, check_grid(grid), arrays, chosen, names, assemble=assemble)
+    found = estimate(made.entry, check_grid(grid), arrays, chosen, names, assemble=assemble)
+    if measure:
+        _measure(found, made, chosen, grid, values)
+    return found
+
+
+def _measure(found: Cost, kernel: Kernel, target: GpuTarget | None, grid: Any, values: tuple[object, ...]) -> None:
+    """Launch the kernel where the cost was estimated for; a note says why it cannot be."""
+    backend = "cpu" if target is None else "tileiras"
+    if target is not None:
+        from tileir.execute.gpu.driver.devices import device, why_no_gpu
+
+        missing = why_no_gpu()
+        here = "" if missing else device(0).name
+        if here != target.title:
+            found.notes.append(f"not measured: {missing or f'the GPU of this machine is a {here}'}")
+            return
+    found.measured = Kernel(kernel.entry, backend=backend).time(grid, *values).median
 
 
 def _kernel(kernel: Any, arguments: tuple[object, ...], entry: str | None) -> Kernel | SpecializedKernel:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tileir.analyze.cost.cpu_model import compute_seconds, estimate_on_processor
 from tileir.analyze.cost.gpu_model import estimate_on_gpu
 from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_of, unknown_occupancy, waves_of
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
-from tileir.analyze.cost.targets import GpuTarget
+from tileir.analyze.cost.targets import PROCESSOR, GpuTarget
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.peaks import Peaks
 from tileir.execute.work.counting import count_work
@@ -26,13 +27,20 @@ def estimate(
     entry: Operation,
     grid: BlockId,
     arguments: Sequence[object],
-    target: GpuTarget,
+    target: GpuTarget | None,
     names: Sequence[str] = (),
     *,
     assemble: bool = True,
 ) -> Cost:
-    """What a launch of a kernel costs on a GPU.  `names` are those of the arguments, where they have any."""
+    """What a launch of a kernel costs on a GPU, or without a target on this processor.  `names` are those of the
+    arguments, where they have any."""
     work = count_work(entry, grid, arguments)
+    if target is None:
+        return _on_processor(work, names)
+    return _on_gpu(entry, work, target, names, assemble)
+
+
+def _on_gpu(entry: Operation, work: Work, target: GpuTarget, names: Sequence[str], assemble: bool) -> Cost:
     occupancy = _occupancy(entry, target, assemble)
     each, guess = occupancy.blocks, None
     if not each:
@@ -57,6 +65,44 @@ def estimate(
         found.seconds,
         found.reasons,
         [f"peaks: {target.peaks.source}"],
+        notes,
+    )
+
+
+def _on_processor(work: Work, names: Sequence[str]) -> Cost:
+    # Imported here: it runs kernels, which takes NumPy.
+    from tileir.analyze.cost.processor import is_busy, processor
+
+    machine = processor()
+    seconds, reasons = estimate_on_processor(work, machine, machine.cores)
+    notes = [*work.unknown, *work.notes]
+    if is_busy():
+        notes.append("this machine has other work to do: what it can do may be more than was measured")
+    memory = machine.memory
+    products, arithmetic = machine.products * machine.cores, machine.arithmetic * machine.cores
+    ceilings = [
+        Ceiling("f32 matrix products", products, bool(work.matrix_flops)),
+        Ceiling("f32", arithmetic, bool(work.flops)),
+    ]
+    even = compute_seconds(work, machine) / machine.cores
+    intensity = attainable = None
+    if work.footprint and work.total_flops and even:
+        intensity = work.intensity
+        attainable = min(intensity * memory, work.total_flops / even)
+    return Cost(
+        work,
+        PROCESSOR,
+        f"this processor ({machine.name}, {machine.cores} cores)",
+        _arrays(work, names),
+        Roofline(memory, ceilings, intensity, attainable),
+        unknown_occupancy("a processor has cores, each of which runs one tile block at a time"),
+        waves_of(work.blocks, machine.cores),
+        seconds,
+        reasons,
+        [
+            f"peaks: measured here on {machine.measured} with kernels of the CPU engine: adding arrays of 32 MB on all "
+            "cores; products of 64 x 64 tiles, a chain of additions and multiplications, and exp, on one core"
+        ],
         notes,
     )
 

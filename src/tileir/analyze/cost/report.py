@@ -94,7 +94,7 @@ def _roofline(answer: dict[str, Any]) -> list[str]:
 
 def _occupancy(occupancy: dict[str, Any]) -> list[str]:
     if occupancy["blocksPerMultiprocessor"] is None:
-        return [f"not known: {occupancy['reason']}"] if occupancy["reason"] else []
+        return [occupancy["reason"]] if occupancy["reason"] else []
     return [
         f"{occupancy['blocksPerMultiprocessor']} tile blocks of {occupancy['warps']} warps on a multiprocessor, "
         f"limited by {occupancy['limit']}",

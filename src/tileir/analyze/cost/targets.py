@@ -1,7 +1,8 @@
-"""What costs can be estimated for: the GPUs of the table."""
+"""What costs can be estimated for: the GPUs of the table, and this processor."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Final
 
 from tileir.execute.gpu.gpus import GPUS, Gpu
@@ -9,6 +10,7 @@ from tileir.execute.gpu.peaks import Peaks, peaks_of
 from tileir.ir.diagnostics import OptionError
 
 DEFAULT: Final = "h200"
+PROCESSOR: Final = "cpu"
 
 
 class GpuTarget:
@@ -40,16 +42,21 @@ def gpu_targets() -> dict[str, GpuTarget]:
 
 
 def target_names() -> dict[str, str]:
-    """What can be chosen, and what it is in words."""
-    return {key: target.title for key, target in gpu_targets().items()}
+    """What can be chosen here, and what it is in words; the processor where there is what makes code for it."""
+    names = {key: target.title for key, target in gpu_targets().items()}
+    if all(find_spec(package) is not None for package in ("llvmlite", "numpy", "ml_dtypes")):
+        names[PROCESSOR] = "this processor"
+    return names
 
 
-def target_named(name: object) -> GpuTarget:
-    """The target of a name; upper case, blanks, hyphens and underscores do not matter."""
+def target_named(name: object) -> GpuTarget | None:
+    """The target of a name, None for the processor; upper case, blanks, hyphens and underscores do not matter."""
     known = gpu_targets()
     if isinstance(name, str):
         plain = "".join([character for character in name.lower() if character not in " -_"])
+        if plain == PROCESSOR:
+            return None
         if plain in known:
             return known[plain]
     shown = f"'{name}'" if isinstance(name, str) else repr(name)
-    raise OptionError(f"there is no target {shown}: choose one of {', '.join(known)}")
+    raise OptionError(f"there is no target {shown}: choose one of {', '.join([*known, PROCESSOR])}")

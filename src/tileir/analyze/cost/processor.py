@@ -1,0 +1,170 @@
+"""What this processor can do, measured in about a second and kept in the cache of compiled kernels.
+
+What is measured is what the CPU engine reaches: kernels of a few lines on small arrays, on one core by the clock of the
+process, which other work on the machine leaves alone; and memory with all of them, by the clock on the wall.  While the
+machine has other work to do, nothing is kept, and the next one to ask measures again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from _blake2 import blake2b
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, Final, NamedTuple
+
+from tileir.execute.code_cache import default_cache
+from tileir.execute.errors import MissingDependencyError
+from tileir.processors import processors
+
+_FORMAT: Final = 1
+_ROUNDS: Final = 8
+_LANES: Final = 4096
+_CHAIN: Final = 8
+_MEMORY: Final = 1 << 23
+"""Elements of each of three arrays, more than caches hold."""
+_EXTENT: Final = 64
+_STEPS: Final = 16
+_OTHERS: Final = 1.0
+"""Processes that may want to run beside the measurement, on average of the last minute."""
+
+
+class Processor(NamedTuple):
+    """What this machine can do: rates of one core, unless it says otherwise."""
+
+    name: str
+    """What LLVM calls it."""
+    cores: int
+    memory: float
+    """Bytes a second, all cores together."""
+    core_memory: float
+    """Bytes a second, one core."""
+    products: float
+    """Operations of matrix products of f32 a second."""
+    arithmetic: float
+    """Elements a second of an operation such as addf, in f32."""
+    functions: float
+    """Elements a second of exp, in f32."""
+    measured: str
+    """The day."""
+
+
+def processor(*, again: bool = False) -> Processor:
+    """This one; measured if it was not before, or `again`."""
+    # The first says what to install where NumPy is missing.
+    import tileir.execute.launch  # noqa: F401
+    from tileir.execute.cpu.native.target import host
+
+    if find_spec("llvmlite") is None:
+        raise MissingDependencyError(
+            "this processor is measured with the CPU engine, which needs llvmlite: pip install 'tileir[cpu]', "
+            "or choose a GPU as the target"
+        )
+    machine = host("native")
+    key = _key(machine.name, machine.features)
+    store = default_cache()
+    found = store.get(key)
+    if found is not None and not again:
+        try:
+            return Processor(**found[1])
+        except TypeError:
+            pass
+    made = _measured(machine.name)
+    if not is_busy():
+        store.put(key, b"", made._asdict())
+    return made
+
+
+def is_busy() -> bool:
+    """Whether other processes keep this machine from its work, as far as the system says."""
+    try:
+        return os.getloadavg()[0] > processors() + _OTHERS
+    except (AttributeError, OSError):
+        return False
+
+
+def _key(name: str, features: str) -> str:
+    digest = blake2b(digest_size=16, person=b"tileir peaks")
+    digest.update(repr((_FORMAT, name, features, processors())).encode())
+    return f"processor-{digest.hexdigest()}"
+
+
+def _measured(name: str) -> Processor:
+    import numpy
+
+    from tileir.execute.launch import compile
+
+    small = numpy.ones(_LANES, numpy.float32)
+    square = numpy.ones((_EXTENT, _EXTENT), numpy.float32)
+    # Written to, each of them: pages of zeros that nobody has written to are one and the same.
+    large = [numpy.ones(_MEMORY, numpy.float32) for _ in range(3)]
+    adding, chain, function, product = [compile(module, backend="cpu") for module in _programs()]
+    blocks = 64
+    elements = blocks * _LANES
+    one = {"num_threads": 1}
+    alone = 12 * _MEMORY / _best(adding.bind(_MEMORY // _LANES, *large, **one))
+    together = 12 * _MEMORY / _best(adding.bind(_MEMORY // _LANES, *large), time.perf_counter)
+    return Processor(
+        name,
+        processors(),
+        max(together, alone),
+        alone,
+        blocks * _STEPS * 2 * _EXTENT**3 / _best(product.bind(blocks, square, square, square, **one)),
+        elements * _CHAIN / _best(chain.bind(blocks, small, small, **one)),
+        elements / _best(function.bind(blocks, small, small, **one)),
+        time.strftime("%Y-%m-%d"),
+    )
+
+
+def _best(run: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+    run()
+    found = []
+    for _ in range(_ROUNDS):
+        begin = clock()
+        run()
+        found.append(clock() - begin)
+    return max(min(found), 1e-9)
+
+
+def _programs() -> list[Any]:
+    """Addition of large arrays; a chain of operations, a function and products of a tile that stays in the cache."""
+    from tileir.builder import Builder
+    from tileir.types import f32, ptr, tile
+
+    def view(build: Builder, pointer: Any, shape: tuple[int, ...], part: tuple[int, ...]) -> Any:
+        strides = [shape[1], 1] if len(shape) > 1 else [1]
+        return build.make_partition_view(build.make_tensor_view(pointer, list(shape), strides), part)
+
+    def over_tiles(name: str, count: int, shape: tuple[int, ...], compute: Callable[..., Any]) -> Any:
+        """A kernel of so many arrays, the last of which is written; large ones in tiles, small ones as one."""
+        build = Builder("peaks")
+        with build.entry(name, *[ptr(f32)] * count) as pointers:
+            block, _, _ = build.get_tile_block_id()
+            place: Any = block if shape[0] > _LANES else 0
+            views = [view(build, pointer, shape, (_LANES,)) for pointer in pointers]
+            loaded = [build.load_view_tko(each, [place])[0] for each in views[:-1]]
+            build.store_view_tko(compute(build, *loaded), views[-1], [place])
+        return build.finish()
+
+    def chained(build: Builder, x: Any) -> Any:
+        first = x
+        for number in range(_CHAIN):
+            x = build.mulf(x, first) if number % 2 else build.addf(x, first)
+        return x
+
+    build = Builder("peaks")
+    shape = (_EXTENT, _EXTENT)
+    with build.entry("products", ptr(f32), ptr(f32), ptr(f32)) as (a, b, c):
+        left, right, out = [view(build, pointer, shape, shape) for pointer in (a, b, c)]
+        with build.for_(0, _STEPS, 1, init=[build.constant(0.0, tile(shape, f32))]) as loop:
+            x, _ = build.load_view_tko(left, [0, 0])
+            y, _ = build.load_view_tko(right, [0, 0])
+            build.continue_(build.mmaf(x, y, loop.value))
+        build.store_view_tko(loop.result, out, [0, 0])
+    return [
+        over_tiles("adding", 3, (_MEMORY,), lambda build, x, y: build.addf(x, y)),
+        over_tiles("chain", 2, (_LANES,), chained),
+        over_tiles("function", 2, (_LANES,), lambda build, x: build.exp(x)),
+        build.finish(),
+    ]
