@@ -14,7 +14,7 @@ from tileir.tools.programs import READING_OPTIONS, Settings, ToolFailure, guarde
 
 if TYPE_CHECKING:
     from tileir.analyze.cost.result import Cost
-    from tileir.analyze.cost.targets import GpuTarget
+    from tileir.analyze.cost.targets import Target
     from tileir.execute.errors import BlockId
     from tileir.ir.core import Operation
 
@@ -83,7 +83,7 @@ def _run(arguments: list[str]) -> int:
     return EXIT_FINE
 
 
-def _cost(given: Arguments, entry: Operation, grid: BlockId, target: GpuTarget | None) -> Cost:
+def _cost(given: Arguments, entry: Operation, grid: BlockId, target: Target) -> Cost:
     from tileir.execute.entries import check_number
 
     assemble = not given.has("no-assembler")
@@ -95,15 +95,13 @@ def _cost(given: Arguments, entry: Operation, grid: BlockId, target: GpuTarget |
         return estimate(entry, grid, described, target, assemble=assemble)
     # Imported here: only who runs a kernel pays for NumPy.
     from tileir.analyze.cost.costs import cost
-    from tileir.analyze.cost.targets import PROCESSOR
     from tileir.execute.launch import Kernel
 
     parameters = entry.regions[0].blocks[0].arguments
     texts = [text for name, text in given.sequence if name == "arg"]
     types = [*[parameter.type for parameter in parameters], *[None] * len(texts)]
     values = [argument(text, type) for text, type in zip(texts, types, strict=False)]
-    named = PROCESSOR if target is None else target.key
-    return cost(Kernel(entry), grid, *values, target=named, assemble=assemble, measure=True)
+    return cost(Kernel(entry), grid, *values, target=target.key, assemble=assemble, measure=True)
 
 
 def _described(given: Arguments) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tileir.analyze.cost.estimating import estimate
 from tileir.analyze.cost.result import Cost
-from tileir.analyze.cost.targets import DEFAULT, GpuTarget, target_named
+from tileir.analyze.cost.targets import DEFAULT, GpuTarget, Target, target_named
 from tileir.bridge.compiling import compile
 from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.arguments import Pointer
@@ -51,10 +51,11 @@ def cost(
     return found
 
 
-def _measure(found: Cost, kernel: Kernel, target: GpuTarget | None, grid: Any, values: tuple[object, ...]) -> None:
+def _measure(found: Cost, kernel: Kernel, target: Target, grid: Any, values: tuple[object, ...]) -> None:
     """Launch the kernel where the cost was estimated for; a note says why it cannot be."""
-    backend = "cpu" if target is None else "tileiras"
-    if target is not None:
+    backend = "cpu"
+    if isinstance(target, GpuTarget):
+        backend = "tileiras"
         from tileir.execute.gpu.driver.devices import device, why_no_gpu
 
         missing = why_no_gpu()

@@ -9,7 +9,7 @@ from tileir.analyze.cost.cpu_model import compute_seconds, estimate_on_processor
 from tileir.analyze.cost.gpu_model import estimate_on_gpu
 from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_of, unknown_occupancy, waves_of
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
-from tileir.analyze.cost.targets import PROCESSOR, GpuTarget
+from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.peaks import Peaks
 from tileir.execute.work.counting import count_work
@@ -27,15 +27,14 @@ def estimate(
     entry: Operation,
     grid: BlockId,
     arguments: Sequence[object],
-    target: GpuTarget | None,
+    target: Target,
     names: Sequence[str] = (),
     *,
     assemble: bool = True,
 ) -> Cost:
-    """What a launch of a kernel costs on a GPU, or without a target on this processor.  `names` are those of the
-    arguments, where they have any."""
+    """What a launch of a kernel costs.  `names` are those of the arguments, where they have any."""
     work = count_work(entry, grid, arguments)
-    if target is None:
+    if isinstance(target, ProcessorTarget):
         return _on_processor(work, names)
     return _on_gpu(entry, work, target, names, assemble)
 

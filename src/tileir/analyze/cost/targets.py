@@ -31,6 +31,17 @@ class GpuTarget:
         return self.gpu.name
 
 
+class ProcessorTarget:
+    """This machine."""
+
+    __slots__ = ()
+    key: Final = PROCESSOR
+    title: Final = "this processor"
+
+
+Target = GpuTarget | ProcessorTarget
+
+
 def gpu_targets() -> dict[str, GpuTarget]:
     """All GPUs whose peaks are known, by name."""
     found: dict[str, GpuTarget] = {}
@@ -45,17 +56,17 @@ def target_names() -> dict[str, str]:
     """What can be chosen here, and what it is in words; the processor where there is what makes code for it."""
     names = {key: target.title for key, target in gpu_targets().items()}
     if all(find_spec(package) is not None for package in ("llvmlite", "numpy", "ml_dtypes")):
-        names[PROCESSOR] = "this processor"
+        names[PROCESSOR] = ProcessorTarget.title
     return names
 
 
-def target_named(name: object) -> GpuTarget | None:
-    """The target of a name, None for the processor; upper case, blanks, hyphens and underscores do not matter."""
+def target_named(name: object) -> Target:
+    """The target of a name; upper case, blanks, hyphens and underscores do not matter."""
     known = gpu_targets()
     if isinstance(name, str):
         plain = "".join([character for character in name.lower() if character not in " -_"])
         if plain == PROCESSOR:
-            return None
+            return ProcessorTarget()
         if plain in known:
             return known[plain]
     shown = f"'{name}'" if isinstance(name, str) else repr(name)
