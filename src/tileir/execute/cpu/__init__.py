@@ -8,7 +8,7 @@ A kernel goes through three forms:
                  expression that is computed wherever it is wanted, or a buffer
     LLVM IR      text; one function, the worker, which every thread runs and which takes tile blocks until none is left
 
-The folders, each with the files to read first:
+Facts about tile IR that any engine may want are in `execute/analysis`.  The folders, each with the files to read first:
 
     native/      the machine, which knows nothing of tile programs: `target` (the processor), `compilation` (LLVM IR to
                  an object), `runtime` (loading), `keys` (of objects on disk), `record` (what a launch hands to code),
@@ -16,7 +16,6 @@ The folders, each with the files to read first:
     vector/      LLVM IR as text (`llvm`; `builder`: branches and loops), and elementwise arithmetic on vectors
                  (`instructions`)
     matrix/      products of matrices in registers: which block suits the machine (`plan`), its code (`microkernel`)
-    analysis/    facts about a kernel, derived from its tile IR: whose memory a pointer can reach (`aliasing`)
     loops/       the loop form: `expressions`, `sinks`, `statements`; what is decided once a whole program is in that
                  form: places in scratch memory (`arena`), the `order` of tile blocks, memory `traffic`; `printer`
     lowering/    tile IR to the loop form: one function per operation (`roster`), which take a `context`; what is
@@ -25,12 +24,12 @@ The folders, each with the files to read first:
                  function around them
     engine       what the choice of an engine sees; `lowered`: a kernel as LLVM IR, through all of the above;
                  `located`: with the operations that each line comes from; `code`: its compiled versions; `kernel`:
-                 how a launch goes; `findings`: what sanitized code finds
+                 how a launch goes; `reach`: what it reaches beside its arguments; `findings`: what sanitized code finds
 
 Imports point one way: a folder imports those to its left; lowering and emission know nothing of each other.
 
-    native <- vector <- matrix <- analysis <- loops <- {lowering, emission}
-           <- {lowered, located, code, kernel, findings, engine}
+    native <- vector <- matrix <- loops <- {lowering, emission}
+           <- {reach, lowered, located, code, kernel, findings, engine}
 
 Three decisions explain most of the rest:
 

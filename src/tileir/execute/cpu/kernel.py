@@ -31,9 +31,9 @@ from tileir.execute.schedule import block_at
 from tileir.ir.core import Operation
 
 if TYPE_CHECKING:
-    from tileir.execute.cpu.analysis.reach import Reach
     from tileir.execute.cpu.findings import Inspector
     from tileir.execute.cpu.native.overlapping import Launches
+    from tileir.execute.cpu.reach import Reach
     from tileir.execute.sanitizer.report import SanitizerReport
     from tileir.execute.sanitizer.sanitizer import Sanitizer
 
@@ -232,9 +232,9 @@ class CpuKernel(KernelCode, PreparedKernel):
         memory it reaches, or if it needs all there is.
         """
         # Imported here: most launches have no others beside them.
-        from tileir.execute.cpu.analysis.reach import Reach
         from tileir.execute.cpu.native.overlapping import AT_ONCE
         from tileir.execute.cpu.native.pending import Launch
+        from tileir.execute.cpu.reach import Reach
 
         if launches.is_idle and 0 < version.loaded.pace * binding.record.slots[record.COUNT] < AT_ONCE:
             return False

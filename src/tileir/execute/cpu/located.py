@@ -5,9 +5,10 @@ LLVM carries them through its passes as line numbers: each number stands for som
 
 from __future__ import annotations
 
+from tileir.execute import line_numbers
 from tileir.execute.cpu.loops.options import Options
 from tileir.execute.cpu.lowered import Lowered, lower
-from tileir.execute.cpu.native import compilation, line_numbers
+from tileir.execute.cpu.native import compilation
 from tileir.execute.cpu.native.record import Layout
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.engine_forms import LocatedText, located_lines

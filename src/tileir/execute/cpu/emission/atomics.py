@@ -12,7 +12,7 @@ import numpy
 
 from tileir.dialect.ops import ATOMIC_CAS_TKO
 from tileir.dialect.types import PointerType
-from tileir.execute.cpu.analysis.values import pointee_of
+from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission import accesses, pointers
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.nests import LoopNest, row_major_terms

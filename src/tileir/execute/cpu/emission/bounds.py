@@ -13,7 +13,7 @@ Most accesses are known to be inside at the price of a few instructions for many
 from __future__ import annotations
 
 from tileir.dialect.ops import ASSUME, MAKE_TENSOR_VIEW
-from tileir.execute.cpu.analysis.aliasing import RENAMED
+from tileir.execute.analysis.aliasing import RENAMED
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import call_function, fail, leave_worker
 from tileir.execute.cpu.emission.likely_arrays import READABLE, WRITABLE, LikelyArray, likely_array, wanted_of

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tileir.dialect.ops import GLOBAL
-from tileir.execute.cpu.analysis.aliasing import Origins
-from tileir.execute.cpu.analysis.values import dtype_of
+from tileir.execute.analysis.aliasing import Origins
+from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission.frame import Frame
 from tileir.execute.cpu.emission.provenance import ProvenanceBuilder, ProvenanceModule
 from tileir.execute.cpu.emission.views import Box, TensorView, TileView

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.dialect.ops import CONTINUE, FOR, IF, RETURN, YIELD
-from tileir.execute.cpu.analysis.values import dtype_of, is_scalar
+from tileir.execute.analysis.values import dtype_of, is_scalar
 from tileir.execute.cpu.emission.context import Emission, EnclosingLoop
 from tileir.execute.cpu.emission.exits import is_stopped, leave_worker, require
 from tileir.execute.cpu.emission.reservations import forget

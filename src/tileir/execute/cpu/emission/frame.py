@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from tileir.execute.cpu.analysis.values import dtype_of
+from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.native import record as slots
 from tileir.execute.cpu.vector.builder import Builder
 from tileir.execute.cpu.vector.casting import from_storage

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tileir.dialect.ops import OFFSET
 from tileir.dialect.types import TileType
-from tileir.execute.cpu.analysis.values import pointee_of
+from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission import accesses, inspection
 from tileir.execute.cpu.emission.context import Emission, Guard
 from tileir.execute.cpu.emission.evaluation import NestEmission

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tileir.execute.cpu.analysis.aliasing import likely_origin
-from tileir.execute.cpu.analysis.values import reserved_bytes
+from tileir.execute.analysis.aliasing import likely_origin
+from tileir.execute.analysis.values import reserved_bytes
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.vector.builder import Number
 from tileir.ir.core import Operation

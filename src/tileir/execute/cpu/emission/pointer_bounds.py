@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tileir.execute.cpu.analysis.values import pointee_of
+from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.emission.exits import FAILED, call_function
 from tileir.execute.cpu.emission.likely_arrays import LikelyArray, accessed_array, places_in, pointers_of, wanted_of

@@ -13,7 +13,7 @@ from typing import cast
 import numpy
 
 from tileir.dialect.ops import ADDI, EXTI, MULI, OFFSET, SUBI
-from tileir.execute.cpu.analysis.values import ordering_of, pointee_of, scalar_constant
+from tileir.execute.analysis.values import ordering_of, pointee_of, scalar_constant
 from tileir.execute.cpu.emission import accesses
 from tileir.execute.cpu.emission.likely_arrays import accessed_array
 from tileir.execute.cpu.emission.nests import FIRST, Axis, Index, LoopNest

@@ -13,7 +13,7 @@ from typing import Final
 
 from tileir.dialect.ops import ADDI, ANDI, CMPI, EXTI, MULI, OFFSET, PTR_TO_PTR, SUBI
 from tileir.dialect.types import PointerType
-from tileir.execute.cpu.analysis.values import pointee_of
+from tileir.execute.analysis.values import pointee_of
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.loops.expressions import Applied, Count, Expression, Mapped, Splat, Table
 from tileir.execute.cpu.vector.builder import Number

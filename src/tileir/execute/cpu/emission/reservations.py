@@ -6,7 +6,7 @@ that nothing is reserved.
 
 from __future__ import annotations
 
-from tileir.execute.cpu.analysis.values import reserved_bytes
+from tileir.execute.analysis.values import reserved_bytes
 from tileir.execute.cpu.emission.context import Emission
 from tileir.execute.cpu.loops import sites
 from tileir.execute.cpu.loops.statements import Reserve, Statement, statements

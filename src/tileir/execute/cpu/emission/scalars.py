@@ -9,7 +9,7 @@ import numpy
 
 from tileir.dialect import ops
 from tileir.dialect.types import DYNAMIC, TensorViewType, TileType, TileViewType
-from tileir.execute.cpu.analysis.values import dtype_of
+from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import bounds
 from tileir.execute.cpu.emission.accesses import cut_off
 from tileir.execute.cpu.emission.context import Emission

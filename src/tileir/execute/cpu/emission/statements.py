@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, cast
 
 from tileir.dialect.types import TileType
-from tileir.execute.cpu.analysis.values import dtype_of
+from tileir.execute.analysis.values import dtype_of
 from tileir.execute.cpu.emission import (
     accesses,
     atomics,

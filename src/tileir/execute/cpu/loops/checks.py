@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy
 
-from tileir.execute.cpu.analysis.values import reserved_bytes, tile_of
+from tileir.execute.analysis.values import reserved_bytes, tile_of
 from tileir.execute.errors import AssertionFailedError, BlockId, ExecutionError
 from tileir.execute.interpreter.pointers import element_text
 from tileir.execute.memory import Memory, read_only

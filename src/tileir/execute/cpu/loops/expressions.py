@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tileir.dialect.types import TileType
-from tileir.execute.cpu.analysis.values import tile_of
+from tileir.execute.analysis.values import tile_of
 from tileir.execute.dtypes import Array, DType, value_dtype
 from tileir.ir.core import Operation
 from tileir.ir.types import Type

@@ -8,7 +8,7 @@ blocks, prints or asserts keeps the plain order: one that waits for an earlier t
 from __future__ import annotations
 
 from tileir.dialect.ops import ENTRY, FOR, GET_TILE_BLOCK_ID
-from tileir.execute.cpu.analysis.values import ordering_of
+from tileir.execute.analysis.values import ordering_of
 from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Program, statements
 from tileir.ir.core import Operation
 from tileir.ir.declaration import ATOMIC, BLOCK_ORDER

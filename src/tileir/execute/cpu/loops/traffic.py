@@ -21,8 +21,8 @@ from typing import Final, cast
 
 from tileir.dialect.ops import ADDI, ASSUME, GET_TILE_BLOCK_ID, MULI
 from tileir.dialect.types import PartitionViewType, StridedViewType, TileViewType
-from tileir.execute.cpu.analysis.aliasing import Origin, Origins
-from tileir.execute.cpu.analysis.values import scalar_constant
+from tileir.execute.analysis.aliasing import Origin, Origins
+from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.order import may_change_order, order_of
 from tileir.execute.cpu.loops.sinks import StoreView

@@ -9,7 +9,7 @@ import numpy
 
 from tileir.dialect.ops import MMAF_SCALED, SCAN
 from tileir.dialect.types import tile_type
-from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, tile_of
+from tileir.execute.analysis.values import dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,
     Buffer,

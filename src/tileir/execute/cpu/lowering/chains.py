@@ -13,7 +13,7 @@ import numpy
 
 from tileir.dialect.ops import FOR
 from tileir.dialect.types import PartitionViewType
-from tileir.execute.cpu.analysis.values import scalar_constant
+from tileir.execute.analysis.values import scalar_constant
 from tileir.execute.cpu.loops.expressions import Viewed
 from tileir.execute.cpu.loops.statements import Chain, Memo, Multiply, Repeat, Terminator, memo_slots
 from tileir.execute.cpu.lowering.context import Lowering

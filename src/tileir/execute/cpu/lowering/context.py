@@ -13,8 +13,8 @@ from typing import Final, cast
 
 from tileir.dialect import ops
 from tileir.dialect.types import TileType
-from tileir.execute.cpu.analysis.aliasing import UNKNOWN, Origin, Origins
-from tileir.execute.cpu.analysis.values import dtype_of, is_scalar, is_tile, tile_of
+from tileir.execute.analysis.aliasing import UNKNOWN, Origin, Origins
+from tileir.execute.analysis.values import dtype_of, is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,
     Buffer,

@@ -6,7 +6,7 @@ from functools import partial
 from math import prod
 
 from tileir.dialect.ops import BREAK, CONTINUE, FOR, YIELD
-from tileir.execute.cpu.analysis.values import is_tile
+from tileir.execute.analysis.values import is_tile
 from tileir.execute.cpu.loops.expressions import Buffer, Stored
 from tileir.execute.cpu.loops.sinks import CheckAll, StoreBuffer
 from tileir.execute.cpu.loops.statements import Branch, Nest, Print, Repeat, Terminator

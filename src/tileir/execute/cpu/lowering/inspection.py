@@ -12,7 +12,7 @@ from typing import cast
 import numpy
 
 from tileir.dialect.types import TileType, TileViewType
-from tileir.execute.cpu.analysis.values import dtype_of, is_tile, tile_of
+from tileir.execute.analysis.values import dtype_of, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Shape, Stored
 from tileir.execute.cpu.loops.sites import SHADOW_PADDING
 from tileir.execute.cpu.loops.statements import Inspect, Nest

@@ -16,7 +16,7 @@ from tileir.dialect.types import (
     StridedViewType,
     TileViewType,
 )
-from tileir.execute.cpu.analysis.values import is_scalar, is_tile, ordering_of, reserved_bytes, tile_of
+from tileir.execute.analysis.values import is_scalar, is_tile, ordering_of, reserved_bytes, tile_of
 from tileir.execute.cpu.loops.checks import refused_allocation
 from tileir.execute.cpu.loops.expressions import Buffer, Expression, Gathered, Stored, Viewed, nodes, squeezed
 from tileir.execute.cpu.loops.sinks import Sink, StoreBuffer, StorePointers, StoreScalar, StoreView, Update

@@ -7,7 +7,7 @@ from typing import cast
 
 from tileir.dialect.ops import PACK
 from tileir.dialect.types import TOKEN, TileType
-from tileir.execute.cpu.analysis.values import is_scalar, is_tile, tile_of
+from tileir.execute.analysis.values import is_scalar, is_tile, tile_of
 from tileir.execute.cpu.loops.expressions import (
     Applied,
     Count,

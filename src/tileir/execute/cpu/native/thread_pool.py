@@ -7,7 +7,7 @@ to be worth waking stays on the calling thread.
 Python runs signal handlers on the main thread and between its own instructions only, so a native call there would hold
 up Ctrl-C.  On the main thread, therefore, a launch on one thread is made in slices of some milliseconds, and a launch
 on several is left to helpers while the main thread waits, unless the last one was short.  The last one says nothing
-where loops may run longer than they did (`analysis.trip_counts`): such a launch is always left to helpers, as is one
+where loops may run longer than they did (`trip_counts`): such a launch is always left to helpers, as is one
 that calls back into Python, as no exception gets through native code.  An interrupt lets every worker finish the tile
 block at hand or the iteration of its loop, and is then raised.
 """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tileir.dialect.ops import GET_GLOBAL, INT_TO_PTR
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.cpu.analysis.aliasing import Origins
+from tileir.execute.analysis.aliasing import Origins
 from tileir.execute.cpu.native.binding import Span
 from tileir.execute.memory import Region
 from tileir.ir.core import Operation

@@ -1,1 +1,0 @@
-"""Facts about a kernel, derived from its tile IR alone."""
