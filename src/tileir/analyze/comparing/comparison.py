@@ -141,6 +141,10 @@ class Comparison(ABC):
             self._searched += 1
         return self._first
 
+    def note_once(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
     # --- in words ---
 
     def describe(self, moment: Moment) -> str:

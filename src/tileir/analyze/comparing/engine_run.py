@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import numpy
 
+from tileir.analyze.comparing.block_values import MOST_BYTES, BlockValues, compared_element, times_before
 from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
 from tileir.analyze.comparing.differences import difference_of
 from tileir.analyze.comparing.probes import Probe, ProbedKernel
-from tileir.analyze.comparing.recordings import compared_element
 from tileir.dialect.ops import MMAF, MMAF_SCALED
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import Pointer
@@ -27,8 +27,6 @@ from tileir.execute.errors import ExecutionError, LaunchError
 from tileir.execute.launch import Kernel, compile
 from tileir.execute.recording.recording import Recording
 from tileir.ir.types import Type
-
-_LARGEST_LOG: Final = 1 << 28
 
 
 def why_not(engine: Engine, recording: Recording) -> str:
@@ -75,34 +73,35 @@ class EngineComparison(Comparison):
 
     def compare_block(self, block: int) -> BlockComparison:
         compared = BlockComparison(block)
-        program, history = self.recording.program, self.recording.history(block)
+        program = self.recording.program
+        here = BlockValues(self.recording, block)
         moments: list[Moment] = []
         for number, contents in self._values(block).items():
             value = program.values[number]
             element, owner = compared_element(value), value.defining_operation
             assert element is not None and owner is not None
-            for step, other in zip(history.steps(number), contents, strict=False):
-                here = history.at(number, step)
-                assert here is not None
-                difference = difference_of(element, here[1], other)
+            for (step, content), other in zip(here.found.get(number, []), contents, strict=False):
+                difference = difference_of(element, content, other)
                 if difference is not None:
                     operation = program.operation_numbers[owner]
                     moments.append(Moment(block, step, operation, number, difference, True))
         for moment in sorted(moments, key=lambda one: (one.step, one.value)):
             compared.add(moment)
+        if not here.is_whole:
+            self.note_once(f"Of long tile blocks the first {MOST_BYTES >> 20} MiB of values are compared.")
         return compared
 
     def pair(self, block: int, step: int, value: int) -> tuple[Type, Array, Type, Array]:
-        program, history = self.recording.program, self.recording.history(block)
-        newest = history.at(value, step)
+        program = self.recording.program
+        here = self.recording.tile(block, step, value)
         element = compared_element(program.values[value])
-        if newest is None or element is None:
-            raise LaunchError(f"{program.name(value)} is no tile of numbers at step {step} of tile block {block}")
+        if element is None:
+            raise LaunchError(f"{program.name(value)} is no tile of numbers")
+        time = times_before(self.recording, block, step, value)
         contents = self._values(block).get(value, [])
-        time = history.steps(value).index(newest[0])
-        if time >= len(contents):
+        if not 0 <= time < len(contents):
             raise LaunchError(f"{program.name(value)} is not written down by the kernel at this moment")
-        return element, numpy.asarray(newest[1]), element, contents[time]
+        return element, here, element, contents[time]
 
     def array_differences(self) -> list[ArrayDifference]:
         if self._arrays is None:
@@ -117,16 +116,17 @@ class EngineComparison(Comparison):
         known, found = self._entries
         if known == block:
             return found
-        history = self.recording.history(block)
-        numbers = self.recording.program.value_numbers
-        wanted = sum([probe.bytes * len(history.steps(numbers[probe.value])) for probe in self._probed.probes])
+        program = self.recording.program
+        numbers = program.value_numbers
+        counts = numpy.bincount(self.recording.steps(block), minlength=len(program.operations))
+        wanted = 0
+        for probe in self._probed.probes:
+            owner = probe.value.defining_operation
+            assert owner is not None
+            wanted += probe.bytes * int(counts[program.operation_numbers[owner]])
         found = {}
-        for probe, content in self._launch(block, min(wanted, _LARGEST_LOG)):
+        for probe, content in self._launch(block, min(wanted, MOST_BYTES)):
             found.setdefault(numbers[probe.value], []).append(content)
-        if wanted > _LARGEST_LOG:
-            note = f"Of long tile blocks the first {_LARGEST_LOG >> 20} MiB of values are compared."
-            if note not in self.notes:
-                self.notes.append(note)
         self._entries = block, found
         return found
 

@@ -14,13 +14,13 @@ from typing import Any, Final, TypeAlias
 
 import numpy
 
+from tileir.analyze.comparing.block_values import SteppedBlock
 from tileir.analyze.comparing.comparison import BlockComparison, Comparison, Moment
 from tileir.analyze.comparing.differences import difference_from_exact, half_of_the_digits
 from tileir.analyze.comparing.shadow import Shadow, Shadowed
 from tileir.analyze.comparing.widened import float_element, wider
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
-from tileir.execute.observer import TileBlock
 from tileir.execute.recording.recording import Recording
 from tileir.execute.wording import several
 from tileir.ir.core import Operation
@@ -72,15 +72,12 @@ class PrecisionComparison(Comparison):
 
     def pair(self, block: int, step: int, value: int) -> tuple[Type, Array, Type, Array]:
         program = self.recording.program
-        newest = self.recording.history(block).at(value, step)
-        if newest is None:
-            raise LaunchError(f"{program.name(value)} is not computed yet at step {step} of tile block {block}")
-        computed, content = newest
-        left = numpy.asarray(content)
+        left = self.recording.tile(block, step, value)
+        newest = self.recording.history(block, step).at(value, step)
         element = float_element(program.values[value])
         if element is None:
             raise LaunchError(f"{program.name(value)} is no tile of floats: it is the same in both runs")
-        exact = self._shadow(block, computed, value)
+        exact = self._shadow(block, newest[0] if newest is not None else 0, value)
         if exact is None:
             raise LaunchError(f"{program.name(value)} is given, and not computed: there is nothing to compare")
         return element, left, wider(element, self.wide), exact
@@ -100,42 +97,19 @@ class PrecisionComparison(Comparison):
 
     def _run(self, block: int, note: _Note) -> None:
         """Run a tile block again with a shadow, and tell `note` of each float that an operation has computed."""
-        recording = self.recording
-        program, steps = recording.program, _Steps(recording, block)
+        program = self.recording.program
 
         def seen(operation: Operation, told: list[tuple[Value, FloatType, Any, Shadowed]]) -> None:
             number = program.operation_numbers[operation]
             for value, element, content, shadowed in told:
-                which = program.value_numbers[value]
-                note(steps.next(which), number, which, element, content, shadowed)
+                note(stepped.step, number, program.value_numbers[value], element, content, shadowed)
 
-        shadow = _BlockShadow(self.wide, seen)
-        recording.watch(block, shadow)
+        shadow = Shadow(self.wide, seen)
+        stepped = SteppedBlock(self.recording, block, shadow)
+        self.recording.watch(block, stepped)
         fresh = set(shadow.taken) - self._taken
         if fresh:
             self._taken |= fresh
             names = sorted({operation.declaration.mnemonic for operation in self._taken})
             count = several(len(self._taken), "operation")
             self.notes = [f"Results of {count} ({', '.join(names)}) are taken as they are, as they work on bits."]
-
-
-class _BlockShadow(Shadow):
-    """A shadow of one tile block, which is run again without being told that it starts."""
-
-    def block_started(self, block: TileBlock) -> None:
-        """Nothing: there is but one."""
-
-
-class _Steps:
-    """The steps at which values of a tile block are computed, one after another."""
-
-    def __init__(self, recording: Recording, block: int) -> None:
-        self._history = recording.history(block)
-        self._done: dict[int, int] = {}
-
-    def next(self, value: int) -> int:
-        """The step of the next time that a value is computed."""
-        done = self._done.get(value, 0)
-        self._done[value] = done + 1
-        steps = self._history.steps(value)
-        return steps[min(done, len(steps) - 1)]

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy
 
+from tileir.analyze.comparing.block_values import MOST_BYTES, BlockValues, compared_element, times_before
 from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
 from tileir.analyze.comparing.differences import difference_of
-from tileir.dialect.types import PointerType, TileType
+from tileir.dialect.types import PointerType
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import LaunchError
 from tileir.execute.recording.recording import Recording
 from tileir.ir.types import Type
-from tileir.ir.values import Value
 
 
 class RecordingComparison(Comparison):
@@ -26,6 +26,7 @@ class RecordingComparison(Comparison):
     def __init__(self, recording: Recording, other: Recording, id: str = "recording", title: str = "") -> None:
         super().__init__(recording)
         self.other: Recording = other
+        self._other_values: tuple[int, BlockValues] | None = None
         self.id = id
         self.title = title or "another recording"
         self.same_program: bool = recording.program.lines == other.program.lines
@@ -39,50 +40,48 @@ class RecordingComparison(Comparison):
         compared = BlockComparison(block)
         if not self.same_program or self.other.blocks.place(block) is None:
             return compared
+        left, right = BlockValues(self.recording, block), self._values(block)
         program = self.recording.program
-        left, right = self.recording.history(block), self.other.history(block)
         moments: list[Moment] = []
-        shorter = False
-        for number, value in enumerate(program.values):
-            element = compared_element(value)
-            owner = value.defining_operation
-            if element is None or owner is None:
-                continue
-            steps, others = left.steps(number), right.steps(number)
-            shorter = shorter or len(steps) != len(others)
-            for step, step_there in zip(steps, others, strict=False):
-                here, there = left.at(number, step), right.at(number, step_there)
-                assert here is not None and there is not None
-                difference = difference_of(element, here[1], there[1])
+        differing = False
+        for number, times in left.found.items():
+            value, others = program.values[number], right.found.get(number, [])
+            element, owner = compared_element(value), value.defining_operation
+            assert element is not None and owner is not None
+            differing = differing or len(times) != len(others)
+            for (step, here), (_, there) in zip(times, others, strict=False):
+                difference = difference_of(element, here, there)
                 if difference is not None:
                     operation = program.operation_numbers[owner]
                     moments.append(Moment(block, step, operation, number, difference, True))
         for moment in sorted(moments, key=lambda one: (one.step, one.value)):
             compared.add(moment)
-        if shorter:
-            note = "Some tile blocks take other ways through the program: what both computed is compared."
-            if note not in self.notes:
-                self.notes.append(note)
+        if not left.is_whole or not right.is_whole:
+            self.note_once(f"Of long tile blocks the first {MOST_BYTES >> 20} MiB of values are compared.")
+        elif differing:
+            self.note_once("Some tile blocks take other ways through the program: what both computed is compared.")
         return compared
+
+    def _values(self, block: int) -> BlockValues:
+        """The values of a tile block of the other recording."""
+        if self._other_values is None or self._other_values[0] != block:
+            self._other_values = block, BlockValues(self.other, block)
+        return self._other_values[1]
 
     def pair(self, block: int, step: int, value: int) -> tuple[Type, Array, Type, Array]:
         if not self.same_program:
             raise LaunchError("the programs differ: there is no value to compare")
+        name = self.recording.program.name(value)
         element = compared_element(self.recording.program.values[value])
         if element is None:
-            raise LaunchError(f"{self.recording.program.name(value)} is no tile of numbers")
-        history = self.recording.history(block)
-        newest = history.at(value, step)
-        if newest is None:
-            raise LaunchError(f"{self.recording.program.name(value)} is not computed yet at step {step}")
-        time = history.steps(value).index(newest[0])
-        there = self.other.history(block)
-        steps = there.steps(value)
-        if time >= len(steps):
-            raise LaunchError(f"{self.recording.program.name(value)} is not computed so often in the other recording")
-        other = there.at(value, steps[time])
-        assert other is not None
-        return element, numpy.asarray(newest[1]), element, numpy.asarray(other[1])
+            raise LaunchError(f"{name} is no tile of numbers")
+        here = self.recording.tile(block, step, value)
+        time = times_before(self.recording, block, step, value)
+        self.other.place(block)
+        others = self._values(block).found.get(value, [])
+        if not 0 <= time < len(others):
+            raise LaunchError(f"{name} is not computed so often in the other recording")
+        return element, here, element, numpy.asarray(others[time][1])
 
     def array_differences(self) -> list[ArrayDifference]:
         found = []
@@ -96,11 +95,3 @@ class RecordingComparison(Comparison):
                 if difference is not None:
                     found.append(ArrayDifference(left.number, difference))
         return found
-
-
-def compared_element(value: Value) -> Type | None:
-    """The element type of a tile that can be compared; addresses are everybody's own."""
-    type = value.type
-    if not isinstance(type, TileType) or isinstance(type.element, PointerType):
-        return None
-    return type.element
