@@ -83,7 +83,7 @@ export class ArrayCard {
     this.plot.slice = this.grid.sizes.slice(0, -2).map(() => 0);
     this.plot.show(this.grid, this.beyond.rows, this.beyond.columns);
     this.caption = element("p", { class: "array-caption" });
-    this.enlarge = this._button("Enlarge", "Only this array", () => {
+    this.enlarge = this._button("Only", "Only this array", () => {
       const alone = this.context.selection.array === array.id;
       this.context.select({ array: alone ? null : array.id });
     });
@@ -227,6 +227,28 @@ export class ArrayCard {
   }
 
   /**
+   * Whether the shown slice has a part of an access.
+   * @param {number} row
+   */
+  _touchesSlice(row) {
+    const [from, to] = this._piecesOf(row, row + 1);
+    for (let piece = from; piece < to; piece++) if (this._inSlice(piece)) return true;
+    return false;
+  }
+
+  /**
+   * Shows what the block accesses at a moment, if that is in another slice.
+   * @param {Selection} selection
+   */
+  follow({ place, step }) {
+    for (const row of this.table.rowsOfBlock(this.table.order[place] ?? -1)) {
+      if (this.table.step[row] !== step || this.table.array[row] !== this.array.id) continue;
+      if (!this._touchesSlice(row)) this.reveal(row);
+      return;
+    }
+  }
+
+  /**
    * @param {number} width
    * @param {number} highest
    */
@@ -265,7 +287,9 @@ export class ArrayCard {
     this.plot.draw(scene);
     fill(this.caption, this._words(frame));
     const alone = selection.array === this.array.id;
-    fill(this.enlarge, alone ? "All arrays" : "Enlarge");
+    fill(this.enlarge, alone ? "All" : "Only");
+    this.enlarge.title = alone ? "All arrays" : "Only this array";
+    this.enlarge.setAttribute("aria-label", alone ? "All arrays" : `Only this array: ${this.array.name}`);
     this.enlarge.hidden = this.context.summary.arrays.length < 2;
   }
 
@@ -353,13 +377,16 @@ export class ArrayCard {
         else outlines.push({ ...this._area(piece), colour, width: 1, ...look });
       }
     };
-    for (const row of before.reverse()) add(row, { dashed: true });
+    // A loop may have made thousands: the newest are outlined.
+    const newest = before.slice(Math.max(0, before.length - OUTLINES)).reverse();
+    for (const row of newest) add(row, { dashed: true });
+    this.left += before.length - newest.length;
     outlines.reverse();
     for (const row of now) add(row, { width: 3 });
     const marks = ["--bad", "--accent"].map((name) => styleColour(this.element, name, "#b00"));
     selection.marked.forEach((row, which) => {
       if (this.table.array[row] !== this.array.id) return;
-      add(row, { width: 3, dashed: which > 0, colour: marks[which % 2], label: String.fromCharCode(65 + (which % 26)) });
+      add(row, { width: 3, dashed: which > 0, colour: marks[which % 2], label: String.fromCharCode(65 + (which % 26)), shift: 18 * which });
     });
     return outlines;
   }
@@ -380,7 +407,7 @@ export class ArrayCard {
       if (this.beyond.rows > 0) areas.push({ row: rows, column: 0, rows: this.beyond.rows, columns, colour: faint });
     }
     for (const row of this.table.rowsOfBlock(block)) {
-      if (this.table.array[row] !== this.array.id) continue;
+      if (this.table.array[row] !== this.array.id || !this._touchesSlice(row)) continue;
       for (const area of paddingOf(this.context.summary, this.grid, this.table, row)) areas.push({ ...area, colour: strong });
       if (areas.length > OUTLINES) break;
     }
@@ -430,14 +457,14 @@ export class ArrayCard {
     }
     if (this.pieces.bounded > 0) words.push(`${counted(this.pieces.bounded, "irregular access", "irregular accesses")} drawn by their bounds`);
     if (this.picture?.quantity === "count") {
-      const mean = frame.binRows * frame.binColumns > 1 ? ", on average of a cell" : "";
-      words.push(`at most ${short(this.most)} to an element${mean}`);
+      const mean = frame.binRows * frame.binColumns > 1 ? " (mean of a cell)" : "";
+      words.push(`at most ${counted(Number(short(this.most)), "access", "accesses")} to an element${mean}`);
     }
     let approximate = 0;
     for (const row of rows) approximate += this.table.approximate[row];
     if (approximate > 0) words.push(`${counted(approximate, "scattered access", "scattered accesses")} recorded by their bounds`);
     if (this.pieces.outside > 0) words.push(`${counted(this.pieces.outside, "box", "boxes")} between elements`);
-    if (this.left) words.push(`${counted(this.left, "part")} of the block's accesses without outline`);
+    if (this.left) words.push(`${counted(this.left, "part")} of this tile block's accesses without an outline`);
     return `${words.join("; ")}.`;
   }
 

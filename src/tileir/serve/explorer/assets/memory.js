@@ -58,6 +58,7 @@ class Memory {
     this.picked = null;
     this._shown = "";
     this._marked = "";
+    this._moment = "";
     this._legend = "";
     this._planned = false;
     this._hovered = 0;
@@ -75,10 +76,11 @@ class Memory {
       { "aria-label": "Accesses" },
     );
     this.legends = element("div", { class: "legends" });
-    this.holder = element("div", { class: "array-cards" }, empty("Loading the accesses .."));
+    this.grid = element("div", { class: "array-cards" }, empty("Loading the accesses .."));
+    this.notes = element("div");
+    this.holder = element("div", { class: "array-area" }, this.grid, this.notes);
     this.panel = element("aside", { class: "panel element-panel", "aria-label": "The element that is chosen" });
     this.tooltip = element("div", { class: "tooltip", role: "tooltip", id: "memory-tooltip", hidden: true });
-    this.notes = element("div");
     this.element = element("div", { class: "memory filling" }, this._controls(), this.legends, this.holder, this.panel);
     new ResizeObserver(() => this.redraw()).observe(this.holder);
   }
@@ -150,6 +152,11 @@ class Memory {
       this.options.whole = false;
       this.extent.value = "moment";
     }
+    const moment = `${selection.place} ${selection.step}`;
+    if (moment !== this._moment) {
+      this._moment = moment;
+      for (const card of this.cards) card.follow(selection);
+    }
     const marked = selection.marked.join();
     if (marked !== this._marked) {
       this._marked = marked;
@@ -182,8 +189,8 @@ class Memory {
     const layout = `${shown.map((card) => card.array.id).join()} ${width} ${this.holder.clientHeight}`;
     if (layout !== this._shown) {
       this._shown = layout;
-      this.holder.classList.toggle("one", shown.length === 1);
-      fill(this.holder, ...shown.map((card) => card.element), shown.length ? null : empty("The kernel has no arrays."), this.notes);
+      this.grid.classList.toggle("one", shown.length === 1);
+      fill(this.grid, ...shown.map((card) => card.element), shown.length ? null : empty("The kernel has no arrays."));
       this._sayNotes(this.table);
       const highest = shown.length === 1 ? Math.max(260, this.holder.clientHeight - 110) : 320;
       for (const card of shown) card.resize(card.element.clientWidth - 26, highest);
@@ -215,6 +222,7 @@ class Memory {
     const things = [
       { colour: "var(--read)", name: "this block reads", mark: " " },
       { colour: "var(--write)", name: "writes", mark: " " },
+      ...(this.table?.kind.includes(2) ? [{ colour: "var(--atomic)", name: "updates atomically", mark: " " }] : []),
       { colour: "var(--text)", name: "padding: tile beyond the array", hatched: true },
     ];
     if (shown.some((card) => card.conflicts !== null && card.conflicts.elements > 0)) {
@@ -378,7 +386,9 @@ class Memory {
     for (const row of rows.slice(0, this._listed)) {
       const { place, step, operation } = table.momentOf(row);
       const kind = KINDS[table.kind[row]];
-      const text = this.context.summary.operations[operation].text;
+      const { name, text, script } = this.context.summary.operations[operation];
+      // The author's words, or the operation without the names of its results.
+      const short = script !== null && !script.text.includes(name) ? script.text : text.slice(Math.max(0, text.indexOf(name)));
       const now = place === selection.place && step === selection.step;
       const line = button("", () => this.context.select({ place, step, operation }), {
         class: row >= happened ? "later" : null, "aria-current": now ? "true" : null, title: text, "data-row": row,
@@ -387,7 +397,7 @@ class Memory {
       line.append(
         element("span", { class: `chip kind-${kind}` }, kind),
         `block ${blockName(table.block[row], this.context.summary.grid)}, step ${grouped(step)}`,
-        element("code", {}, text),
+        element("code", {}, short),
       );
     }
     return list;

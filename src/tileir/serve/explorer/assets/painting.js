@@ -14,7 +14,7 @@ export const MARGIN = { left: 58, top: 20, right: 10, bottom: 8 };
  * @property {Frame} frame
  * @property {Uint32Array} pixels
  * @property {Uint8Array | null} conflicts  Cells with any conflict.
- * @property {(Area & { colour: string, width: number, dashed?: boolean, label?: string })[]} outlines
+ * @property {(Area & { colour: string, width: number, dashed?: boolean, label?: string, shift?: number })[]} outlines
  * @property {(Area & { colour: string })[]} paddings  Parts of tiles that are outside of the array.
  * @property {{ row: number, column: number }[]} races
  */
@@ -28,6 +28,7 @@ export function paint(plot, scene) {
   const text = styleColour(plot.canvas, "--text-quiet", "#555");
   const line = styleColour(plot.canvas, "--border", "#ccc");
   const bad = styleColour(plot.canvas, "--bad", "#b00");
+  const paper = styleColour(plot.canvas, "--surface", "#fff");
   pen.clearRect(0, 0, plot.width, plot.height);
   pen.save();
   pen.beginPath();
@@ -46,10 +47,10 @@ export function paint(plot, scene) {
   traceArray(plot, pen, 0.5);
   pen.stroke();
   if (scene.conflicts !== null) paintConflicts(plot, pen, scene, bad);
-  for (const outline of scene.outlines) paintOutline(plot, pen, outline);
-  for (const { row, column } of scene.races) paintRace(plot, pen, row, column, bad);
+  for (const outline of scene.outlines) paintOutline(plot, pen, outline, paper);
+  for (const { row, column } of scene.races) paintRace(plot, pen, row, column, bad, paper);
   if (plot.cursor !== null) {
-    paintOutline(plot, pen, { ...plot.cursor, colour: styleColour(plot.canvas, "--text", "#000"), width: 2 });
+    paintOutline(plot, pen, { ...plot.cursor, colour: styleColour(plot.canvas, "--text", "#000"), width: 2 }, paper);
   }
   pen.restore();
   paintAxes(plot, pen, text);
@@ -174,19 +175,22 @@ function paintConflicts(plot, pen, { frame, conflicts }, colour) {
 /**
  * @param {Plot} plot
  * @param {CanvasRenderingContext2D} pen
- * @param {Area & { colour: string, width: number, dashed?: boolean, label?: string }} outline
+ * @param {Scene["outlines"][0]} outline
+ * @param {string} paper
  */
-function paintOutline(plot, pen, { row, column, rows, columns, colour, width, dashed, label }) {
+function paintOutline(plot, pen, { row, column, rows, columns, colour, width, dashed, label, shift = 0 }, paper) {
   const x = plot.x(column);
   const y = plot.y(row);
   // What is smaller than a few pixels is still seen.
   const right = Math.max(columns * plot.view.x, 4);
   const down = Math.max(rows * plot.view.y, 4);
   pen.lineJoin = "round";
-  pen.setLineDash([]);
-  pen.strokeStyle = styleColour(plot.canvas, "--surface", "#fff");
-  pen.lineWidth = width + 2;
-  pen.strokeRect(x, y, right, down);
+  // A light edge, so that the line is seen on cells of its colour; none where a line below is to be seen too.
+  if (!(dashed && label)) {
+    pen.strokeStyle = paper;
+    pen.lineWidth = width + 2;
+    pen.strokeRect(x, y, right, down);
+  }
   pen.setLineDash(dashed ? [4, 3] : []);
   pen.strokeStyle = colour;
   pen.lineWidth = width;
@@ -196,11 +200,11 @@ function paintOutline(plot, pen, { row, column, rows, columns, colour, width, da
     pen.font = "bold 12px sans-serif";
     const size = pen.measureText(label).width + 6;
     pen.fillStyle = colour;
-    pen.fillRect(x - 1, Math.max(MARGIN.top, y - 15), size, 15);
-    pen.fillStyle = styleColour(plot.canvas, "--surface", "#fff");
+    pen.fillRect(x + shift - 1, Math.max(MARGIN.top, y - 15), size, 15);
+    pen.fillStyle = paper;
     pen.textBaseline = "middle";
     pen.textAlign = "left";
-    pen.fillText(label, x + 2, Math.max(MARGIN.top, y - 15) + 8);
+    pen.fillText(label, x + shift + 2, Math.max(MARGIN.top, y - 15) + 8);
   }
 }
 
@@ -210,8 +214,9 @@ function paintOutline(plot, pen, { row, column, rows, columns, colour, width, da
  * @param {number} row
  * @param {number} column
  * @param {string} colour
+ * @param {string} paper
  */
-function paintRace(plot, pen, row, column, colour) {
+function paintRace(plot, pen, row, column, colour, paper) {
   const x = plot.x(column + 0.5);
   const y = plot.y(row + 0.5);
   pen.beginPath();
@@ -220,14 +225,14 @@ function paintRace(plot, pen, row, column, colour) {
   pen.lineTo(x - 8, y + 6);
   pen.closePath();
   pen.fillStyle = colour;
-  pen.strokeStyle = styleColour(plot.canvas, "--surface", "#fff");
+  pen.strokeStyle = paper;
   pen.lineWidth = 1.5;
   pen.fill();
   pen.stroke();
   pen.font = "bold 11px sans-serif";
   pen.textAlign = "center";
   pen.textBaseline = "middle";
-  pen.fillStyle = styleColour(plot.canvas, "--surface", "#fff");
+  pen.fillStyle = paper;
   pen.fillText("!", x, y + 1);
 }
 

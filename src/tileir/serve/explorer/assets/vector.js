@@ -66,7 +66,7 @@ function drawn(card, scene) {
     ...scene.outlines
       .filter((outline) => outline.label)
       .map((outline) =>
-        svg("text", { x: plot.x(outline.column) + 2, y: plot.y(outline.row) - 3, "font-size": 12, "font-weight": "bold", fill: outline.colour }, outline.label),
+        svg("text", { x: plot.x(outline.column) + (outline.shift ?? 0) + 2, y: plot.y(outline.row) - 3, "font-size": 12, "font-weight": "bold", fill: outline.colour }, outline.label),
       ),
     ...scene.races.map(({ row, column }) =>
       svg("path", { d: `M${plot.x(column + 0.5)} ${plot.y(row + 0.5) - 8}l8 14h-16z`, fill: colour("--bad") }),
