@@ -51,7 +51,8 @@ def test_text_without_numbers_stays_as_it_is() -> None:
 
 def test_numbers_are_found_in_optimized_text() -> None:
     plain = compilation.optimized(TEXT, host())
-    found = numbers_of_text(compilation.optimized(with_line_numbers(TEXT, numbers()), host()), plain)
+    numbered = with_line_numbers(TEXT, numbers())
+    found = numbers_of_text(compilation.optimized(numbered, host()), plain, numbered)
     lines = plain.split("\n")
     assert len(found) == len(lines)
     by_line = {line.strip().split(" = ")[-1].split(" ")[0]: number for line, number in zip(lines, found, strict=True)}
@@ -59,6 +60,34 @@ def test_numbers_are_found_in_optimized_text() -> None:
     assert by_line["xor"] == 100
     assert by_line["store"] == 110
     assert by_line["define"] == by_line["ret"] == 0
+
+
+def test_what_moved_out_of_a_loop_is_found_by_its_name() -> None:
+    text = """define i64 @worker(ptr %record, ptr %arena) nounwind {
+entry:
+  %v1 = load i64, ptr %record, align 8
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %v4, %head ]
+  %v2 = mul i64 %v1, %v1
+  %v3 = getelementptr i64, ptr %arena, i64 %i
+  store i64 %v2, ptr %v3, align 8
+  %v4 = add i64 %i, 1
+  %v5 = icmp ult i64 %v4, %v1
+  br i1 %v5, label %head, label %end
+end:
+  ret i64 0
+}
+"""
+    lines = text.split("\n")
+    numbered = with_line_numbers(text, [70 if "mul" in line else 0 for line in lines])
+    optimized = compilation.optimized(numbered, host())
+    moved = next(line for line in optimized.split("\n") if "%v2 = mul" in line)
+    assert optimized.index(moved) < optimized.index("\nhead:")
+    plain = compilation.optimized(text, host())
+    found = numbers_of_text(optimized, plain, numbered)
+    assert [number for line, number in zip(plain.split("\n"), found, strict=True) if "%v2 = mul" in line] == [70]
+    assert set(found) == {0, 70}
 
 
 def test_numbers_are_found_in_assembly() -> None:

@@ -41,11 +41,15 @@ class Listing:
         self.pieces: list[Piece | None] = []
         self.around: dict[Piece, Piece] = {}
 
-    def lines(self) -> list[str]:
+    def lines(self, most: int | None = None) -> list[str]:
+        """All lines, or the first ones: at least so many, if there are."""
         found = self.found
         self.out.append(f"{len(found.data)} bytes, {found.layout} layout")
         waiting: list[tuple[Piece, int]] = [(piece, 0) for piece in reversed(found.pieces)]
         while waiting:
+            if most is not None and len(self.out) >= most:
+                self._note(None)
+                return self.out
             piece, depth = waiting.pop()
             if not piece.children:
                 self._failure(piece.start)

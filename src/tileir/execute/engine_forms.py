@@ -28,6 +28,8 @@ class EngineForm(NamedTuple):
     """What the kernel is asked for."""
     reason: str = ""
     """Why it cannot be shown on this machine, with what to do about it; empty if it can."""
+    most_operations: int = 0
+    """How many a kernel may have for it: beyond, compilers take minutes.  0 is any number."""
 
 
 class LocatedText(NamedTuple):

@@ -82,18 +82,52 @@ def _end_of_function(lines: list[str], start: int) -> int:
     return end
 
 
-def numbers_of_text(numbered: str, plain: str) -> list[int]:
-    """For each line of optimized LLVM IR its number, by the text that was made with line numbers."""
+def numbers_of_text(numbered: str, plain: str, given: str) -> list[int]:
+    """For each line of optimized LLVM IR its number, by the text that was made with line numbers.
+
+    An instruction that LLVM moved out of a loop has none any more, but the name that it had in the `given` text.
+    """
     lines = numbered.split("\n")
-    known = {int(match[1]): int(match[2]) for match in map(_LOCATION.match, lines) if match is not None}
+    known = _locations(lines)
+    names = _numbers_by_name(given.split("\n"))
     found: list[tuple[str, int]] = []
+    function = ""
     for line in lines:
         if line.startswith("!"):
             continue
-        attached = _ATTACHED.search(line)
-        number = known.get(int(attached[1]), 0) if attached is not None and line.startswith("  ") else 0
+        if line.startswith("define "):
+            function = _function_name(line)
+        number = 0
+        if line.startswith("  "):
+            attached = _ATTACHED.search(line)
+            number = known.get(int(attached[1]), 0) if attached is not None else 0
+            number = number or names.get((function, line.split(" = ", 1)[0].strip()), 0)
         found.append((_plain_text(line), number))
     return _matched(found, [_plain_text(line) for line in plain.split("\n")])
+
+
+def _locations(lines: list[str]) -> dict[int, int]:
+    """The line numbers of locations, by the numbers that these have as metadata."""
+    return {int(match[1]): int(match[2]) for match in map(_LOCATION.match, lines) if match is not None}
+
+
+def _numbers_by_name(lines: list[str]) -> dict[tuple[str, str], int]:
+    """The line numbers of results in a text with line numbers, by function and name."""
+    known = _locations(lines)
+    found: dict[tuple[str, str], int] = {}
+    function = ""
+    for line in lines:
+        if line.startswith("define "):
+            function = _function_name(line)
+        elif line.startswith("  %"):
+            attached = _ATTACHED.search(line)
+            if attached is not None:
+                found[function, line.split(" = ", 1)[0].strip()] = known[int(attached[1])]
+    return found
+
+
+def _function_name(line: str) -> str:
+    return line.partition("@")[2].partition("(")[0]
 
 
 def _plain_text(line: str) -> str:

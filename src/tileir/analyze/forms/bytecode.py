@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileir.analyze.bytecode_listing import Listing
-from tileir.analyze.forms.form import Form
+from tileir.analyze.forms.form import MOST_LINES, Form
 from tileir.analyze.forms.numbering import operations_of
 from tileir.bytecode.annotated import Piece, annotate
 from tileir.dialect.ops import CONSTANT
@@ -17,12 +17,16 @@ def bytecode_form(data: bytes, entry: str | None) -> Form:
     found = annotate(data)
     assert found.module is not None, "it was written just now"
     listing = Listing(found, HeadPrinter(found.module, generic=False))
-    lines = listing.lines()
+    # One more tells that there are more.
+    lines = listing.lines(MOST_LINES + 1)
     # What is read has the order of what was written.
     numbers = {operation: number for number, operation in enumerate(operations_of(select_entry(found.module, entry)))}
     constants = _constant_users(listing, numbers)
     links = [[] if piece is None else _numbers_of(piece, listing, numbers, constants) for piece in listing.pieces]
-    return Form("bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines, links)
+    is_cut = len(lines) > MOST_LINES
+    notes = [f"The first {MOST_LINES:,} lines are shown."] if is_cut else []
+    lines, links = lines[:MOST_LINES], links[:MOST_LINES]
+    return Form("bytecode", f"Bytecode, {len(data):,} bytes", "bytecode", lines, links, notes=notes)
 
 
 def _numbers_of(

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from tileir.analyze.forms.bytecode import bytecode_form
 from tileir.analyze.forms.form import Form
-from tileir.analyze.forms.numbering import Numbers, numbered
-from tileir.analyze.forms.source import source_form
+from tileir.analyze.forms.numbering import Numbers, numbered, operations_of
+from tileir.analyze.forms.source import Source, source_form, source_of_kernel
 from tileir.analyze.forms.steps import optimizer_steps, tile_form
 from tileir.execute.engine import Engine, KernelSettings, PreparedKernel
 from tileir.execute.engine_forms import EngineForm
@@ -60,23 +60,20 @@ class Forms:
         self._numbers: Numbers = Numbers()
         self._copy: tuple[Operation, Operation] | None = None
         self._steps: Sequence[Form] | None = None
-        self._source: Form | str | None = None
+        self._count: int = len(operations_of(self.entry))
+        self._source: Source = source_of_kernel(self.entry)
         self._bytes: bytes | str | None = None
         self._prepared: dict[Engine, PreparedKernel] = {}
         self._made: dict[str, Form] = {}
 
     def list(self) -> list[FormTitle]:
         """The forms there are, in the order in which a program goes through them."""
-        source = self._source_form()
-        if isinstance(source, Form):
-            found = [FormTitle("source", source.title, None)]
-        else:
-            found = [FormTitle("source", "Source", source)]
+        found = [FormTitle("source", *self._source)]
         found.append(FormTitle("tile", "Tile program", None))
         found += [FormTitle(step.id, step.title, None) for step in self._step_forms()]
         data = self._bytecode()
         found.append(FormTitle("bytecode", "Bytecode", data if isinstance(data, str) else None))
-        found += [FormTitle(each.id, each.title, each.reason or None) for _, each in _engine_forms()]
+        found += [FormTitle(each.id, each.title, self._reason(each) or None) for _, each in _engine_forms()]
         return found
 
     def form(self, id: str) -> Form:
@@ -88,10 +85,9 @@ class Forms:
 
     def _make(self, id: str) -> Form:
         if id == "source":
-            source = self._source_form()
-            if isinstance(source, str):
-                raise OptionError(f"there is no source to show: {source}")
-            return source
+            if self._source.reason is not None:
+                raise OptionError(f"there is no source to show: {self._source.reason}")
+            return source_form(self.entry)
         if id == "tile":
             # The copy has its text, and the numbers.
             return tile_form("tile", "Tile program", placed_text(self._numbered()[0]), self._numbers)
@@ -105,8 +101,9 @@ class Forms:
                 return step
         for engine, form in _engine_forms():
             if form.id == id:
-                if form.reason:
-                    raise OptionError(f"the form '{id}' is not to be had here: {form.reason}")
+                reason = self._reason(form)
+                if reason:
+                    raise OptionError(f"the form '{id}' is not to be had here: {reason}")
                 return self._engine_form(engine, form)
         names = ", ".join([each.id for each in self.list()])
         raise OptionError(f"there is no form '{id}': choose one of {names}")
@@ -116,11 +113,6 @@ class Forms:
         if self._copy is None:
             self._copy = numbered(self.module, self.entry)
         return self._copy
-
-    def _source_form(self) -> Form | str:
-        if self._source is None:
-            self._source = source_form(self.entry)
-        return self._source
 
     def _bytecode(self) -> bytes | str:
         """The bytecode of the program, or why it has none: some operations of the drafts do not."""
@@ -140,6 +132,15 @@ class Forms:
             copy, _ = numbered(self.module, self.entry)
             self._steps = optimizer_steps(copy, self._numbers, level, rules, fuse_fma)
         return self._steps
+
+    def _reason(self, form: EngineForm) -> str:
+        """Why what an engine shows is not to be had here; empty if it is."""
+        if not form.reason and 0 < form.most_operations < self._count:
+            return (
+                f"the kernel has {self._count:,} operations, and this is made of up to {form.most_operations:,}: more "
+                "would take minutes"
+            )
+        return form.reason
 
     def _engine_form(self, engine: Engine, form: EngineForm) -> Form:
         kernel = self._prepared.get(engine)

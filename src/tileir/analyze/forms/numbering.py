@@ -24,6 +24,7 @@ from tileir.ir.location import (
     OpaqueLocation,
     file_location,
 )
+from tileir.ir.traversal import pre_order
 
 _FILE: Final = "operation of the tile program"
 """The file of locations that are numbers; the line is the number, counted from 1."""
@@ -31,9 +32,7 @@ _FILE: Final = "operation of the tile program"
 
 def operations_of(entry: Operation) -> list[Operation]:
     """The operations of a kernel, each at its number."""
-    walk = entry.walk()
-    next(walk)
-    return list(walk)
+    return pre_order(entry)[1:]
 
 
 def numbered(module: Operation, entry: Operation) -> tuple[Operation, Operation]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+from typing import Final, NamedTuple
 
 from tileir.analyze.forms.form import Form
 from tileir.analyze.forms.numbering import operations_of
@@ -14,15 +15,32 @@ from tileir.ir.core import Operation
 from tileir.ir.diagnostics import source_of
 from tileir.ir.location import FileLocation, SourceText
 
-NO_SOURCE = "the program does not say what it comes from"
+NO_SOURCE: Final = "the program does not say what it comes from"
 
 
-def source_form(entry: Operation) -> Form | str:
-    """The source of a kernel as a form, or why there is none."""
+class Source(NamedTuple):
+    """What a kernel was written in; `reason` says why it cannot be shown, None if it can."""
+
+    title: str
+    reason: str | None
+
+
+def source_of_kernel(entry: Operation) -> Source:
+    """What a kernel was written in, without looking at all its operations."""
     text = source_of(entry.location)
     if text is not None:
-        return _text_form(entry, text)
-    return _script_form(entry)
+        return Source(os.path.basename(text.name) or "Source", None)
+    first = next(iter(operations_of(entry)), entry)
+    file = next((frames[0].file for frames in map(author_frames, (entry.location, first.location)) if frames), "")
+    if not file:
+        return Source("Source", NO_SOURCE)
+    return Source(os.path.basename(file), None if linecache.getlines(file) else f"{file} cannot be read")
+
+
+def source_form(entry: Operation) -> Form:
+    """The source of a kernel, which must be one that can be shown."""
+    text = source_of(entry.location)
+    return _text_form(entry, text) if text is not None else _script_form(entry)
 
 
 def _text_form(entry: Operation, source: SourceText) -> Form:
@@ -37,7 +55,7 @@ def _text_form(entry: Operation, source: SourceText) -> Form:
     return Form("source", os.path.basename(source.name) or "Source", "tile", lines, links)
 
 
-def _script_form(entry: Operation) -> Form | str:
+def _script_form(entry: Operation) -> Form:
     places: dict[str, dict[int, list[int]]] = {}
     first = author_frames(entry.location)
     if first:
@@ -46,12 +64,8 @@ def _script_form(entry: Operation) -> Form | str:
         for frame in author_frames(operation.location):
             for line in _lines_of(frame):
                 places.setdefault(frame.file, {}).setdefault(line, []).append(number)
-    if not places:
-        return NO_SOURCE
     files = {file: [line.rstrip("\n") for line in linecache.getlines(file)] for file in places}
     readable = {file: lines for file, lines in files.items() if lines}
-    if not readable:
-        return f"{next(iter(places))} cannot be read"
     lines: list[str] = []
     links: list[list[int]] = []
     notes: list[str] = []

@@ -8,6 +8,7 @@ moved.
 from __future__ import annotations
 
 from bisect import bisect_left
+from typing import NamedTuple
 
 from tileir.analyze.forms.form import Form, Removed
 from tileir.analyze.forms.numbering import Numbers
@@ -33,15 +34,19 @@ def optimizer_steps(module: Operation, numbers: Numbers, level: int, rules: str,
     return recorder.forms
 
 
-class _Snapshot:
-    """A program at a moment."""
+class _Moment(NamedTuple):
+    """A program between two passes."""
 
-    def __init__(self, module: Operation) -> None:
-        self.placed: PlacedText = placed_text(module)
-        self.states: dict[Operation, _State] = {
-            operation: (operation.parent, tuple(operation.operands), dict(operation.attributes), operation.segments)
-            for operation in module.walk()
-        }
+    states: dict[Operation, _State]
+    placed: PlacedText
+
+
+def _states(module: Operation) -> dict[Operation, _State]:
+    """Everything about each operation that a pass may change, in program order."""
+    return {
+        operation: (operation.parent, operation.attributes, operation.segments, *operation.operands)
+        for operation in module.walk()
+    }
 
 
 class _Recorder:
@@ -50,18 +55,19 @@ class _Recorder:
     def __init__(self, module: Operation, numbers: Numbers) -> None:
         self.forms: list[Form] = []
         self._numbers: Numbers = numbers
-        self._before: _Snapshot = _Snapshot(module)
+        self._before: _Moment = _Moment(_states(module), placed_text(module))
 
     def after_pass(self, name: str, module: Operation) -> None:
-        before, after = self._before, _Snapshot(module)
+        states, before = _states(module), self._before
+        if states == before.states and list(states) == list(before.states):
+            return
+        after = _Moment(states, placed_text(module))
         stayed = _stayed(list(before.states), after.states)
         fresh = {
             operation
             for operation, state in after.states.items()
             if operation not in stayed or before.states[operation] != state
         }
-        if not fresh and len(stayed) == len(before.states):
-            return
         number = len(self.forms) + 1
         form = tile_form(f"pass-{number}", f"{number}: {name}", after.placed, self._numbers)
         # What closes a region belongs to an operation that may have another operand: it has not changed then.
@@ -121,7 +127,7 @@ def _longest_run(operations: list[Operation], places: dict[Operation, int]) -> s
     return found
 
 
-def _removed(before: _Snapshot, after: _Snapshot, stayed: set[Operation]) -> list[Removed]:
+def _removed(before: _Moment, after: _Moment, stayed: set[Operation]) -> list[Removed]:
     """The lines of operations that went or moved away, each in front of the next one that stayed."""
     found: list[Removed] = []
     following = len(after.placed.lines)

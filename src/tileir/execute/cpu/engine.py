@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tileir.execute.engine import FORWARD, Engine, KernelSettings, LaunchOptions
 from tileir.execute.engine_forms import EngineForm
@@ -14,6 +14,9 @@ from tileir.ir.core import Operation
 if TYPE_CHECKING:
     from tileir.execute.cpu.kernel import CpuKernel
     from tileir.execute.memory import Region
+
+_MOST_COMPILED: Final = 20_000
+"""Operations of a kernel that LLVM is given only to look at what it makes of them."""
 
 
 class CpuEngine(Engine):
@@ -43,8 +46,8 @@ class CpuEngine(Engine):
         return [
             EngineForm("loops", "Loops of the CPU engine", "loops", "loops", reason),
             EngineForm("llvm", "LLVM IR", "llvm", "llvm", reason),
-            EngineForm("llvm-opt", "LLVM IR, optimized", "llvm", "llvm-opt", reason),
-            EngineForm("assembly", "Assembly of the CPU engine", "assembly", "asm", reason),
+            EngineForm("llvm-opt", "LLVM IR, optimized", "llvm", "llvm-opt", reason, _MOST_COMPILED),
+            EngineForm("assembly", "Assembly of the CPU engine", "assembly", "asm", reason, _MOST_COMPILED),
         ]
 
     def suits(self, entry: Operation, arguments: tuple[object, ...], options: LaunchOptions) -> bool:

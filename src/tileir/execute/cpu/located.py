@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tileir.execute import line_numbers
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.lowered import Lowered, lower
+from tileir.execute.cpu.lowered import Lowered, loop_lines, lower, lowered_program
 from tileir.execute.cpu.native import compilation
 from tileir.execute.cpu.native.record import Layout
 from tileir.execute.cpu.native.target import Target
@@ -17,12 +17,12 @@ from tileir.ir.core import Operation
 
 def located(entry: Operation, target: Target, layout: Layout, options: Options, stage: str) -> LocatedText:
     """A stage of a kernel, line by line: "loops", "llvm", "llvm-opt" or "asm"."""
-    lowered = lower(entry, target, layout, options, provenance=True)
     if stage == "loops":
-        loops = lowered.loop_lines(target, options.fast)
-        lines = [line.text for line in loops]
-        operations = [line.operations for line in loops]
-    elif stage == "llvm":
+        program = lowered_program(entry, target, options, keep_locations=True)
+        loops = loop_lines(program, target, options.fast)
+        return located_lines(program.entry, [line.text for line in loops], [line.operations for line in loops])
+    lowered = lower(entry, target, layout, options, provenance=True)
+    if stage == "llvm":
         lines = _lines(lowered.text)
         operations = [list(each) for each in _operations(lowered)]
     else:
@@ -40,7 +40,7 @@ def _compiled(lowered: Lowered, target: Target, stage: str) -> tuple[list[str], 
         found = line_numbers.numbers_of_assembly(compilation.assembly(numbered, target), plain)
     else:
         plain = compilation.optimized(lowered.text, target)
-        found = line_numbers.numbers_of_text(compilation.optimized(numbered, target), plain)
+        found = line_numbers.numbers_of_text(compilation.optimized(numbered, target), plain, numbered)
     named: list[list[Operation]] = [[], *[list(each) for each in sets]]
     lines = _lines(plain)
     return lines, [named[number] for number in found[: len(lines)]]

@@ -58,11 +58,7 @@ class Lowered:
 
     def loop_text(self, target: Target, fast: bool) -> str:
         """The loop form, to read."""
-        return LoopPrinter(self.program).text(_machine_words(target, fast))
-
-    def loop_lines(self, target: Target, fast: bool) -> list[LoopLine]:
-        """The loop form by lines, with the operations that each is about."""
-        return LoopPrinter(self.program).lines(_machine_words(target, fast))
+        return "\n".join([*[line.text for line in loop_lines(self.program, target, fast)], ""])
 
     def too_large(self, arena_bytes: int) -> ExecutionError | None:
         """The largest `alloca` of a kernel for which there is no scratch memory, if that is what takes most of it."""
@@ -73,8 +69,10 @@ class Lowered:
         return refused_allocation(operation).error(None, 0, 0)
 
 
-def _machine_words(target: Target, fast: bool) -> str:
-    return f"{target.name}, vectors of {target.vector_bytes} bytes, {'fast' if fast else 'exact'}"
+def loop_lines(program: Program, target: Target, fast: bool) -> list[LoopLine]:
+    """The loop form by lines, with the operations that each does the work of."""
+    machine = f"{target.name}, vectors of {target.vector_bytes} bytes, {'fast' if fast else 'exact'}"
+    return LoopPrinter(program).lines(machine)
 
 
 def lower(entry: Operation, target: Target, layout: Layout, options: Options, provenance: bool = False) -> Lowered:
@@ -83,18 +81,24 @@ def lower(entry: Operation, target: Target, layout: Layout, options: Options, pr
     With `provenance` it is said of each line which operations it does the work of, and an operation that several were
     merged into has the locations of all.
     """
-    # The sanitizer looks at the program as it is, at promises too that nothing is made of.
-    if not options.sanitize:
-        entry = optimized(entry, provenance)
-    program = Lowering(entry, target, options, HANDLERS).run()
-    arena.assign(program)
-    if not options.sanitize:
-        traffic.choose(program, target, options.overlapping)
+    program = lowered_program(entry, target, options, provenance)
     emission = Emission(program, target, layout, EMITTERS, options, provenance)
     text = emit_worker(emission)
     module = emission.module
     operations = module.operations() if isinstance(module, ProvenanceModule) else None
     return Lowered(program, text, emission.checks, emission.prints, emission.sites, operations)
+
+
+def lowered_program(entry: Operation, target: Target, options: Options, keep_locations: bool = False) -> Program:
+    """A kernel in loop form."""
+    # The sanitizer looks at the program as it is, at promises too that nothing is made of.
+    if not options.sanitize:
+        entry = optimized(entry, keep_locations)
+    program = Lowering(entry, target, options, HANDLERS).run()
+    arena.assign(program)
+    if not options.sanitize:
+        traffic.choose(program, target, options.overlapping)
+    return program
 
 
 def optimized(entry: Operation, keep_locations: bool = False) -> Operation:

@@ -74,12 +74,8 @@ class LoopPrinter:
         # Expressions with a line of their own in the present statement.
         self._shared: dict[int, str] = {}
 
-    def text(self, machine: str) -> str:
-        """The buffers of a kernel and its statements; `machine` says what it is for."""
-        return "\n".join([*[line.text for line in self.lines(machine)], ""])
-
     def lines(self, machine: str) -> list[LoopLine]:
-        """The text by lines."""
+        """The buffers of a kernel and its statements; `machine` says what it is for."""
         program = self._program
         self._add(harmless(f"kernel @{program.entry.symbol_name} for {machine}"))
         self._add(f"scratch memory of a thread: {program.arena_bytes:,} bytes")

@@ -51,13 +51,13 @@ class TileirasEngine(Engine):
 
     def forms(self) -> list[EngineForm]:
         from tileir.execute.gpu import disassembly
-        from tileir.execute.gpu.tileiras.options import SASS, SHOWN_TARGETS
+        from tileir.execute.gpu.tileiras.options import MOST_SHOWN, SASS, SHOWN_TARGETS
         from tileir.execute.gpu.tileiras.tool import why_missing
 
         # No GPU is needed to compile for one.
         reason = why_missing() or disassembly.why_missing()
         return [
-            EngineForm(f"{SASS}{target}", f"SASS for {target}", "assembly", f"{SASS}{target}", reason)
+            EngineForm(f"{SASS}{target}", f"SASS for {target}", "assembly", f"{SASS}{target}", reason, MOST_SHOWN)
             for target in SHOWN_TARGETS
         ]
 

@@ -18,6 +18,8 @@ SASS: Final = "sass-"
 """What begins the names of stages that are code for a GPU, which is named behind it."""
 SHOWN_TARGETS: Final = ("sm_80", "sm_90", "sm_100", "sm_120")
 """The GPUs whose code is shown beside the program: one of each generation."""
+MOST_SHOWN: Final = 20_000
+"""Operations of a kernel that is compiled only to look at its code."""
 
 
 class AssemblyOptions(NamedTuple):
