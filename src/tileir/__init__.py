@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tileir.analyze.cost.costs import cost
     from tileir.analyze.cost.occupancy import Occupancy, Waves
     from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
+    from tileir.analyze.forms.form import Form, Removed
+    from tileir.analyze.forms.forms import Forms, FormTitle
     from tileir.bridge.compiling import compile
     from tileir.bridge.emulate import EmulationContext, emulate
     from tileir.bridge.launch import launch
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from tileir.execute.bound import BoundLaunch
     from tileir.execute.debugging import Callback, Trace
     from tileir.execute.engine import DirectLaunches, Engine, KernelSettings, LaunchOptions, Measured, PreparedKernel
+    from tileir.execute.engine_forms import EngineForm, LocatedText
     from tileir.execute.engines import register_engine, unregister_engine
     from tileir.execute.errors import (
         AssemblerWarning,
@@ -125,6 +128,7 @@ __all__ = [
     "EmulationContext",
     "EmulationError",
     "Engine",
+    "EngineForm",
     "EntryScope",
     "ExecutionError",
     "Exploration",
@@ -132,6 +136,9 @@ __all__ = [
     "Facts",
     "Finding",
     "Fold",
+    "Form",
+    "FormTitle",
+    "Forms",
     "Globals",
     "HostCopyWarning",
     "InsertionPoint",
@@ -140,6 +147,7 @@ __all__ = [
     "KernelSettings",
     "LaunchError",
     "LaunchOptions",
+    "LocatedText",
     "Location",
     "LoopScope",
     "Measured",
@@ -168,6 +176,7 @@ __all__ = [
     "PreparedKernel",
     "QuestionError",
     "Region",
+    "Removed",
     "Resources",
     "RewriteError",
     "Rewriter",
@@ -227,11 +236,14 @@ __all__ = [
 _HOMES = {
     "tileir.analyze.cost.occupancy": "Occupancy Waves",
     "tileir.analyze.cost.result": "ArrayCost Ceiling Cost Roofline",
+    "tileir.analyze.forms.form": "Form Removed",
+    "tileir.analyze.forms.forms": "FormTitle Forms",
     "tileir.bytecode.primitives": "BytecodeError",
     "tileir.dialect.attributes": "bounded div_by same_elements",
     "tileir.builder": "Builder",
     "tileir.dialect.scopes": "BodyScope BranchScope EntryScope LoopScope Scope",
     "tileir.execute.engine": "DirectLaunches Engine KernelSettings LaunchOptions Measured PreparedKernel",
+    "tileir.execute.engine_forms": "EngineForm LocatedText",
     "tileir.execute.engines": "register_engine unregister_engine",
     "tileir.execute.errors": "AssemblerWarning AssertionFailedError CompilationError EmulationError ExecutionError"
     " HostCopyWarning InternalError LaunchError MissingDependencyError NestingError WrongDeviceError",

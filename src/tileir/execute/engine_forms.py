@@ -47,7 +47,7 @@ def located_lines(
     """Lines of a kernel with the operations that each does the work of.
 
     Some operations are no work: constants, views, broadcasts, tokens.  They are in the lines of those that use them,
-    and those that nothing uses, as the end of a region, in the lines of what they stand in.
+    and those without results, as the end of a region, in the lines of what they stand in.
     """
     places: dict[Operation, list[int]] = {}
     for line, here in enumerate(operations):
@@ -59,7 +59,7 @@ def located_lines(
             continue
         near: list[Operation | None] = [user for result in operation.results for user in result.users]
         used: dict[int, None] = {}
-        for other in dict.fromkeys(near or [operation.parent_operation]):
+        for other in dict.fromkeys(near if operation.results else [operation.parent_operation]):
             if len(used) >= _MOST_LINES:
                 break
             if other is not None:
