@@ -359,3 +359,16 @@ print(count_work(entry, (1, 1, 1), [None, None, None, 64, 64, 64]).total_flops)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.stdout == f"{2 * 64**3}\n", done.stderr
+
+
+def test_long_kernel_is_counted_from_three_tile_blocks() -> None:
+    steps = "\n".join([f"if %t {{ %v{n} = addi %c, %c : tile<i32> }}" for n in range(15_000)])
+    text = f"""cuda_tile.module @m {{ entry @k() {{
+    %x, %y, %z = get_tile_block_id : tile<i32>
+    %c = constant <i32: 1> : tile<i32>
+    %t = cmpi less_than_or_equal %c, %c, signed : tile<i32> -> tile<i1>
+    {steps}
+    return }} }}"""
+    work = work_of(tileir.parse(text), (100, 100, 100))
+    assert work.walked == 3
+    assert work.by_kind("integer")["addi i32"] == 15_000 * 10**6

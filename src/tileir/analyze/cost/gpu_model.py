@@ -176,10 +176,11 @@ def _serial_term(work: Work, units: list[_Unit], target: GpuTarget, occupancy: O
     stopped = waits * LATENCY + (exchanges * EXCHANGE + iterations * ITERATION) / clock
     alone = computing + stopped
     many = max(waves.waves, work.imbalance)
-    words = (
-        f"{many:.4g} {'time' if many == 1 else 'times'} what a tile block takes by itself, {duration(alone)}: "
-        f"{duration(computing)} in its units, one kind at a time, and {duration(stopped)} waiting, "
-        f"{waits:.3g} times for memory, {exchanges:.3g} times for its own warps, and between {iterations:.3g} "
-        "iterations"
-    )
+    parts = [f"{duration(computing)} in its units, one kind at a time"] if computing else []
+    stopping = [(waits, "for memory"), (exchanges, "for its own warps"), (iterations, "between iterations")]
+    told = [f"{number:.3g} times {what}" for number, what in stopping if number]
+    if told:
+        parts.append(f"{duration(stopped)} waiting, {', '.join(told)}")
+    times = f"{many:.4g} {'time' if many == 1 else 'times'}"
+    words = f"{times} what a tile block takes by itself, {duration(alone)}: {'; '.join(parts)}"
     return Term("one after the other", many * alone, words)

@@ -22,7 +22,9 @@ from tileir.ir.values import Value
 _STEPS: Final = 20_000
 """About how many operations are looked at, over all tile blocks."""
 _FEWEST: Final = 32
-"""Tile blocks that are walked however long they are, where there are as many."""
+"""Tile blocks that are walked also if they are long, where there are as many."""
+_MOST_STEPS: Final = 400_000
+"""Operations that are looked at for those, about a second; where they would be more, three tile blocks do."""
 
 
 def count_work(entry: Operation, grid: BlockId, arguments: Sequence[object]) -> Work:
@@ -53,11 +55,18 @@ def _chosen(walker: Walker, grid: BlockId) -> Iterator[tuple[BlockId, int]]:
     probe = Walker(walker.entry, grid, walker.arguments)
     try:
         probe.walk((grid[0] // 2, grid[1] // 2, grid[2] // 2), 1)
-        most = max(_STEPS // max(probe.steps, 1), _FEWEST)
+        steps = max(probe.steps, 1)
+        most = max(_STEPS // steps, _FEWEST if _FEWEST * steps <= _MOST_STEPS else 1)
     except TooLong:
         most = 1
     sizes = list(grid)
-    if grid[0] * grid[1] * grid[2] > most:
+    blocks = grid[0] * grid[1] * grid[2]
+    if most < _FEWEST and blocks > 3:
+        yield (0, 0, 0), 1
+        yield (grid[0] // 2, grid[1] // 2, grid[2] // 2), blocks - 2
+        yield (grid[0] - 1, grid[1] - 1, grid[2] - 1), 1
+        return
+    if blocks > most:
         # The shortest axes are walked whole, and the rest is shared evenly.
         left = most
         for rank, axis in enumerate(sorted(range(3), key=lambda axis: grid[axis])):
