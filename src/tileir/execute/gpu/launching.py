@@ -23,10 +23,11 @@ from tileir.execute.gpu.driver.library import driver, forked_error
 from tileir.execute.gpu.host_copies import HostCopies, is_on_host, warn_of_copies
 from tileir.execute.gpu.loading import Code, KernelLoader
 from tileir.execute.gpu.output import OperationAt, captured, failed_assert, speech_of, write_output
-from tileir.execute.gpu.packing import Packer
+from tileir.execute.gpu.packing import Packer, Record
 from tileir.execute.gpu.repeating import repeated
 from tileir.execute.gpu.streams import is_capturing, stream_for, stream_handle, synchronize, wait_for
 from tileir.execute.gpu.targets import ASSEMBLER_DRIVER
+from tileir.execute.gpu.usual_launches import ArrayLibrary, UsualLaunch, library_among, no_usual_launch, usual_launch
 from tileir.execute.memory import Region
 from tileir.execute.overlap import overlapped
 from tileir.ir.core import Operation
@@ -58,38 +59,48 @@ class GpuKernel(PreparedKernel):
         """By number of GPU: the GPU, its primary context and the kernel, for launches with nothing else to do."""
         self._usual: LaunchOptions | None = None
         """Options that were seen to ask for nothing."""
+        self._library: ArrayLibrary | None = None
+        """The one whose arrays `_usual_launch` knows."""
+        self._usual_launch: UsualLaunch = no_usual_launch
         self._driver: Any = None
         self._get_current: Any = None
         self._launch: Any = None
         self._has_warned: bool = False
 
     def launch(self, grid: BlockId, arguments: tuple[object, ...], options: LaunchOptions) -> None:
+        stream = None
         if options is not self._usual:
             if options.progress is not None or options.memory:
                 self.launch_thoroughly(grid, arguments, options)
                 return
             if options.stream is None:
                 self._usual = options
-        packer = self.packer
-        record = packer.take()
-        x, y, z = grid
-        ready = self._ready.get(packer.quick(arguments, record.memory, x, y, z))
-        if ready is None or self._driver.forked:
-            packer.give(record)
+            else:
+                stream = stream_handle(options.stream)
+        if not self._usual_launch(grid, arguments, stream):
             self.launch_thoroughly(grid, arguments, options)
-            return
-        place, context, function = ready
-        if options.stream is not None:
-            record.set_stream(stream_handle(options.stream))
-        if not self._get_current(record.current_reference) and record.current.value == context:
-            code = self._launch(record.configuration, function, record.parameters, None)
-        else:
-            with current(context):
-                code = self._launch(record.configuration, function, record.parameters, None)
-        packer.give(record)
-        if code:
-            raise self.error(code, place)
-        place.latest = self.name
+
+    def _write_usual_launch(self, grid: BlockId, arguments: tuple[object, ...], stream: int | None) -> bool:
+        """Written when it is first needed: many kernels are launched once in a process."""
+        assert self._library is not None, "there is a library to write it for"
+        names = {
+            "ready": self._ready,
+            "spare": self.packer.spare,
+            "make_record": self.packer.make,
+            "of": self._driver,
+            "get_current": self._get_current,
+            "launch": self._launch,
+            "launch_in": self._launch_in,
+            "failed": self.error,
+            "name": self.name,
+        }
+        self._usual_launch = usual_launch(self.packer.types, self._library, arguments, names)
+        return self._usual_launch(grid, arguments, stream)
+
+    def _launch_in(self, context: int, record: Record, function: Any) -> int:
+        """Launch in a context that is not current; gives the code of the driver."""
+        with current(context):
+            return int(self._launch(record.configuration, function, record.parameters, None))
 
     def ready(self, ordinal: int) -> Ready | None:
         """What launches on a GPU need that have nothing else to do; None before there was one."""
@@ -156,10 +167,12 @@ class GpuKernel(PreparedKernel):
         if options.progress is not None:
             options.progress(grid[0] * grid[1] * grid[2], grid[0] * grid[1] * grid[2])
         if not self._speech and context == place.context:
-            self.packer.learn(arguments)
             self._driver = of
             self._get_current, self._launch = of.function("cuCtxGetCurrent"), of.function("cuLaunchKernelEx")
             self._ready[place.ordinal] = (place, context, kernel.function)
+            library = library_among(arguments)
+            if library is not None and library is not self._library:
+                self._library, self._usual_launch = library, self._write_usual_launch
 
     def timed(
         self,

@@ -1,0 +1,191 @@
+"""Launches with arguments of the usual kinds, by a function that is written for the kernel.
+
+As for the CPU: it knows contiguous arrays of torch or CuPy and numbers of Python, looks at them, fills a record and
+calls the driver, all in one, and leaves everything else to those who look more closely.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable, Sequence, Set
+from typing import Any, Final
+
+from tileir.dialect.types import PointerType, TileType
+from tileir.execute.arguments import TORCH_DTYPES, accepted_dtypes, tensor_dtype
+from tileir.execute.errors import BlockId
+from tileir.execute.generated_functions import generated
+from tileir.execute.gpu.packing import CONFIGURATION, THREADS, scalar_slot
+from tileir.execute.gpu.streams import cupy_stream, library_of, torch_stream
+from tileir.ir.types import Type
+
+UsualLaunch = Callable[[BlockId, tuple[object, ...], int | None], bool]
+"""Of a grid, arguments and a stream, None for the current one: whether the kernel was launched.  If not, arguments have
+to be looked at more closely."""
+
+
+def no_usual_launch(grid: BlockId, arguments: tuple[object, ...], stream: int | None) -> bool:
+    """Where there is no short way: for kernels that were not launched yet too."""
+    return False
+
+
+class ArrayLibrary:
+    """How arrays of a library are looked at: Python code in which {a} is an array and {n} the number of its parameter.
+
+    It is none of the usual kind if `unusual` holds; `device` and `address` tell where it is, the address of one without
+    data is 0.
+    """
+
+    def __init__(
+        self,
+        unusual: str,
+        device: str,
+        address: str,
+        stream: Callable[[], Callable[[int], int] | None],
+        classes: Callable[[], tuple[object, ...]],
+        dtypes: Callable[[Type], Set[object]],
+    ) -> None:
+        self.unusual: str = unusual
+        self.device: str = device
+        self.address: str = address
+        self.stream: Callable[[], Callable[[int], int] | None] = stream
+        self.classes: Callable[[], tuple[object, ...]] = classes
+        self.dtypes: Callable[[Type], Set[object]] = dtypes
+
+
+def _torch_dtypes(pointee: Type) -> Set[object]:
+    """The dtypes of torch that a pointer takes."""
+    torch: Any = sys.modules["torch"]
+    accepted = accepted_dtypes(pointee)
+    return frozenset([getattr(torch, name, None) for name in TORCH_DTYPES if tensor_dtype(name) in accepted])
+
+
+def _torch_classes() -> tuple[object, ...]:
+    """These two and no other class: another one's data may be elsewhere."""
+    torch: Any = sys.modules["torch"]
+    return torch.Tensor, torch.nn.Parameter
+
+
+def _cupy_classes() -> tuple[object, ...]:
+    cupy: Any = sys.modules["cupy"]
+    return (cupy.ndarray,)
+
+
+# The class and the dtype are nearly always those of the launch before, which `is` tells at once.
+_USUAL_KIND: Final = (
+    "(type({a}) is not plain and type({a}) not in classes)"
+    " or ((dtype := {a}.dtype) is not dtype{n} and dtype not in dtypes{n})"
+)
+
+# What is in the memory of the host is on device -1 in torch.
+_LIBRARIES: Final = {
+    "torch": ArrayLibrary(
+        f"{_USUAL_KIND} or not {{a}}.is_contiguous() or {{a}}.is_neg()",
+        "{a}.get_device()",
+        "{a}.data_ptr()",
+        torch_stream,
+        _torch_classes,
+        _torch_dtypes,
+    ),
+    "cupy": ArrayLibrary(
+        f"{_USUAL_KIND} or not {{a}}.flags.c_contiguous",
+        "{a}.data.device_id",
+        "{a}.data.ptr",
+        cupy_stream,
+        _cupy_classes,
+        accepted_dtypes,
+    ),
+}
+
+
+def library_among(arguments: tuple[object, ...]) -> ArrayLibrary | None:
+    """The library whose arrays are among arguments, if it is one of those that are known here."""
+    for value in arguments:
+        found = _LIBRARIES.get(library_of(value))
+        if found is not None:
+            return found
+    return None
+
+
+def usual_launch(
+    types: Sequence[Type], library: ArrayLibrary, arguments: tuple[object, ...], names: dict[str, Any]
+) -> UsualLaunch:
+    """The function for a kernel with parameters of these types, and for arrays of a library; `arguments` were launched.
+
+    `names` are what it uses beside: `ready`, by the number of a GPU the GPU, its context and the kernel there; `spare`,
+    the records that are free, and `make_record`; `of`, the driver, and its functions `get_current` and `launch`;
+    `launch_in`, which launches in a context that is not current; `failed`, which makes the error of a code; `name`.
+    """
+    stream = library.stream()
+    classes = library.classes()
+    names |= {"classes": classes, "plain": classes[0], "stream_of": stream}
+    checks: list[str] = []
+    values: list[str] = []
+    layout = [CONFIGURATION]
+    dtypes: dict[Type, Set[object]] = {}
+    is_first = True
+    for number, type in enumerate(types):
+        name = f"a{number}"
+        pointee = _pointee_of(type)
+        if pointee is not None:
+            if pointee not in dtypes:
+                dtypes[pointee] = library.dtypes(pointee)
+            names[f"dtypes{number}"] = dtypes[pointee]
+            seen = getattr(arguments[number], "dtype", None) if number < len(arguments) else None
+            names[f"dtype{number}"] = seen if seen in dtypes[pointee] else next(iter(dtypes[pointee]))
+            unusual, device, address = [
+                text.format(a=name, n=number) for text in (library.unusual, library.device, library.address)
+            ]
+            checks += [
+                f"if {unusual}: return False",
+                f"if (device := {device}) < 0: return False" if is_first else f"if {device} != device: return False",
+                f"if not (p{number} := {address}): return False",
+            ]
+            values.append(f"p{number}")
+            layout.append("Q")
+            is_first = False
+            continue
+        slot = scalar_slot(type.element, name) if isinstance(type, TileType) else None
+        if slot is None:
+            return no_usual_launch
+        checks.append(f"if {slot[0]}: return False")
+        values.append(slot[1])
+        layout.append(slot[2])
+    if is_first or stream is None:
+        # Nothing tells the GPU, or the stream.
+        return no_usual_launch
+    names["pack"] = struct.Struct("".join(layout)).pack_into
+    unpacked = "".join([f"a{number}, " for number in range(len(types))])
+    found_stream = "stream_of(device) if stream is None else stream"
+    lines = [
+        "def run(grid, arguments, stream):",
+        "    try:",
+        f"        [{unpacked}] = arguments",
+        *[f"        {check}" for check in checks],
+        "        place, context, function = ready[device]",
+        "        if of.forked: return False",
+        "        record = spare.pop() if spare else make_record()",
+        "        x, y, z = grid",
+        f"        pack(record.memory, 0, {', '.join(['x, y, z', THREADS, found_stream, '0, 0', *values])})",
+        # Another number of arguments; a float that its type cannot hold; a tensor whose data cannot be had; a GPU that
+        # the kernel was not launched on; another thread that has just taken the record.
+        "    except (TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError, LookupError):",
+        "        return False",
+        "    if get_current(record.current_reference) or record.current.value != context:",
+        "        code = launch_in(context, record, function)",
+        "    else:",
+        "        code = launch(record.configuration, function, record.parameters, None)",
+        "    spare.append(record)",
+        "    if code:",
+        "        raise failed(code, place)",
+        "    place.latest = name",
+        "    return True",
+    ]
+    run: UsualLaunch = generated("run", lines, names)
+    return run
+
+
+def _pointee_of(type: Type) -> Type | None:
+    if isinstance(type, TileType) and isinstance(type.element, PointerType):
+        return type.element.pointee
+    return None
