@@ -82,6 +82,7 @@ def explorer_of(blocks: int = 4, elements: int = 16) -> Any:
             },
         },
         values=values,
+        history=lambda block, last: {"block": block, "values": values(block, last)["values"]},
         tile=tile,
         array=array,
         accesses=accesses,
@@ -155,7 +156,7 @@ def test_values_fill_the_size_that_is_given() -> None:
     assert 4 <= len(found.blocks) <= 6
     # First and last, the edge (block 2 has masked elements), then some of the others.
     assert found.blocks[:3] == [0, 999, 2]
-    assert len(found.notes) == 1 and "of 1000; the others would make it larger than" in found.notes[0]
+    assert len(found.notes) == 1 and "of 1000; more would make it larger than" in found.notes[0]
 
 
 def test_the_same_launch_gives_the_same_page() -> None:

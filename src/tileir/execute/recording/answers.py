@@ -171,6 +171,22 @@ def values_answer(recording: Recording, block: int, step: int) -> dict[str, Any]
     return {"block": block, "step": step, "values": found}
 
 
+def history_answer(recording: Recording, block: int, last: int) -> dict[str, Any]:
+    """Every value at every step at which a tile block computed it, up to one; of a long history the newest part."""
+    program = recording.program
+    history = recording.history(block, last)
+    found = []
+    for value, one in enumerate(program.values):
+        if not isinstance(one.type, TileType):
+            continue
+        for step in history.steps(value):
+            newest = history.at(value, step) if step <= last else None
+            if newest is not None:
+                text = summarized(one.type.element, numpy.asarray(newest[1]))
+                found.append({"value": value, "step": step, "text": text})
+    return {"block": block, "values": found}
+
+
 def value_answer(
     recording: Recording,
     block: int,

@@ -31,6 +31,9 @@ _BLOCKS_AT_MOST = 64
 _SPREAD = 16
 # Of one tile block: more than this is a loop that runs long, whose values nobody looks through one by one.
 _STEPS_AT_MOST = 4096
+# Of all blocks that nobody has chosen: each has a tile to be looked up and written.
+_MOMENTS_AT_MOST = 20_000
+_WRITES_AT_MOST = 32
 _DIFFERENCES_AT_MOST = 32
 _ROWS = 65_536
 _MISSES = 3
@@ -150,11 +153,15 @@ class _Exporting:
         wanted = self._chosen if self._chosen is not None else self._worthwhile(order)
         known = set(order)
         carried: list[int] = []
-        left, misses = self._limit, 0
+        left, misses, moments, is_cut = self._limit, 0, 0, False
         for block in wanted:
             if block not in known:
                 raise QuestionError(f"tile block {block} is not in the recording, which has {len(order)}")
-            bundle = packed(self._of_block(block))
+            if self._chosen is None and moments > _MOMENTS_AT_MOST:
+                break
+            answers = self._of_block(block)
+            bundle = packed(answers)
+            moments += len(answers["values"])
             if self._chosen is None:
                 if len(bundle) > left:
                     misses += 1
@@ -162,8 +169,11 @@ class _Exporting:
                         break
                     continue
                 left -= len(bundle)
+            is_cut = is_cut or answers["last"] == _STEPS_AT_MOST
             self._bundles[f"block={block}"] = bundle
             carried.append(block)
+        if is_cut:
+            self._notes.append(f"This page carries the values of the first {_STEPS_AT_MOST} steps of a tile block.")
         self._tell(carried, len(order))
         return carried
 
@@ -199,30 +209,34 @@ class _Exporting:
         return [blocks[0], blocks[-1]] if blocks else []
 
     def _of_block(self, block: int) -> Answer:
-        explorer = self._explorer
-        steps = explorer.answer("steps", {"block": block})
-        count = min(len(_numbers(steps["operation"])), _STEPS_AT_MOST)
-        moments: dict[tuple[int, int], str] = {}
-        arrays: dict[str, Answer] = {}
-        newest: dict[int, Answer] = {}
-        operations = self._summary["operations"]
+        steps = self._explorer.answer("steps", {"block": block})
         executed = _numbers(steps["operation"])
-        for step in range(count + 1):
-            for entry in explorer.answer("values", {"block": block, "step": step})["values"]:
-                moments.setdefault((entry["value"], entry["step"]), entry["text"])
-            if step == 0 or operations[executed[step - 1]]["writes"] or step == count:
-                self._add_written(arrays, newest, block, step)
+        last = min(len(executed), _STEPS_AT_MOST)
+        values = self._explorer.answer("history", {"block": block, "last": last})["values"]
         tiles = {}
-        for value, step in moments:
-            asked = {"block": block, "step": step, "value": value}
-            tiles[f"{value}@{step}"] = explorer.answer("tile", asked)
+        for entry in values:
+            asked = {"block": block, "step": entry["step"], "value": entry["value"]}
+            tiles[f"{entry['value']}@{entry['step']}"] = self._explorer.answer("tile", asked)
+        arrays, arrays_last = self._written(block, executed[:last])
         return {
             "steps": steps,
-            "values": [{"value": value, "step": step, "text": text} for (value, step), text in moments.items()],
+            "last": last,
+            "values": values,
             "tiles": tiles,
             "arrays": arrays,
+            "arraysLast": arrays_last,
             "answers": self._comparisons(block),
         }
+
+    def _written(self, block: int, executed: list[int]) -> tuple[dict[str, Answer], int]:
+        """What a block makes of the arrays that the launch writes, and the step up to which that is known."""
+        found: dict[str, Answer] = {}
+        newest: dict[int, Answer] = {}
+        operations = self._summary["operations"]
+        writing = [step for step, number in enumerate(executed, 1) if operations[number]["writes"]]
+        for step in [0, *writing[:_WRITES_AT_MOST]]:
+            self._add_written(found, newest, block, step)
+        return found, len(executed) if len(writing) <= _WRITES_AT_MOST else writing[_WRITES_AT_MOST] - 1
 
     def _add_written(self, arrays: dict[str, Answer], newest: dict[int, Answer], block: int, step: int) -> None:
         """Arrays that the launch writes, where they have changed."""
@@ -258,7 +272,7 @@ class _Exporting:
             return
         numbers = ", ".join([str(block) for block in sorted(carried)])
         has = f"the values of tile blocks {numbers}" if carried else "no values"
-        limit = f"; the others would make it larger than {self._limit >> 20} MiB" if self._chosen is None else ""
+        limit = f"; more would make it larger than {self._limit >> 20} MiB, or slow" if self._chosen is None else ""
         self._notes.append(f"This page carries {has} of {count}{limit}. What they access is all here.")
 
 

@@ -11,6 +11,7 @@ from tileir.analyze.forms.forms import Forms
 from tileir.execute.recording.answers import (
     accesses_answer,
     array_answer,
+    history_answer,
     operations_of,
     steps_answer,
     summary_answer,
@@ -88,6 +89,7 @@ def recording_part(recording: Recording, title: str) -> Part:
         "accesses": partial(accesses_answer, recording),
         "steps": partial(steps_answer, recording),
         "values": partial(values_answer, recording),
+        "history": partial(history_answer, recording),
         "tile": tile,
         "array": array,
         "numbers": partial(numbers_answer, recording),

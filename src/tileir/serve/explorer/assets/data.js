@@ -173,9 +173,11 @@ async function inflated(text) {
  * The bundle of a tile block: its steps, each value at each moment it was computed, and the tiles of those.
  * @typedef {object} BlockBundle
  * @property {import("./types").Steps} steps
- * @property {{ value: number, step: number, text: string }[]} values
+ * @property {number} last  The step up to which values are here.
+ * @property {import("./types").History["values"]} values
  * @property {Record<string, Tile>} tiles
  * @property {Record<string, Tile>} arrays
+ * @property {number} arraysLast  The step up to which arrays are here.
  * @property {Record<string, unknown>} answers
  */
 
@@ -228,10 +230,16 @@ export function inside(embedded) {
 function fromBlock(bundle, question, parameters) {
   if (question === "steps") return bundle.steps;
   const step = Number(parameters.step ?? 0);
+  const last = question === "array" ? bundle.arraysLast : bundle.last;
+  if (step > last) {
+    throw new Error(`this page carries ${question === "array" ? "arrays" : "values"} of tile block ${parameters.block} up to step ${last}`);
+  }
   if (question === "values") {
     /** @type {Map<number, { value: number, step: number, text: string }>} */
     const newest = new Map();
-    for (const entry of bundle.values) if (entry.step <= step) newest.set(entry.value, entry);
+    for (const entry of bundle.values) {
+      if (entry.step <= step && entry.step >= (newest.get(entry.value)?.step ?? 0)) newest.set(entry.value, entry);
+    }
     const values = [...newest.values()].sort((first, second) => first.value - second.value);
     return { block: Number(parameters.block), step, values };
   }

@@ -127,6 +127,12 @@ export interface Values {
   values: { value: number; step: number; text: string }[];
 }
 
+/** Each value at each step at which it was computed, up to one: what an exported page is made of. */
+export interface History {
+  block: number;
+  values: { value: number; step: number; text: string }[];
+}
+
 export interface Statistics {
   count: number;
   nan: number;
