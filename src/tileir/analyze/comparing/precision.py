@@ -52,22 +52,14 @@ class PrecisionComparison(Comparison):
 
     def compare_block(self, block: int) -> BlockComparison:
         compared = BlockComparison(block)
-        kept: dict[tuple[int, int], Array] = {}
-        room = _KEPT_BYTES
 
         def note(step: int, operation: int, number: int, element: FloatType, content: Any, shadowed: Shadowed) -> None:
-            nonlocal room
             difference = difference_from_exact(element, content, shadowed.numbers)
             if difference is not None:
                 wrong = difference.overall > half_of_the_digits(shadowed.bits)
                 compared.add(Moment(block, step, operation, number, difference, wrong))
-            numbers = numpy.asarray(shadowed.numbers)
-            room -= numbers.nbytes
-            if room >= 0:
-                kept[step, number] = numbers
 
         self._run(block, note)
-        self._shadows = block, kept
         return compared
 
     def pair(self, block: int, step: int, value: int) -> tuple[Type, Array, Type, Array]:
@@ -83,17 +75,26 @@ class PrecisionComparison(Comparison):
         return element, left, wider(element, self.wide), exact
 
     def _shadow(self, block: int, step: int, value: int) -> Array | None:
-        known, shadows = self._shadows
-        if known == block and (step, value) in shadows:
-            return shadows[step, value]
-        found: list[Array] = []
+        """What a value is in the wide type when a step has computed it; None if it is given."""
+        known, kept = self._shadows
+        if known == block and (step, value) in kept:
+            return kept[step, value]
+        kept = {}
+        found: Array | None = None
+        room = _KEPT_BYTES
 
         def note(at: int, operation: int, number: int, element: FloatType, content: Any, shadowed: Shadowed) -> None:
+            nonlocal room, found
+            numbers = numpy.asarray(shadowed.numbers)
             if at == step and number == value:
-                found.append(numpy.asarray(shadowed.numbers))
+                found = numbers
+            room -= numbers.nbytes
+            if room >= 0:
+                kept[at, number] = numbers
 
         self._run(block, note)
-        return found[-1] if found else None
+        self._shadows = block, kept
+        return found
 
     def _run(self, block: int, note: _Note) -> None:
         """Run a tile block again with a shadow, and tell `note` of each float that an operation has computed."""
