@@ -238,3 +238,13 @@ def test_no_operation_is_chosen_at_first(page_for: Any) -> None:
     page = page_for(made_explorer(summary, steps=lambda block: STEPS), view="forms")
     page.get_by_text("No operation is chosen.").wait_for()
     assert page.get_by_text("There is no form to show.").count() == 2
+
+
+def test_the_chosen_form_stands_in_the_address(page_for: Any) -> None:
+    page = page_for(explorer())
+    page.get_by_role("button", name="Read Loops").click()
+    assert pane(page, 2).get_by_role("combobox").input_value() == "loops"
+    choose(page, 1, "pass-1")
+    page.wait_for_url("**form=pass-1**")
+    page.reload()
+    assert pane(page, 2).get_by_role("combobox").input_value() == "pass-1"

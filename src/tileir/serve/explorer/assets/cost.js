@@ -1,7 +1,7 @@
 // What a launch costs on a target: time and its reasons, the roofline, memory by array, operations by kind, waves.
 
 import { button, choice, element, empty, field, fill, table } from "explorer/elements.js";
-import { PAGE_COLOURS, PAPER_COLOURS, drawRoofline } from "explorer/roofline.js";
+import { PAGE_COLOURS, PAPER_COLOURS, drawRoofline, standing } from "explorer/roofline.js";
 import { drawWaves } from "explorer/waves.js";
 import { amount, bytes, counted, grouped, seconds, short } from "explorer/words.js";
 
@@ -102,7 +102,8 @@ function parts(cost, kernel) {
     element("div", { class: "panels" }, panel("Estimated time", ...time(cost)), panel("Waves", ...waves(cost)), panel("Occupancy", ...occupancy(cost))),
     panel(
       "Roofline",
-      element("div", { class: "scrolled", tabindex: 0, role: "region", "aria-label": "Roofline" }, drawRoofline(cost, kernel, PAGE_COLOURS)),
+      element("div", { class: "scrolled", tabindex: 0, role: "region", "aria-label": "Roofline chart" }, drawRoofline(cost, kernel, PAGE_COLOURS)),
+      element("p", { class: "quiet" }, standing(cost, kernel)),
     ),
     element("div", { class: "panels" }, panel("Memory", ...memory(cost)), panel("Operations", ...operations(cost))),
     panel(

@@ -174,7 +174,12 @@ function card(context, finding) {
         : button(both ? "Show the two accesses" : "Show the access", () => context.select({ view: "memory", ...moment(context, place, rows) }), {
             class: "primary",
           }),
-      element("details", {}, element("summary", {}, "As the sanitizer prints it"), element("pre", {}, finding.text)),
+      element(
+        "details",
+        {},
+        element("summary", {}, "As the sanitizer prints it"),
+        element("pre", { tabindex: 0, role: "region", "aria-label": `Printed: ${finding.title}` }, finding.text),
+      ),
     ),
   );
 }

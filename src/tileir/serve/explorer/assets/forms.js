@@ -72,6 +72,7 @@ class Forms {
       const pane = new Pane(this.context, this.panes.length, this.firstForm(this.panes.length), {
         point: (operations) => this.point(operations),
         follow: (operations, from) => this.follow(operations, from),
+        choose: (form) => this.context.select({ form }),
         shown: (shown) => this.appear(shown),
       });
       this.panes.push(pane);
@@ -90,9 +91,10 @@ class Forms {
     const all = this.context.summary.forms;
     const here = all.filter((form) => form.reason === null).map((form) => form.id);
     const passes = here.filter((id) => id.startsWith("pass"));
-    const wanted = here.includes("source")
-      ? ["source", "tile", "loops", ...passes.slice(-1), "llvm"]
-      : ["tile", ...passes.slice(-1), "loops", "llvm"];
+    const written = all.find((form) => form.id === "source" && form.reason === null)?.title ?? "";
+    // A source in Tile IR is the tile program, but for names and comments.
+    const first = written === "" ? ["tile"] : written.endsWith(".py") ? ["source", "tile"] : ["source"];
+    const wanted = [...first, ...(first.length === 1 ? passes.slice(-1) : []), "loops", ...passes.slice(-1), "llvm"];
     const used = new Set(this.panes.map((pane) => pane.id));
     const free = wanted.filter((id) => here.includes(id) && !used.has(id));
     return free[0] ?? here[place % Math.max(here.length, 1)] ?? all[0]?.id ?? "";
@@ -158,7 +160,8 @@ class Forms {
   async update(selection) {
     // Forms are made when somebody looks at them: assembling takes its time.
     if (this.panes.length === 0) this.resize(innerWidth >= WIDE ? 3 : 2);
-    const { operation } = selection;
+    const { form, operation } = selection;
+    if (form !== null && !this.panes.some((pane) => pane.id === form)) this.panes[this.panes.length - 1].show(form);
     const elsewhere = operation !== null && !this.followed.includes(operation);
     if (operation === null || elsewhere) this.followed = operation === null ? [] : [operation];
     for (const pane of this.panes) {
@@ -199,7 +202,7 @@ class Forms {
     const parts = [element("code", { class: "forms-text" }, info.text)];
     if (info.script !== null) {
       const { file, line, text } = info.script;
-      parts.push(element("span", { class: "forms-script" }, `${file}:${line}: `, element("code", {}, text.trim())));
+      parts.push(element("span", { class: "forms-script" }, `${file.split("/").pop()}:${line}: `, element("code", {}, text.trim())));
     }
     fill(this.about, ...parts, this.runs(info, selection, executed));
   }

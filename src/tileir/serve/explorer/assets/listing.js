@@ -345,9 +345,9 @@ export class Listing {
     );
     node.setAttribute("aria-setsize", String(this.rows.count));
     node.setAttribute("aria-posinset", String(row + 1));
-    if (sign !== "") {
-      node.setAttribute("aria-label", `${removed ? "removed" : "new"}: ${shown.trim()}`);
-    }
+    const words = shown.trim() || "blank";
+    if (sign !== "") node.setAttribute("aria-label", `${removed ? "removed" : "new"}: ${words}`);
+    else if (words === "blank") node.setAttribute("aria-label", words);
     node.style.top = `${row * this.height}px`;
     node.classList.toggle("is-removed", removed);
     node.classList.toggle("is-new", fresh);

@@ -126,7 +126,7 @@ function recording(summary) {
 function forms(context) {
   const rows = context.summary.forms.map((form) => [
     form.title,
-    form.reason ?? button("Read", () => context.select({ view: "forms" }), { "aria-label": `Read ${form.title}` }),
+    form.reason ?? button("Read", () => context.select({ view: "forms", form: form.id }), { "aria-label": `Read ${form.title}` }),
   ]);
   return scrolled(table(counted(rows.length, "form"), ["Form", "Here"], rows));
 }

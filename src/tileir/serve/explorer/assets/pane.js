@@ -10,11 +10,12 @@ import { counted } from "explorer/words.js";
  */
 
 /**
- * What a pane tells: the operations of the line that is pointed at, those of a line that was followed, and that it
- * shows another form.
+ * What a pane tells: the operations of the line that is pointed at, those of a line that was followed, the form that
+ * was chosen in it, and that a form has come.
  * @typedef {object} PaneListener
  * @property {(operations: number[]) => void} point
  * @property {(operations: number[], from: Pane) => void} follow
+ * @property {(form: string) => void} choose
  * @property {(pane: Pane) => void} shown
  */
 
@@ -45,7 +46,7 @@ export class Pane {
       value: form.id,
       title: form.reason === null ? form.title : `${form.title} (not available)`,
     }));
-    this.choice = choice(options, id, (chosen) => this.show(chosen), { "aria-label": `Form in ${name}` });
+    this.choice = choice(options, id, (chosen) => this.choose(chosen), { "aria-label": `Form in ${name}` });
     this.query = element("input", { type: "search", class: "pane-query", placeholder: "Find", "aria-label": `Find in ${name}` });
     this.query.addEventListener("input", () => this.find());
     this.query.addEventListener("keydown", (event) => this.press(event));
@@ -95,6 +96,12 @@ export class Pane {
   }
 
   // ---- The form --------------------------------------------------------------------------------------------------
+
+  /** @param {string} id */
+  choose(id) {
+    this.show(id);
+    this.listener.choose(id);
+  }
 
   /** @param {string} id */
   show(id) {

@@ -89,15 +89,22 @@ export function drawRoofline(cost, kernel, colours) {
  * @param {string} kernel
  */
 export function description(cost, kernel) {
-  const { memory, ceilings, point } = cost.roofline;
+  const { memory, ceilings } = cost.roofline;
   const units = ceilings.map((ceiling) => `${ceiling.name} ${amount(ceiling.value, "op/s")}`);
-  const roofs = `Roofline of ${cost.title}: memory ${amount(memory, "B/s")}; ${units.join(", ")}.`;
-  if (point === null) return `${roofs} ${kernel} computes nothing that counts here.`;
-  const limit = ceilings.length > 0 && point.intensity * memory > point.attainable * 1.0001 ? "its units" : "memory";
-  return (
-    `${roofs} ${kernel} has ${short(point.intensity)} operations a byte, ` +
-    `and reaches at most ${amount(point.attainable, "op/s")}: ${limit} decide.`.replace("memory decide.", "memory decides.")
-  );
+  return `Roofline of ${cost.title}: memory ${amount(memory, "B/s")}; ${units.join(", ")}. ${standing(cost, kernel)}`;
+}
+
+/**
+ * Where the kernel stands, in words.
+ * @param {Cost} cost
+ * @param {string} kernel
+ */
+export function standing(cost, kernel) {
+  const { memory, point } = cost.roofline;
+  if (point === null) return `${kernel} computes nothing that counts here.`;
+  const decides = point.intensity * memory > point.attainable * 1.0001 ? "its units decide" : "memory decides";
+  const reached = amount(point.attainable, "op/s");
+  return `${kernel} has ${short(point.intensity)} operations a byte, and reaches at most ${reached}: ${decides}.`;
 }
 
 /**

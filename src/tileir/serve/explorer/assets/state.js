@@ -12,7 +12,7 @@ const MARKED_AT_MOST = 64;
 
 /** @returns {Selection} */
 export function beginning() {
-  return { view: "overview", place: 0, step: 0, operation: null, value: null, array: null, marked: [] };
+  return { view: "overview", place: 0, step: 0, operation: null, value: null, array: null, form: null, marked: [] };
 }
 
 /**
@@ -27,6 +27,7 @@ export function written(selection) {
     const number = selection[name];
     if (number !== null) words.set(name, String(number));
   }
+  if (selection.form !== null) words.set("form", selection.form);
   if (selection.marked.length > 0) words.set("marked", selection.marked.join(","));
   return words.toString();
 }
@@ -45,6 +46,7 @@ export function read(hash) {
     operation: natural(words.get("operation")),
     value: natural(words.get("value")),
     array: natural(words.get("array")),
+    form: words.get("form"),
     marked: (words.get("marked") ?? "")
       .split(",")
       .map(natural)
@@ -81,6 +83,7 @@ export function limiting(summary, views) {
       operation: known(selection.operation, summary.operations.length),
       value: known(selection.value, summary.values.length),
       array: known(selection.array, summary.arrays.length),
+      form: summary.forms.some((form) => form.id === selection.form) ? selection.form : null,
       marked: selection.marked.filter((row) => row < summary.recording.accesses),
     };
   };

@@ -300,6 +300,8 @@ export interface Selection {
   operation: number | null;
   value: number | null;
   array: number | null;
+  /** The form that was chosen last, by its id; null: those that the view begins with. */
+  form: string | null;
   /** Rows of Accesses that are marked, as the two of a race. */
   marked: number[];
 }
