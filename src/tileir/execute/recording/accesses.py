@@ -87,6 +87,20 @@ class AccessTable:
         self._box_start.append(len(self._box_first))
         return row
 
+    def restore(
+        self, columns: list[Array], box_start: Array, box_first: Array, box_form: Array, forms: list[_Form]
+    ) -> None:
+        """Take the columns of a table: block, step, operation, array, kind, masked, approximate, and boxes."""
+        own = (self._block, self._step, self._operation, self._array, self._kind, self._masked, self._approximate)
+        for column, values in zip(own, columns, strict=True):
+            column.frombytes(values.tobytes())
+        self._box_start = array("q", box_start.tobytes())
+        self._box_first.frombytes(box_first.tobytes())
+        self._box_form.frombytes(box_form.tobytes())
+        self._forms = forms
+        self._form_numbers = {form: number for number, form in enumerate(forms)}
+        self._form_bytes = sum([200 + 32 * len(extents) for extents, _ in forms])
+
     # --- columns ---
 
     @property

@@ -19,7 +19,7 @@ import numpy
 
 from tileir.dialect.ops import REDUCE, SCAN
 from tileir.execute.dtypes import Array
-from tileir.execute.recording.program import NumberedProgram, is_in_reduction
+from tileir.execute.recording.program import NumberedProgram
 from tileir.ir.core import Operation
 
 CHUNK: Final = 1 << 14
@@ -40,7 +40,7 @@ class ControlFlow:
         self._stretches: list[list[int]] = [[] for _ in program.operations]
         since: dict[object, list[int]] = {}
         for number, operation in enumerate(program.operations):
-            if is_in_reduction(operation):
+            if operation in program.in_reductions:
                 continue
             stretch = self._stretches[number] = since.setdefault(operation.parent, [])
             stretch.append(number)
@@ -54,6 +54,11 @@ class ControlFlow:
         self._starts: Array = numpy.cumsum(self._lengths) - self._lengths
         flat = [one for number in sorted(decided) for one in self._stretches[number]]
         self._flat: Array = numpy.array(flat, numpy.int32)
+
+    @property
+    def steps(self) -> set[int]:
+        """The operations that can be steps of a tile block, by number."""
+        return {number for number, stretch in enumerate(self._stretches) if stretch}
 
     def executed(self, path: Path) -> Array:
         """The operation of each step of a path, by number."""
@@ -87,6 +92,13 @@ class Path:
         self.chunks: tuple[bytes, ...] = chunks
         self.tail: bytes = tail
         self.last: int = last
+
+    @classmethod
+    def of(cls, decisions: Array, last: int = -1) -> Path:
+        """The path of decisions."""
+        whole = len(decisions) // CHUNK * CHUNK
+        chunks = [zlib.compress(decisions[at : at + CHUNK].tobytes(), 1) for at in range(0, whole, CHUNK)]
+        return cls(tuple(chunks), decisions[whole:].tobytes(), last)
 
     @property
     def key(self) -> tuple[tuple[bytes, ...], bytes, int]:

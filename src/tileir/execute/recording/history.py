@@ -19,7 +19,7 @@ class History:
     forgotten, but never the newest of a value.
     """
 
-    def __init__(self, count: int, room: int) -> None:
+    def __init__(self, room: int) -> None:
         self.first: int = 0
         self.last: int = 0
         self.nbytes: int = 0
@@ -28,16 +28,21 @@ class History:
         self.is_over: bool = False
         """Whether the tile block has come to its end."""
         self._room: int = room
-        self._steps: list[list[int]] = [[] for _ in range(count)]
-        self._contents: list[list[Any]] = [[] for _ in range(count)]
+        self._steps: dict[int, list[int]] = {}
+        self._contents: dict[int, list[Any]] = {}
         # How many of the entries of each value are forgotten.
-        self._forgotten: list[int] = [0] * count
+        self._forgotten: dict[int, int] = {}
         # Values in the order of their entries, and those whose turn has come while they had no newer one.
         self._order: deque[int] = deque()
         self._due: set[int] = set()
 
     def add(self, value: int, step: int, content: Any) -> None:
-        steps, contents = self._steps[value], self._contents[value]
+        steps = self._steps.get(value)
+        if steps is None:
+            steps = self._steps[value] = []
+            self._contents[value] = []
+            self._forgotten[value] = 0
+        contents = self._contents[value]
         if len(steps) > self._forgotten[value] and steps[-1] == step:
             contents[-1] = content
             return
@@ -76,13 +81,15 @@ class History:
 
     def at(self, value: int, step: int) -> tuple[int, Any] | None:
         """The newest of a value at a step: when it was computed, and what it is; None before there is any."""
-        steps = self._steps[value]
+        steps = self._steps.get(value)
+        if steps is None:
+            return None
         place = bisect_right(steps, step, self._forgotten[value]) - 1
         return (steps[place], self._contents[value][place]) if place >= self._forgotten[value] else None
 
     def steps(self, value: int) -> list[int]:
         """The steps at which a value was computed, of the part that is known."""
-        return self._steps[value][self._forgotten[value] :]
+        return self._steps.get(value, [])[self._forgotten.get(value, 0) :]
 
 
 def _size(content: Any) -> int:

@@ -17,10 +17,9 @@ import numpy
 
 from tileir.dialect.ops import ALLOCA
 from tileir.dialect.types import PointerType, TileType
-from tileir.execute.arguments import ArgumentLabel, BoundArguments, Buffer
+from tileir.execute.arguments import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, memory_bytes
 from tileir.execute.memory import Memory, Region, available_memory
-from tileir.execute.recording.program import NumberedProgram
 from tileir.ir.attributes import IntegerAttribute
 from tileir.ir.core import Operation
 
@@ -63,48 +62,51 @@ class Move:
             values[inside] += self._ways[number[inside]]
 
 
-class OwnedRegion:
-    """A region of the launch: the caller's, and the copy."""
+class Source:
+    """Memory to be copied: where it was, its bytes, whose it is."""
 
-    __slots__ = ("copy", "given")
+    __slots__ = ("data", "labels", "start", "writable")
 
-    def __init__(self, given: Region, copy: Region) -> None:
-        self.given: Region = given
-        self.copy: Region = copy
+    def __init__(self, start: int, data: Array, labels: tuple[object, ...], writable: bool) -> None:
+        self.start: int = start
+        self.data: Array = data
+        self.labels: tuple[object, ...] = labels
+        self.writable: bool = writable
 
 
 class OwnedMemory(Memory):
-    """Copies of all regions of a launch, and areas for what tile blocks reserve."""
+    """Copies of all regions of a launch, in the order of their sources, and areas for what tile blocks reserve."""
 
-    __slots__ = ("_areas", "_held", "_known", "_needed", "_used", "has_tables", "move", "owned")
+    __slots__ = ("_areas", "_held", "_known", "_needed", "_used", "copies", "has_tables", "move")
 
-    def __init__(self, given: Memory, program: NumberedProgram, has_tables: bool) -> None:
+    def __init__(
+        self, sources: list[Source], entry: Operation, has_tables: bool, areas: dict[str, int] | None = None
+    ) -> None:
         super().__init__()
-        self.owned: list[OwnedRegion] = []
+        self.copies: list[Region] = []
         self.has_tables: bool = has_tables
-        moved: list[tuple[int, int, int]] = []
-        for region in given.regions:
-            start, room = _room(region.size, region.start % _PAGE)
-            moved.append((region.start, region.end, start))
-            self.add(start, region.size, room, region.labels[0], True)
-        self.move: Move = Move(moved)
-        for region in given.regions:
-            copy = self.find(self.move.address(region.start))
-            assert copy is not None and copy.size == region.size
-            copy.data[:] = region.data
-            copy.writable = region.writable
-            copy.labels = tuple([self._label(label, copy) for label in region.labels])
-            self.owned.append(OwnedRegion(region, copy))
-        self._needed: int = reserved_bytes(program.entry)
+        rooms = [_room(len(source.data), source.start % _PAGE) for source in sources]
+        ends = [source.start + len(source.data) for source in sources]
+        self.move: Move = Move(
+            [(source.start, end, start) for source, end, (start, _) in zip(sources, ends, rooms, strict=True)]
+        )
+        for source, (start, room) in zip(sources, rooms, strict=True):
+            copy = Region(start, len(source.data), room, (), True)
+            copy.data[:] = source.data
+            copy.writable = source.writable
+            copy.labels = tuple([self._label(label, copy) for label in source.labels])
+            self.copies.append(copy)
+            self._insert(copy)
+        self._needed: int = reserved_bytes(entry)
         self._areas: list[tuple[Array, int]] = []
         # The areas of blocks under way, and what they hold, the last reservation at the end.
         self._used: dict[str, int] = {}
         self._held: dict[str, list[Region]] = {}
-        self._known: dict[str, int] = {}
+        self._known: dict[str, int] = {} if areas is None else areas
         if has_tables:
-            for one in self.owned:
-                if _holds_words(one.copy):
-                    self.move.words(one.copy.typed(numpy.dtype(numpy.uint64)))
+            for copy in self.copies:
+                if _holds_words(copy):
+                    self.move.words(copy.typed(numpy.dtype(numpy.uint64)))
 
     def _label(self, label: object, copy: Region) -> object:
         if not isinstance(label, ArgumentLabel):
@@ -123,12 +125,17 @@ class OwnedMemory(Memory):
 
     @property
     def nbytes(self) -> int:
-        return sum([one.copy.size for one in self.owned]) + sum([len(room) for room, _ in self._areas])
+        return sum([copy.size for copy in self.copies]) + sum([len(room) for room, _ in self._areas])
 
-    def values(self, entry: Operation, bound: BoundArguments) -> list[Any]:
+    @property
+    def areas(self) -> dict[str, int]:
+        """The areas of tile blocks that had another one than the first, by what their reservations are called."""
+        return self._known
+
+    def values(self, entry: Operation, given: list[Any]) -> list[Any]:
         """The values of the parameters, with pointers into the copies."""
         found: list[Any] = []
-        for parameter, value in zip(entry.regions[0].blocks[0].arguments, bound.values, strict=True):
+        for parameter, value in zip(entry.regions[0].blocks[0].arguments, given, strict=True):
             type = parameter.type
             if isinstance(type, TileType) and isinstance(type.element, PointerType):
                 value = numpy.uint64(self.move.address(int(value)))
@@ -138,21 +145,22 @@ class OwnedMemory(Memory):
         return found
 
     def copy_of(self, region: Region) -> Region:
-        """The copy of one of the caller's regions."""
+        """The copy of one of the regions it was made of."""
         found = self.find(self.move.address(region.start))
         assert found is not None
         return found
 
-    def hand_back(self, region: OwnedRegion) -> None:
+    def hand_back(self, region: Region) -> None:
         """Give the caller what the launch made of a region."""
-        if not region.given.writable:
+        if not region.writable:
             return
-        data = region.copy.data
-        if self.has_tables and _holds_words(region.copy):
+        copy = self.copy_of(region)
+        data = copy.data
+        if self.has_tables and _holds_words(copy):
             data = data.copy()
             self.move.back.words(data[: data.size // 8 * 8].view(numpy.uint64))
-        region.given.changed()
-        region.given.data[:] = data
+        region.changed()
+        region.data[:] = data
 
     # --- what tile blocks reserve ---
 

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Final
 
 from tileir.dialect.ops import REDUCE, SCAN
-from tileir.dialect.types import PointerType, TileType
 from tileir.execute.places import place_of
 from tileir.execute.sanitizer.report import Spelling
 from tileir.execute.script import Script
@@ -51,10 +50,15 @@ class NumberedProgram:
         self.values: list[Value] = list(entry.regions[0].blocks[0].arguments)
         self.depths: list[int] = []
         """How many operations of the kernel each one is nested in."""
+        self.in_reductions: set[Operation] = set()
+        """What is in the body of a `reduce` or `scan`, which runs on slices: these are no steps of a tile block."""
         for operation in entry.walk():
             if operation is entry:
                 continue
             self.operations.append(operation)
+            parent = operation.parent_operation
+            if parent is not None and (parent.declaration in (REDUCE, SCAN) or parent in self.in_reductions):
+                self.in_reductions.add(operation)
             self.values.extend(operation.results)
             for region in operation.regions:
                 for block in region.blocks:
@@ -157,18 +161,3 @@ class NumberedProgram:
             if source_of(owner.location) is not None:
                 return self._spelling.value(value).removeprefix("%")
         return None
-
-
-def is_in_reduction(operation: Operation) -> bool:
-    """Whether an operation is part of the body of a `reduce` or `scan`, which runs on slices: no step of its own."""
-    parent = operation.parent_operation
-    while parent is not None:
-        if parent.declaration is REDUCE or parent.declaration is SCAN:
-            return True
-        parent = parent.parent_operation
-    return False
-
-
-def is_pointer(value: Value) -> bool:
-    """Whether a value is a tile of pointers."""
-    return isinstance(value.type, TileType) and isinstance(value.type.element, PointerType)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Any, Final
-
-import numpy
 
 from tileir.execute.dtypes import Array
 from tileir.execute.errors import BlockId, ExecutionError
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.recording.accesses import KINDS, READ, AccessTable, Allowed
+from tileir.execute.recording.accesses import KINDS, READ, AccessTable
 from tileir.execute.recording.arrays import Finder
-from tileir.execute.recording.control import ControlFlow, Path, PathWriter
+from tileir.execute.recording.control import ControlFlow, PathWriter
 from tileir.execute.recording.findings import Seen
 from tileir.execute.recording.program import NumberedProgram
+from tileir.execute.recording.records import BlockTable, Records
 from tileir.execute.recording.states import Copy, States
 from tileir.execute.recording.timeline import Write
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
@@ -23,65 +21,6 @@ from tileir.ir.core import Operation
 
 _LOOKED_AT: Final = 1 << 14
 """After so many bytes more it is looked at what accesses and tile blocks take; so much is kept free for them."""
-
-
-class BlockTable:
-    """The tile blocks of a launch in the order in which they began: their numbers, paths and steps, and how many
-    accesses had happened when each began."""
-
-    def __init__(self) -> None:
-        self._number: array[int] = array("i")
-        self._path: array[int] = array("i")
-        self._steps: array[int] = array("I")
-        self._began: array[int] = array("q")
-        self.paths: list[Path] = []
-        self._path_numbers: dict[object, int] = {}
-        self._places: dict[int, int] | None = None
-        self.nbytes: int = 0
-
-    def __len__(self) -> int:
-        return len(self._number)
-
-    def begin(self, number: int, time: int) -> int:
-        """A tile block begins; gives its place."""
-        self._number.append(number)
-        self._path.append(-1)
-        self._steps.append(0)
-        self._began.append(time)
-        self._places = None
-        self.nbytes += 20
-        return len(self._number) - 1
-
-    def finish(self, place: int, path: Path, steps: int) -> None:
-        key = path.key
-        number = self._path_numbers.get(key)
-        if number is None:
-            number = self._path_numbers[key] = len(self.paths)
-            self.paths.append(path)
-            self.nbytes += path.nbytes + 300
-        self._path[place] = number
-        self._steps[place] = steps
-
-    @property
-    def number(self) -> Array:
-        return numpy.frombuffer(self._number, numpy.int32)
-
-    @property
-    def steps(self) -> Array:
-        return numpy.frombuffer(self._steps, numpy.uint32)
-
-    @property
-    def began(self) -> Array:
-        return numpy.frombuffer(self._began, numpy.int64)
-
-    def place(self, number: int) -> int | None:
-        """The place of the tile block of a number; None if it did not begin."""
-        if self._places is None:
-            self._places = {number: place for place, number in enumerate(self._number)}
-        return self._places.get(number)
-
-    def path(self, place: int) -> Path:
-        return self.paths[self._path[place]]
 
 
 class _Running:
@@ -100,9 +39,9 @@ class Recorder(Observer):
     """Keeps what a launch does: the paths of tile blocks, the accesses, what writes replace."""
 
     def __init__(self, program: NumberedProgram, control: ControlFlow) -> None:
-        self.accesses: AccessTable = AccessTable()
-        self.blocks: BlockTable = BlockTable()
-        self.allowed: Allowed = Allowed()
+        self.records: Records = Records()
+        self.accesses: AccessTable = self.records.accesses
+        self.blocks: BlockTable = self.records.blocks
         self.written: set[Region] = set()
         """The regions that something was written to."""
         self._program: NumberedProgram = program
@@ -112,7 +51,6 @@ class Recorder(Observer):
         self._running: dict[int, _Running] = {}
         self._last: _Running | None = None
         self._finder: Finder | None = None
-        self.states: States = States([], 0, self._began, False)
         self._room: int = 0
         self._path_bytes: int = 0
         self._next_look: int = 0
@@ -124,16 +62,13 @@ class Recorder(Observer):
         recording may take beside the arrays, and how tile blocks run."""
         self._finder = finder
         self._room = room
-        self.states = States(regions, room, self._began, is_interleaved)
-
-    def _began(self) -> Array:
-        return self.blocks.began
+        self.records.states = States(regions, room, self.records.began, is_interleaved)
 
     def _look_at_room(self) -> None:
         """Have as much room for writes as accesses and paths leave; end the recording if that is none."""
-        taken = self.accesses.nbytes + self.blocks.nbytes + self.allowed.nbytes + self._path_bytes
+        taken = self.accesses.nbytes + self.blocks.nbytes + self.records.allowed.nbytes + self._path_bytes
         self._next_look = self.accesses.nbytes + self.blocks.nbytes + _LOOKED_AT
-        states = self.states
+        states = self.records.states
         states.room = self._room - taken - 2 * _LOOKED_AT
         states.fit()
         if states.nbytes > states.room:
@@ -227,7 +162,7 @@ class Recorder(Observer):
             row = self.accesses.add(block.number, step, number, part.array, kind, masked, part.boxes, part.approximate)
             if kind != READ and part.target is not None and part.region is not None and part.region.writable:
                 self.written.add(part.region)
-                self.states.add(Write(row, part.region, part.target, part.where))
+                self.records.states.add(Write(row, part.region, part.target, part.where))
         return first
 
 
@@ -238,8 +173,6 @@ class SanitizedRecorder(Recorder):
         self, program: NumberedProgram, control: ControlFlow, sanitizer: Observer, report: SanitizerReport
     ) -> None:
         super().__init__(program, control)
-        self.seen: dict[Finding, Seen] = {}
-        """When findings were first seen."""
         self._sanitizer: Observer = sanitizer
         self._report: SanitizerReport = report
         self._known: int = 0
@@ -252,11 +185,11 @@ class SanitizedRecorder(Recorder):
             return
         self._known = known
         for finding in [*self._report.findings, *self._report.notes]:
-            if finding not in self.seen:
+            if finding not in self.records.seen:
                 element = -1
                 if access is not None and finding.other is not None:
                     element = self._meeting(finding, row, access)
-                self.seen[finding] = Seen(step, row, element)
+                self.records.seen[finding] = Seen(step, row, element)
 
     def _meeting(self, finding: Finding, row: int, access: Access) -> int:
         """The element of an array at which an access meets another one."""
@@ -311,5 +244,5 @@ class SanitizedRecorder(Recorder):
             return allowed
         self._note(int(self.accesses.step[row]), row, access)
         if allowed is not None:
-            self.allowed.add(row, allowed)
+            self.records.allowed.add(row, allowed)
         return allowed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal
@@ -18,15 +19,17 @@ from tileir.execute.interpreter.kernel import Program, block_runner, run_in_orde
 from tileir.execute.launch import Kernel
 from tileir.execute.memory import Region
 from tileir.execute.observer import Observer, Observers, TileBlock
-from tileir.execute.recording.accesses import AccessTable, Allowed
+from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
 from tileir.execute.recording.control import ControlFlow
 from tileir.execute.recording.findings import Seen
 from tileir.execute.recording.history import History
-from tileir.execute.recording.owned_memory import OwnedMemory
+from tileir.execute.recording.owned_memory import OwnedMemory, Source
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.recorder import BlockTable, Recorder, SanitizedRecorder
+from tileir.execute.recording.recorder import Recorder, SanitizedRecorder
+from tileir.execute.recording.records import BlockTable, Records
 from tileir.execute.recording.replayer import RecordedLaunch, Replayer
+from tileir.execute.recording.saving import Saved, save
 from tileir.execute.recording.states import States
 from tileir.execute.sanitizer.coverage import Coverage
 from tileir.execute.sanitizer.report import Finding, SanitizerReport
@@ -52,40 +55,32 @@ class Recording:
         control: ControlFlow,
         launch: RecordedLaunch,
         arrays: list[RecordedArray],
-        recorder: Recorder,
+        records: Records,
         limit: int,
         failure: str,
         report: SanitizerReport,
         sanitize: bool | Literal["all"],
+        notes: list[str],
     ) -> None:
         self.program: NumberedProgram = program
         self.control: ControlFlow = control
         self.launch: RecordedLaunch = launch
         self.arrays: list[RecordedArray] = arrays
-        self.accesses: AccessTable = recorder.accesses
-        self.blocks: BlockTable = recorder.blocks
+        self.accesses: AccessTable = records.accesses
+        self.blocks: BlockTable = records.blocks
         self.limit: int = limit
         self.failure: str = failure
         """The error that ended the launch, in words; empty if none did."""
         self.report: SanitizerReport = report
         self.sanitize: bool | Literal["all"] = sanitize
         """Whether mistakes were looked for; "all": elements that are never written too."""
-        self.seen: dict[Finding, Seen] = recorder.seen if isinstance(recorder, SanitizedRecorder) else {}
+        self.seen: dict[Finding, Seen] = records.seen
         """When each finding was first seen."""
-        self.notes: list[str] = []
+        self.notes: list[str] = notes
         """What is not kept, in sentences."""
-        if not recorder.states.is_whole:
-            self.notes.append(
-                "Not every write is kept: to show the past, tile blocks may have to run again, which takes longer."
-            )
-        if recorder.end is not None:
-            self.notes.append(
-                f"The recording ends after {len(recorder.accesses)} accesses of {len(recorder.blocks)} tile blocks, "
-                f"as it may take {limit} bytes; the launch went on."
-            )
-        self._states: States = recorder.states
-        self._allowed: Allowed = recorder.allowed
-        self._replayer: Replayer = Replayer(program, control, launch, recorder, cache_room(limit))
+        self.records: Records = records
+        self._states: States = records.states
+        self._replayer: Replayer = Replayer(program, control, launch, records, cache_room(limit))
 
     @property
     def grid(self) -> BlockId:
@@ -103,8 +98,7 @@ class Recording:
     def bytes(self) -> int:
         """What the recording takes: the arrays, the accesses, the paths, what writes replaced, and the values of tile
         blocks that were asked for last."""
-        tables = self.accesses.nbytes + self.blocks.nbytes + self._allowed.nbytes
-        return self.launch.memory.nbytes + tables + self._states.nbytes + self._replayer.nbytes
+        return self.launch.memory.nbytes + self.records.nbytes + self._replayer.nbytes
 
     @property
     def differs(self) -> bool:
@@ -178,6 +172,12 @@ class Recording:
         self.go_to(len(self.accesses))
         return self.arrays[array].contents().copy()
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the recording to a file, which `tileir.load_recording` reads; docs/recording.md describes it."""
+        self.go_to(0)
+        told = {"sanitize": self.sanitize, "limit": self.limit, "failure": self.failure, "notes": self.notes}
+        save(Saved(self.program, self.launch, self.records, self.report, told), path)
+
 
 def cache_room(limit: int) -> int:
     """How much of a limit is for the values of tile blocks that ran again."""
@@ -204,12 +204,13 @@ def record(
     bound = bind(kernel.entry, arguments)
     given = known_memory(kernel.globals.regions.values(), bound, more)
     room = _room_beside(limit, given.regions, kernel.entry)
-    owned = OwnedMemory(given, program, bool(more))
+    sources = [Source(region.start, region.data, region.labels, region.writable) for region in given.regions]
+    owned = OwnedMemory(sources, kernel.entry, bool(more))
     globals = {name: owned.copy_of(region) for name, region in kernel.globals.regions.items()}
     labels = [label for one in owned.regions for label in one.labels if isinstance(label, ArgumentLabel)]
     arrays = arrays_of(program, owned, labels)
     chosen = kernel.schedule if schedule is None else schedule
-    launch = RecordedLaunch(extents, chosen, kernel.exact, owned, owned.values(kernel.entry, bound), globals)
+    launch = RecordedLaunch(extents, chosen, kernel.exact, owned, owned.values(kernel.entry, bound.values), globals)
     sanitizer = Sanitizer()
     report = sanitizer.report
     recorder = Recorder(program, control)
@@ -220,12 +221,26 @@ def record(
     regions = [one for one in owned.regions if _may_be_written(one, kernel.entry)]
     recorder.prepare(Finder(owned, arrays), regions, room, launch.is_interleaved)
     failure = _run(kernel.entry, launch, recorder, output if output is not None else sys.stdout.write)
-    for one in owned.owned:
-        if one.copy in recorder.written or (recorder.end is not None and one.copy in recorder.states.regions):
-            owned.hand_back(one)
+    for region in given.regions:
+        copy = owned.copy_of(region)
+        if copy in recorder.written or recorder.end is not None:
+            owned.hand_back(region)
     if recorder.end is not None:
         recorder.end.put()
-    return Recording(program, control, launch, arrays, recorder, limit, failure, report, sanitize)
+    notes = _notes(recorder, limit)
+    return Recording(program, control, launch, arrays, recorder.records, limit, failure, report, sanitize, notes)
+
+
+def _notes(recorder: Recorder, limit: int) -> list[str]:
+    notes: list[str] = []
+    if not recorder.records.states.is_whole:
+        notes.append("Not every write is kept: to show the past, tile blocks may run again, which takes longer.")
+    if recorder.end is not None:
+        notes.append(
+            f"The recording ends after {len(recorder.accesses)} accesses of {len(recorder.blocks)} tile blocks, "
+            f"as it may take {limit} bytes; the launch went on."
+        )
+    return notes
 
 
 def _room_beside(limit: int, regions: list[Region], entry: Operation) -> int:

@@ -17,7 +17,7 @@ from tileir.execute.recording.control import ControlFlow
 from tileir.execute.recording.history import History
 from tileir.execute.recording.owned_memory import OwnedMemory
 from tileir.execute.recording.program import NumberedProgram
-from tileir.execute.recording.recorder import Recorder
+from tileir.execute.recording.records import Records
 from tileir.execute.recording.replay import Capture, Rerun, Stop
 from tileir.execute.schedule import block_at, block_order, run_interleaved
 
@@ -54,17 +54,17 @@ class Replayer:
     """Runs tile blocks again, and keeps the values of those that were asked for last, within so much room."""
 
     def __init__(
-        self, program: NumberedProgram, control: ControlFlow, launch: RecordedLaunch, recorder: Recorder, room: int
+        self, program: NumberedProgram, control: ControlFlow, launch: RecordedLaunch, records: Records, room: int
     ) -> None:
         self._entry = program.entry
         self._launch: RecordedLaunch = launch
-        self._blocks = recorder.blocks
-        self._accesses = recorder.accesses
-        self._states = recorder.states
+        self._blocks = records.blocks
+        self._accesses = records.accesses
+        self._states = records.states
         self._states.run_again = self._run_up_to
         self._room: int = room
-        self._capture: Capture = Capture(program, control, recorder.accesses, recorder.states, recorder.allowed)
-        self._rerun: Rerun = Rerun(recorder.accesses, recorder.allowed)
+        self._capture: Capture = Capture(program, control, records.accesses, records.states, records.allowed)
+        self._rerun: Rerun = Rerun(records.accesses, records.allowed)
         self._programs: dict[str, Program] = {}
         self._histories: dict[int, History] = {}
         self._rows: tuple[Array, Array] | None = None

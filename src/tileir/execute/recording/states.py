@@ -112,6 +112,15 @@ class States:
         timeline.move(now)
         timeline.forget(wanted)
 
+    def restore(self, writes: list[Write] | None, end: int) -> None:
+        """Memory is as before a launch of so many accesses, of which all writes are known, or none."""
+        if writes is not None:
+            self.timeline.restore(writes)
+            return
+        self._copies.append(Copy(0, 0, self.regions))
+        self.timeline.first = self.timeline.time = end
+        self._early = 0
+
     # --- afterwards ---
 
     @property

@@ -26,13 +26,18 @@ class Write:
 
     __slots__ = ("buffer", "region", "row", "target", "where")
 
-    def __init__(self, row: int, region: Region, target: Array, where: Array | None) -> None:
-        """`target` is the part of the region; or the whole, as elements, and `where` says which of them."""
+    def __init__(
+        self, row: int, region: Region, target: Array, where: Array | None, buffer: Array | None = None
+    ) -> None:
+        """`target` is the part of the region; or the whole, as elements, and `where` says which of them.
+
+        Without a `buffer` the write is about to happen.
+        """
         self.row: int = row
         self.region: Region = region
         self.target: Array = target
         self.where: Array | None = where
-        self.buffer: Array = self.read()
+        self.buffer: Array = self.read() if buffer is None else buffer
 
     @property
     def nbytes(self) -> int:
@@ -71,6 +76,10 @@ class Timeline:
     def __len__(self) -> int:
         return len(self._writes)
 
+    @property
+    def writes(self) -> list[Write]:
+        return self._writes
+
     def add(self, write: Write) -> None:
         """A write that is about to happen, behind all others."""
         self._writes.append(write)
@@ -78,6 +87,13 @@ class Timeline:
         self._done = len(self._writes)
         self.time = write.row + 1
         self.nbytes += write.nbytes
+
+    def restore(self, writes: list[Write]) -> None:
+        """Take the writes of a launch that has not happened yet in the memory as it is."""
+        self._writes = writes
+        self._rows = [write.row for write in writes]
+        self._done = self.time = 0
+        self.nbytes = sum([write.nbytes for write in writes])
 
     def move(self, time: int) -> None:
         """Make the memory what it was before the access of a row, `first` at the earliest."""
