@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tileir.bridge.emulate import EmulationContext, emulate
     from tileir.bridge.launch import launch
     from tileir.bridge.operators.making import op
+    from tileir.bridge.recording import record
     from tileir.bridge.specialized import SpecializedKernel
     from tileir.builder import Builder
     from tileir.bytecode.primitives import BytecodeError
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         LaunchError,
         MissingDependencyError,
         NestingError,
+        RecordingError,
         WrongDeviceError,
     )
     from tileir.execute.globals import Globals
@@ -58,6 +60,11 @@ if TYPE_CHECKING:
     from tileir.execute.number_watch import NumberWatch
     from tileir.execute.observer import Access, Observer, TileBlock
     from tileir.execute.overlap import overlap
+    from tileir.execute.recording.accesses import AccessTable
+    from tileir.execute.recording.arrays import RecordedArray
+    from tileir.execute.recording.history import ValueHistory
+    from tileir.execute.recording.loading import load_recording
+    from tileir.execute.recording.recording import Recording
     from tileir.execute.releasing import release_memory
     from tileir.execute.sanitizer.coverage import ArrayCoverage, Coverage
     from tileir.execute.sanitizer.report import Finding, Place, SanitizerError, SanitizerReport
@@ -97,6 +104,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Access",
+    "AccessTable",
     "AccessTraffic",
     "ArrayCost",
     "ArrayCoverage",
@@ -175,6 +183,9 @@ __all__ = [
     "Pointer",
     "PreparedKernel",
     "QuestionError",
+    "RecordedArray",
+    "Recording",
+    "RecordingError",
     "Region",
     "Removed",
     "Resources",
@@ -194,6 +205,7 @@ __all__ = [
     "Trace",
     "Type",
     "Value",
+    "ValueHistory",
     "VerifyError",
     "VersionError",
     "Waves",
@@ -212,12 +224,14 @@ __all__ = [
     "from_bytecode",
     "launch",
     "load",
+    "load_recording",
     "losses",
     "op",
     "optimize",
     "overlap",
     "parse",
     "pointer_to",
+    "record",
     "register_engine",
     "register_pass",
     "registered_passes",
@@ -246,7 +260,7 @@ _HOMES = {
     "tileir.execute.engine_forms": "EngineForm LocatedText",
     "tileir.execute.engines": "register_engine unregister_engine",
     "tileir.execute.errors": "AssemblerWarning AssertionFailedError CompilationError EmulationError ExecutionError"
-    " HostCopyWarning InternalError LaunchError MissingDependencyError NestingError WrongDeviceError",
+    " HostCopyWarning InternalError LaunchError MissingDependencyError NestingError RecordingError WrongDeviceError",
     "tileir.execute.releasing": "release_memory",
     "tileir.execute.gpu.cubin": "Cubin CubinError Resources",
     "tileir.execute.gpu.driver.errors": "DriverError NoGpuError",
@@ -282,6 +296,7 @@ _RUNNING_HOMES = {
     "tileir.bridge.emulate": "EmulationContext emulate",
     "tileir.bridge.launch": "launch",
     "tileir.bridge.operators.making": "op",
+    "tileir.bridge.recording": "record",
     "tileir.bridge.specialized": "SpecializedKernel",
     "tileir.execute.arguments": "Pointer pointer_to",
     "tileir.execute.bound": "BoundLaunch",
@@ -292,6 +307,11 @@ _RUNNING_HOMES = {
     "tileir.execute.number_watch": "NumberWatch",
     "tileir.execute.observer": "Access Observer TileBlock",
     "tileir.execute.overlap": "overlap",
+    "tileir.execute.recording.accesses": "AccessTable",
+    "tileir.execute.recording.arrays": "RecordedArray",
+    "tileir.execute.recording.history": "ValueHistory",
+    "tileir.execute.recording.loading": "load_recording",
+    "tileir.execute.recording.recording": "Recording",
     "tileir.execute.sanitizer.coverage": "ArrayCoverage Coverage",
     "tileir.execute.sanitizer.sanitizer": "Sanitizer",
     "tileir.serve.explorer.exploring": "Exploration explore",

@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 from tileir.bridge.compiling import compile, is_cutile_kernel
 from tileir.bridge.launch import compiled_for, described, known_for
 from tileir.bridge.specialized import SpecializedKernel
-from tileir.execute.errors import LaunchError
+from tileir.execute.arguments import checked_arrays
 from tileir.execute.launch import Kernel
 from tileir.execute.recording import recording
-from tileir.execute.recording.recording import Recording
+from tileir.execute.recording.recording import LIMIT, Recording
 
 
-def record(kernel: Any, grid: int | tuple[int, ...], *arguments: object, **options: Any) -> Recording:
+def record(
+    kernel: Any,
+    grid: int | tuple[int, ...],
+    *arguments: object,
+    schedule: str | None = None,
+    limit: int = LIMIT,
+    sanitize: bool | Literal["all"] = True,
+    memory: Iterable[object] = (),
+    output: Callable[[str], object] | None = None,
+) -> Recording:
     """Launch a kernel in the interpreter and keep what it does (docs/recording.md).
 
     The kernel is what `tileir.compile` gives or takes: a `Kernel`, a `@cuda.tile.kernel` function, a module or the path
-    of one with a single kernel.  Results are in the arrays when it returns.  Options: `schedule`, `memory` and `output`
-    as for `Kernel.launch`; `sanitize`, by default true, looks for mistakes, which are then in `Recording.findings`;
-    `limit` is how many bytes the recording may take, by default 1 GiB.  A launch that fails is recorded up to there.
+    of one with a single kernel.  Results are in the arrays when it returns.  `limit` is how many bytes the recording
+    may take.  `sanitize` looks for mistakes, which are in `Recording.findings` then; "all" looks for elements that are
+    never written too.  `schedule`, `memory` and `output` are as for `Kernel.launch`.  A launch that fails is recorded
+    up to there: `Recording.failure` says why.
     """
+    more = checked_arrays(memory, "memory") if memory else []
+    values = arguments
     if isinstance(kernel, SpecializedKernel) or is_cutile_kernel(kernel):
         function = kernel.cutile_kernel if isinstance(kernel, SpecializedKernel) else kernel
-        if "memory" in options:
-            raise LaunchError("memory is not an option of tileir.record for cuTile kernels: pass a list of arrays")
         description = described(function, arguments)
-        backend, exact = ("interpreter", False)
-        compiled, _ = compiled_for(known_for(function), function, description.parameters, backend, exact, False)
-        return recording.record(compiled, grid, *description.values, memory=description.memory, **options)
-    if not isinstance(kernel, Kernel):
+        kernel, _ = compiled_for(known_for(function), function, description.parameters, "interpreter", False, False)
+        values, more = tuple(description.values), [*more, *description.memory]
+    elif not isinstance(kernel, Kernel):
         kernel = compile(kernel, backend="interpreter")
-    found: Recording = recording.record(kernel, grid, *arguments, **options)
+    options: dict[str, Any] = {"schedule": schedule, "limit": limit, "sanitize": sanitize, "output": output}
+    found: Recording = recording.record(kernel, grid, *values, memory=more, **options)
     return found

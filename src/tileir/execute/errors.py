@@ -84,6 +84,13 @@ class CompilationError(LaunchError):
     """Native code for a kernel cannot be generated or loaded."""
 
 
+class RecordingError(TileIRError):
+    """A file is no recording of a launch, or a damaged one."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__([Diagnostic("error", message, UNKNOWN)])
+
+
 class InternalError(TileIRError):
     """A bug in tileir; `__cause__` is the exception that revealed it."""
 

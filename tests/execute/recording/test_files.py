@@ -15,8 +15,9 @@ import pytest
 
 import tileir
 from tileir.bridge.recording import record
+from tileir.execute.errors import RecordingError
 from tileir.execute.recording.answers import accesses_answer, steps_answer, summary_answer, values_answer
-from tileir.execute.recording.columns import COLUMNS, RecordingError, column_bytes
+from tileir.execute.recording.columns import COLUMNS, column_bytes
 from tileir.execute.recording.finding_answers import findings_answer
 from tileir.execute.recording.loading import load_recording
 from tileir.execute.recording.recording import Recording
@@ -142,7 +143,8 @@ def test_a_head_that_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch, 
     for name in head:
         if name in ("tileir", "limit", "source"):
             continue
-        for value in (None, -1, "nothing", [[]], {"a": []}):
+        wrong: tuple[Any, ...] = (None, -1, "nothing", [[]], {"a": []})
+        for value in wrong:
             if value == head[name] or (name == "failure" and value == "nothing"):
                 continue
             data = json.dumps({**head, name: value}).encode()

@@ -7,7 +7,6 @@ from typing import Any, Final
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.dtypes import Array
 from tileir.execute.observer import Access, Observer, TileBlock
-from tileir.execute.recording.program import is_in_reduction
 from tileir.execute.recording.recording import Recording
 from tileir.ir.core import Operation
 from tileir.ir.types import Type
@@ -63,12 +62,13 @@ class _Collector(Observer):
         self.is_whole: bool = True
         self.stepped: SteppedBlock = SteppedBlock(recording, block, self)
         self._numbers = recording.program.value_numbers
+        self._in_reductions = recording.program.in_reductions
         self._room: int = MOST_BYTES
 
     def watches(self, operation: Operation) -> bool:
-        return not is_in_reduction(operation) and any(
-            compared_element(value) is not None for value in operation.results
-        )
+        if operation in self._in_reductions:
+            return False
+        return any(compared_element(value) is not None for value in operation.results)
 
     def after(self, operation: Operation, block: TileBlock, results: list[Any]) -> None:
         for value, content in zip(operation.results, results, strict=True):

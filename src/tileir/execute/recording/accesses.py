@@ -170,6 +170,21 @@ class AccessTable:
         start, end = self._box_start[row], self._box_start[row + 1]
         return [(self._box_first[one], *self._forms[self._box_form[one]]) for one in range(start, end)]
 
+    def touching(self, array: int, element: int) -> Array:
+        """The rows whose boxes have an element of an array, in order."""
+        starts = self.box_start
+        owners = numpy.repeat(numpy.arange(len(self)), numpy.diff(starts))
+        chosen = numpy.flatnonzero(self.array[owners] == array)
+        # How far the element is from the first one of each box, looked at for all boxes of a form together.
+        offsets = element - self.box_first[chosen]
+        forms = self.box_form[chosen]
+        found = numpy.zeros(chosen.size, numpy.bool_)
+        for form in numpy.unique(forms).tolist():
+            same = numpy.flatnonzero(forms == form)
+            found[same] = _are_in(offsets[same], *self._forms[form])
+        rows: Array = numpy.unique(owners[chosen[found]])
+        return rows
+
     def elements(self, row: int) -> Array:
         """The elements that the boxes of a row cover, sorted, each once."""
         parts = [numpy.zeros(0, numpy.int64)]
@@ -200,3 +215,22 @@ class Allowed:
         addresses = access.addresses
         flags: Array = numpy.unpackbits(bits, count=addresses.size).astype(numpy.bool_).reshape(addresses.shape)
         return flags
+
+
+def _are_in(offsets: Array, extents: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    """Which offsets from its first element a box has."""
+    low = sum([(extent - 1) * stride for extent, stride in zip(extents, strides, strict=True) if stride < 0])
+    high = sum([(extent - 1) * stride for extent, stride in zip(extents, strides, strict=True) if stride > 0])
+    found: Array = (offsets >= low) & (offsets <= high)
+    if not extents:
+        return found
+    candidates = numpy.unique(offsets[found])
+    reached: Array = numpy.zeros(candidates.size, numpy.bool_)
+    inner = (extents[1:], strides[1:])
+    for position in range(extents[0]) if candidates.size else ():
+        left = ~reached
+        if not left.any():
+            break
+        reached[left] = _are_in(candidates[left] - position * strides[0], *inner)
+    found[found] = reached[numpy.searchsorted(candidates, offsets[found])]
+    return found

@@ -11,6 +11,7 @@ from tileir.dialect.ops import GLOBAL
 from tileir.dialect.types import PointerType, TileType
 from tileir.execute.arguments import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, element_of_dtype, from_memory, memory_bytes, memory_dtype
+from tileir.execute.errors import LaunchError
 from tileir.execute.memory import Memory, Region
 from tileir.execute.observer import Access
 from tileir.execute.origins import origin_of_access
@@ -19,6 +20,7 @@ from tileir.execute.recording.boxes import Box, listed_boxes, ramp, rectangle
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.timeline import box_of
 from tileir.execute.script_names import script_name
+from tileir.execute.wording import bracketed
 from tileir.ir.core import Operation
 from tileir.ir.dense import DenseAttribute
 from tileir.ir.types import I8, Type
@@ -61,6 +63,15 @@ class RecordedArray:
     @property
     def nbytes(self) -> int:
         return prod(self.shape) * self.size
+
+    def place(self, index: tuple[int, ...]) -> int:
+        """The place of an element in the memory of the array, counted in elements from its beginning."""
+        if len(index) != len(self.shape) or any(
+            not 0 <= i < extent for i, extent in zip(index, self.shape, strict=True)
+        ):
+            raise LaunchError(f"{self.name} has no element {bracketed(tuple(index))}: its shape is {list(self.shape)}")
+        offset = sum([i * stride for i, stride in zip(index, self.strides, strict=True)])
+        return (self.address - self.low) // self.size + offset
 
     def contents(self) -> Array:
         """The array as it is now: tile values; those of most element types are the memory itself."""

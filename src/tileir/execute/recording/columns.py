@@ -11,8 +11,7 @@ from typing import Final
 import numpy
 
 from tileir.execute.dtypes import Array
-from tileir.ir.diagnostics import Diagnostic, TileIRError
-from tileir.ir.location import UNKNOWN
+from tileir.execute.errors import RecordingError
 
 FORMAT: Final = "tileir recording"
 VERSION: Final = 1
@@ -59,13 +58,6 @@ WRITES: Final[dict[str, str]] = {
     "writes/strides": "<i8",
 }
 """What is there only if every write is kept."""
-
-
-class RecordingError(TileIRError):
-    """A file is no recording, or a damaged one."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__([Diagnostic("error", message, UNKNOWN)])
 
 
 def column_bytes(column: Array, dtype: str) -> bytes:

@@ -12,7 +12,7 @@ _COMPACTED: Final = 1024
 """So many forgotten entries of a value are cut off at once."""
 
 
-class History:
+class ValueHistory:
     """For each value the steps at which it was computed, and what it was.
 
     It is complete for the moments from `first` to `last`.  With more than `room` bytes the oldest entries are

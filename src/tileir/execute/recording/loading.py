@@ -18,6 +18,7 @@ from tileir.dialect.types import TileType
 from tileir.execute.arguments import ArgumentLabel, Buffer
 from tileir.execute.dtypes import Array, memory_dtype, value_dtype
 from tileir.execute.entries import select_entry
+from tileir.execute.errors import RecordingError
 from tileir.execute.grids import check_grid
 from tileir.execute.memory import Region
 from tileir.execute.recording.arrays import arrays_of
@@ -28,7 +29,6 @@ from tileir.execute.recording.columns import (
     PROGRAM,
     VERSION,
     WRITES,
-    RecordingError,
     column_of,
 )
 from tileir.execute.recording.control import ControlFlow

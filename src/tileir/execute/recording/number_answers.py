@@ -12,7 +12,6 @@ import numpy
 from tileir.execute.number_watch import NumberWatch, is_float
 from tileir.execute.recording.finding_answers import described
 from tileir.execute.recording.findings import Seen
-from tileir.execute.recording.program import is_in_reduction
 from tileir.execute.recording.recording import Recording
 from tileir.execute.sanitizer.report import Finding
 from tileir.execute.wording import several
@@ -51,7 +50,7 @@ def _step(recording: Recording, block: int, finding: Finding) -> int:
     """The step at which a tile block first makes what a finding is about; -1 if it is not to be told."""
     operation: Operation | None = finding.operation
     # What is inside of a reduction has no step of its own.
-    while operation is not None and is_in_reduction(operation):
+    while operation is not None and operation in recording.program.in_reductions:
         operation = operation.parent_operation
     if operation is None:
         return -1

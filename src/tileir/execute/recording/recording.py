@@ -22,12 +22,11 @@ from tileir.execute.observer import Observer, Observers, TileBlock
 from tileir.execute.recording.accesses import AccessTable
 from tileir.execute.recording.arrays import Finder, RecordedArray, arrays_of
 from tileir.execute.recording.control import ControlFlow
-from tileir.execute.recording.findings import Seen
-from tileir.execute.recording.history import History
+from tileir.execute.recording.history import ValueHistory
 from tileir.execute.recording.owned_memory import OwnedMemory, Source
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.recorder import Recorder, SanitizedRecorder
-from tileir.execute.recording.records import BlockTable, Records
+from tileir.execute.recording.records import Records
 from tileir.execute.recording.replayer import RecordedLaunch, Replayer
 from tileir.execute.recording.saving import Saved, save
 from tileir.execute.recording.states import States
@@ -46,8 +45,12 @@ _LEAST_ROOM: Final = 1 << 16
 
 
 class Recording:
-    """A recorded launch.  A moment is a tile block, by number, and a step of it: step 0 is before its first operation,
-    step n after the n-th one it executed."""
+    """A recorded launch; `tileir.record` makes one (docs/recording.md).
+
+    A moment is a tile block, by number, and a step of it: step 0 is before its first operation, step n after the n-th
+    one it executed.  A time is a number of accesses of the whole launch: at time t those before row t have happened.
+    Operations and values go by the numbers of `program`, arrays by their place in `arrays`.
+    """
 
     def __init__(
         self,
@@ -62,29 +65,34 @@ class Recording:
         sanitize: bool | Literal["all"],
         notes: list[str],
     ) -> None:
-        self.program: NumberedProgram = program
-        self.control: ControlFlow = control
-        self.launch: RecordedLaunch = launch
+        # What it is made of, for those who work on recordings.
+        self.program = program
+        self.control = control
+        self.launch = launch
+        self.records = records
+        self.blocks = records.blocks
+        self.seen = records.seen
         self.arrays: list[RecordedArray] = arrays
         self.accesses: AccessTable = records.accesses
-        self.blocks: BlockTable = records.blocks
         self.limit: int = limit
         self.failure: str = failure
         """The error that ended the launch, in words; empty if none did."""
         self.report: SanitizerReport = report
         self.sanitize: bool | Literal["all"] = sanitize
         """Whether mistakes were looked for; "all": elements that are never written too."""
-        self.seen: dict[Finding, Seen] = records.seen
-        """When each finding was first seen."""
         self.notes: list[str] = notes
         """What is not kept, in sentences."""
-        self.records: Records = records
         self._states: States = records.states
         self._replayer: Replayer = Replayer(program, control, launch, records, cache_room(limit))
 
     @property
     def grid(self) -> BlockId:
         return self.launch.grid
+
+    @property
+    def order(self) -> Array:
+        """The tile blocks in the order in which they began, by number, x fastest."""
+        return self.blocks.number
 
     @property
     def schedule(self) -> str:
@@ -126,7 +134,7 @@ class Recording:
         done = int(numpy.searchsorted(self.accesses.step[rows], step, "right"))
         return int(rows[done - 1]) + 1 if done else int(self.blocks.began[self.place(block)])
 
-    def history(self, block: int, step: int = -1) -> History:
+    def history(self, block: int, step: int = -1) -> ValueHistory:
         """The values that a tile block computed, around a step if there is no room for all."""
         self.place(block)
         return self._replayer.history(block, step)
@@ -172,11 +180,60 @@ class Recording:
         self.go_to(len(self.accesses))
         return self.arrays[array].contents().copy()
 
+    # --- from moment to moment ---
+
+    def moment(self, row: int) -> tuple[int, int]:
+        """The tile block and the step of an access."""
+        return int(self.accesses.block[row]), int(self.accesses.step[row])
+
+    def next_step(self, block: int, operation: int, step: int) -> int | None:
+        """The first step behind one at which a tile block executes an operation."""
+        steps = numpy.flatnonzero(self.steps(block) == operation) + 1
+        return _behind(steps, step)
+
+    def previous_step(self, block: int, operation: int, step: int) -> int | None:
+        """The last step before one at which a tile block executes an operation."""
+        steps = numpy.flatnonzero(self.steps(block) == operation) + 1
+        return _before(steps, step)
+
+    def next_change(self, block: int, value: int, step: int) -> int | None:
+        """The first step behind one at which a value is computed."""
+        return _behind(self._changes(block, value, step), step)
+
+    def previous_change(self, block: int, value: int, step: int) -> int | None:
+        """The last step before one at which a value is computed; 0 for parameters."""
+        return _before(self._changes(block, value, step), step)
+
+    def _changes(self, block: int, value: int, step: int) -> Array:
+        owner = self.program.values[value].defining_operation
+        if owner is not None and owner not in self.control.decisions:
+            return numpy.flatnonzero(self.steps(block) == self.program.operation_numbers[owner]) + 1
+        # What a loop or a branch gives, and what it is given, comes with the steps of others.
+        return numpy.array(self.history(block, step).steps(value), numpy.int64)
+
+    def next_access(self, array: int, index: tuple[int, ...], time: int) -> int | None:
+        """The row of the first access from a time on that touches an element of an array."""
+        return _behind(self.accesses.touching(array, self.arrays[array].place(index)), time - 1)
+
+    def previous_access(self, array: int, index: tuple[int, ...], time: int) -> int | None:
+        """The row of the last access before a time that touches an element of an array."""
+        return _before(self.accesses.touching(array, self.arrays[array].place(index)), time)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recording to a file, which `tileir.load_recording` reads; docs/recording.md describes it."""
         self.go_to(0)
         told = {"sanitize": self.sanitize, "limit": self.limit, "failure": self.failure, "notes": self.notes}
         save(Saved(self.program, self.launch, self.records, self.report, told), path)
+
+
+def _behind(sorted_numbers: Array, number: int) -> int | None:
+    place = int(numpy.searchsorted(sorted_numbers, number, "right"))
+    return int(sorted_numbers[place]) if place < len(sorted_numbers) else None
+
+
+def _before(sorted_numbers: Array, number: int) -> int | None:
+    place = int(numpy.searchsorted(sorted_numbers, number)) - 1
+    return int(sorted_numbers[place]) if place >= 0 else None
 
 
 def cache_room(limit: int) -> int:

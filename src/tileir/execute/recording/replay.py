@@ -15,7 +15,7 @@ from tileir.execute.errors import ExecutionError
 from tileir.execute.observer import Access, Observer, TileBlock
 from tileir.execute.recording.accesses import READ, AccessTable, Allowed
 from tileir.execute.recording.control import ControlFlow
-from tileir.execute.recording.history import History
+from tileir.execute.recording.history import ValueHistory
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.states import States
 from tileir.execute.recording.timeline import Write
@@ -76,7 +76,7 @@ class Capture(Observer):
         self._accesses: AccessTable = accesses
         self._states: States = states
         self._allowed: Allowed = allowed
-        self.history: History = History(0)
+        self.history: ValueHistory = ValueHistory(0)
         self.differs: bool = False
         """Whether something was written that was not written the first time."""
         self.begin([], 0, [], -1, 0)
@@ -86,7 +86,7 @@ class Capture(Observer):
 
         Values are kept around the step `wanted`, -1 for all, with so much room for them.
         """
-        self.history = History(room)
+        self.history = ValueHistory(room)
         self.moves_memory: bool = True
         """Whether memory is to be moved to where it was; not if the whole launch runs again."""
         self._room: int = room

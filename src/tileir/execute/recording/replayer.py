@@ -14,7 +14,7 @@ from tileir.execute.interpreter.kernel import Program, block_runner
 from tileir.execute.memory import Region
 from tileir.execute.observer import Observer, Observers, TileBlock
 from tileir.execute.recording.control import ControlFlow
-from tileir.execute.recording.history import History
+from tileir.execute.recording.history import ValueHistory
 from tileir.execute.recording.owned_memory import OwnedMemory
 from tileir.execute.recording.program import NumberedProgram
 from tileir.execute.recording.records import Records
@@ -66,7 +66,7 @@ class Replayer:
         self._capture: Capture = Capture(program, control, records.accesses, records.states, records.allowed)
         self._rerun: Rerun = Rerun(records.accesses, records.allowed)
         self._programs: dict[str, Program] = {}
-        self._histories: dict[int, History] = {}
+        self._histories: dict[int, ValueHistory] = {}
         self._rows: tuple[Array, Array] | None = None
         self.differs: bool = False
         """Whether a tile block that ran again has written what it had not the first time."""
@@ -85,7 +85,7 @@ class Replayer:
         found: Array = order[numpy.searchsorted(blocks, block) : numpy.searchsorted(blocks, block, "right")]
         return found
 
-    def history(self, block: int, step: int) -> History:
+    def history(self, block: int, step: int) -> ValueHistory:
         """The values that a tile block computed, around a step, -1 for all that there is room for."""
         found = self._histories.pop(block, None)
         if found is None or not found.holds(max(step, 0)):
