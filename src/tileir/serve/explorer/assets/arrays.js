@@ -435,7 +435,8 @@ export class ArrayCard {
       for (let second = other[0]; second < other[1]; second++) {
         const place = meeting(this.pieces, first, second);
         if (place === null) continue;
-        const name = `${this.array.name}[${indexAt(this.grid, this.array, place)?.join(", ")}]`;
+        const index = indexAt(this.grid, this.array, place) ?? [];
+        const name = index.length ? `${this.array.name}[${index.join(", ")}]` : this.array.name;
         this.races.push({ place, name, rows, title, kind });
         return;
       }
@@ -478,11 +479,12 @@ export class ArrayCard {
     const { slice } = this.plot;
     const first = indexAt(this.grid, this.array, [...slice, row, column]);
     if (first === null) return null;
+    if (first.length === 0) return this.array.name;
     const range = (/** @type {number} */ from, /** @type {number} */ count) => (count > 1 ? `${from}..${from + count - 1}` : String(from));
     if (this.grid.fold) {
       if (rows === 1) {
         const count = Math.min(columns, this.grid.length - row * this.grid.fold - column);
-        return `${this.array.name}[${this.array.shape.length ? range(first[0], count) : ""}]`;
+        return `${this.array.name}[${range(first[0], count)}]`;
       }
       return `${this.array.name}, rows ${range(row, rows)} and columns ${range(column, columns)} of the picture`;
     }

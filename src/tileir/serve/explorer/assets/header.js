@@ -10,7 +10,10 @@ import { savePicture } from "explorer/saving.js";
 
 const KEYS = [
   ["1 .. 9", "the view with that number"],
-  ["left, right", "among tabs, and among steps of the tile block where the slider has the focus"],
+  ["left, right", "among tabs, and among steps of the tile block where their slider has the focus; with Shift, tile blocks"],
+  [", .", "a step back, a step forward"],
+  ["< >", "the tile block before, the next one"],
+  ["+ - 0", "in a picture: larger, smaller, all of it"],
   ["Tab", "from part to part"],
   ["?", "this list"],
   ["Escape", "close this list"],

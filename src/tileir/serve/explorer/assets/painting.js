@@ -254,6 +254,7 @@ function paintAxes(plot, pen, colour) {
   pen.textAlign = "center";
   const room = 12 + 7 * String(plot.columns).length;
   for (const column of ticks(Math.max(0, view.column), plot.seenColumns, view.x, room)) {
+    if (plot.x(column + 0.5) > plot.width - room / 2 + 8) continue;
     pen.fillText(String(column), Math.max(MARGIN.left + 4, plot.x(column + 0.5)), MARGIN.top - 10);
   }
 }

@@ -56,6 +56,8 @@ export class Plot {
     this.slice = [];
     /** The upper left corner in elements, and pixels of an element. */
     this.view = { row: 0, column: 0, x: 1, y: 1 };
+    /** How much larger than all of the array. */
+    this.factor = 1;
     /** @type {Area | null} */
     this.cursor = null;
     this._listen();
@@ -99,11 +101,12 @@ export class Plot {
   }
 
   reset() {
+    this.factor = 1;
     this.view = { row: 0, column: 0, ...(this.fit ?? { x: 1, y: 1 }) };
   }
 
   get whole() {
-    return this.fit !== undefined && this.view.x === this.fit.x && this.view.y === this.fit.y;
+    return this.factor === 1;
   }
 
   /**
@@ -163,11 +166,11 @@ export class Plot {
     const fit = this.fit ?? { x: 1, y: 1 };
     const column = view.column + (x - MARGIN.left) / view.x;
     const row = view.row + (y - MARGIN.top) / view.y;
-    // Both directions end at the same factor: the shape of elements stays.
-    const most = Math.max(1, LARGEST / Math.max(fit.x, fit.y));
-    const now = Math.min(most, Math.max(1, (view.x / fit.x) * factor));
-    view.x = fit.x * now;
-    view.y = fit.y * now;
+    const most = Math.max(1, LARGEST / Math.min(fit.x, fit.y));
+    this.factor = Math.min(most, Math.max(1, this.factor * factor));
+    // Where elements are large in one direction already, as in an array of one long row, the other goes on.
+    view.x = Math.max(fit.x, Math.min(LARGEST, fit.x * this.factor));
+    view.y = Math.max(fit.y, Math.min(LARGEST, fit.y * this.factor));
     this._move(row - (y - MARGIN.top) / view.y, column - (x - MARGIN.left) / view.x);
   }
 
