@@ -43,7 +43,7 @@ def test_list_names_the_forms_in_order(loop_forms: Forms) -> None:
     ids = [each.id for each in loop_forms.list()]
     assert ids[:4] == ["source", "tile", "pass-1", "pass-2"]
     assert ids.index("loops") > ids.index("pass-2")
-    assert ids.index("bytecode") == ids.index("loops") - 1
+    assert ids[4:7] == ["bytecode", "tiles", "loops"]
     assert all(each.reason is None for each in loop_forms.list()[:4])
 
 
@@ -58,8 +58,13 @@ def test_unknown_form_is_refused_with_those_there_are(loop_forms: Forms) -> None
 
 
 def test_wrong_module_is_refused() -> None:
-    with pytest.raises(TypeError, match="forms are of a module"):
+    with pytest.raises(TypeError, match="forms are of a module or a compiled kernel, not of a str"):
         Forms("examples/softmax.mlir")  # type: ignore[arg-type]
+
+
+def test_compiled_kernel_is_shown_with_its_module() -> None:
+    kernel = tileir.compile(tileir.parse(LOOP), backend="interpreter")
+    assert Forms(kernel).form("tile").lines == str(tileir.parse(LOOP)).split("\n")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -9,7 +9,7 @@ import tileir
 from tileir.analyze.forms.form import Form
 from tileir.analyze.forms.forms import Forms
 
-STAGES = {"loops": "loops", "llvm": "llvm", "llvm-opt": "llvm-opt", "assembly": "asm"}
+STAGES = {"tiles": "tiles", "loops": "loops", "llvm": "llvm", "llvm-opt": "llvm-opt", "assembly": "asm"}
 QUICK = ("histogram.mlir", "matmul.mlir", "vector_add.mlir")
 """Those that LLVM compiles in no time."""
 
@@ -29,7 +29,7 @@ def check(name: str, id: str, cpu: str | None = None) -> Form:
     return form
 
 
-@pytest.mark.parametrize("id", ["loops", "llvm"])
+@pytest.mark.parametrize("id", ["tiles", "loops", "llvm"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_lowered_form_is_what_the_kernel_dumps_and_links_every_operation(name: str, id: str) -> None:
     check(name, id)

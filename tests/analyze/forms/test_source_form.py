@@ -22,10 +22,7 @@ pytest.importorskip("cuda.tile", reason="cuTile is not installed: pip install cu
 def forms_of_kernel(name: str, *arguments: object) -> Forms:
     from tests.analyze.forms import cutile_programs
 
-    kernel = tileir.compile(getattr(cutile_programs, name), arguments).kernel
-    module = kernel.entry.parent_operation
-    assert module is not None
-    return Forms(module, kernel.name)
+    return Forms(tileir.compile(getattr(cutile_programs, name), arguments))
 
 
 @pytest.fixture(scope="module")

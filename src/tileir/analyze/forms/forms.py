@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tileir.analyze.forms.bytecode import bytecode_form
 from tileir.analyze.forms.form import Form
@@ -17,6 +17,10 @@ from tileir.execute.entries import select_entry
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import OptionError, TileIRError
 from tileir.text.placing import placed_text
+
+if TYPE_CHECKING:
+    from tileir.bridge.specialized import SpecializedKernel
+    from tileir.execute.launch import Kernel
 
 
 class FormTitle(NamedTuple):
@@ -35,14 +39,15 @@ class Forms:
             print(each.id, each.title, each.reason)
         print(forms.form("loops").links)
 
-    `entry` names the kernel where the module has several.  `level`, `rules` and `fuse_fma` are those of
-    `tileir.optimize`, for the steps of the optimizer; `fast` and `cpu` those of `tileir.compile`, for what engines make
-    of the program as it is given.  A form is made when it is first asked for.
+    The program is a module or a kernel that was compiled; `entry` names the kernel where a module has several.
+    `level`, `rules` and `fuse_fma` are those of `tileir.optimize`, for the steps of the optimizer; `fast` and `cpu`
+    those of `tileir.compile`, for what engines make of the program as it is given.  A form is made when it is first
+    asked for.
     """
 
     def __init__(
         self,
-        module: Operation,
+        program: Operation | Kernel | SpecializedKernel,
         entry: str | None = None,
         *,
         level: int = 3,
@@ -51,10 +56,9 @@ class Forms:
         fast: bool = False,
         cpu: str | None = None,
     ) -> None:
-        if not isinstance(module, Operation):
-            raise TypeError(f"forms are of a module, not of a {type(module).__name__}")
+        module, found = _kernel_of(program)
         self.module: Operation = module
-        self.entry: Operation = select_entry(module, entry)
+        self.entry: Operation = found if found is not None and entry is None else select_entry(module, entry)
         self._optimizing: tuple[int, str, bool] = (level, rules, fuse_fma)
         self._settings: KernelSettings = KernelSettings(fast=fast, cpu=cpu)
         self._numbers: Numbers = Numbers()
@@ -154,6 +158,20 @@ class Forms:
         made = kernel.located(form.stage)
         links = [self._numbers.of(locations) for locations in made.locations]
         return Form(form.id, form.title, form.language, made.lines, links, notes=list(made.notes))
+
+
+def _kernel_of(program: object) -> tuple[Operation, Operation | None]:
+    """The module of a program, and its kernel if that is known."""
+    if isinstance(program, Operation):
+        return program, None
+    # A kernel, or one of cuTile, which has that.
+    kernel = getattr(getattr(program, "kernel", program), "entry", None)
+    if not isinstance(kernel, Operation):
+        raise TypeError(f"forms are of a module or a compiled kernel, not of a {type(program).__name__}")
+    module = kernel
+    while module.parent_operation is not None:
+        module = module.parent_operation
+    return module, kernel
 
 
 def _engine_forms() -> list[tuple[Engine, EngineForm]]:

@@ -44,7 +44,7 @@ def source_form(entry: Operation) -> Form:
 
 
 def _text_form(entry: Operation, source: SourceText) -> Form:
-    lines = source.text.split("\n")
+    lines = [line.rstrip("\r") for line in source.text.split("\n")]
     if lines and not lines[-1]:
         lines.pop()
     links: list[list[int]] = [[] for _ in lines]
@@ -64,7 +64,7 @@ def _script_form(entry: Operation) -> Form:
         for frame in author_frames(operation.location):
             for line in _lines_of(frame):
                 places.setdefault(frame.file, {}).setdefault(line, []).append(number)
-    files = {file: [line.rstrip("\n") for line in linecache.getlines(file)] for file in places}
+    files = {file: [line.rstrip("\r\n") for line in linecache.getlines(file)] for file in places}
     readable = {file: lines for file, lines in files.items() if lines}
     lines: list[str] = []
     links: list[list[int]] = []

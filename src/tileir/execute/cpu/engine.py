@@ -44,6 +44,7 @@ class CpuEngine(Engine):
     def forms(self) -> list[EngineForm]:
         reason = self.missing()
         return [
+            EngineForm("tiles", "Tile program of the CPU engine", "tile", "tiles", reason),
             EngineForm("loops", "Loops of the CPU engine", "loops", "loops", reason),
             EngineForm("llvm", "LLVM IR", "llvm", "llvm", reason),
             EngineForm("llvm-opt", "LLVM IR, optimized", "llvm", "llvm-opt", reason, _MOST_COMPILED),

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from tileir.execute import line_numbers
 from tileir.execute.cpu.loops.options import Options
-from tileir.execute.cpu.lowered import Lowered, loop_lines, lower, lowered_program
+from tileir.execute.cpu.lowered import Lowered, loop_lines, lower, lowered_program, optimized
 from tileir.execute.cpu.native import compilation
 from tileir.execute.cpu.native.record import Layout
 from tileir.execute.cpu.native.target import Target
 from tileir.execute.engine_forms import LocatedText, located_lines
 from tileir.ir.core import Operation
+from tileir.text.placing import placed_text
 
 
 def located(entry: Operation, target: Target, layout: Layout, options: Options, stage: str) -> LocatedText:
-    """A stage of a kernel, line by line: "loops", "llvm", "llvm-opt" or "asm"."""
+    """A stage of a kernel, line by line: "tiles", "loops", "llvm", "llvm-opt" or "asm"."""
+    if stage == "tiles":
+        kernel = optimized(entry, keep_locations=True)
+        text = placed_text(kernel.parent_operation or kernel)
+        return located_lines(kernel, text.lines, text.operations)
     if stage == "loops":
         program = lowered_program(entry, target, options, keep_locations=True)
         loops = loop_lines(program, target, options.fast)
