@@ -89,3 +89,21 @@ def test_questions_that_make_no_sense_are_refused_in_words() -> None:
         value_answer(recording, 1, 3, 30)
     with pytest.raises(tileir.LaunchError, match=r"a part of \[1000\] cannot start at \[2000\]"):
         array_answer(recording, 1, 3, 3, [2000])
+
+
+def test_values_have_the_names_that_their_author_gave_them() -> None:
+    ones = numpy.ones((64, 64), numpy.float16)
+    recording = tileir.record(
+        EXAMPLES / "matmul.mlir", 1, ones, ones.copy(), numpy.zeros((64, 64), numpy.float32), 64, 64, 64
+    )
+    names = [value["script"] for value in summary_answer(recording)["values"]]
+    assert names[:9] == ["a", "b", "c", "m", "n", "k", "row", "column", "z"]
+    assert {"count#0", "count#1", "sum", "step", "accumulator", "next"} <= set(names)
+    assert [parameter["name"] for parameter in summary_answer(recording)["parameters"]] == [
+        "a",
+        "b",
+        "c",
+        "m",
+        "n",
+        "k",
+    ]

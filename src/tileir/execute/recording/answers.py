@@ -19,6 +19,11 @@ from tileir.ir.effects import memory_changes
 def summary_answer(recording: Recording) -> dict[str, Any]:
     """What the recording knows of the summary."""
     program, blocks = recording.program, recording.blocks
+    values = values_of(program)
+    for array in recording.arrays:
+        # What a script calls its arrays.
+        if array.parameter >= 0 and values[array.parameter]["script"] is None:
+            values[array.parameter]["script"] = array.name
     return {
         "kernel": program.entry.symbol_name or "",
         "grid": list(recording.grid),
@@ -26,7 +31,7 @@ def summary_answer(recording: Recording) -> dict[str, Any]:
         "parameters": _parameters(recording),
         "arrays": _arrays(recording),
         "operations": operations_of(program),
-        "values": values_of(program),
+        "values": values,
         "findings": len(recording.findings),
         "failure": recording.failure or None,
         "recording": {
@@ -42,15 +47,17 @@ def summary_answer(recording: Recording) -> dict[str, Any]:
 
 def _parameters(recording: Recording) -> list[dict[str, Any]]:
     program = recording.program
-    arrays = {array.origin: array.number for array in recording.arrays}
+    arrays = {array.parameter: array for array in recording.arrays}
+    names = program.parameter_names
     found = []
     for number, parameter in enumerate(program.entry.regions[0].blocks[0].arguments):
         element = cast(TileType, parameter.type).element
+        array = arrays.get(number)
         found.append(
             {
-                "name": program.parameter_names[number],
+                "name": array.name if array is not None else names[number],
                 "type": parameter.type.spelling,
-                "array": arrays.get(f"argument {number}"),
+                "array": array.number if array is not None else None,
                 "value": texts_of(element, numpy.asarray(recording.launch.values[number]))[0],
             }
         )

@@ -61,6 +61,11 @@ class RecordedArray:
             self.low = self.high = address
 
     @property
+    def parameter(self) -> int:
+        """The number of the parameter that it is given for; -1 if it is no argument."""
+        return int(self.origin.removeprefix("argument ")) if self.origin.startswith("argument ") else -1
+
+    @property
     def nbytes(self) -> int:
         return prod(self.shape) * self.size
 
@@ -87,6 +92,7 @@ def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLa
     """The arrays of a launch: arguments in order, those of `memory=`, global variables."""
     found: list[RecordedArray] = []
     parameters = program.entry.regions[0].blocks[0].arguments
+    names = program.parameter_names
 
     def add(name: str, origin: str, element: Type, buffer: Buffer) -> None:
         region = memory.find(buffer.low)
@@ -103,7 +109,7 @@ def arrays_of(program: NumberedProgram, memory: Memory, buffers: list[ArgumentLa
             if label.what.startswith("the table of "):
                 name = f"table of {name}"
             if name.startswith("argument "):
-                name = program.parameter_names[label.number]
+                name = names[label.number]
             add(name, f"argument {label.number}", element, label.buffer)
         else:
             add(script_name(label.what), "", element_of_dtype(label.buffer.dtype) or I8, label.buffer)

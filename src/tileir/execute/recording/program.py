@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
-from tileir.dialect.ops import REDUCE, SCAN
+from tileir.dialect.ops import ENTRY, FOR, LOOP, REDUCE, SCAN
 from tileir.execute.places import place_of
 from tileir.execute.sanitizer.report import Spelling
 from tileir.execute.script import Script
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
-from tileir.ir.location import FileLocation
-from tileir.ir.values import Value
+from tileir.ir.location import FileLocation, SourceText
+from tileir.ir.values import OperationResult, Value
 from tileir.text.names import Naming
 from tileir.text.placing import PlacedText, placed_text
 
@@ -28,6 +28,17 @@ _LONGEST_LINE: Final = 2000
 
 _MOST_HEAD_LINES: Final = 100
 """The head of a kernel may go over several lines."""
+
+
+_NAME: Final = r"%([\w$.-]+)"
+_PACK: Final = re.compile(rf"{_NAME}\s*:\s*\d+\s*=\s*$")
+"""Several results under one name."""
+_ARGUMENTS: Final = {
+    ENTRY: re.compile(rf"{_NAME}\s*:"),
+    FOR: re.compile(rf"{_NAME}\s*(?:in\b|=)"),
+    LOOP: re.compile(rf"{_NAME}\s*="),
+}
+"""How a text names the arguments of a block: before a colon, before `in` and before `=`."""
 
 
 class ScriptLine:
@@ -119,19 +130,12 @@ class NumberedProgram:
         """A value as the printed program calls it."""
         return self._names.get(self.values[number], "%?")
 
-    @cached_property
+    @property
     def parameter_names(self) -> list[str]:
         """What the author calls the parameters, where the text that the program was read from is at hand; else as they
         are printed, without the sign before."""
-        parameters = self.entry.regions[0].blocks[0].arguments
-        source, position = source_of(self.entry.location), position_of(self.entry.location)
-        if source is not None and position is not None:
-            lines = source.text.split("\n")[position.line - source.first_line :]
-            head = "\n".join(lines[:_MOST_HEAD_LINES]).partition("{")[0]
-            names: list[str] = re.findall(r"%([\w$.-]+)\s*:", head)
-            if len(names) == len(parameters):
-                return names
-        return [self.name(number).removeprefix("%") for number in range(len(parameters))]
+        count = len(self.entry.regions[0].blocks[0].arguments)
+        return [self.script_name(number) or self.name(number).removeprefix("%") for number in range(count)]
 
     # --- the author's script ---
 
@@ -158,6 +162,30 @@ class NumberedProgram:
             label = self._script.label(owner)
             if label:
                 return label
-            if source_of(owner.location) is not None:
+            source, position = source_of(owner.location), position_of(owner.location)
+            if source is not None and position is not None:
+                text, column = source.excerpt(position.line, position.column)
+                pack = _PACK.search(text[: column - 1])
+                if pack is not None:
+                    return f"{pack[1]}#{owner.results.index(cast(OperationResult, value))}"
                 return self._spelling.value(value).removeprefix("%")
-        return None
+        return self._argument_names.get(value)
+
+    @cached_property
+    def _argument_names(self) -> dict[Value, str]:
+        """The names that a text gives to parameters, and to the arguments of loops."""
+        found: dict[Value, str] = {}
+        lines: dict[SourceText, list[str]] = {}
+        for operation in [self.entry, *self.operations]:
+            pattern = _ARGUMENTS.get(operation.declaration)
+            source, position = source_of(operation.location), position_of(operation.location)
+            if pattern is None or source is None or position is None:
+                continue
+            text = lines.setdefault(source, source.text.split("\n"))
+            first = position.line - source.first_line
+            head = "\n".join(text[first : first + _MOST_HEAD_LINES])[position.column - 1 :].partition("{")[0]
+            names = pattern.findall(head)
+            arguments = operation.regions[0].block.arguments
+            if len(names) == len(arguments):
+                found.update(zip(arguments, names, strict=True))
+        return found
