@@ -22,11 +22,16 @@ SOURCE = Path(__file__).parents[1] / "src"
 NAMESPACES = ("attributes", "declarations", "types")
 # Classes whose objects are given, and not made: nobody calls their constructors.
 GIVEN = {
+    "ArrayDifference": "by comparisons",
+    "BlockComparison": "by comparisons",
+    "Comparison": "by compare",
+    "Difference": "by comparisons",
     "Exploration": "by explore",
     "Kernel": "by compile",
     "Memory": "to observers",
     "RecordedArray": "by record",
     "Recording": "by record",
+    "Moment": "by comparisons",
     "Rewriter": "to patterns",
     "TileBlock": "to observers",
 }

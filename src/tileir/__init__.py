@@ -15,6 +15,9 @@ from tileir import forking as _forking  # noqa: F401
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tileir import attributes, declarations, types
+    from tileir.analyze.comparing.compare import compare
+    from tileir.analyze.comparing.comparison import ArrayDifference, BlockComparison, Comparison, Moment
+    from tileir.analyze.comparing.differences import Difference
     from tileir.analyze.cost.costs import cost
     from tileir.analyze.cost.occupancy import Occupancy, Waves
     from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
@@ -108,6 +111,7 @@ __all__ = [
     "AccessTraffic",
     "ArrayCost",
     "ArrayCoverage",
+    "ArrayDifference",
     "ArrayTraffic",
     "AssemblerCrash",
     "AssemblerError",
@@ -117,6 +121,7 @@ __all__ = [
     "Attribute",
     "Block",
     "BlockArgument",
+    "BlockComparison",
     "BodyScope",
     "BoundLaunch",
     "BranchScope",
@@ -125,12 +130,14 @@ __all__ = [
     "BytecodeError",
     "Callback",
     "Ceiling",
+    "Comparison",
     "CompilationError",
     "Cost",
     "Coverage",
     "Cubin",
     "CubinError",
     "Diagnostic",
+    "Difference",
     "DirectLaunches",
     "DriverError",
     "EmulationContext",
@@ -161,6 +168,7 @@ __all__ = [
     "Measured",
     "Memory",
     "MissingDependencyError",
+    "Moment",
     "NestingError",
     "NoGpuError",
     "NumberWatch",
@@ -214,6 +222,7 @@ __all__ = [
     "apply_greedily",
     "attributes",
     "bounded",
+    "compare",
     "compile",
     "cost",
     "declarations",
@@ -291,6 +300,9 @@ _HOMES = {
 }
 # The same for what runs programs, which needs NumPy and ml_dtypes.
 _RUNNING_HOMES = {
+    "tileir.analyze.comparing.compare": "compare",
+    "tileir.analyze.comparing.comparison": "ArrayDifference BlockComparison Comparison Moment",
+    "tileir.analyze.comparing.differences": "Difference",
     "tileir.analyze.cost.costs": "cost",
     "tileir.bridge.compiling": "compile",
     "tileir.bridge.emulate": "EmulationContext emulate",
