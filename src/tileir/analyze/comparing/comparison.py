@@ -23,8 +23,8 @@ from tileir.ir.types import F64, Type
 
 MOST_MOMENTS: Final = 5_000
 """Of one tile block so many moments that differ are kept, the first ones; the others are counted."""
-SEARCHED_STEPS: Final = 20_000
-"""The page looks for the first wrong value in tile blocks of so many steps together."""
+SEARCHED_STEPS: Final = 2_000
+"""The page looks for the first wrong value in tile blocks of so many steps together: it does not wait for long."""
 
 
 class Moment:
@@ -133,13 +133,18 @@ class Comparison(ABC):
         """The same among the first tile blocks that have so many steps together, at least one (None: all)."""
         blocks, counts = self.recording.blocks.number, self.recording.blocks.steps
         done = int(counts[: self._searched].sum())
-        while self._first is None and self._searched < len(blocks):
+        most = len(blocks) if steps is None else min(len(blocks), self.searched_blocks())
+        while self._first is None and self._searched < most:
             done += int(counts[self._searched])
             if steps is not None and self._searched and done > steps:
                 break
             self._first = self.block(int(blocks[self._searched])).first
             self._searched += 1
         return self._first
+
+    def searched_blocks(self) -> int:
+        """In how many tile blocks the page looks for the first wrong value, at most."""
+        return len(self.recording.blocks)
 
     def note_once(self, note: str) -> None:
         if note not in self.notes:

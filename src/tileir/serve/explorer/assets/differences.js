@@ -21,9 +21,9 @@ const CHART = { width: 360, height: 90, left: 40, bottom: 18, top: 6, right: 6 }
  */
 export function distance(difference) {
   if (difference.largest === null) return "NaN or infinity against a number";
-  const ulps = difference.ulps === null ? "" : `${precise(difference.ulps)} ulps, `;
-  const relative = difference.relative === null ? "" : `, relative ${Number(difference.relative.toPrecision(2))}`;
-  return `${ulps}${Number(difference.largest.toPrecision(3))} at most${relative}`;
+  const ulps = difference.ulps === null ? "" : `${precise(difference.ulps, 4)} ulps, `;
+  const relative = difference.relative === null ? "" : `, relative ${precise(difference.relative, 2)}`;
+  return `${ulps}${precise(difference.largest, 3)} at most${relative}`;
 }
 
 /**

@@ -83,10 +83,13 @@ export function createStatistics(statistics) {
 }
 
 /**
- * Six digits that matter.
+ * So many digits that matter; very small and very large numbers with an exponent.
  * @param {number} number
+ * @param {number} [digits]
  */
-export function precise(number) {
-  if (Number.isInteger(number) && Math.abs(number) < 1e15) return String(number);
-  return String(Number(number.toPrecision(6)));
+export function precise(number, digits = 6) {
+  const magnitude = Math.abs(number);
+  if (!Number.isFinite(number) || (Number.isInteger(number) && magnitude < 1e15)) return String(number);
+  if (magnitude >= 1e-3 && magnitude < 1e9) return String(Number(number.toPrecision(digits)));
+  return number.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
 }
