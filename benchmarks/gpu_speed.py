@@ -295,9 +295,18 @@ import tileir.execute.launch
 import tileir.execute.gpu.tileiras.kernel
 imported = time.perf_counter()
 kernel = tileir.compile(tileir.load(sys.argv[1]), backend="tileiras")
+calls = None
+if len(sys.argv) > 3:
+    sys.path.insert(0, sys.argv[3])
+    from gpu_driver_calls import DriverCalls
+    calls = DriverCalls()
 compiled = time.perf_counter()
 kernel.launch((8,), *arrays, 1024)
 launched = time.perf_counter()
+if calls is not None:
+    calls.stop()
+    print(json.dumps(calls.milliseconds()))
+    sys.exit()
 torch.cuda.synchronize()
 done = time.perf_counter()
 assert (arrays[2] == 2).all()
@@ -319,6 +328,7 @@ def first_launches(folder: Path, count: int) -> tuple[list[Row], dict[str, Any]]
             return [("first launch", f"failed: {reason[:100]}", "", "")], {"failed": done.stderr[-2000:]}
         found.append(json.loads(done.stdout.splitlines()[-1]))
     best = {name: min(each[name] for each in found) * 1e3 for name in found[0]}
+    calls = _driver_calls(folder, source)
     rows: list[Row] = [
         ("importing tileir's launcher", f"{best['import']:.1f}", "", ""),
         ("reading and verifying the program", f"{best['load']:.2f}", "", ""),
@@ -329,8 +339,20 @@ def first_launches(folder: Path, count: int) -> tuple[list[Row], dict[str, Any]]
             verdict(best["launch"] <= FIRST_BAR),
         ),
         ("both, and the kernel is done", f"{best['done']:.2f}", "", ""),
+        *[(f"in the driver: {name}", f"{taken:.2f}", "", "") for name, taken in list(calls.items())[:_SHOWN_CALLS]],
     ]
-    return rows, {"milliseconds": best, "all": found}
+    return rows, {"milliseconds": best, "all": found, "driver": calls}
+
+
+_SHOWN_CALLS = 4
+
+
+def _driver_calls(folder: Path, source: str) -> dict[str, float]:
+    """Milliseconds of a first launch that are the driver's, by call; in a process of its own, as timing takes time."""
+    here = str(Path(__file__).parent)
+    command = [sys.executable, "-c", CHILD, str(folder / "small_add.tileirbc"), source, here]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return {} if done.returncode else dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 # --- all of it ---

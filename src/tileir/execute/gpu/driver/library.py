@@ -81,6 +81,10 @@ _NEWER: Final = {"cuKernelGetParamInfo": 12040}
 _AT_ONCE: Final = frozenset(("cuCtxGetCurrent",))
 """Functions that return at once: letting other threads run meanwhile would take longer."""
 
+# Not one for each list of parameters: to make a class takes longer than most calls.
+_KIND: Final[Any] = ctypes.CFUNCTYPE(ctypes.c_int)
+_AT_ONCE_KIND: Final[Any] = ctypes.PYFUNCTYPE(ctypes.c_int)
+
 _EVERY_LAUNCH: Final = frozenset(("cuCtxGetCurrent", "cuLaunchKernelEx"))
 """Functions that are called with pointers of ctypes only, which then need not look at them."""
 
@@ -112,9 +116,9 @@ class Driver:
                     f"the NVIDIA driver of this machine is too old: it supports CUDA {version_words(self.version)} "
                     f"and has no {name}"
                 )
-            kind = ctypes.PYFUNCTYPE if name in _AT_ONCE else ctypes.CFUNCTYPE
-            letters = "" if name in _EVERY_LAUNCH else _FUNCTIONS[name]
-            made = kind(ctypes.c_int, *[_LETTERS[letter] for letter in letters])(address)
+            made = (_AT_ONCE_KIND if name in _AT_ONCE else _KIND)(address)
+            if name not in _EVERY_LAUNCH:
+                made.argtypes = [_LETTERS[letter] for letter in _FUNCTIONS[name]]
             found = self._functions.setdefault(name, made)
         return found
 
