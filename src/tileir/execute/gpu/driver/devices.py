@@ -108,8 +108,6 @@ def device(ordinal: int) -> Device:
             if error.code not in (INVALID_VALUE, INVALID_DEVICE):
                 raise
             count = device_count()
-            if not count:
-                raise NoGpuError("the NVIDIA driver finds no GPU on this machine") from None
             raise NoGpuError(f"there is no GPU cuda:{ordinal}: this process sees {count}, from cuda:0 on") from None
         # Two threads may ask at once: both use the one that was there first, which has the context.
         found = _devices.setdefault(ordinal, made)
