@@ -29,7 +29,7 @@ class DriverCalls:
 
             return timed
 
-        Driver.function = function  # type: ignore[method-assign]
+        Driver.function = function  # type: ignore[assignment,method-assign]
 
     def stop(self) -> None:
         Driver.function = self._function  # type: ignore[method-assign]

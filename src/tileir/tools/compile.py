@@ -65,9 +65,10 @@ USAGE = Usage(
     ),
     most=-1,
     details="""\
-FILE may be '-' for standard input, and may be text or bytecode. With --output-dir cubins are named NAME.cubin; with
-several targets, and there and with -o, NAME.sm_90.cubin and so on. Cubins are not written to a terminal; without -o and
---output-dir, none is written where --resource-usage, --remarks or --json ask for something else.
+FILE may be '-' for standard input, and may be text or bytecode. With --output-dir cubins are named NAME.cubin. Where
+there are several targets each cubin has its own in its name, as in NAME.sm_90.cubin, also with -o. Cubins are not
+written to a terminal; without -o and --output-dir, none is written where --resource-usage, --remarks or --json ask for
+something else. A file that cannot be compiled does not keep the others from it.
 
 What was compiled before is taken from the cache ('tileir docs gpu'). Exit status: 0 fine, 1 a program has errors or the
 assembler refuses it, 2 the command line is wrong or a file cannot be read or written, 124 --time-limit has stopped
