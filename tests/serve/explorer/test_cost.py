@@ -75,7 +75,7 @@ def test_the_roofline_is_drawn_and_told(page_for: Any) -> None:
     page = page_for(explorer(measured=10e-6), view="cost")
     chart = page.get_by_role("img", name="Roofline of H200")
     label = chart.get_attribute("aria-label")
-    assert "made has 0.17 operations a byte" in label and label.endswith("memory decides.")
+    assert "made has 0.17 operations a byte" in label and label.endswith("at most 800 Gop/s, the roof of memory.")
     circle = chart.locator("circle").bounding_box()
     roof = chart.locator("line[style*='width: 2']").first.bounding_box()
     # A kernel that memory holds back stands on the slope.

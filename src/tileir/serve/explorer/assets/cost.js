@@ -74,12 +74,13 @@ export function createView(context) {
       fill(others, empty(`Counting for ${title} ..`));
       try {
         const one = /** @type {Cost} */ (await context.ask("cost", { target: id }));
-        rows.push([title, seconds(one.time.seconds), one.measured === null ? "" : seconds(one.measured), one.time.reasons.at(-1) ?? ""]);
+        const measured = one.measured === null ? "" : `, measured ${seconds(one.measured)}`;
+        rows.push([title, `${seconds(one.time.seconds)}${measured}`, one.time.reasons.at(-1) ?? ""]);
       } catch (error) {
-        rows.push([title, "", "", error instanceof Error ? error.message : String(error)]);
+        rows.push([title, "", error instanceof Error ? error.message : String(error)]);
       }
     }
-    fill(others, scrolled("Estimated times", table("Estimated time on each target", ["Target", "Estimate", "Measured", "Reason"], rows)));
+    fill(others, scrolled("Estimated times", table("Estimated time on each target", ["Target", "Time", "Reason"], rows)));
     all.disabled = false;
   }
 

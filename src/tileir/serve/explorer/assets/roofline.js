@@ -102,9 +102,9 @@ export function description(cost, kernel) {
 export function standing(cost, kernel) {
   const { memory, point } = cost.roofline;
   if (point === null) return `${kernel} computes nothing that counts here.`;
-  const decides = point.intensity * memory > point.attainable * 1.0001 ? "its units decide" : "memory decides";
+  const limit = point.intensity * memory > point.attainable * 1.0001 ? "units" : "memory";
   const reached = amount(point.attainable, "op/s");
-  return `${kernel} has ${short(point.intensity)} operations a byte, and reaches at most ${reached}: ${decides}.`;
+  return `${kernel} has ${short(point.intensity)} operations a byte, and reaches at most ${reached}, the roof of ${limit}.`;
 }
 
 /**
