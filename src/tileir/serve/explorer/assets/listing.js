@@ -102,7 +102,7 @@ export class Listing {
     this.scroller.scrollLeft = 0;
     const digits = String(form.lines.length).length;
     this.element.style.setProperty("--digits", String(digits));
-    this.sheet.style.setProperty("--columns", String(Math.min(this.rows.columns(), LONGEST) + digits + 6));
+    this.sheet.style.setProperty("--columns", String(Math.min(this.rows.columns(), LONGEST) + digits + 7));
     this.redraw();
   }
 
