@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -12,6 +13,7 @@ from tests.execute.gpu.fake_assembler import FakeAssembler, assembler
 
 import tileir
 from tileir.analyze.cost.targets import gpu_targets, target_names
+from tileir.execute.gpu.cubin import Resources
 from tileir.execute.gpu.gpus import GPUS
 
 __all__ = ["assembler"]
@@ -95,6 +97,19 @@ def test_kernel_may_be_given_in_many_ways() -> None:
         assert tileir.cost(kernel, 8192, *ARGUMENTS, assemble=False).answer()["time"] == expected["time"]
 
 
+def test_what_is_no_kernel_is_refused() -> None:
+    for wrong in (1, None, print):
+        with pytest.raises(TypeError, match="pass a kernel, a module, a file, or a cuTile kernel"):
+            tileir.cost(wrong, 1)
+
+
+def test_arrays_have_the_names_of_the_text() -> None:
+    assert [array.name for array in vector_add().memory] == ["a", "b", "c"]
+    built = tileir.from_bytecode(tileir.to_bytecode(tileir.load(VECTOR_ADD)))
+    names = [array.name for array in tileir.cost(built, 8192, *ARGUMENTS, assemble=False).memory]
+    assert names == ["argument 0", "argument 1", "argument 2"]
+
+
 def test_number_of_arguments_and_grid_are_checked() -> None:
     with pytest.raises(tileir.LaunchError, match="takes 4 arguments"):
         tileir.cost(VECTOR_ADD, 1, Array())
@@ -120,6 +135,16 @@ def test_compiled_kernel_tells_registers_and_waves(assembler: FakeAssembler) -> 
     assert cost.occupancy.reason is None and cost.waves.reason is None
     assert (cost.waves.at_once, cost.waves.waves) == (16 * 132, 4)
     assert cost.waves.tail == pytest.approx(8192 / (16 * 132) - 3)
+
+
+def test_cluster_takes_several_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the assembler had spread a tile block over two thread blocks."""
+    found = Resources("k", "sm_100", 128, 0, 0, 0, 0, 1, 256, 1024, (), 2)
+    monkeypatch.setattr("tileir.execute.gpu.tileiras.cached.make_cubin", lambda *_: SimpleNamespace(resources=found))
+    cost = vector_add(assemble=True, target="b200")
+    # Two thread blocks of 256 threads and 128 registers on each multiprocessor.
+    assert (cost.occupancy.blocks, cost.waves.at_once) == (2, 148)
+    assert any("a cluster of 2 thread blocks" in note for note in cost.notes)
 
 
 def test_assembler_that_refuses_is_a_reason_and_no_error(assembler: FakeAssembler) -> None:

@@ -50,6 +50,12 @@ def test_kernel_that_leaves_its_threads_open_is_not_known() -> None:
     assert found.blocks is None and found.reason == "the compiled kernel does not say how many threads it has"
 
 
+def test_tile_block_that_is_spread_over_a_cluster() -> None:
+    found = occupancy_of(resources(64, 128)._replace(cluster=2), GPUS["b200"])
+    # Parts of tile blocks.
+    assert (found.blocks, found.cluster) == (8, 2)
+
+
 @pytest.mark.parametrize(
     ("blocks", "at_once", "waves", "tail"), [(1, 132, 1, 1 / 132), (132, 132, 1, 1.0), (133, 132, 2, 1 / 132), (528, 264, 2, 1.0)]
 )  # fmt: skip

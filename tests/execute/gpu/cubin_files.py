@@ -27,6 +27,7 @@ def cubin(
     host: int | None = 62,
     machine: int = 190,
     newer_parameters: bool = False,
+    cluster: int = 1,
 ) -> bytes:
     """The file: every kernel takes the same; `newer_parameters` are described as those of kernels with TMA are."""
     strings = b"\0" + b"".join([name.encode() + b"\0" for name in kernels])
@@ -37,6 +38,8 @@ def cubin(
         symbols += struct.pack("<IBBHQQ", strings.index(name.encode() + b"\0"), 0x12, 0, 0, 0, 0)
         common += info(4, 0x2F, struct.pack("<II", index, registers)) + info(4, 0x11, struct.pack("<II", index, stack))
         own = info(2, 0x4C, bytes([barriers, 0])) + info(4, 0x10, struct.pack("<III", threads, 1, 1))
+        if cluster > 1:
+            own += info(4, 0x3D, struct.pack("<III", cluster, 1, 1))
         offset = 0
         for ordinal, size in enumerate(sizes):
             offset += -offset % size

@@ -21,6 +21,11 @@ def test_resources_are_those_of_the_sections(newer: bool) -> None:
     assert not resources.spills
 
 
+def test_cluster_is_how_many_thread_blocks_a_tile_block_is_spread_over() -> None:
+    assert Cubin(cubin()).resources.cluster == 1
+    assert Cubin(cubin(cluster=4)).resources.cluster == 4
+
+
 def test_accesses_to_local_memory_are_counted() -> None:
     """The low 12 bits of an instruction are its operation; those above say more about it."""
     code = [0x7387, 0x7983, 0x5983, 0x7984, 0x918]

@@ -8,7 +8,7 @@ from typing import Any
 from tileir.analyze.cost.estimating import estimate
 from tileir.analyze.cost.result import Cost
 from tileir.analyze.cost.targets import DEFAULT, GpuTarget, Target, target_named
-from tileir.bridge.compiling import compile
+from tileir.bridge.compiling import compile, is_cutile_kernel
 from tileir.bridge.specialized import SpecializedKernel
 from tileir.execute.arguments import Pointer
 from tileir.execute.entries import check_number
@@ -71,4 +71,8 @@ def _kernel(kernel: Any, arguments: tuple[object, ...], entry: str | None) -> Ke
         return kernel
     if isinstance(kernel, (Operation, str, os.PathLike, bytes, bytearray, memoryview)):
         return compile(kernel, entry)
+    if not is_cutile_kernel(kernel):
+        raise TypeError(
+            f"the cost of a {type(kernel).__name__} is not known: pass a kernel, a module, a file, or a cuTile kernel"
+        )
     return compile(kernel, arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Final
 
 from tileir.analyze.cost.cpu_model import compute_seconds, estimate_on_processor
@@ -10,10 +11,11 @@ from tileir.analyze.cost.gpu_model import estimate_on_gpu
 from tileir.analyze.cost.occupancy import Occupancy, guessed_blocks, occupancy_of, unknown_occupancy, waves_of
 from tileir.analyze.cost.result import ArrayCost, Ceiling, Cost, Roofline
 from tileir.analyze.cost.targets import PROCESSOR, GpuTarget, ProcessorTarget, Target
+from tileir.execute.argument_names import ArgumentNames
 from tileir.execute.errors import BlockId
 from tileir.execute.gpu.peaks import Peaks
 from tileir.execute.work.counting import count_work
-from tileir.execute.work.result import Work
+from tileir.execute.work.result import Work, quantity
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import TileIRError
 
@@ -32,8 +34,10 @@ def estimate(
     *,
     assemble: bool = True,
 ) -> Cost:
-    """What a launch of a kernel costs.  `names` are those of the arguments, where they have any."""
+    """What a launch of a kernel costs.  `names` are those of the arguments, where they have any; else those of the text
+    that the program was read from."""
     work = count_work(entry, grid, arguments)
+    names = [one or other for one, other in zip_longest(names, ArgumentNames().of(entry), fillvalue="")]
     if isinstance(target, ProcessorTarget):
         return _on_processor(work, names)
     return _on_gpu(entry, work, target, names, assemble)
@@ -46,9 +50,20 @@ def _on_gpu(entry: Operation, work: Work, target: GpuTarget, names: Sequence[str
         # Also where the compiled kernel does not fit at all.
         each = guessed_blocks(entry, target.gpu)
         guess = f"a guess from the sizes of tiles: {each} tile blocks on a multiprocessor"
-    waves = waves_of(work.blocks, target.gpu.multiprocessors * each, guess)
+    at_once = max(target.gpu.multiprocessors * each // occupancy.cluster, 1)
+    waves = waves_of(work.blocks, at_once, guess)
     found = estimate_on_gpu(work, target, occupancy, waves)
     notes = [*work.unknown, *work.notes]
+    if occupancy.cluster > 1:
+        notes.append(
+            f"a tile block is spread over a cluster of {occupancy.cluster} thread blocks, on multiprocessors that lie "
+            "together: not all of them may find such a place"
+        )
+    if work.footprint and work.footprint <= target.gpu.l2_cache:
+        notes.append(
+            f"all of it fits into the level-2 cache of {quantity(target.gpu.l2_cache, 'B')}: a launch that finds it "
+            "there does not wait for memory"
+        )
     if occupancy.spills:
         notes.append(
             "the compiled kernel runs out of registers and keeps values in memory: it is slower than estimated"

@@ -73,7 +73,7 @@ def estimate_on_gpu(work: Work, target: GpuTarget, occupancy: Occupancy, waves: 
     """How long a launch takes on a GPU."""
     gpu = target.gpu
     units = _units(work, target)
-    terms = [*_memory_terms(work, target), *_unit_terms(work, units, gpu.multiprocessors)]
+    terms = [*_memory_terms(work, target), *_unit_terms(work, units, gpu.multiprocessors, occupancy.cluster)]
     terms.append(_serial_term(work, units, target, occupancy, waves))
     longest = max(terms, key=lambda term: term.seconds)
     reasons = [f"{term.name}: {term.words} = {duration(term.seconds)}" for term in terms if term.seconds > 0]
@@ -150,9 +150,9 @@ def _units(work: Work, target: GpuTarget) -> list[_Unit]:
     return found
 
 
-def _unit_terms(work: Work, units: list[_Unit], multiprocessors: int) -> list[Term]:
+def _unit_terms(work: Work, units: list[_Unit], multiprocessors: int, cluster: int) -> list[Term]:
     """On the multiprocessor that has the most to do."""
-    most = max(-(-work.blocks // multiprocessors), work.imbalance)
+    most = max(-(-work.blocks * cluster // multiprocessors), work.imbalance) / cluster
     uneven = most * multiprocessors / work.blocks
     note = f", {uneven:.3g} times as long as evenly spread" if uneven > 1.005 else ""
     return [Term(unit.name, unit.seconds * uneven, unit.words + note) for unit in units]
@@ -165,14 +165,14 @@ def _serial_term(work: Work, units: list[_Unit], target: GpuTarget, occupancy: O
     blocks, clock = work.blocks, target.gpu.clock * 1e3
     # Of more warps, the others bring what these compute with.
     warps = min(occupancy.warps or USUAL_WARPS, USUAL_WARPS)
-    # Each tile block has the units of its multiprocessor for itself.
-    each = target.gpu.multiprocessors / blocks
+    # Each tile block has the units of its multiprocessor for itself, or of those of its cluster.
+    each = target.gpu.multiprocessors / blocks / occupancy.cluster
     computing = 0.0
     for unit in units:
         computing += unit.seconds * each * (_PARTS / warps if unit.by_warps else 1.0) * (1.0 - unit.hidden)
     waits, exchanges, chained, iterations = [number / blocks for number in work.stops]
     one_by_one = instructions_of(work).branching / blocks * BRANCH + chained * CHAIN
-    computing += one_by_one / (warps * WARP_SIZE) / clock
+    computing += one_by_one / (occupancy.cluster * warps * WARP_SIZE) / clock
     stopped = waits * LATENCY + (exchanges * EXCHANGE + iterations * ITERATION) / clock
     alone = computing + stopped
     many = max(waves.waves, work.imbalance)

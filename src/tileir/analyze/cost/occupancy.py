@@ -38,13 +38,15 @@ class Occupancy(NamedTuple):
     warps: int | None
     """Of each tile block."""
     blocks: int | None
-    """Tile blocks that a multiprocessor holds at once."""
+    """Tile blocks that a multiprocessor holds at once; of those that are spread over a cluster, parts."""
     limit: str
     """What keeps it from holding more."""
     share: float | None
     """Of the warps that a multiprocessor can hold, how many it has."""
     spills: bool
     reason: str | None
+    cluster: int = 1
+    """Thread blocks that a tile block is spread over, on as many multiprocessors or fewer; `blocks` counts them."""
 
 
 class Waves(NamedTuple):
@@ -79,7 +81,8 @@ def occupancy_of(resources: Resources, gpu: Gpu) -> Occupancy:
     limit = ", ".join([name for name, most in limits.items() if most == blocks])
     share = blocks * warps * WARP_SIZE / gpu.threads
     shared = resources.shared
-    return Occupancy(resources.registers, shared, warps, blocks, limit, share, resources.spills, None)
+    spills, cluster = resources.spills, resources.cluster
+    return Occupancy(resources.registers, shared, warps, blocks, limit, share, spills, None, cluster)
 
 
 def guessed_blocks(entry: Operation, gpu: Gpu) -> int:

@@ -43,6 +43,7 @@ _PARAMETER: Final = 0x17
 _NEWER_PARAMETER: Final = 0x45
 """Of kernels for which the driver fills in descriptors of tensors, for TMA."""
 _REGISTERS: Final = 0x2F
+_CLUSTER: Final = 0x3D
 _BARRIERS: Final = 0x4C
 
 # Instructions take 16 bytes, of which the lowest 12 bits tell them apart.
@@ -88,6 +89,8 @@ class Resources(NamedTuple):
     code: int
     """Bytes of instructions."""
     parameters: tuple[Parameter, ...]
+    cluster: int = 1
+    """Thread blocks that a tile block is spread over, each with so many registers, threads and so much memory."""
 
     @property
     def spills(self) -> bool:
@@ -163,6 +166,7 @@ class Cubin:
         """What the kernel takes of a GPU."""
         file, kernel = self._file, self.kernel
         registers = stack = barriers = threads = 0
+        cluster = 1
         for attribute, value in (*file.attributes(".nv.info"), *file.attributes(f".nv.info.{kernel}")):
             if attribute in (_REGISTERS, _FRAME_SIZE) and len(value) == 8:
                 symbol, number = struct.unpack("<II", value)
@@ -177,6 +181,9 @@ class Cubin:
             elif attribute in (_MAX_THREADS, _REQUIRED_THREADS) and len(value) == 12:
                 x, y, z = struct.unpack("<III", value)
                 threads = x * y * z
+            elif attribute == _CLUSTER and len(value) == 12:
+                x, y, z = struct.unpack("<III", value)
+                cluster = max(x * y * z, 1)
         code = file.section(f".text.{kernel}")
         operations = [code[n] | (code[n + 1] & 0xF) << 8 for n in range(0, len(code) - 1, _INSTRUCTION)]
         return Resources(
@@ -191,6 +198,7 @@ class Cubin:
             threads,
             len(code),
             self.parameters,
+            cluster,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

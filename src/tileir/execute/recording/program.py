@@ -11,13 +11,14 @@ import re
 from functools import cached_property
 from typing import Final, cast
 
-from tileir.dialect.ops import ENTRY, FOR, LOOP, REDUCE, SCAN
+from tileir.dialect.ops import REDUCE, SCAN
+from tileir.execute.argument_names import ArgumentNames
 from tileir.execute.places import place_of
 from tileir.execute.sanitizer.report import Spelling
 from tileir.execute.script import Script
 from tileir.ir.core import Operation
 from tileir.ir.diagnostics import position_of, source_of
-from tileir.ir.location import FileLocation, SourceText
+from tileir.ir.location import FileLocation
 from tileir.ir.values import OperationResult, Value
 from tileir.text.names import Naming
 from tileir.text.placing import PlacedText, placed_text
@@ -26,19 +27,8 @@ _LONGEST_LINE: Final = 2000
 """Constants may be long; nobody reads so much of one in a line."""
 
 
-_MOST_HEAD_LINES: Final = 100
-"""The head of a kernel may go over several lines."""
-
-
-_NAME: Final = r"%([\w$.-]+)"
-_PACK: Final = re.compile(rf"{_NAME}\s*:\s*\d+\s*=\s*$")
+_PACK: Final = re.compile(r"%([\w$.-]+)\s*:\s*\d+\s*=\s*$")
 """Several results under one name."""
-_ARGUMENTS: Final = {
-    ENTRY: re.compile(rf"{_NAME}\s*:"),
-    FOR: re.compile(rf"{_NAME}\s*(?:in\b|=)"),
-    LOOP: re.compile(rf"{_NAME}\s*="),
-}
-"""How a text names the arguments of a block: before a colon, before `in` and before `=`."""
 
 
 class ScriptLine:
@@ -175,17 +165,9 @@ class NumberedProgram:
     def _argument_names(self) -> dict[Value, str]:
         """The names that a text gives to parameters, and to the arguments of loops."""
         found: dict[Value, str] = {}
-        lines: dict[SourceText, list[str]] = {}
+        written = ArgumentNames()
         for operation in [self.entry, *self.operations]:
-            pattern = _ARGUMENTS.get(operation.declaration)
-            source, position = source_of(operation.location), position_of(operation.location)
-            if pattern is None or source is None or position is None:
-                continue
-            text = lines.setdefault(source, source.text.split("\n"))
-            first = position.line - source.first_line
-            head = "\n".join(text[first : first + _MOST_HEAD_LINES])[position.column - 1 :].partition("{")[0]
-            names = pattern.findall(head)
-            arguments = operation.regions[0].block.arguments
-            if len(names) == len(arguments):
-                found.update(zip(arguments, names, strict=True))
+            names = written.of(operation)
+            if names:
+                found.update(zip(operation.regions[0].block.arguments, names, strict=True))
         return found
