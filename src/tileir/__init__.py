@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from tileir.rewrite.facts import Facts
     from tileir.rewrite.rewriter import Rewriter
     from tileir.serve.explorer.exploring import Exploration, explore
+    from tileir.serve.explorer.export import ExportedPage
     from tileir.serve.explorer.questions import QuestionError
 
 __version__ = "0.1.0"
@@ -147,6 +148,7 @@ __all__ = [
     "EntryScope",
     "ExecutionError",
     "Exploration",
+    "ExportedPage",
     "Fact",
     "Facts",
     "Finding",
@@ -327,6 +329,7 @@ _RUNNING_HOMES = {
     "tileir.execute.sanitizer.coverage": "ArrayCoverage Coverage",
     "tileir.execute.sanitizer.sanitizer": "Sanitizer",
     "tileir.serve.explorer.exploring": "Exploration explore",
+    "tileir.serve.explorer.export": "ExportedPage",
 }
 
 

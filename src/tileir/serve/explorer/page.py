@@ -17,8 +17,8 @@ from importlib import resources
 from typing import Any
 
 _PLACE = re.compile(r"\{\{([a-z]+)\}\}")
-# In the order in which they stand in the page: the general rules first.
-_FIRST_STYLE = "style.css"
+# What views have in common stands before their own rules, which may differ from it.
+_FIRST_STYLES = ("style.css", "parts.css")
 
 
 def page(title: str, embedded: Mapping[str, Any] | None = None, nonce: str | None = None) -> str:
@@ -67,8 +67,8 @@ def modules() -> dict[str, str]:
 
 
 def styles() -> str:
-    names = sorted(_names(".css"), key=lambda name: (name != _FIRST_STYLE, name))
-    return "\n".join([_asset(name) for name in names])
+    others = [name for name in _names(".css") if name not in _FIRST_STYLES]
+    return "\n".join([_asset(name) for name in (*_FIRST_STYLES, *others)])
 
 
 def json_in_script(value: Any) -> str:
