@@ -10,13 +10,15 @@ import { savePicture } from "explorer/saving.js";
 
 const KEYS = [
   ["1 .. 9", "the view with that number"],
-  ["left, right", "among tabs, and among steps of the tile block where their slider has the focus; with Shift, tile blocks"],
-  [", .", "a step back, a step forward"],
-  ["< >", "the tile block before, the next one"],
-  ["+ - 0", "in a picture: larger, smaller, all of it"],
-  ["Tab", "from part to part"],
-  ["?", "this list"],
-  ["Escape", "close this list"],
+  [", and .", "a step back, a step on"],
+  ["< and >", "the tile block before, the next one"],
+  ["arrows, Home, End", "in sliders, tabs, tables, pictures and forms; in sliders with Shift: tile blocks"],
+  ["Page Down, Page Up", "in sliders: the next access, the one before"],
+  ["Space", "in sliders: play and pause"],
+  ["+, -, 0", "in pictures: larger, smaller, whole"],
+  ["Enter", "in pictures and forms: choose what is pointed at"],
+  ["/", "in forms: find; n and p: the next change of an optimizer step, the one before"],
+  ["?", "this list; Escape closes it"],
 ];
 
 /**
@@ -68,7 +70,7 @@ function createHelp() {
   const dialog = element(
     "dialog",
     { "aria-label": "Keys" },
-    table("Keys that work everywhere; each view's own are said in it", ["Key", "What it does"], KEYS.map(([key, text]) => [element("kbd", {}, key), text])),
+    table("Keys", ["Key", "What it does"], KEYS.map(([key, text]) => [element("kbd", {}, key), text])),
     element("p", {}, close),
   );
   document.body.appendChild(dialog);

@@ -78,14 +78,14 @@ function parameters(context) {
     element("code", {}, parameter.name),
     element("code", {}, parameter.type),
     // An address says nothing to anybody: the array does.
-    parameter.array === null ? parameter.value : arrayWords(summary.arrays[parameter.array]),
+    parameter.array === null ? parameter.value : element("span", { class: "whole" }, arrayWords(summary.arrays[parameter.array])),
   ]);
   return scrolled(table(counted(rows.length, "parameter"), ["Name", "Type", "Value"], rows));
 }
 
 /** @param {import("./types").ArrayInfo | undefined} array */
 function arrayWords(array) {
-  return array === undefined ? "an array" : `array of ${extents(array.shape)} ${array.element}`;
+  return array === undefined ? "an array" : `${extents(array.shape)} ${array.element}`;
 }
 
 /** @param {Context} context */
@@ -94,8 +94,8 @@ function arrays(context) {
   const rows = summary.arrays.map((array) => [
     button(array.name, () => context.select({ view: "memory", array: array.id }), { class: "link mono" }),
     array.element,
-    extents(array.shape),
-    bytes(array.bytes),
+    element("span", { class: "whole" }, extents(array.shape)),
+    element("span", { class: "whole" }, bytes(array.bytes)),
     [array.read ? "read" : "", array.written ? "written" : ""].filter((word) => word !== "").join(", ") || "not touched",
   ]);
   return scrolled(table(counted(rows.length, "array"), ["Name", "Element", "Shape", "Size", "Use"], rows));
@@ -126,7 +126,8 @@ function recording(summary) {
 function forms(context) {
   const rows = context.summary.forms.map((form) => [
     form.title,
-    form.reason ?? button("Read", () => context.select({ view: "forms", form: form.id }), { "aria-label": `Read ${form.title}` }),
+    form.reason ??
+      button("read it", () => context.select({ view: "forms", form: form.id }), { class: "link", "aria-label": `Read ${form.title}` }),
   ]);
   return scrolled(table(counted(rows.length, "form"), ["Form", "Here"], rows));
 }
